@@ -1,0 +1,35 @@
+-- Purpose: the whole sale in one step: time window, stock, one order per user, decrement, and the order into the stream.
+--          Sent twice with the same request id it is still one purchase.
+-- KEYS[1]  voucher (hash: stock, beginMs, endMs)
+-- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
+-- KEYS[3]  orders  (stream)
+-- KEYS[4]  queued  (hash: order id -> 'voucher id:user id')
+-- ARGV[1]  order id   ARGV[2] voucher id   ARGV[3] user id   ARGV[4] request id   (strings, never converted)
+-- Answers: { word, order id }: 'accepted' (also for the same request again, with the id it already has)
+--          | 'already-ordered' (with the user's order) | 'sold-out' | 'not-started' | 'ended' | 'unknown-voucher' (absent or damaged)
+local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs')
+for field = 1, 3 do
+  if not string.match(voucher[field] or '', '^%d+$') then return { 'unknown-voucher', '' } end
+end
+local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
+
+local bought = redis.call('HGET', KEYS[2], ARGV[3])
+if bought then
+  local orderId, requestId = string.match(bought, '^(%d+):(.*)$')
+  if requestId == ARGV[4] then return { 'accepted', orderId } end
+  return { 'already-ordered', orderId }
+end
+
+local now = redis.call('TIME')
+local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
+if nowMs < beginMs then return { 'not-started', '' } end
+if nowMs >= endMs then return { 'ended', '' } end
+if stock <= 0 then return { 'sold-out', '' } end
+
+-- Lua does not roll back: whatever can fail by type or by a used id fails here, before the first write.
+if redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then return redis.error_reply('ORDERID is in use: ' .. ARGV[1]) end
+redis.call('XADD', KEYS[3], '*', 'orderId', ARGV[1], 'voucherId', ARGV[2], 'userId', ARGV[3], 'requestId', ARGV[4])
+redis.call('HSET', KEYS[2], ARGV[3], ARGV[1] .. ':' .. ARGV[4])
+redis.call('HSET', KEYS[4], ARGV[1], ARGV[2] .. ':' .. ARGV[3])
+redis.call('HINCRBY', KEYS[1], 'stock', -1)
+return { 'accepted', ARGV[1] }

@@ -1,0 +1,138 @@
+// Everything a fresh Debian machine needs before Lockstep runs: packages, servers, build. Run it as often as you
+// like; what is there already is left alone. Built-ins only, because it runs before `npm ci` does.
+// Usage: node scripts/setup.mjs [--with-k6]
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const home = join(root, '.lockstep');
+const k6Version = 'v2.2.0';
+
+/** Program → the Debian package that brings it. */
+const servers = {
+  'redis-server': 'redis-server',
+  mariadbd: 'mariadb-server',
+  'mariadb-install-db': 'mariadb-server',
+  nginx: 'nginx-light',
+  wrk: 'wrk',
+};
+
+const say = (text) => console.log(`set-up: ${text}`);
+
+function stop(problem, ...waysOn) {
+  console.error(`\nset-up stopped: ${problem}`);
+  for (const way of waysOn) console.error(`  - ${way}`);
+  process.exit(2);
+}
+
+function has(program) {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
+  return folders.some((folder) => existsSync(join(folder, program)));
+}
+
+function run(command, args, options = {}) {
+  return spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options }).status === 0;
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22) return;
+  stop(
+    `Node ${process.versions.node} is too old or unsupported`,
+    'install Node 20.19 or later, or 22.12 or later',
+  );
+}
+
+function installPackages() {
+  const lock = readFileSync(join(root, 'package-lock.json'));
+  const wanted = createHash('sha256').update(lock).update(process.version).digest('hex');
+  const stamp = join(root, 'node_modules', '.lockstep-packages');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  say('installing npm packages (npm ci) …');
+  if (!run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']))
+    stop(
+      'npm ci failed (its message is above)',
+      'check the network and the npm registry, then run this again',
+    );
+  writeFileSync(stamp, wanted);
+}
+
+function installServers() {
+  const missing = Object.keys(servers).filter((program) => !has(program));
+  if (missing.length === 0) return;
+  const packages = [...new Set(missing.map((program) => servers[program]))];
+  const byHand = `install them yourself: apt-get install ${packages.join(' ')}`;
+  const compose = 'or run the service without them: docker compose up --detach --wait';
+  if (!has('apt-get'))
+    stop(`missing programs: ${missing.join(', ')}; this is not a Debian system`, byHand, compose);
+  if (process.getuid?.() !== 0)
+    stop(`missing programs: ${missing.join(', ')}; only root can install`, byHand, compose);
+  say(`installing from Debian's packages: ${packages.join(' ')} (no system service is started) …`);
+  withoutStartingServices(() => {
+    const apt = {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    };
+    const quiet = ['-qq', '-o', 'Dpkg::Use-Pty=0'];
+    if (!run('apt-get', [...quiet, 'update'], apt))
+      stop('apt-get update failed: no network?', byHand, compose);
+    if (!run('apt-get', [...quiet, 'install', '-y', '--no-install-recommends', ...packages], apt))
+      stop('apt-get install failed (its message is above)', byHand, compose);
+  });
+  const stillMissing = missing.filter((program) => !has(program));
+  if (stillMissing.length > 0) stop(`still missing after the install: ${stillMissing.join(', ')}`, compose);
+}
+
+/** Debian asks policy-rc.d before it starts a service; 101 means no. An existing policy is the owner's, and stays. */
+function withoutStartingServices(work) {
+  const policy = '/usr/sbin/policy-rc.d';
+  const ours = '#!/bin/sh\n# lockstep set-up: install without starting services\nexit 101\n';
+  const present = existsSync(policy) && readFileSync(policy, 'utf8') !== ours;
+  if (!present) writeFileSync(policy, ours, { mode: 0o755 });
+  const remove = () => present || rmSync(policy, { force: true });
+  process.once('exit', remove);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
+  work();
+  remove();
+}
+
+function installK6() {
+  const folder = join(home, 'bin');
+  if (has('k6') || existsSync(join(folder, 'k6'))) return;
+  if (goVersion() < 1.26)
+    return say(
+      `k6 is missing, so the k6 tests cannot run. Get it: Go 1.26 and \`go install go.k6.io/k6/v2@${k6Version}\`, or https://grafana.com/docs/k6`,
+    );
+  say(`building k6 ${k6Version} with Go (a few minutes, once) …`);
+  // A module of its own, built in place: `go install` would first ask k6's own site, which a proxy may not reach.
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'go.mod'), `module k6build\n\ngo 1.26\n\nrequire go.k6.io/k6/v2 ${k6Version}\n`);
+  const quietly = { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] };
+  if (!run('go', ['build', '-mod=mod', '-buildvcs=false', '-o', 'k6', 'go.k6.io/k6/v2'], quietly))
+    stop(
+      'k6 could not be built (its message is above)',
+      'check the network and the Go module proxy, then run this again',
+    );
+}
+
+function goVersion() {
+  if (!has('go')) return 0;
+  const match = /go1\.(\d+)/.exec(execFileSync('go', ['version'], { encoding: 'utf8' }));
+  return match ? 1 + Number(match[1]) / 100 : 0;
+}
+
+function build() {
+  say('building …');
+  if (!run(join(root, 'node_modules', '.bin', 'tsc'), []))
+    stop('the TypeScript build failed (its message is above)');
+}
+
+checkNode();
+mkdirSync(home, { recursive: true });
+installPackages();
+installServers();
+if (process.argv.includes('--with-k6')) installK6();
+build();

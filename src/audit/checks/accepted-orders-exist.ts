@@ -1,0 +1,15 @@
+/** Every accepted attempt has its order in MySQL: confirmed, or failed with a reason. */
+import type { Check } from '../finding.ts';
+
+export const acceptedOrdersExist: Check = ({ attempts = [], mysql, redis }) => {
+  const rows = new Set(mysql.orders.map(({ id }) => id));
+  const queued = new Set(redis?.queued);
+  const missing = attempts.filter(
+    ({ outcome, orderId }) => outcome === 'accepted' && !rows.has(orderId ?? ''),
+  );
+  if (missing.length > 0 && missing.every(({ orderId }) => queued.has(orderId ?? ''))) return 'undecided';
+  return missing.map(({ userId, orderId, requestId }) => ({
+    evidence: `user ${userId} was told that order ${orderId} is accepted (request ${requestId}); there is no such order`,
+    severity: 1,
+  }));
+};

@@ -1,0 +1,43 @@
+/** What is known after a run. The checks read this and nothing else, so a test can write facts by hand. */
+import type { RefusalReason } from '../domain.ts';
+
+/** What one HTTP request of a client came to. */
+export interface Attempt {
+  readonly userId: string;
+  readonly requestId: string;
+  readonly outcome: 'accepted' | 'refused' | 'unknown';
+  /** Why it was refused, or what went wrong where the outcome is unknown. */
+  readonly reason?: RefusalReason | string;
+  readonly orderId?: string;
+  readonly latencyMs: number;
+  readonly instance?: string;
+}
+
+export interface OrderRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly status: 'confirmed' | 'failed';
+  readonly reason: string | null;
+}
+
+export interface Facts {
+  readonly voucherId: string;
+  readonly rung: string;
+  /** Whether the rung promises one order per user. */
+  readonly onePerUser: boolean;
+  readonly initialStock: number;
+  readonly mysql: { readonly stock: number; readonly orders: readonly OrderRow[] };
+  /** Present where Redis holds the stock. */
+  readonly redis?: {
+    readonly stock: number;
+    /** user id → order id */
+    readonly buyers: Readonly<Record<string, string>>;
+    /** Orders of this voucher that are not yet in MySQL. */
+    readonly queued: readonly string[];
+  };
+  /** Present where every client's answer was kept. */
+  readonly attempts?: readonly Attempt[];
+}
+
+export const confirmed = (facts: Facts): OrderRow[] =>
+  facts.mysql.orders.filter(({ status }) => status === 'confirmed');

@@ -1,0 +1,26 @@
+/** One API instance. Started by the service's primary, which gives it a name and a port. */
+import { once } from 'node:events';
+import { readConfig } from '../config.ts';
+import { Connections } from '../connections/connections.ts';
+import { createApp } from '../http/app.ts';
+import { openService } from '../http/service.ts';
+import { drain, listen } from '../processes/api-server.ts';
+import { openLog } from '../processes/log.ts';
+import { stopSignal } from '../processes/stop-signal.ts';
+
+const config = readConfig();
+const instance = process.env['INSTANCE'] ?? `${config.NAME}-1`;
+const log = openLog(instance, config.LOG_LEVEL);
+const stop = stopSignal(log);
+const connections = new Connections(config, log);
+const service = await openService(connections, log, instance, () => !stop.aborted);
+const address = { host: config.HOST, port: config.PORT, shared: config.BALANCER === 'cluster' };
+const server = await listen(createApp(service), address);
+log.info({ event: 'listening', ...address });
+
+if (!stop.aborted) await once(stop, 'abort');
+await drain(server, config.DRAIN_MS);
+service.orderIds.close();
+await connections.close();
+log.info({ event: 'stopped' });
+process.exit();

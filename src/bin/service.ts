@@ -1,0 +1,15 @@
+/** The service: migrates the schema, then runs the API instances and the order workers until it is told to stop. */
+import { readConfig } from '../config.ts';
+import { migrate } from '../connections/schema.ts';
+import { openLog } from '../processes/log.ts';
+import { stopSignal } from '../processes/stop-signal.ts';
+import { supervise } from '../processes/supervisor.ts';
+
+const config = readConfig();
+const log = openLog(`${config.NAME}-primary`, config.LOG_LEVEL);
+const stop = stopSignal(log);
+await migrate(config.MYSQL_URL);
+const { INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT } = config;
+log.info({ event: 'started', INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT });
+await supervise(config, log, stop);
+log.info({ event: 'stopped' });

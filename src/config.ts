@@ -1,0 +1,77 @@
+/** The only reader of process.env: every name, its default and its limits. Read once, when a process starts. */
+import { z } from 'zod';
+import { ConfigurationInvalid } from './errors.ts';
+
+const flag = z.enum(['0', '1']).transform((value) => value === '1');
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+);
+const milliseconds = z.coerce.number().int().positive();
+
+const Environment = z.object({
+  /** Where requests are taken. */
+  HOST: z.string().default('127.0.0.1'),
+  /** Port of the first API instance; the others follow (with BALANCER=cluster all share this one). */
+  PORT: z.coerce.number().int().min(1).max(65_000).default(8080),
+  /** API processes, and order worker processes, on this machine. */
+  INSTANCES: z.coerce.number().int().min(0).max(64).default(4),
+  ORDER_WORKERS: z.coerce.number().int().min(0).max(16).default(1),
+  /** The first part of every instance's name; several machines need several. */
+  NAME: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/)
+    .default('api'),
+  /** nginx: a port for each instance. cluster: one port, shared out by Node's own cluster. */
+  BALANCER: z.enum(['nginx', 'cluster']).default('nginx'),
+  MYSQL_URL: z.url(),
+  MYSQL_POOL_SIZE: z.coerce.number().int().min(1).max(100).default(10),
+  /** The Redis of the final rung: vouchers, buyers and the order stream. Also the single-Redis locks. */
+  REDIS_URL: z.url(),
+  /** The independent masters of Redlock, comma-separated. */
+  REDLOCK_URLS: list.default([]),
+  /** Signs and verifies bearer tokens (HS256). */
+  TOKEN_SECRET: z.string().min(32),
+  /** Rungs that vouchers may be sold by, comma-separated. The lab allows all; elsewhere the final one. */
+  ALLOWED_RUNGS: list.default(['lua-stream']),
+  /** 1 in the lab only: vouchers may choose `workMs`, rails may be off, /lab routes exist. */
+  LAB: flag.default(false),
+  LOCK_WAIT_MS: milliseconds.default(3_000),
+  LOCK_LEASE_MS: milliseconds.default(10_000),
+  /** How long one answer of a lock server may take. */
+  LOCK_ANSWER_MS: milliseconds.default(500),
+  /** How long the answer of the purchase script may take; later than that is `outcome-unknown`. */
+  PURCHASE_ANSWER_MS: milliseconds.default(2_000),
+  /** Most orders that a worker records in one transaction. */
+  BATCH_SIZE: z.coerce.number().int().min(1).max(1_000).default(200),
+  /** An order that a worker took and did not settle in this time is taken over by another. */
+  CLAIM_IDLE_MS: milliseconds.default(5_000),
+  /** How long a stopping process waits for requests in flight. */
+  DRAIN_MS: milliseconds.default(5_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+const Relations = Environment.superRefine((env, issue) => {
+  if (env.LOCK_ANSWER_MS * 3 > env.LOCK_LEASE_MS)
+    issue.addIssue({
+      code: 'custom',
+      path: ['LOCK_LEASE_MS'],
+      message: 'must be at least three times LOCK_ANSWER_MS',
+    });
+});
+
+export type Config = Readonly<z.output<typeof Environment>>;
+
+/** @throws ConfigurationInvalid with every problem named; values are left out, since some are secret. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const result = Relations.safeParse(env);
+  if (result.success) return Object.freeze(result.data);
+  throw new ConfigurationInvalid(
+    result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+  );
+}
+
+/** Every name that the service reads from its environment. */
+export const configNames: readonly string[] = Object.keys(Environment.shape);

@@ -1,0 +1,122 @@
+/**
+ * Every error that Lockstep raises itself: a class, a stable code to match on, and a sentence with the numbers and
+ * what to do next.
+ */
+export abstract class LockstepError extends Error {
+  abstract readonly code: string;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+export class ConfigurationInvalid extends LockstepError {
+  readonly code = 'CONFIGURATION_INVALID';
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not valid: ${problems.join('; ')}. Each name is explained in src/config.ts.`);
+  }
+}
+
+export class UnknownRung extends LockstepError {
+  readonly code = 'UNKNOWN_RUNG';
+
+  constructor(rung: string, known: readonly string[]) {
+    super(`There is no rung "${rung}". The ladder has: ${known.join(', ')}.`);
+  }
+}
+
+/** The lock service itself failed; whether the lock is free is not known. */
+export class LockServiceUnavailable extends LockstepError {
+  readonly code = 'LOCK_SERVICE_UNAVAILABLE';
+
+  constructor(resource: string, answered: number, needed: number, cause?: unknown) {
+    super(`The lock on ${resource} needs ${needed} server(s) and ${answered} answered; start the others.`, {
+      cause,
+    });
+  }
+}
+
+/** The lease ended before the work did: somebody else may hold the lock now. */
+export class LeaseLost extends LockstepError {
+  readonly code = 'LEASE_LOST';
+
+  constructor(resource: string, leaseMs: number) {
+    super(`The lease on ${resource} ended after ${leaseMs} ms, before its work did; raise LOCK_LEASE_MS.`);
+  }
+}
+
+/** COMMIT was sent and no answer came: the transaction may be in the database or not. */
+export class CommitUnknown extends LockstepError {
+  readonly code = 'COMMIT_UNKNOWN';
+
+  constructor(cause: unknown) {
+    super('COMMIT was sent and no answer came: look the order up before you try again.', { cause });
+  }
+}
+
+/** A Lua script answered something that its header does not list. */
+export class ScriptAnswerUnexpected extends LockstepError {
+  readonly code = 'SCRIPT_ANSWER_UNEXPECTED';
+
+  constructor(script: string, answer: unknown) {
+    super(`lua/${script}.lua answered ${JSON.stringify(answer)}, which its header does not list.`);
+  }
+}
+
+/** The lease of a worker id, which keeps the order ids of processes apart, could not be had or kept. */
+export class WorkerIdUnavailable extends LockstepError {
+  readonly code = 'WORKER_ID_UNAVAILABLE';
+
+  constructor(why: string) {
+    super(
+      `No order id can be made: ${why}. Ids of two processes must never meet, so this one stops making them.`,
+    );
+  }
+}
+
+/** A program that the lab starts is not on this machine. */
+export class ProgramMissing extends LockstepError {
+  readonly code = 'PROGRAM_MISSING';
+
+  constructor(program: string) {
+    super(`${program} is not installed: run \`npm run setup\`, or use docker compose (see README).`);
+  }
+}
+
+/** Something was waited for and did not come within its deadline. */
+export class DeadlinePassed extends LockstepError {
+  readonly code = 'DEADLINE_PASSED';
+
+  constructor(what: string, deadlineMs: number, cause?: unknown) {
+    super(`Waited ${deadlineMs} ms for ${what}, and it did not come.`, { cause });
+  }
+}
+
+/** Another command works with this lab at the moment. */
+export class LabBusy extends LockstepError {
+  readonly code = 'LAB_BUSY';
+
+  constructor(pid: number, home: string) {
+    super(`The lab in ${home} is in use by process ${pid}; wait for it, or end it.`);
+  }
+}
+
+/** The lab is not running and the command needs it to be. */
+export class LabDown extends LockstepError {
+  readonly code = 'LAB_DOWN';
+
+  constructor() {
+    super('The lab is not running: start it with `npm run up`.');
+  }
+}
+
+/** The service refused something that the lab, its operator, asked for. */
+export class ServiceRefused extends LockstepError {
+  readonly code = 'SERVICE_REFUSED';
+
+  constructor(what: string, status: number, detail: string) {
+    super(`The service answered ${status} to ${what}: ${detail}`);
+  }
+}

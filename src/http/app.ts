@@ -1,0 +1,57 @@
+/** The application: what every request goes through, then the routes. */
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
+import { requestId } from 'hono/request-id';
+import { healthRoutes } from './health.ts';
+import { labRoutes } from './lab.ts';
+import { orderRoutes } from './orders.ts';
+import { problem } from './problems.ts';
+import type { Service } from './service.ts';
+import type { Identified } from './tokens.ts';
+import { voucherRoutes } from './vouchers.ts';
+
+export type App = OpenAPIHono<Identified>;
+
+/** A group of routes: every input that does not fit its schema is answered 400, and changes nothing. */
+export const routes = (): App =>
+  new OpenAPIHono<Identified>({
+    defaultHook: (result, c) => {
+      if (result.success) return;
+      const details = result.error.issues.map(
+        ({ path, message }) => `${path.join('.') || 'body'}: ${message}`,
+      );
+      return problem(c, 'invalid-request', details.join('; '));
+    },
+  });
+
+const kibibytes = 1_024;
+
+export function createApp(service: Service): App {
+  const app = routes();
+  app.use(requestId(), async (c, next) => {
+    c.header('X-Instance', service.instance);
+    c.header('X-Content-Type-Options', 'nosniff');
+    c.header('Cache-Control', 'no-store');
+    await next();
+  });
+  app.use(bodyLimit({ maxSize: 16 * kibibytes, onError: (c) => problem(c, 'body-too-large') }));
+  app.route('/', healthRoutes(service));
+  app.route('/', voucherRoutes(service));
+  app.route('/', orderRoutes(service));
+  if (service.connections.config.LAB) app.route('/', labRoutes(service));
+  app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+  });
+  app.doc31('/openapi.json', { openapi: '3.1.0', info: { title: 'Lockstep', version: '1' } });
+  app.notFound((c) => problem(c, 'not-found'));
+  app.onError((error, c) => {
+    if (error instanceof HTTPException && error.status === 400)
+      return problem(c, 'invalid-request', error.message);
+    service.log.error({ event: 'request-failed', requestId: c.get('requestId'), path: c.req.path, error });
+    return problem(c, 'internal-error');
+  });
+  return app;
+}

@@ -1,0 +1,85 @@
+/** Every HTTP error: application/problem+json (RFC 9457), one row a code. Clients match on `code`. */
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { RefusalReason } from '../domain.ts';
+
+interface Row {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 500 | 503;
+  readonly title: string;
+  readonly retryAfterSeconds?: number;
+}
+
+const rows = {
+  'invalid-request': { status: 400, title: 'The request is not valid' },
+  unauthenticated: { status: 401, title: 'A valid bearer token is needed' },
+  forbidden: { status: 403, title: 'This token may not do that' },
+  'not-started': { status: 403, title: 'The sale has not started' },
+  'not-found': { status: 404, title: 'There is nothing here' },
+  'unknown-voucher': { status: 404, title: 'There is no such voucher' },
+  'unknown-order': { status: 404, title: 'There is no such order of yours' },
+  'sold-out': { status: 409, title: 'Everything is sold' },
+  'already-ordered': { status: 409, title: 'This user has an order already' },
+  ended: { status: 410, title: 'The sale is over' },
+  'body-too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
+  'internal-error': { status: 500, title: 'Something went wrong here' },
+  busy: { status: 503, title: 'Too many are buying this at once; nothing was sold', retryAfterSeconds: 1 },
+  'lease-lost': {
+    status: 503,
+    title: 'The lock ended before the sale did; nothing was sold',
+    retryAfterSeconds: 1,
+  },
+  'lock-service-unavailable': {
+    status: 503,
+    title: 'The lock service does not answer; nothing was sold',
+    retryAfterSeconds: 2,
+  },
+  'not-ready': { status: 503, title: 'The sale is not ready; nothing was sold', retryAfterSeconds: 2 },
+  'outcome-unknown': {
+    status: 503,
+    title: 'It is not known whether this was sold: send it again with the same Idempotency-Key',
+    retryAfterSeconds: 1,
+  },
+} as const satisfies Record<RefusalReason, Row> & Record<string, Row>;
+
+export type ProblemCode = keyof typeof rows;
+
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number(),
+    code: z.enum(Object.keys(rows) as [ProblemCode, ...ProblemCode[]]),
+    detail: z.string().optional(),
+    orderId: z.string().optional(),
+  })
+  .openapi('Problem');
+
+type StatusOf<Code extends ProblemCode> = (typeof rows)[Code]['status'];
+
+/** Compiles only in a route that lists the code among its `problemAnswers`. */
+export function problem<Code extends ProblemCode>(c: Context, code: Code, detail?: string, orderId?: string) {
+  const { status, title, retryAfterSeconds }: Row = rows[code];
+  if (retryAfterSeconds !== undefined) c.header('Retry-After', String(retryAfterSeconds));
+  if (status === 401) c.header('WWW-Authenticate', 'Bearer');
+  const body: z.output<typeof Problem> = { type: `urn:lockstep:${code}`, title, status, code };
+  const more = { ...(detail && { detail }), ...(orderId && { orderId }) };
+  const headers = { 'Content-Type': 'application/problem+json' };
+  return c.json({ ...body, ...more }, status as StatusOf<Code>, headers);
+}
+
+type Answer = { description: string; content: { 'application/problem+json': { schema: typeof Problem } } };
+
+/** The shape of a route's error answers, for the OpenAPI document. */
+export function problemAnswers<Code extends ProblemCode>(...codes: Code[]) {
+  const answers: Record<number, Answer> = {};
+  for (const code of codes) {
+    const { status } = rows[code];
+    const sameStatus = codes.filter((other) => rows[other].status === status).join(', ');
+    answers[status] = {
+      description: sameStatus,
+      content: { 'application/problem+json': { schema: Problem } },
+    };
+  }
+  return answers as { [Status in StatusOf<Code>]: Answer };
+}

@@ -1,0 +1,36 @@
+/** What the routes work with: opened once by the process, used by every request. */
+
+import type { Logger } from 'pino';
+import type { Connections } from '../connections/connections.ts';
+import { leaseOrderIds, type OrderIds } from '../orders/order-ids.ts';
+import { type OpenRungs, openRungs } from '../purchase/open-rungs.ts';
+import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
+
+export interface Service {
+  readonly connections: Connections;
+  readonly log: Logger;
+  /** Named in every answer. */
+  readonly instance: string;
+  readonly vouchers: Vouchers;
+  readonly rungs: OpenRungs;
+  readonly orderIds: OrderIds;
+  /** False while starting and while stopping: /readyz then answers 503. */
+  isOpen(): boolean;
+}
+
+export async function openService(
+  connections: Connections,
+  log: Logger,
+  instance: string,
+  isOpen: () => boolean,
+): Promise<Service> {
+  const admin = connections.redis('admin');
+  connections.redis('purchase');
+  connections.mysql();
+  await connections.ready();
+  const rungs = openRungs(connections, (error) =>
+    log.warn({ event: 'release-failed', error: String(error) }),
+  );
+  const orderIds = await leaseOrderIds(admin);
+  return { connections, log, instance, vouchers: openVouchers(connections), rungs, orderIds, isOpen };
+}

@@ -1,0 +1,26 @@
+/**
+ * Idea. Look whether the user has an order; if not, take stock (safely) and insert one.
+ * Holds while. A user's sales run one at a time: because of a lock around this file, or by luck.
+ * Breaks when. Two requests of one user both look before either inserts: one user, two orders.
+ * Source. The course notes' first version of one order per user.
+ */
+import type { Connections } from '../connections/connections.ts';
+import { change } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, orderOf, sqlInventory, work } from './sql-sale.ts';
+
+export const open = (connections: Connections): Inventory =>
+  sqlInventory(connections, async (db, order, voucher) => {
+    const already = await orderOf(db, order);
+    if (already !== undefined) return refused('already-ordered', already);
+    await work(voucher);
+    const taken = await change(
+      db,
+      'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ? AND stock > 0',
+      [voucher.id],
+    );
+    if (taken === 0) return refused('sold-out');
+    await insertOrder(db, order, voucher);
+    return 'sold';
+  });

@@ -1,0 +1,25 @@
+/**
+ * Idea. Read the stock, look at it, write it back one lower.
+ * Holds while. One sale runs at a time.
+ * Breaks when. Two sales read the same stock: both write the same number, and both insert an order. Oversold.
+ * Source. The first version in the course notes.
+ */
+import type { Connections } from '../connections/connections.ts';
+import { change, select } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, sqlInventory, work } from './sql-sale.ts';
+
+export const open = (connections: Connections): Inventory =>
+  sqlInventory(connections, async (db, order, voucher) => {
+    const [row] = await select<{ stock: number }>(
+      db,
+      'SELECT stock FROM seckill_stock WHERE voucher_id = ?',
+      [voucher.id],
+    );
+    if (!row || row.stock <= 0) return refused('sold-out');
+    await work(voucher);
+    await change(db, 'UPDATE seckill_stock SET stock = ? WHERE voucher_id = ?', [row.stock - 1, voucher.id]);
+    await insertOrder(db, order, voucher);
+    return 'sold';
+  });

@@ -1,0 +1,24 @@
+/**
+ * Idea. Check and decrement in one statement: `stock = stock - 1 WHERE stock > 0`. The row lock makes it one step.
+ * Holds while. Always, for the stock: MySQL decides, row by row.
+ * Breaks when. One order per user is wanted too: it says nothing about who buys.
+ * Source. The course notes' answer to overselling.
+ */
+import type { Connections } from '../connections/connections.ts';
+import { change } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, sqlInventory, work } from './sql-sale.ts';
+
+export const open = (connections: Connections): Inventory =>
+  sqlInventory(connections, async (db, order, voucher) => {
+    await work(voucher);
+    const taken = await change(
+      db,
+      'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ? AND stock > 0',
+      [voucher.id],
+    );
+    if (taken === 0) return refused('sold-out');
+    await insertOrder(db, order, voucher);
+    return 'sold';
+  });

@@ -1,0 +1,44 @@
+/** Lockstep itself: one primary with its API instances and order workers, from dist/. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Server } from './server.ts';
+
+export interface ServiceShape {
+  readonly instances: number;
+  readonly balancer: 'nginx' | 'cluster';
+}
+
+const entry = fileURLToPath(new URL('../../../dist/bin/service.js', import.meta.url));
+
+/** The ports that nginx sends to: one for each instance, or the one that all of them share. */
+export const instancePorts = (firstPort: number, { instances, balancer }: ServiceShape): number[] =>
+  balancer === 'cluster' ? [firstPort] : Array.from({ length: instances }, (_, index) => firstPort + index);
+
+export function serviceServer(
+  folder: string,
+  firstPort: number,
+  shape: ServiceShape,
+  env: Readonly<Record<string, string>>,
+): Server {
+  const ports = instancePorts(firstPort, shape);
+  const seen = new Set<string>();
+  return {
+    name: 'service',
+    port: firstPort,
+    program: () => ({
+      command: process.execPath,
+      args: [entry],
+      logFile: join(folder, 'service.log'),
+      env: { ...env, PORT: String(firstPort), INSTANCES: String(shape.instances), BALANCER: shape.balancer },
+    }),
+    /** Every instance has answered that it is ready; behind a shared port that takes a few questions. */
+    answers: async () => {
+      for (const port of ports) {
+        const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { connection: 'close' } });
+        const instance = answer.headers.get('x-instance');
+        if (answer.ok && instance) seen.add(instance);
+      }
+      return seen.size === shape.instances;
+    },
+  };
+}

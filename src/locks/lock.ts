@@ -1,0 +1,75 @@
+/** The contract of every lock. The lock is the service; a lease is what you hold. */
+import type { Connections } from '../connections/connections.ts';
+import { LeaseLost } from '../errors.ts';
+
+export interface AcquireOptions {
+  /** How long to wait for the lock, in milliseconds; 0 tries once. */
+  readonly waitMs: number;
+  /** How long the lease lasts, in milliseconds; the lock's own default without it. */
+  readonly leaseMs?: number;
+  /** Stops the wait; what was queued or taken for it is given back. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Lease {
+  /** Aborts, with LeaseLost as its reason, once the lease may no longer be held. */
+  readonly signal: AbortSignal;
+  /** How long the lease is still good for, by this process's steady clock. Infinity where a lease never ends. */
+  remainingMs(): number;
+  /** Grows with every lease of the resource; present where the lock service can number its leases. */
+  readonly fence?: string;
+  /** Gives the lock back. Once is enough, twice does nothing; never touches a lock that somebody else holds by now. */
+  release(): Promise<void>;
+}
+
+export interface Lock {
+  /**
+   * @returns a lease, or null when the lock could not be had in time (ordinary).
+   * @throws LockServiceUnavailable when the lock service failed; the abort reason when `signal` aborted.
+   */
+  acquire(resource: string, options: AcquireOptions): Promise<Lease | null>;
+}
+
+/** What every file in this folder exports. */
+export interface LockModule {
+  open(connections: Connections): Lock;
+}
+
+/** A lease that ends by the clock: its signal aborts `validMs` from now unless it is released before. */
+export function timedLease(
+  resource: string,
+  validMs: number,
+  giveBack: () => Promise<void>,
+  fence?: string,
+): Lease {
+  const deadline = performance.now() + validMs;
+  const lost = new AbortController();
+  const timer = setTimeout(() => lost.abort(new LeaseLost(resource, validMs)), validMs).unref();
+  const release = once(async () => {
+    clearTimeout(timer);
+    await giveBack();
+  });
+  const lease = {
+    signal: lost.signal,
+    remainingMs: () => Math.max(0, deadline - performance.now()),
+    release,
+  };
+  return fence === undefined ? lease : { ...lease, fence };
+}
+
+/** A lease that lasts until it is released. */
+export function endlessLease(giveBack: () => Promise<void>): Lease {
+  return {
+    signal: new AbortController().signal,
+    remainingMs: () => Number.POSITIVE_INFINITY,
+    release: once(giveBack),
+  };
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
+}

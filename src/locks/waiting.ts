@@ -1,0 +1,28 @@
+/** Waiting for a lock by asking again: for locks whose service cannot call back. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AcquireOptions, Lease } from './lock.ts';
+
+/**
+ * Tries at once, then again every `retryMs` with ±50 % jitter, so that waiters do not march in step.
+ * @returns the first lease, or null once `waitMs` has passed; a wait is cut to what is left of it.
+ */
+export async function askAgain(
+  attempt: () => Promise<Lease | null>,
+  { waitMs, signal }: AcquireOptions,
+  retryMs: number,
+): Promise<Lease | null> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const lease = await attempt();
+    if (lease && !signal?.aborted) return lease;
+    if (lease) await lease.release(); // The caller left while we were asking.
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0 && !signal?.aborted) return null;
+    await pause(Math.min(leftMs, retryMs * (0.5 + Math.random())), signal);
+  }
+}
+
+async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+  await sleep(delayMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+}

@@ -1,0 +1,33 @@
+/** The state of an order, from the moment it was accepted. */
+import type { Connections } from '../connections/connections.ts';
+import { select } from '../connections/mysql.ts';
+import { saleKeys } from '../connections/sale-keys.ts';
+import type { OrderStatus } from '../domain.ts';
+
+export interface OrderState {
+  readonly id: string;
+  readonly voucherId: string;
+  readonly userId: string;
+  readonly status: OrderStatus;
+  /** Why it failed. */
+  readonly reason?: string;
+}
+
+/** Redis first, then MySQL: an order leaves the queue only after it is recorded, so it is always found in one of them. */
+export async function findOrder(connections: Connections, id: string): Promise<OrderState | null> {
+  const queued = await connections.redis('admin').hget(saleKeys.queued, id);
+  if (queued !== null) {
+    const [voucherId = '', userId = ''] = queued.split(':');
+    return { id, voucherId, userId, status: 'queued' };
+  }
+  const [row] = await select<OrderState & { reason: string | null }>(
+    connections.mysql(),
+    `SELECT CAST(id AS CHAR) AS id, CAST(voucher_id AS CHAR) AS voucherId, CAST(user_id AS CHAR) AS userId,
+            status, reason
+     FROM orders WHERE id = ?`,
+    [id],
+  );
+  if (!row) return null;
+  const { reason, ...state } = row;
+  return reason === null ? state : { ...state, reason };
+}

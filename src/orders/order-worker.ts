@@ -1,0 +1,60 @@
+/** Consumes accepted orders and records them: a batch in one transaction, one by one when the batch is refused. */
+import type { Logger } from 'pino';
+import type { Connections } from '../connections/connections.ts';
+import type { Order } from '../domain.ts';
+import type { Delivery, OrderQueue } from '../queues/order-queue.ts';
+import { type DeadLetterReason, deadLetter } from './dead-letters.ts';
+import { recordBatch, recordOne } from './record-orders.ts';
+
+const deliveriesAtMost = 5;
+
+/** Runs until `signal` aborts; the batch in hand is finished first. */
+export async function workOrders(
+  connections: Connections,
+  queue: OrderQueue,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const pool = connections.mysql();
+  const redis = connections.redis('admin');
+
+  async function handle(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    try {
+      await recordBatch(
+        pool,
+        deliveries.map(({ order }) => order),
+      );
+      return new Set(deliveries.map(({ order }) => order.id));
+    } catch (error) {
+      log.debug({ event: 'batch-refused', orders: deliveries.length, error: String(error) });
+      return handleOneByOne(deliveries);
+    }
+  }
+
+  async function handleOneByOne(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    const settled = new Set<string>();
+    for (const { order, attempt } of deliveries) {
+      await settleOne(order, attempt).then(
+        () => settled.add(order.id),
+        (error: unknown) =>
+          log.warn({ event: 'order-not-recorded', orderId: order.id, attempt, error: String(error) }),
+      );
+    }
+    return settled;
+  }
+
+  async function settleOne(order: Order, attempt: number): Promise<void> {
+    const recording = await recordOne(pool, order).catch((error: unknown) => {
+      if (attempt < deliveriesAtMost) throw error;
+      return 'undeliverable' as const;
+    });
+    if (recording !== 'recorded') await bury(order, recording);
+  }
+
+  async function bury(order: Order, reason: DeadLetterReason): Promise<void> {
+    await deadLetter(pool, redis, order, reason);
+    log.error({ event: 'order-dead-lettered', orderId: order.id, reason });
+  }
+
+  await queue.consume(handle, signal);
+}

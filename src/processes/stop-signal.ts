@@ -1,0 +1,17 @@
+/** SIGTERM and SIGINT as an AbortSignal. A rejection that nobody handled ends the process the same way, with exit code 1. */
+import type { Logger } from 'pino';
+
+export function stopSignal(log: Logger): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const)
+    process.once(name, () => {
+      log.info({ event: 'stopping', because: name });
+      stop.abort();
+    });
+  process.once('unhandledRejection', (error) => {
+    log.fatal({ event: 'unhandled-rejection', error });
+    process.exitCode = 1;
+    stop.abort();
+  });
+  return stop.signal;
+}

@@ -1,0 +1,64 @@
+/** The primary: forks the API instances and the order workers, replaces those that die, and passes a stop on. */
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+
+interface Role {
+  readonly program: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const graceMs = 5_000;
+
+export function roles({ NAME, INSTANCES, ORDER_WORKERS, PORT, BALANCER }: Config): Role[] {
+  const port = (index: number) => String(BALANCER === 'cluster' ? PORT : PORT + index);
+  const api = Array.from({ length: INSTANCES }, (_, index) => ({
+    program: 'api',
+    env: { INSTANCE: `${NAME}-${index + 1}`, PORT: port(index) },
+  }));
+  const workers = Array.from({ length: ORDER_WORKERS }, (_, index) => ({
+    program: 'order-worker',
+    env: { INSTANCE: `${NAME}-worker-${index + 1}` },
+  }));
+  return [...api, ...workers];
+}
+
+/** Runs until `signal` aborts and every child has drained and gone, or was killed for taking too long. */
+export async function supervise(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  const children = new Set<Worker>();
+
+  function start(role: Role, failures = 0): void {
+    cluster.setupPrimary({ exec: fileURLToPath(new URL(`../bin/${role.program}.js`, import.meta.url)) });
+    const startedAt = performance.now();
+    const child = cluster.fork(role.env);
+    children.add(child);
+    child.once('exit', async (code, killedBy) => {
+      children.delete(child);
+      if (signal.aborted) return;
+      const brief = performance.now() - startedAt < 5_000;
+      log.warn({ event: 'child-exited', child: role.env['INSTANCE'], code, killedBy });
+      await sleep(brief ? Math.min(100 * 2 ** failures, 5_000) : 0); // One that dies at once must not spin.
+      if (!signal.aborted) start(role, brief ? failures + 1 : 0);
+    });
+  }
+
+  for (const role of roles(config)) start(role);
+  if (!signal.aborted) await once(signal, 'abort');
+  await stopAll(children, config.DRAIN_MS + graceMs, log);
+}
+
+async function stopAll(children: ReadonlySet<Worker>, withinMs: number, log: Logger): Promise<void> {
+  const all = [...children];
+  const gone = all.map((child) => once(child, 'exit'));
+  for (const child of all) child.process.kill('SIGTERM');
+  const late = new AbortController();
+  const deadline = sleep(withinMs, 'late', { signal: late.signal }).catch(() => 'in time');
+  if ((await Promise.race([Promise.all(gone), deadline])) === 'late') {
+    for (const child of children) child.process.kill('SIGKILL');
+    log.error({ event: 'children-killed', count: children.size, withinMs });
+  }
+  late.abort();
+}

@@ -1,0 +1,36 @@
+/** From a row of the ladder to its opened parts, once for each rung that an instance really sells with. */
+import type { Connections } from '../connections/connections.ts';
+import type { Voucher } from '../domain.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import { rungNamed } from '../ladder.ts';
+import { type Purchase, purchaseWith } from './purchase.ts';
+
+export interface OpenRung {
+  readonly inventory: Inventory;
+  readonly purchase: Purchase;
+}
+
+export type OpenRungs = (voucher: Pick<Voucher, 'rung'>) => Promise<OpenRung>;
+
+export function openRungs(connections: Connections, onReleaseFailed: (error: unknown) => void): OpenRungs {
+  const opened = new Map<string, Promise<OpenRung>>();
+
+  async function open(name: string): Promise<OpenRung> {
+    const rung = rungNamed(name);
+    const [lockModule, inventoryModule] = await Promise.all([rung.lock(), rung.inventory()]);
+    const lock = lockModule.open(connections);
+    const inventory = inventoryModule.open(connections);
+    await connections.ready();
+    const waitMs = connections.config.LOCK_WAIT_MS;
+    return {
+      inventory,
+      purchase: purchaseWith({ lock, scope: rung.scope, waitMs, inventory, onReleaseFailed }),
+    };
+  }
+
+  return ({ rung }) => {
+    const known = opened.get(rung) ?? open(rung);
+    opened.set(rung, known);
+    return known;
+  };
+}
