@@ -120,3 +120,11 @@ export class ServiceRefused extends LockstepError {
     super(`The service answered ${status} to ${what}: ${detail}`);
   }
 }
+
+export class UnknownVoucher extends LockstepError {
+  readonly code = 'UNKNOWN_VOUCHER';
+
+  constructor(voucherId: string) {
+    super(`There is no voucher ${voucherId} in this lab; \`curl <url>/vouchers\` lists those there are.`);
+  }
+}

@@ -12,8 +12,10 @@ export async function collectFacts(pool: Pool, redis: Redis, voucherId: string):
   const inMysql = await collectMysql(pool, voucherId);
   if (!inMysql) return null;
   const { rung, initialStock, stock, orders } = inMysql;
+  const createdAt = inMysql.createdAt.toISOString();
   const facts = {
     voucherId,
+    createdAt,
     rung,
     onePerUser: rungNamed(rung).onePerUser,
     initialStock,
@@ -28,9 +30,9 @@ async function collectMysql(pool: Pool, voucherId: string) {
   try {
     await db.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
     await db.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
-    const [voucher] = await select<{ rung: string; initialStock: number; stock: number }>(
+    const [voucher] = await select<{ createdAt: Date; rung: string; initialStock: number; stock: number }>(
       db,
-      `SELECT v.rung, s.initial_stock AS initialStock, s.stock
+      `SELECT v.created_at AS createdAt, v.rung, s.initial_stock AS initialStock, s.stock
        FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id WHERE v.id = ?`,
       [voucherId],
     );

@@ -22,6 +22,8 @@ export interface OrderRow {
 
 export interface Facts {
   readonly voucherId: string;
+  /** When the voucher was made; with its id, it is this voucher and no other. */
+  readonly createdAt: string;
   readonly rung: string;
   /** Whether the rung promises one order per user. */
   readonly onePerUser: boolean;

@@ -31,6 +31,7 @@ export function openRungs(connections: Connections, onReleaseFailed: (error: unk
   return ({ rung }) => {
     const known = opened.get(rung) ?? open(rung);
     opened.set(rung, known);
+    known.catch(() => opened.delete(rung)); // What could not be opened is tried again.
     return known;
   };
 }

@@ -1,0 +1,66 @@
+/** The command line. Exit codes: 0 as expected, 1 not as expected, 2 could not tell. */
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { auditVoucher } from '../commands/audit.ts';
+import { bench } from '../commands/bench.ts';
+import { demo } from '../commands/demo.ts';
+import { showLadder } from '../commands/ladder.ts';
+import { run } from '../commands/run.ts';
+import { down, status, up } from '../commands/up.ts';
+import { LockstepError } from '../errors.ts';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const place = {
+  labFolder: process.env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main'),
+  runsFolder: process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs'),
+};
+const whole = (least: number, most: number) => (text: string) => {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < least || number > most)
+    throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}.`);
+  return number;
+};
+
+const program = new Command('lockstep')
+  .description('A flash sale, and the lab that proves what each way of protecting it is worth.')
+  .addHelpText(
+    'after',
+    '\nExit codes: 0 as expected, 1 not as expected, 2 could not tell.\nStart with: lockstep ladder; lockstep run mutex-per-user --instances 4',
+  )
+  .showHelpAfterError('(try --help)');
+
+const command = (name: string, description: string) =>
+  program.command(name).description(description).option('--json', 'print JSON instead of text', false);
+
+command('ladder', 'show every rung: what it does, what it claims').action(showLadder);
+command('run', 'rush one rung through nginx and audit what came of it')
+  .argument('<rung>', 'a name from `lockstep ladder`')
+  .option('--instances <n>', 'API processes that share the requests', whole(1, 16))
+  .option('--users <n>', 'users who come at once; one in ten sends 8 requests', whole(1, 10_000), 100)
+  .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), 20)
+  .option('--seed <n>', 'decides who comes in which order', whole(0, 2 ** 31), 1)
+  .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 20)
+  .addOption(
+    new Option('--balancer <which>', 'who shares the requests out')
+      .choices(['nginx', 'cluster'])
+      .default('nginx'),
+  )
+  .action((rung, options) => run(place, rung, options));
+command('audit', 'check one voucher: MySQL, Redis, and what clients were told where a run kept it')
+  .argument('<voucherId>', 'its id')
+  .action((voucherId, options) => auditVoucher(place, voucherId, options));
+command('demo', 'walk the whole ladder and write a report').action((options) => demo(place, options));
+command('bench', 'purchase against an authenticated no-op, through the same nginx (needs wrk)')
+  .option('--seconds <n>', 'how long each of the two is measured', whole(1, 120), 10)
+  .action((options) => bench(place, options));
+command('up', 'start the lab and leave it running').action((options) => up(place, options));
+command('down', 'stop the lab').action((options) => down(place, options));
+command('status', 'what of the lab is running').action((options) => status(place, options));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(error instanceof LockstepError ? `${error.code}: ${error.message}` : error);
+  process.exitCode = 2;
+}

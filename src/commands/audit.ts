@@ -1,0 +1,38 @@
+import { audit } from '../audit/audit.ts';
+import { collectFacts } from '../audit/collect.ts';
+import { confirmed } from '../audit/facts.ts';
+import { LabDown, UnknownVoucher } from '../errors.ts';
+import { Id } from '../http/ids.ts';
+import { Lab } from '../lab/lab.ts';
+import { recordedAttempts } from '../report/run-folder.ts';
+import { auditLines } from '../report/sentences.ts';
+import { withConnections } from './lab-connections.ts';
+import { type Place, type Reporting, report } from './place.ts';
+
+const exitCodes = { held: 0, violated: 1, unknown: 2 } as const;
+
+export async function auditVoucher(
+  { labFolder, runsFolder }: Place,
+  id: string,
+  { json }: Reporting,
+): Promise<void> {
+  const voucherId = Id.parse(id);
+  const lab = Lab.running(labFolder);
+  if (!lab) throw new LabDown();
+  const collected = await withConnections(lab, (connections) =>
+    collectFacts(connections.mysql(), connections.redis('admin'), voucherId),
+  );
+  if (!collected) throw new UnknownVoucher(voucherId);
+  const attempts = recordedAttempts(runsFolder, collected);
+  const facts = attempts ? { ...collected, attempts } : collected;
+  const result = audit(facts);
+  const orders = confirmed(facts).length;
+  const { rung, initialStock, mysql } = facts;
+  report(json, { voucherId, rung, initialStock, stock: mysql.stock, orders, ...result }, () =>
+    [
+      `voucher ${voucherId} (${rung}): ${result.verdict}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
+      auditLines(result),
+    ].join('\n'),
+  );
+  process.exitCode = exitCodes[result.verdict];
+}

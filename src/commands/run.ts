@@ -1,0 +1,41 @@
+import type { RunRequest } from '../drills/run-rung.ts';
+import { runRung } from '../drills/run-rung.ts';
+import { UnknownRung } from '../errors.ts';
+import { withLab } from '../lab/session.ts';
+import { isRungName, ladder, rungNames } from '../ladder.ts';
+import { writeRunFolder } from '../report/run-folder.ts';
+import { auditLines, runSentence, wrap } from '../report/sentences.ts';
+import { legend, runTable } from '../report/table.ts';
+import { withConnections } from './lab-connections.ts';
+import { type Place, type Reporting, report, tell } from './place.ts';
+
+type Options = Reporting & Omit<RunRequest, 'rung' | 'instances'> & { readonly instances?: number };
+
+export async function run(
+  { labFolder, runsFolder }: Place,
+  rung: string,
+  { json, ...options }: Options,
+): Promise<void> {
+  if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
+  const request: RunRequest = { ...options, rung, instances: options.instances ?? ladder[rung].instances };
+  const done = await withLab(labFolder, tell, async (lab) => {
+    const { instances, balancer } = request;
+    if (lab.shape.instances !== instances || lab.shape.balancer !== balancer) await lab.serve(request, tell);
+    return withConnections(lab, (connections) => runRung(request, lab.baseUrl, connections));
+  });
+  const command = `lockstep run ${rung} --instances ${request.instances} --users ${request.users} --stock ${request.stock} --seed ${request.seed} --work-ms ${request.workMs} --balancer ${request.balancer}`;
+  const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] });
+  const text = () =>
+    [
+      runTable([done.result]),
+      '',
+      legend,
+      '',
+      wrap(runSentence(done)),
+      auditLines(done.audit),
+      '',
+      `workMs ${request.workMs}, seed ${request.seed}; report: ${folder}/report.md`,
+    ].join('\n');
+  report(json, done.result, text);
+  process.exitCode = done.result.verdict === 'unknown' ? 2 : Number(!done.result.asClaimed);
+}

@@ -1,0 +1,129 @@
+/** One rung, one rush, one audit: put a voucher on sale, rush it through nginx, wait for the drain, check everything. */
+import { createHistogram } from 'node:perf_hooks';
+import { type Audit, audit } from '../audit/audit.ts';
+import { collectFacts } from '../audit/collect.ts';
+import { confirmed, type Facts } from '../audit/facts.ts';
+import type { Connections } from '../connections/connections.ts';
+import type { Verdict } from '../domain.ts';
+import type { ServiceShape } from '../lab/servers/service.ts';
+import { waitUntil } from '../lab/waiting.ts';
+import { type Claim, claimOf, type RungName, rungNamed } from '../ladder.ts';
+import { createVoucher, warmUp } from './operator.ts';
+import { rush } from './rush.ts';
+
+export interface RunRequest extends ServiceShape {
+  readonly rung: RungName;
+  readonly users: number;
+  readonly stock: number;
+  readonly seed: number;
+  /** Time between check and write, in milliseconds: what makes the natural races show without luck. */
+  readonly workMs: number;
+}
+
+/** What `lockstep run --json` prints. */
+export interface RunResult extends RunRequest {
+  readonly voucherId: string;
+  readonly attempts: Readonly<Record<'accepted' | 'refused' | 'unknown', number>>;
+  readonly refusedBecause: Readonly<Record<string, number>>;
+  readonly orders: number;
+  readonly stockLeft: number;
+  readonly oversoldBy: number;
+  readonly usersWithTwoOrders: number;
+  readonly ordersPerSecond: number;
+  readonly latencyMs: { readonly p50: number; readonly p99: number };
+  readonly verdict: Verdict;
+  readonly claim: Verdict;
+  readonly asClaimed: boolean;
+}
+
+export interface Run {
+  readonly result: RunResult;
+  readonly claim: Claim;
+  readonly audit: Audit;
+  readonly facts: Facts;
+}
+
+const drainWithinMs = 30_000;
+
+export async function runRung(request: RunRequest, baseUrl: string, connections: Connections): Promise<Run> {
+  const { rung, stock, workMs, instances, users, seed } = request;
+  const tokenSecret = connections.config.TOKEN_SECRET;
+  const sale = { title: `${rung} on ${instances}, seed ${seed}`, stock, rung, workMs };
+  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
+  await warmUp(baseUrl, voucherId, instances);
+  const startedAt = performance.now();
+  const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed });
+  const collected = await drained(connections, voucherId);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const facts = { ...collected, attempts };
+  const claim = claimOf(rungNamed(rung), instances);
+  const audited = audit(facts);
+  return { result: summarize(request, facts, audited, claim, seconds), claim, audit: audited, facts };
+}
+
+/** The facts once nothing is queued; or as they are when the deadline passes, and the audit then says "unknown". */
+async function drained(connections: Connections, voucherId: string): Promise<Facts> {
+  const collect = () => collectFacts(connections.mysql(), connections.redis('admin'), voucherId);
+  let facts = await collect();
+  await waitUntil('the queue to drain', drainWithinMs, async () => {
+    facts = await collect();
+    return facts?.redis?.queued.length === 0 || facts?.redis === undefined;
+  }).catch(() => {});
+  if (!facts) throw new Error(`voucher ${voucherId} is gone`);
+  return facts;
+}
+
+function summarize(
+  request: RunRequest,
+  facts: Facts,
+  audited: Audit,
+  claim: Claim,
+  seconds: number,
+): RunResult {
+  const { attempts = [], mysql, initialStock, voucherId } = facts;
+  const orders = confirmed(facts);
+  const perUser = countBy(orders.map(({ userId }) => userId));
+  const outcomes = countBy(attempts.map(({ outcome }) => outcome));
+  return {
+    ...request,
+    voucherId,
+    attempts: { accepted: 0, refused: 0, unknown: 0, ...outcomes },
+    refusedBecause: countBy(
+      attempts.flatMap(({ outcome, reason }) => (outcome === 'refused' && reason ? [reason] : [])),
+    ),
+    orders: orders.length,
+    stockLeft: mysql.stock,
+    oversoldBy: Math.max(0, orders.length - initialStock),
+    usersWithTwoOrders: Object.values(perUser).filter((count) => count > 1).length,
+    ordersPerSecond: Math.round(orders.length / seconds),
+    latencyMs: percentiles(attempts.map(({ latencyMs }) => latencyMs)),
+    verdict: audited.verdict,
+    claim: claim.verdict,
+    asClaimed: isAsClaimed(audited, claim),
+  };
+}
+
+/** The verdict, and for the reasons that the ladder gives: another check violated is another mistake. */
+export function isAsClaimed({ verdict, findings }: Audit, claim: Claim): boolean {
+  const violated = findings.filter((finding) => finding.verdict === 'violated').map(({ check }) => check);
+  const claimed = claim.breaks.map(({ check }) => check);
+  return (
+    verdict === claim.verdict &&
+    violated.length === claimed.length &&
+    violated.every((check) => claimed.includes(check))
+  );
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+function percentiles(milliseconds: readonly number[]): { p50: number; p99: number } {
+  if (milliseconds.length === 0) return { p50: 0, p99: 0 };
+  const histogram = createHistogram();
+  for (const value of milliseconds) histogram.record(Math.max(1, Math.round(value * 1_000)));
+  const at = (percentile: number) => Math.round(histogram.percentile(percentile) / 100) / 10;
+  return { p50: at(50), p99: at(99) };
+}

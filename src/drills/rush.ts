@@ -1,0 +1,102 @@
+/** The load: many users at once on little stock, and some users many times at once, both together. Seeded and bounded. */
+
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import type { Attempt } from '../audit/facts.ts';
+import { signToken } from '../http/tokens.ts';
+
+export interface Rush {
+  readonly baseUrl: string;
+  readonly tokenSecret: string;
+  readonly voucherId: string;
+  readonly users: number;
+  readonly seed: number;
+}
+
+/** One user in ten insists, and sends this many requests at once. */
+export const insistence = 8;
+const connections = 256;
+const answerWithinMs = 30_000;
+
+interface Intent {
+  readonly userId: string;
+  readonly requestId: string;
+}
+
+/** Who asks, in which order: those who insist first, so that there is stock to fight for; then everybody else. */
+export function planRush({ users, seed }: Pick<Rush, 'users' | 'seed'>): Intent[] {
+  const generator = xoroshiro128plus(seed);
+  const insistent = Math.max(1, Math.floor(users / 10));
+  const intent = (user: number, time: number) => ({
+    userId: String(user),
+    requestId: `seed-${seed}-${user}-${time}`,
+  });
+  const all = Array.from({ length: users }, (_, index) => index + 1);
+  const many = all
+    .slice(0, insistent)
+    .flatMap((user) => Array.from({ length: insistence }, (_, time) => intent(user, time)));
+  const once = all.slice(insistent).map((user) => intent(user, 0));
+  const shuffle = <Item>(items: Item[]): Item[] => {
+    for (let last = items.length - 1; last > 0; last--) {
+      const other = uniformInt(generator, 0, last);
+      [items[last], items[other]] = [items[other] as Item, items[last] as Item];
+    }
+    return items;
+  };
+  return [...shuffle(many), ...shuffle(once)];
+}
+
+/** Sends every request without waiting for the others, and keeps what every client was told. */
+export async function rush(plan: Rush): Promise<Attempt[]> {
+  const intents = planRush(plan);
+  const userIds = [...new Set(intents.map(({ userId }) => userId))];
+  const tokens = await Promise.all(userIds.map((userId) => signToken(plan.tokenSecret, userId, 'user')));
+  const tokenOf = new Map(userIds.map((userId, index) => [userId, tokens[index] ?? '']));
+  const agent = new Agent({
+    connections,
+    pipelining: 1,
+    headersTimeout: answerWithinMs,
+    bodyTimeout: answerWithinMs,
+  });
+  try {
+    return await Promise.all(
+      intents.map((intent) => buy(agent, plan, intent, tokenOf.get(intent.userId) ?? '')),
+    );
+  } finally {
+    await agent.close();
+  }
+}
+
+const Answer = z.object({ id: z.string(), code: z.string(), orderId: z.string() }).partial();
+
+async function buy(
+  agent: Agent,
+  { baseUrl, voucherId }: Rush,
+  intent: Intent,
+  token: string,
+): Promise<Attempt> {
+  const askedAt = performance.now();
+  const told = (rest: Pick<Attempt, 'outcome' | 'reason' | 'orderId' | 'instance'>): Attempt => ({
+    ...intent,
+    ...rest,
+    latencyMs: performance.now() - askedAt,
+  });
+  try {
+    const { statusCode, headers, body } = await request(`${baseUrl}/vouchers/${voucherId}/orders`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${token}`, 'idempotency-key': intent.requestId },
+    });
+    const { id, code, orderId } = Answer.parse(await body.json());
+    const instance = String(headers['x-instance'] ?? 'nginx');
+    if (statusCode === 201 || statusCode === 202)
+      return told({ outcome: 'accepted', instance, ...(id && { orderId: id }) });
+    const outcome =
+      code === undefined || code === 'outcome-unknown' || statusCode === 500 ? 'unknown' : 'refused';
+    return told({ outcome, instance, reason: code ?? `status ${statusCode}`, ...(orderId && { orderId }) });
+  } catch (error) {
+    return told({ outcome: 'unknown', reason: String(error) }); // No answer: it may have happened.
+  }
+}

@@ -1,0 +1,112 @@
+/** `runs/<time>-<name>/`: the facts and verdicts as JSON, a report to read, and `runs/latest` that points at them. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import type { Attempt, Facts } from '../audit/facts.ts';
+import type { Run } from '../drills/run-rung.ts';
+import { programPath } from '../lab/processes.ts';
+import { auditLines, place, runSentence } from './sentences.ts';
+import { legend, runTable } from './table.ts';
+
+export interface RunRecord {
+  readonly command: string;
+  readonly runs: readonly Run[];
+}
+
+/** @returns the folder's path. */
+export async function writeRunFolder(
+  root: string,
+  name: string,
+  { command, runs }: RunRecord,
+): Promise<string> {
+  const time = new Date()
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replaceAll(':', '');
+  const folder = join(root, `${time}-${name}`);
+  mkdirSync(folder, { recursive: true });
+  const about = { command, time, machine: machine(), versions: await versions() };
+  writeFileSync(join(folder, 'report.json'), `${JSON.stringify({ ...about, runs }, null, 2)}\n`);
+  writeFileSync(join(folder, 'report.md'), markdown(about, runs));
+  const latest = join(root, 'latest');
+  rmSync(latest, { force: true });
+  symlinkSync(`${time}-${name}`, latest);
+  return folder;
+}
+
+/** What clients were told in the newest recorded run of this voucher, if there is one. */
+export function recordedAttempts(
+  root: string,
+  { voucherId, createdAt }: Facts,
+): readonly Attempt[] | undefined {
+  for (const folder of recordedFolders(root)) {
+    const { runs } = JSON.parse(readFileSync(join(root, folder, 'report.json'), 'utf8')) as RunRecord;
+    const run = runs.find(({ facts }) => facts.voucherId === voucherId && facts.createdAt === createdAt);
+    if (run) return run.facts.attempts;
+  }
+  return undefined;
+}
+
+function recordedFolders(root: string): string[] {
+  try {
+    const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return folders
+      .map(({ name }) => name)
+      .sort()
+      .reverse();
+  } catch {
+    return [];
+  }
+}
+
+type About = Record<'command' | 'time', string> & Record<'machine' | 'versions', Record<string, string>>;
+
+function markdown({ command, time, machine: host, versions: programs }: About, runs: readonly Run[]): string {
+  const list = (entries: Record<string, string>) =>
+    Object.entries(entries)
+      .map(([name, value]) => `- ${name}: ${value}`)
+      .join('\n');
+  const chapters = runs.map(
+    (run) => `## ${place(run)}\n\n${runSentence(run)}\n\n\`\`\`text\n${auditLines(run.audit)}\n\`\`\``,
+  );
+  return `# Lockstep, ${time}
+
+\`${command}\`
+
+\`\`\`text
+${runTable(runs.map(({ result }) => result))}
+
+${legend}
+\`\`\`
+
+Time between check and write (\`workMs\`): ${[...new Set(runs.map(({ result }) => result.workMs))].join(', ')} ms.
+
+${chapters.join('\n\n')}
+
+## Machine and versions
+
+${list(host)}
+${list(programs)}
+`;
+}
+
+const machine = (): Record<string, string> => ({
+  cores: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
+  memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+  kernel: release(),
+  node: process.version,
+});
+
+async function versions(): Promise<Record<string, string>> {
+  const ask = async (program: string, argument: string) => {
+    const { all } = await execa(programPath(program), [argument], { all: true, reject: false });
+    return (all ?? '').split('\n')[0] ?? '';
+  };
+  const [redis, mysql, nginx] = await Promise.all([
+    ask('redis-server', '--version'),
+    ask('mariadbd', '--version'),
+    ask('nginx', '-v'),
+  ]);
+  return { redis, mysql, nginx };
+}

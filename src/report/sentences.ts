@@ -1,0 +1,48 @@
+/** What a run showed, in sentences with their evidence. */
+import type { Audit } from '../audit/audit.ts';
+import type { Run } from '../drills/run-rung.ts';
+
+/** Lines of at most `width` characters; the second and later ones are indented. */
+export function wrap(text: string, width = 79, indent = '  '): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && `${line} ${word}`.length > width) {
+      lines.push(line);
+      line = indent + word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join('\n');
+}
+
+export const place = ({ result }: Run): string => {
+  const shared = result.balancer === 'cluster' ? ' (Node’s cluster)' : '';
+  return `${result.rung} on ${result.instances} instance${result.instances === 1 ? '' : 's'}${shared}`;
+};
+
+/** `mutex-per-user on 4 instances: violated, as claimed.` and why, with the worst case. */
+export function runSentence(run: Run): string {
+  const { result, claim } = run;
+  const judged = result.asClaimed ? 'as claimed' : `NOT as claimed (the ladder says ${claim.verdict})`;
+  const because = claim.breaks.map((reason) => ` ${reason.because};`).join('');
+  return `${place(run)}: ${result.verdict}, ${judged}.${because}${evidence(run.audit)}`;
+}
+
+function evidence({ findings }: Audit): string {
+  const shown = findings.filter(({ verdict }) => verdict !== 'held');
+  return shown
+    .map(({ check, count, worst, first }) => ` ${check}: ${worst ?? first} (${count} in all).`)
+    .join('');
+}
+
+/** Each check on a line of its own. */
+export function auditLines({ findings, leftOut }: Audit): string {
+  const found = findings.map(({ check, verdict, count, worst, first }) => {
+    const detail = verdict === 'held' ? '' : `: ${worst ?? first}${count > 1 ? ` (${count} in all)` : ''}`;
+    return wrap(`  ${verdict.padEnd(9)} ${check}${detail}`, 79, '            ');
+  });
+  const notJudged = leftOut.map(({ check, why }) =>
+    wrap(`  ${'–'.padEnd(9)} ${check}: ${why}`, 79, '            '),
+  );
+  return [...found, ...notJudged].join('\n');
+}
