@@ -8,10 +8,8 @@
 -- Answers: { word, order id }: 'accepted' (also for the same request again, with the id it already has)
 --          | 'already-ordered' (with the user's order) | 'sold-out' | 'not-started' | 'ended' | 'unknown-voucher' (absent or damaged)
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs')
-for field = 1, 3 do
-  if not string.match(voucher[field] or '', '^%d+$') then return { 'unknown-voucher', '' } end
-end
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
+if not (stock and beginMs and endMs) or not string.find(voucher[1], '^%d+$') then return { 'unknown-voucher', '' } end
 
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if bought then

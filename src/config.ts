@@ -45,7 +45,9 @@ const Environment = z.object({
   /** How long the answer of the purchase script may take; later than that is `outcome-unknown`. */
   PURCHASE_ANSWER_MS: milliseconds.default(2_000),
   /** Most orders that a worker records in one transaction. */
-  BATCH_SIZE: z.coerce.number().int().min(1).max(1_000).default(200),
+  BATCH_SIZE: z.coerce.number().int().min(1).max(1_000).default(500),
+  /** How long a worker lets orders gather after a batch that was not full: fewer, larger transactions. */
+  BATCH_GATHER_MS: z.coerce.number().int().min(0).max(5_000).default(50),
   /** An order that a worker took and did not settle in this time is taken over by another. */
   CLAIM_IDLE_MS: milliseconds.default(5_000),
   /** How long a stopping process waits for requests in flight. */

@@ -52,7 +52,8 @@ command('audit', 'check one voucher: MySQL, Redis, and what clients were told wh
   .action((voucherId, options) => auditVoucher(place, voucherId, options));
 command('demo', 'walk the whole ladder and write a report').action((options) => demo(place, options));
 command('bench', 'purchase against an authenticated no-op, through the same nginx (needs wrk)')
-  .option('--seconds <n>', 'how long each of the two is measured', whole(1, 120), 10)
+  .option('--seconds <n>', 'how long each of the two is measured, three times', whole(1, 120), 5)
+  .option('--connections <n>', 'how many clients ask at once', whole(1, 1_000), 128)
   .action((options) => bench(place, options));
 command('up', 'start the lab and leave it running').action((options) => up(place, options));
 command('down', 'stop the lab').action((options) => down(place, options));

@@ -22,7 +22,7 @@ function profile(role: RedisRole, config: Config) {
     case 'lock':
       return { ...sendOnce, commandTimeout: config.LOCK_ANSWER_MS };
     case 'purchase':
-      return { ...sendOnce, commandTimeout: config.PURCHASE_ANSWER_MS, enableAutoPipelining: true };
+      return { ...sendOnce, commandTimeout: config.PURCHASE_ANSWER_MS };
     case 'consumer':
       return { maxRetriesPerRequest: null, blockingTimeout: 10_000 };
     case 'admin':

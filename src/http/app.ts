@@ -1,6 +1,5 @@
 /** The application: what every request goes through, then the routes. */
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
 import { healthRoutes } from './health.ts';
@@ -25,8 +24,6 @@ export const routes = (): App =>
     },
   });
 
-const kibibytes = 1_024;
-
 export function createApp(service: Service): App {
   const app = routes();
   app.use(requestId(), async (c, next) => {
@@ -35,7 +32,6 @@ export function createApp(service: Service): App {
     c.header('Cache-Control', 'no-store');
     await next();
   });
-  app.use(bodyLimit({ maxSize: 16 * kibibytes, onError: (c) => problem(c, 'body-too-large') }));
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
   app.route('/', orderRoutes(service));

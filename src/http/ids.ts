@@ -4,10 +4,11 @@
  */
 import { z } from '@hono/zod-openapi';
 
-const largest = (1n << 63n) - 1n;
+/** Of 19 digits; shorter ones are smaller, and equally long digits compare like numbers. */
+const largest = '9223372036854775807';
 
 export const Id = z
   .string()
   .regex(/^[1-9][0-9]{0,18}$/, 'must be a decimal id without sign, spaces or leading zeros')
-  .refine((id) => !/^[0-9]+$/.test(id) || BigInt(id) <= largest, 'must be at most 9223372036854775807')
+  .refine((id) => id.length < 19 || id <= largest, 'must be at most 9223372036854775807')
   .openapi({ type: 'string', pattern: '^[1-9][0-9]{0,18}$', example: '7' });

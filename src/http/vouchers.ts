@@ -1,5 +1,6 @@
 /** Vouchers: an operator puts them on sale, everybody may look, an operator may have them audited. */
 import { createRoute, z } from '@hono/zod-openapi';
+import { bodyLimit } from 'hono/body-limit';
 import { audit } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
 import { confirmed } from '../audit/facts.ts';
@@ -11,6 +12,8 @@ import { problem, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 import { requireRole } from './tokens.ts';
 
+/** In bytes. No other route reads a body; nginx has the same limit for all. */
+const largestBody = 16_384;
 const Time = z.iso.datetime({ offset: true });
 
 const NewVoucher = z
@@ -84,12 +87,13 @@ export function voucherRoutes(service: Service): App {
   const { vouchers, rungs, connections } = service;
   const { TOKEN_SECRET, ALLOWED_RUNGS, LAB } = connections.config;
   const operator = requireRole('operator', TOKEN_SECRET);
+  const smallBody = bodyLimit({ maxSize: largestBody, onError: (c) => problem(c, 'body-too-large') });
 
   const create = createRoute({
     method: 'post',
     path: '/vouchers',
     security,
-    middleware: operator,
+    middleware: [operator, smallBody],
     request: { body: { required: true, content: { 'application/json': { schema: NewVoucher } } } },
     responses: {
       201: json(VoucherView, 'On sale'),

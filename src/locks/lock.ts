@@ -57,10 +57,12 @@ export function timedLease(
   return fence === undefined ? lease : { ...lease, fence };
 }
 
+const neverAborted = new AbortController().signal;
+
 /** A lease that lasts until it is released. */
 export function endlessLease(giveBack: () => Promise<void>): Lease {
   return {
-    signal: new AbortController().signal,
+    signal: neverAborted,
     remainingMs: () => Number.POSITIVE_INFINITY,
     release: once(giveBack),
   };

@@ -36,7 +36,7 @@ export function openVouchers(connections: Connections): Vouchers {
   });
   return {
     create: (voucher) => create(pool, voucher),
-    find: (id) => known.fetch(id),
+    find: async (id) => known.get(id) ?? known.fetch(id),
     list: async (limit) => {
       const rows = await select<Row>(pool, `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`);
       return rows.map(asVoucher);
