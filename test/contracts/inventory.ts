@@ -1,0 +1,145 @@
+/** What every inventory must do. A clause answers true or false, so that one that must fail it is tested too. */
+import type { Connections } from '../../src/connections/connections.ts';
+import { change, select } from '../../src/connections/mysql.ts';
+import type { Outcome, Voucher } from '../../src/domain.ts';
+import { LeaseLost } from '../../src/errors.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { endlessLease } from '../../src/locks/lock.ts';
+import { someOrder, someVoucher } from '../support/sale.ts';
+
+export interface Contestant {
+  readonly inventory: Inventory;
+  readonly connections: Connections;
+  /** Waits until every accepted order of the voucher is in MySQL. */
+  readonly drained: () => Promise<void>;
+}
+
+type Clause = (contestant: Contestant) => Promise<boolean>;
+
+const lease = () => endlessLease(async () => {});
+
+async function onSale(
+  { connections, inventory }: Contestant,
+  changes: Partial<Voucher> = {},
+): Promise<Voucher> {
+  const voucher = await someVoucher(connections, changes);
+  await inventory.prepare(voucher);
+  return voucher;
+}
+
+async function ordersOf(
+  { connections, drained }: Contestant,
+  { id }: Voucher,
+): Promise<{ id: string; userId: string }[]> {
+  await drained();
+  const sql =
+    'SELECT CAST(id AS CHAR) AS id, CAST(user_id AS CHAR) AS userId FROM orders WHERE voucher_id = ?';
+  return select(connections.mysql(), sql, [id]);
+}
+
+const count = (outcomes: readonly Outcome[], kind: Outcome['kind']) =>
+  outcomes.filter((outcome) => outcome.kind === kind).length;
+
+export const clauses = {
+  'sells what there is, then answers sold-out': async (contestant) => {
+    const { inventory } = contestant;
+    const voucher = await onSale(contestant, { stock: 2 });
+    const sell = (userId: string) => inventory.sell(someOrder(voucher.id, userId), voucher, lease());
+    const [first, second, third] = [await sell('1'), await sell('2'), await sell('3')];
+    const left = await inventory.remaining(voucher.id);
+    const refusal = third.kind === 'refused' && third.reason;
+    return first.kind === 'accepted' && second.kind === 'accepted' && refusal === 'sold-out' && left === 0;
+  },
+
+  'records an accepted order under the id that the client was told': async (contestant) => {
+    const voucher = await onSale(contestant);
+    const order = someOrder(voucher.id, '9223372036854775807'); // Above 2^53: a number would lose its last digits.
+    const outcome = await contestant.inventory.sell(order, voucher, lease());
+    const rows = await ordersOf(contestant, voucher);
+    return (
+      outcome.kind === 'accepted' &&
+      outcome.orderId === order.id &&
+      rows.length === 1 &&
+      rows[0]?.id === order.id &&
+      rows[0].userId === order.userId
+    );
+  },
+
+  'keeps its stock when it is prepared again': async (contestant) => {
+    const { inventory } = contestant;
+    const voucher = await onSale(contestant, { stock: 3 });
+    await inventory.sell(someOrder(voucher.id, '1'), voucher, lease());
+    await inventory.prepare(voucher);
+    return (await inventory.remaining(voucher.id)) === 2;
+  },
+
+  'never sells more than there is to many users at once': async (contestant) => {
+    const voucher = await onSale(contestant, { stock: 3, workMs: 50 });
+    const users = Array.from({ length: 8 }, (_, index) => String(index + 1));
+    const sales = users.map((userId) =>
+      contestant.inventory.sell(someOrder(voucher.id, userId), voucher, lease()),
+    );
+    const accepted = count(await Promise.all(sales), 'accepted');
+    return accepted === 3 && (await ordersOf(contestant, voucher)).length === 3;
+  },
+
+  'sells one to a user who asks many times at once': async (contestant) => {
+    const voucher = await onSale(contestant, { stock: 8, workMs: 50 });
+    const sales = Array.from({ length: 8 }, () =>
+      contestant.inventory.sell(someOrder(voucher.id, '7'), voucher, lease()),
+    );
+    const outcomes = await Promise.all(sales);
+    return count(outcomes, 'accepted') === 1 && (await ordersOf(contestant, voucher)).length === 1;
+  },
+
+  'names the order that the user already has': async (contestant) => {
+    const { inventory } = contestant;
+    const voucher = await onSale(contestant);
+    const order = someOrder(voucher.id, '7');
+    await inventory.sell(order, voucher, lease());
+    const again = await inventory.sell(someOrder(voucher.id, '7'), voucher, lease());
+    return again.kind === 'refused' && again.reason === 'already-ordered' && again.orderId === order.id;
+  },
+
+  'answers the same request again with the order it already has': async (contestant) => {
+    const { inventory } = contestant;
+    const voucher = await onSale(contestant);
+    const [first, again] = [someOrder(voucher.id, '7', 'once'), someOrder(voucher.id, '7', 'once')];
+    await inventory.sell(first, voucher, lease());
+    const outcome = await inventory.sell(again, voucher, lease());
+    const rows = await ordersOf(contestant, voucher);
+    return outcome.kind === 'accepted' && outcome.orderId === first.id && rows.length === 1;
+  },
+
+  'sells nothing under a lease that was lost': async (contestant) => {
+    const { inventory } = contestant;
+    const voucher = await onSale(contestant);
+    const lost = { ...lease(), signal: AbortSignal.abort(new LeaseLost('test', 1)) };
+    const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lost);
+    const untouched =
+      (await inventory.remaining(voucher.id)) === voucher.stock &&
+      (await ordersOf(contestant, voucher)).length === 0;
+    return outcome.kind === 'refused' && outcome.reason === 'lease-lost' && untouched;
+  },
+
+  'is stopped by the rails when the user has an order already': async (contestant) => {
+    const { inventory, connections } = contestant;
+    const voucher = await onSale(contestant, { rails: true });
+    const earlier = someOrder(voucher.id, '7');
+    await change(
+      connections.mysql(),
+      'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, 1)',
+      [earlier.id, voucher.id, '7', 'earlier'],
+    );
+    await inventory.sell(someOrder(voucher.id, '7'), voucher, lease());
+    const confirmed = await connections
+      .mysql()
+      .query(`SELECT 1 FROM orders WHERE voucher_id = ${voucher.id} AND status = 'confirmed'`);
+    await contestant.drained();
+    return (
+      (confirmed[0] as unknown[]).length === 1 && (await inventory.remaining(voucher.id)) === voucher.stock
+    );
+  },
+} satisfies Record<string, Clause>;
+
+export type ClauseName = keyof typeof clauses;

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { LockModule } from '../../src/locks/lock.ts';
+import { openConnections } from '../support/connections.ts';
+import { type ClauseName, type Contestant, clauses } from './lock.ts';
+
+type Exceptions = Partial<Record<ClauseName, string>>;
+
+const noLock = 'it lets everybody in';
+const perProcess = 'another process has a mutex of its own';
+const endless = 'its lease has no end';
+
+/** Every lock, and the clauses it fails on purpose with the reason. */
+const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions }> = {
+  none: {
+    open: () => import('../../src/locks/none.ts'),
+    fails: {
+      'excludes others in the same process': noLock,
+      'excludes other processes': noLock,
+      'never lets critical sections of several processes overlap': noLock,
+      'answers null after the wait, and not before': noLock,
+      'tries once when the wait is 0': noLock,
+      'stops waiting when it is aborted, and leaves nothing behind': noLock,
+      'is released once, however often release is called': noLock,
+      'tells its holder when the lease is over': endless,
+      'does not touch the next holder when it is released too late': noLock,
+      'is free again within the lease after its holder died': noLock,
+    },
+  },
+  'process-mutex': {
+    open: () => import('../../src/locks/process-mutex.ts'),
+    fails: {
+      'excludes other processes': perProcess,
+      'never lets critical sections of several processes overlap': perProcess,
+      'tells its holder when the lease is over': endless,
+      'does not touch the next holder when it is released too late': endless,
+      'is free again within the lease after its holder died': perProcess,
+    },
+  },
+  'redis-atomic': { open: () => import('../../src/locks/redis-atomic.ts'), fails: {} },
+  redlock: { open: () => import('../../src/locks/redlock.ts'), fails: {} },
+};
+
+describe.each(Object.entries(locks))('%s', (name, { open, fails }) => {
+  let connections: Connections;
+  let contestant: Contestant;
+
+  beforeAll(async () => {
+    connections = openConnections();
+    contestant = { name, lock: (await open()).open(connections) };
+    await connections.ready();
+  });
+  afterAll(() => connections.close());
+
+  for (const [clause, holds] of Object.entries(clauses)) {
+    const reason = fails[clause as ClauseName];
+    const title = reason === undefined ? clause : `fails on purpose (${reason}): ${clause}`;
+    test(title, async () => {
+      expect(await holds(contestant)).toBe(reason === undefined);
+    });
+  }
+});

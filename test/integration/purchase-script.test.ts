@@ -1,0 +1,125 @@
+/** lua/purchase.lua and lua/give-back.lua on a real Redis: each answer, and what each leaves in Redis. */
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { saleKeys } from '../../src/connections/sale-keys.ts';
+import { loadScript, runScript } from '../../src/connections/scripts.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { someOrder, someVoucherId } from '../support/sale.ts';
+
+const purchase = loadScript('purchase');
+const prepare = loadScript('prepare-voucher');
+const giveBack = loadScript('give-back');
+const hourMs = 3_600_000;
+
+let redis: Redis;
+let voucherId: string;
+
+beforeEach(async () => {
+  const connections = testConnections({ REDIS_URL: quietRedis() });
+  redis = connections.redis('admin');
+  await connections.ready();
+  voucherId = someVoucherId();
+});
+
+const onSale = (stock: string, beginMs = Date.now() - hourMs, endMs = Date.now() + hourMs) =>
+  runScript(redis, prepare, [saleKeys.voucher(voucherId)], [stock, String(beginMs), String(endMs)]);
+
+function buy(userId: string, requestId = 'request', order = someOrder(voucherId, userId, requestId)) {
+  const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.orders, saleKeys.queued];
+  return runScript(redis, purchase, keys, [order.id, voucherId, userId, requestId]);
+}
+
+const stockLeft = () => redis.hget(saleKeys.voucher(voucherId), 'stock');
+const queuedOrders = async () =>
+  Object.values(await redis.hgetall(saleKeys.queued)).filter((value) => value.startsWith(`${voucherId}:`))
+    .length;
+
+describe('the purchase script', () => {
+  test('sells, takes one from stock, remembers the buyer and queues the order, all or nothing', async () => {
+    await onSale('2');
+    const order = someOrder(voucherId, '7', 'request');
+    expect(await buy('7', 'request', order)).toEqual(['accepted', order.id]);
+    expect(await stockLeft()).toBe('1');
+    expect(await redis.hget(saleKeys.buyers(voucherId), '7')).toBe(`${order.id}:request`);
+    const [entry] = await redis.xrevrange(saleKeys.orders, '+', '-', 'COUNT', 1);
+    expect(entry?.[1]).toEqual([
+      'orderId',
+      order.id,
+      'voucherId',
+      voucherId,
+      'userId',
+      '7',
+      'requestId',
+      'request',
+    ]);
+  });
+
+  test('answers the same request again with the order it has, and takes nothing more', async () => {
+    await onSale('2');
+    const first = await buy('7', 'once');
+    expect(await buy('7', 'once')).toEqual(first);
+    expect(await stockLeft()).toBe('1');
+    expect(await queuedOrders()).toBe(1);
+  });
+
+  test('refuses another request of the same user, and names the order', async () => {
+    await onSale('2');
+    const [, orderId] = (await buy('7', 'one')) as [string, string];
+    expect(await buy('7', 'two')).toEqual(['already-ordered', orderId]);
+    expect(await stockLeft()).toBe('1');
+  });
+
+  test.each([
+    ['sold-out', '0', -hourMs, hourMs],
+    ['not-started', '5', hourMs, 2 * hourMs],
+    ['ended', '5', -2 * hourMs, -hourMs],
+  ])('answers %s and changes nothing', async (word, stock, beginMs, endMs) => {
+    await onSale(stock, Date.now() + beginMs, Date.now() + endMs);
+    expect(await buy('7')).toEqual([word, '']);
+    expect(await stockLeft()).toBe(stock);
+    expect(await redis.exists(saleKeys.buyers(voucherId))).toBe(0);
+  });
+
+  test('never answers sold-out for a voucher that Redis does not know or that is damaged', async () => {
+    expect(await buy('7')).toEqual(['unknown-voucher', '']);
+    await onSale('2');
+    await redis.hset(saleKeys.voucher(voucherId), 'stock', '1e3');
+    expect(await buy('7')).toEqual(['unknown-voucher', '']);
+    expect(await queuedOrders()).toBe(0);
+  });
+
+  test('writes nothing when a key has the wrong type', async () => {
+    await onSale('2');
+    await redis.set(saleKeys.buyers(voucherId), 'damaged');
+    await expect(buy('7')).rejects.toThrow('WRONGTYPE');
+    expect(await stockLeft()).toBe('2');
+    expect(await queuedOrders()).toBe(0);
+  });
+
+  test('keeps ids above 2^53 to the last digit', async () => {
+    await onSale('2');
+    const order = { ...someOrder(voucherId, '9223372036854775807'), id: '9223372036854775805' };
+    expect(await buy(order.userId, 'request', order)).toEqual(['accepted', '9223372036854775805']);
+    expect(await redis.hget(saleKeys.buyers(voucherId), '9223372036854775807')).toBe(
+      '9223372036854775805:request',
+    );
+    await redis.hdel(saleKeys.queued, order.id);
+  });
+
+  test('works again after Redis forgot its scripts', async () => {
+    await onSale('2');
+    await buy('7');
+    await redis.script('FLUSH');
+    expect(await buy('8')).toEqual(['accepted', expect.any(String)]);
+  });
+});
+
+test('giving back restores stock and buyer once, however often it runs', async () => {
+  await onSale('1');
+  const [, orderId] = (await buy('7')) as [string, string];
+  const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.dead];
+  const undo = () => runScript(redis, giveBack, keys, [orderId, voucherId, '7', 'undeliverable']);
+  expect([await undo(), await undo()]).toEqual(['given-back', 'already-given-back']);
+  expect(await stockLeft()).toBe('1');
+  expect(await buy('7', 'again')).toEqual(['accepted', expect.any(String)]);
+});

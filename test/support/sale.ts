@@ -1,0 +1,34 @@
+/** Vouchers and orders for tests. */
+import { randomInt, randomUUID } from 'node:crypto';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { Order, Voucher } from '../../src/domain.ts';
+import { snowflakes } from '../../src/orders/order-ids.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
+
+const nextId = snowflakes(randomInt(1024));
+const hourMs = 3_600_000;
+
+/** A voucher in MySQL whose sale is open. */
+export function someVoucher(connections: Connections, changes: Partial<Voucher> = {}): Promise<Voucher> {
+  const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + hourMs)];
+  const voucher = {
+    title: 'test',
+    stock: 5,
+    beginTime,
+    endTime,
+    rung: 'lua-stream',
+    rails: false,
+    workMs: 0,
+    ...changes,
+  };
+  return openVouchers(connections).create(voucher);
+}
+
+export const someOrder = (voucherId: string, userId: string, requestId: string = randomUUID()): Order => ({
+  id: nextId(),
+  voucherId,
+  userId,
+  requestId,
+});
+
+export const someVoucherId = (): string => String(randomInt(1_000_000_000, 2_000_000_000));

@@ -1,0 +1,120 @@
+/** The topology in containers, read as compose reads it: what it names exists, and the service would accept its settings. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { configNames, readConfig } from '../../src/config.ts';
+import { rungNames } from '../../src/ladder.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+const Service = z.object({
+  build: z.string().optional(),
+  environment: z.record(z.string(), z.string()).default({}),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
+  healthcheck: z.object({ test: z.array(z.string()).min(2) }).optional(),
+  ports: z.array(z.string()).default([]),
+});
+const { services } = z
+  .object({ services: z.record(z.string(), Service) })
+  .parse(parse(read('docker-compose.yml'), { merge: true }));
+
+/** As compose fills values in when its user sets nothing. */
+const filled = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$');
+const environment = (name: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [key, filled(value)]),
+  );
+
+const ours = Object.keys(services).filter((name) => services[name]?.build !== undefined);
+const apis = ours.filter((name) => name.startsWith('api-'));
+
+describe('docker-compose.yml', () => {
+  test('has four API instances, a service of workers, and nginx in front', () => {
+    expect(apis).toHaveLength(4);
+    expect(ours).toHaveLength(5);
+    expect(services).toHaveProperty('nginx');
+  });
+
+  test('waits only for services that exist and can say that they are healthy', () => {
+    const waits = Object.entries(services).flatMap(([name, { depends_on }]) =>
+      Object.entries(depends_on).map(([other, { condition }]) => ({ name, other, condition })),
+    );
+    expect(waits.length).toBeGreaterThan(10);
+    for (const { name, other, condition } of waits) {
+      expect(condition, `${name} waits for ${other}`).toBe('service_healthy');
+      expect(services[other]?.healthcheck, `${name} waits for ${other}`).toBeDefined();
+    }
+  });
+
+  test('publishes ports to this machine only', () => {
+    const ports = Object.values(services).flatMap((service) => service.ports);
+    expect(ports.length).toBeGreaterThan(0);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+  });
+});
+
+describe.each(ours)('the service %s', (name) => {
+  test('is configured with names that the service knows and values that it accepts', () => {
+    expect(configNames).toEqual(expect.arrayContaining(Object.keys(environment(name))));
+    expect(() => readConfig(environment(name))).not.toThrow();
+  });
+
+  test('allows every rung of the ladder by default, in the ladder’s order', () => {
+    expect(readConfig(environment(name)).ALLOWED_RUNGS).toEqual(rungNames);
+  });
+
+  test('reaches servers that are in the topology, and waits for those it cannot do without', () => {
+    const { MYSQL_URL, REDIS_URL, REDLOCK_URLS } = readConfig(environment(name));
+    const needed = [MYSQL_URL, REDIS_URL].map((url) => new URL(url).hostname);
+    expect(Object.keys(services[name]?.depends_on ?? {})).toEqual(expect.arrayContaining(needed));
+    const masters = REDLOCK_URLS.map((url) => new URL(url).hostname);
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(masters));
+    expect(new Set(masters).size).toBe(3);
+  });
+
+  test('has a name of its own', () => {
+    const names = ours.map((other) => environment(other)['NAME']);
+    expect(names.filter((other) => other === environment(name)['NAME'])).toHaveLength(1);
+  });
+});
+
+describe('the roles', () => {
+  test('are divided: instances only sell, workers only record, and somebody does each', () => {
+    for (const name of apis)
+      expect(readConfig(environment(name))).toMatchObject({ INSTANCES: 1, ORDER_WORKERS: 0 });
+    const workers = ours.filter((name) => !apis.includes(name)).map((name) => readConfig(environment(name)));
+    expect(workers).toEqual([expect.objectContaining({ INSTANCES: 0, ORDER_WORKERS: 2 })]);
+  });
+
+  test('share one secret with k6, which signs the tokens', () => {
+    const secrets = [...ours, 'k6'].map((name) => environment(name)['TOKEN_SECRET']);
+    expect(new Set(secrets).size).toBe(1);
+    expect(read('k6/lib/settings.js')).toContain(`'${secrets[0]}'`);
+  });
+});
+
+describe('nginx', () => {
+  const template = read('nginx/lockstep.conf.template');
+  const names = [...new Set([...template.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name ?? ''))];
+
+  test('shares the requests out to the four instances, at the port that they listen on', () => {
+    const upstream = environment('nginx')['UPSTREAM_SERVERS'] ?? '';
+    const sharedOutTo = [...upstream.matchAll(/server (\S+)/g)].map(([, server]) => server);
+    expect(sharedOutTo).toEqual(apis.map((name) => `${name}:${environment(name)['PORT']}`));
+  });
+
+  test('is given every name that its template leaves open, and fills in no other', () => {
+    expect(names.length).toBeGreaterThan(0);
+    const filter = new RegExp(environment('nginx')['NGINX_ENVSUBST_FILTER'] ?? 'no filter');
+    for (const name of names) expect(environment('nginx')).toHaveProperty(name);
+    for (const name of names) expect(name).toMatch(filter);
+    for (const [, variable] of template.matchAll(/\$([a-z_]+)/g)) expect(variable).not.toMatch(filter);
+  });
+
+  test('never sends a purchase twice', () => {
+    const directives = template.replaceAll(/#.*$/gm, '');
+    expect(directives).toContain('proxy_next_upstream ');
+    expect(directives).not.toContain('non_idempotent');
+  });
+});

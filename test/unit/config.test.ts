@@ -1,0 +1,92 @@
+/** The service's configuration: safe by default, refused as a whole with every problem named, and silent about secrets. */
+import { describe, expect, test } from 'vitest';
+import { configNames, readConfig } from '../../src/config.ts';
+import { ConfigurationInvalid } from '../../src/errors.ts';
+
+const secret = 'a secret of more than thirty-two characters';
+const least = {
+  MYSQL_URL: 'mysql://shop:hunter2@127.0.0.1:3306/shop',
+  REDIS_URL: 'redis://127.0.0.1:6379',
+  TOKEN_SECRET: secret,
+};
+
+/** What the service says of an environment that it refuses. */
+function complaint(env: NodeJS.ProcessEnv): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigurationInvalid) return error.message;
+    throw error;
+  }
+  throw new Error('this environment was accepted');
+}
+
+describe('the configuration', () => {
+  test('is safe where nothing is said: loopback, no lab, the final rung only', () => {
+    const config = readConfig(least);
+    expect(config).toMatchObject({ HOST: '127.0.0.1', LAB: false, ALLOWED_RUNGS: ['lua-stream'] });
+    expect(config).toMatchObject({ PORT: 8080, INSTANCES: 4, ORDER_WORKERS: 1, BALANCER: 'nginx' });
+  });
+
+  test('needs to be told of MySQL, Redis and the secret, and of nothing else', () => {
+    const named = configNames.filter((name) => complaint({}).includes(`${name}: `));
+    expect(named).toEqual(['MYSQL_URL', 'REDIS_URL', 'TOKEN_SECRET']);
+  });
+
+  test('has exactly the names that it documents, whatever else the environment holds', () => {
+    expect(Object.keys(readConfig({ ...least, PATH: '/bin', HOME: '/' })).sort()).toEqual(
+      [...configNames].sort(),
+    );
+  });
+
+  test.each([
+    ['PORT', '70000'],
+    ['PORT', '0'],
+    ['INSTANCES', '-1'],
+    ['INSTANCES', 'four'],
+    ['INSTANCES', ''],
+    ['ORDER_WORKERS', ''],
+    ['NAME', 'API 1'],
+    ['BALANCER', 'haproxy'],
+    ['LAB', 'yes'],
+    ['BATCH_SIZE', '2.5'],
+    ['CLAIM_IDLE_MS', 'Infinity'],
+    ['MYSQL_URL', 'localhost'],
+    ['TOKEN_SECRET', 'short'],
+    ['LOG_LEVEL', 'loud'],
+  ])('refuses %s=%j and names it', (name, value) => {
+    expect(complaint({ ...least, [name]: value })).toContain(`${name}: `);
+  });
+
+  test('names every problem at once, that of a relation between two values too', () => {
+    const wrong = { PORT: '-1', LAB: 'on', BALANCER: 'x', LOG_LEVEL: '', TOKEN_SECRET: 'no' };
+    const message = complaint({ ...wrong, LOCK_LEASE_MS: '10' });
+    for (const name of [...Object.keys(wrong), 'MYSQL_URL', 'REDIS_URL', 'LOCK_LEASE_MS'])
+      expect.soft(message).toContain(`${name}: `);
+  });
+
+  test('never repeats a value that it refuses, since some are secret', () => {
+    const values = { MYSQL_URL: 'shop:hunter2@db', REDIS_URL: ':opensesame@cache', TOKEN_SECRET: 'tooshort' };
+    const message = complaint({ ...values, LOG_LEVEL: 'hunter3', PORT: 'hunter4' });
+    for (const value of [...Object.values(values), 'hunter', 'opensesame'])
+      expect(message).not.toContain(value);
+  });
+
+  test('keeps a lease at least three answers long', () => {
+    const times = { ...least, LOCK_ANSWER_MS: '500' };
+    expect(readConfig({ ...times, LOCK_LEASE_MS: '1500' }).LOCK_LEASE_MS).toBe(1_500);
+    expect(complaint({ ...times, LOCK_LEASE_MS: '1499' })).toContain('LOCK_LEASE_MS: ');
+  });
+
+  test('reads lists with spaces and empty parts', () => {
+    const { ALLOWED_RUNGS } = readConfig({ ...least, ALLOWED_RUNGS: ' redlock , ,lua-stream,' });
+    expect(ALLOWED_RUNGS).toEqual(['redlock', 'lua-stream']);
+  });
+
+  test('cannot be changed once it is read', () => {
+    const config = readConfig(least);
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Reflect.set(config, 'LAB', true)).toBe(false);
+    expect(config.LAB).toBe(false);
+  });
+});

@@ -1,0 +1,118 @@
+/** The table of rungs: each row can be opened, claims what it should, and is walked in every circumstance it names. */
+import { describe, expect, test } from 'vitest';
+import type { Audit } from '../../src/audit/audit.ts';
+import type { CheckName, Verdict } from '../../src/domain.ts';
+import { isAsClaimed } from '../../src/drills/run-rung.ts';
+import { walk } from '../../src/drills/walk.ts';
+import { UnknownRung } from '../../src/errors.ts';
+import { type Claim, claimOf, isRungName, type Rung, rungNamed, rungNames } from '../../src/ladder.ts';
+
+describe.each(rungNames)('the rung %s', (name) => {
+  const rung: Rung = rungNamed(name);
+
+  test('names modules that load and can be opened', async () => {
+    const modules = await Promise.all([rung.lock(), rung.inventory(), rung.queue?.()]);
+    for (const module of modules) if (module) expect(module.open).toBeTypeOf('function');
+  });
+
+  test('claims to break wherever it breaks, and to hold everywhere else', () => {
+    for (const instances of [1, 4]) {
+      const { verdict, breaks } = claimOf(rung, instances);
+      const expected = rung.breaks.filter(({ under }) => under !== 'several-instances' || instances > 1);
+      expect(breaks).toEqual(expected);
+      expect(verdict).toBe(expected.length > 0 ? 'violated' : 'held');
+    }
+  });
+
+  test('keeps the database’s last line unless a mistake of its own would hide behind it', () => {
+    expect(rung.rails).toBe(rung.queue !== undefined);
+  });
+
+  test('is walked as its row says, and in every circumstance that breaks it', () => {
+    const visits = walk(5).filter((request) => request.rung === name);
+    expect(visits[0]).toMatchObject({ instances: rung.instances, balancer: 'nginx', seed: 5 });
+    for (const reason of rung.breaks)
+      expect(visits.flatMap(({ instances }) => claimOf(rung, instances).breaks)).toContain(reason);
+  });
+});
+
+describe('the ladder', () => {
+  test('is in teaching order: chapters never go back', () => {
+    const chapters = rungNames.map((name) => rungNamed(name).chapter);
+    expect(chapters).toEqual(chapters.toSorted((a, b) => a - b));
+  });
+
+  test('has a headline: a mutex holds in one process and breaks in four', () => {
+    const mutex = rungNamed('mutex-per-user');
+    expect(claimOf(mutex, 1)).toEqual({ verdict: 'held', breaks: [] });
+    expect(claimOf(mutex, 4)).toMatchObject({
+      verdict: 'violated',
+      breaks: [{ check: 'one-order-per-user' }],
+    });
+  });
+
+  test('shows the headline behind nginx and behind Node’s own cluster', () => {
+    const headline = walk(1).filter(({ rung, instances }) => rung === 'mutex-per-user' && instances > 1);
+    expect(headline.map(({ balancer }) => balancer)).toEqual(['nginx', 'cluster']);
+  });
+
+  test('ends with a rung that holds however many instances there are', () => {
+    const last = rungNamed(rungNames.at(-1) ?? '');
+    expect(last).toMatchObject({ chapter: 6, rails: true, onePerUser: true, breaks: [] });
+  });
+
+  test('answers a name that it does not have with the names that it has', () => {
+    expect(() => rungNamed('mutex')).toThrow(UnknownRung);
+    for (const name of rungNames) expect(() => rungNamed('mutex')).toThrow(name);
+  });
+
+  test('is not fooled by names that every object has', () => {
+    for (const name of ['toString', '__proto__', 'constructor']) expect(isRungName(name)).toBe(false);
+  });
+});
+
+describe('a run is as claimed', () => {
+  const found = (verdicts: Partial<Record<CheckName, Verdict>>, verdict: Verdict): Audit => ({
+    verdict,
+    findings: (Object.entries(verdicts) as [CheckName, Verdict][]).map(([check, one]) => ({
+      ...{ check, verdict: one, count: one === 'violated' ? 1 : 0 },
+    })),
+    leftOut: [],
+  });
+  const [oversells, duplicates] = (['no-oversell', 'one-order-per-user'] as const).map((check) => ({
+    ...{ under: 'two-requests-at-once' as const, check, because: 'of a race' },
+  }));
+  const holds: Claim = { verdict: 'held', breaks: [] };
+  const breaks: Claim = { verdict: 'violated', breaks: duplicates ? [duplicates] : [] };
+  const breaksBoth: Claim = {
+    verdict: 'violated',
+    breaks: [oversells, duplicates].flatMap((it) => it ?? []),
+  };
+
+  test.each<[string, Audit, Claim, boolean]>([
+    ['when everything held that should', found({ 'no-oversell': 'held' }, 'held'), holds, true],
+    ['when what should break broke', found({ 'one-order-per-user': 'violated' }, 'violated'), breaks, true],
+    ['not when it could not be told', found({ 'no-oversell': 'unknown' }, 'unknown'), holds, false],
+    [
+      'not when a claimed violation did not show',
+      found({ 'one-order-per-user': 'held' }, 'held'),
+      breaks,
+      false,
+    ],
+    ['not when another check broke instead', found({ 'no-oversell': 'violated' }, 'violated'), breaks, false],
+    [
+      'not when another check broke as well',
+      found({ 'one-order-per-user': 'violated', 'no-oversell': 'violated' }, 'violated'),
+      breaks,
+      false,
+    ],
+    [
+      'not when only one of two claimed violations showed',
+      found({ 'one-order-per-user': 'violated', 'no-oversell': 'held' }, 'violated'),
+      breaksBoth,
+      false,
+    ],
+  ])('%s', (_, audit, claim, expected) => {
+    expect(isAsClaimed(audit, claim)).toBe(expected);
+  });
+});
