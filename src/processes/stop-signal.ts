@@ -1,4 +1,7 @@
-/** SIGTERM and SIGINT as an AbortSignal. A rejection that nobody handled ends the process the same way, with exit code 1. */
+/**
+ * SIGTERM and SIGINT as an AbortSignal. A rejection that nobody handled ends the process the same way, with exit code 1;
+ * after an exception that nobody caught it ends at once.
+ */
 import type { Logger } from 'pino';
 
 export function stopSignal(log: Logger): AbortSignal {
@@ -12,6 +15,10 @@ export function stopSignal(log: Logger): AbortSignal {
     log.fatal({ event: 'unhandled-rejection', error });
     process.exitCode = 1;
     stop.abort();
+  });
+  process.once('uncaughtException', (error) => {
+    log.fatal({ event: 'uncaught-exception', error });
+    process.exit(1);
   });
   return stop.signal;
 }

@@ -1,4 +1,4 @@
-/** The checks of the audit, on facts written by hand: what each lets pass, what it catches, what it cannot tell. */
+/** The checks of the audit, on facts written by hand: what each lets pass, catches, and cannot tell. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { audit, worstOf } from '../../src/audit/audit.ts';
@@ -6,25 +6,23 @@ import type { Attempt, Facts, OrderRow } from '../../src/audit/facts.ts';
 import { type Finding, find } from '../../src/audit/finding.ts';
 import type { CheckName } from '../../src/domain.ts';
 
-const row = (id: string, userId: string, reason: string | null = null): OrderRow =>
-  ({ id, userId, reason, status: reason === null ? 'confirmed' : 'failed' }) as const;
-
-const told = (userId: string, outcome: Attempt['outcome'], orderId?: string, reason?: string): Attempt => ({
-  ...{ userId, outcome, requestId: `r${userId}`, latencyMs: 1 },
-  ...{ ...(orderId && { orderId }), ...(reason && { reason }) },
+const row = (id: string, userId: string): OrderRow => ({ id, userId, status: 'confirmed', reason: null });
+const told = (userId: string, rest: Pick<Attempt, 'outcome' | 'orderId' | 'reason'>): Attempt => ({
+  ...{ userId, requestId: `r${userId}`, latencyMs: 1, ...rest },
 });
-const yes = (userId: string, orderId?: string) => told(userId, 'accepted', orderId);
-const no = (userId: string, reason: string, orderId?: string) => told(userId, 'refused', orderId, reason);
-const unsure = (userId: string) => told(userId, 'unknown', undefined, 'outcome-unknown');
+const yes = (userId: string, orderId: string) => told(userId, { outcome: 'accepted', orderId });
+const no = (userId: string, reason: string) => told(userId, { outcome: 'refused', reason });
+const unsure = (userId: string) => told(userId, { outcome: 'unknown' });
+const already = (userId: string, orderId: string) => ({ ...no(userId, 'already-ordered'), orderId });
 
-interface Given extends Partial<Omit<Facts, 'mysql' | 'redis'>> {
-  readonly stock?: number;
-  readonly orders?: readonly OrderRow[];
-  readonly redis?: Partial<NonNullable<Facts['redis']>>;
-}
+const [a, b] = [row('a', '1'), row('b', '2')];
+const failed: OrderRow = { ...b, status: 'failed', reason: 'undeliverable' };
+
+type Redis = NonNullable<Facts['redis']>;
+type Given = Partial<Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { readonly redis: Partial<Redis> }>;
 
 /** A sale without a flaw (two of three sold, by Redis and by MySQL, both accepted) but for what is given. */
-function facts({ stock = 1, orders = [row('a', '1'), row('b', '2')], redis = {}, ...given }: Given): Facts {
+function facts({ stock = 1, orders = [a, b], redis = {}, ...given }: Given): Facts {
   return {
     ...{ voucherId: '9', createdAt: '', rung: 'lua-stream', onePerUser: true, initialStock: 3 },
     ...{ attempts: [yes('1', 'a'), yes('2', 'b')], ...given, mysql: { stock, orders } },
@@ -39,7 +37,6 @@ const violated = (count: number, first: string, worst = first): Partial<Finding>
   ...{ verdict: 'violated', count },
   ...{ first: expect.stringContaining(first), worst: expect.stringContaining(worst) },
 });
-const [a, b, failed] = [row('a', '1'), row('b', '2'), row('b', '2', 'undeliverable')];
 
 // biome-ignore format: a table, one property to a line
 const table: Record<CheckName, readonly Row[]> = {
@@ -51,25 +48,21 @@ const table: Record<CheckName, readonly Row[]> = {
     ['tells the worst of several', { initialStock: 1, stock: -3 }, violated(3, '2 orders for 1', 'stock is -3')],
   ],
   'one-order-per-user': [
-    ['holds when every user has one', {}, held],
     ['lets a user buy again after a failed order', { orders: [a, failed, row('c', '2')] }, held],
-    ['catches every user with more, and names the one with most',
-      { orders: [a, row('b', '1'), ...['c', 'd', 'e'].map((id) => row(id, '2')), row('f', '3')] },
+    ['catches every user with more, and names the one with most', { orders: [a, row('b', '1'), ...['c', 'd', 'e'].map((id) => row(id, '2')), row('f', '3')] },
       violated(2, 'user 1 has 2 orders: a, b', 'user 2 has 3 orders: c, d, e')],
   ],
   'accepted-orders-exist': [
-    ['holds when each is in MySQL', {}, held],
     ['takes a failed order with its reason for an answer', { orders: [a, failed] }, held],
     ['waits for an order that is still queued', { orders: [a], redis: { queued: ['b'] } }, unknown],
     ['catches a lost order', { orders: [a] }, violated(1, 'user 2 was told that order b is accepted (request r2)')],
     ['catches a lost one beside a queued one', { orders: [], redis: { queued: ['a'] } }, violated(1, 'order b')],
-    ['catches an accepted attempt that names no order', { attempts: [yes('1')] }, violated(1, 'user 1')],
+    ['catches an accepted attempt that names no order', { attempts: [told('1', { outcome: 'accepted' })] }, violated(1, 'user 1')],
   ],
   'no-order-unasked': [
     ['holds when each order answers an accepted attempt', {}, held],
     ['holds when an attempt of unknown outcome turns out applied', { attempts: [yes('1', 'a'), unsure('2')] }, held],
-    ['explains one order with one unknown attempt, not two',
-      { orders: [a, b, row('c', '2')], attempts: [yes('1', 'a'), unsure('2')] }, violated(1, 'order c of user 2')],
+    ['explains one order with one unknown attempt, not two', { orders: [a, b, row('c', '2')], attempts: [yes('1', 'a'), unsure('2')] }, violated(1, 'order c of user 2')],
     ['does not explain an order with another user’s attempt', { attempts: [yes('1', 'a'), unsure('3')] }, violated(1, 'order b of user 2')],
     ['catches an order whose attempt was refused', { attempts: [yes('1', 'a'), no('2', 'busy')] }, violated(1, 'order b')],
   ],
@@ -79,8 +72,7 @@ const table: Record<CheckName, readonly Row[]> = {
     ['holds when a failed order was given back', { stock: 2, orders: [a, failed], redis: { stock: 2, buyers: { 1: 'a' } } }, held],
     ['catches a failed order that was not given back', { orders: [a, failed] }, violated(1, 'sold order b to user 2')],
     ['catches a buyer whose order is another one', { redis: { buyers: { 1: 'a', 2: 'x' } } }, violated(1, 'MySQL has b')],
-    ['catches an order whose user is no buyer, beside worse', { redis: { stock: 3, buyers: { 1: 'a' } } },
-      violated(2, 'Redis has 3 left, MySQL 1')],
+    ['catches an order whose user is no buyer', { redis: { stock: 3, buyers: { 1: 'a' } } }, violated(2, 'Redis has 3 left, MySQL 1')],
   ],
   'order-ids-unique': [
     ['holds when the same request is told its order twice', { attempts: [yes('1', 'a'), yes('1', 'a')] }, held],
@@ -88,17 +80,14 @@ const table: Record<CheckName, readonly Row[]> = {
     ['catches one id for two rows', { orders: [a, b, row('b', '3')] }, violated(1, 'order b stands 2 times')],
   ],
   'clients-were-told-the-truth': [
-    ['holds when each was told of an order of their own', { attempts: [yes('1', 'a'), no('2', 'already-ordered', 'b')] }, held],
+    ['holds when each was told of an order of their own', { attempts: [yes('1', 'a'), already('2', 'b')] }, held],
     ['catches an order that is another user’s', { attempts: [yes('2', 'a')] }, violated(1, 'user 2 was told accepted with order a, which is user 1')],
     ['catches “already ordered” without an order', { attempts: [no('1', 'already-ordered')] }, violated(1, 'user 1')],
-    ['catches “already ordered” with an order that does not exist', { attempts: [no('3', 'already-ordered', 'x')] }, violated(1, 'user 3')],
-    ['waits for a queued order', { orders: [a], redis: { queued: ['b'] } }, { count: 0 }],
-    ['catches “sold out” while some were left', { attempts: [no('3', 'sold-out'), no('4', 'sold-out')] },
-      violated(1, '2 were told sold-out, but only 2 of 3')],
-    ['counts failed, queued and unknown ones as taken for a time',
-      { initialStock: 4, orders: [a, failed], redis: { queued: ['c'] }, attempts: [unsure('4'), no('5', 'sold-out')] }, held],
-    ['counts an unknown attempt that turned out applied once', { attempts: [yes('1', 'a'), unsure('2'), no('3', 'sold-out')] },
-      violated(1, 'only 2 of 3')],
+    ['catches “already ordered” with an order that does not exist', { attempts: [already('3', 'x')] }, violated(1, 'user 3')],
+    ['does not call an order that is still queued a lie', { orders: [a], redis: { queued: ['b'] } }, { count: 0 }],
+    ['catches “sold out” while some were left', { attempts: [no('3', 'sold-out'), no('4', 'sold-out')] }, violated(1, '2 were told sold-out, but only 2 of 3')],
+    ['counts failed, queued and unknown ones as taken', { initialStock: 4, orders: [a, failed], redis: { queued: ['c'] }, attempts: [unsure('4'), no('5', 'sold-out')] }, held],
+    ['counts an unknown attempt that turned out applied once', { attempts: [yes('1', 'a'), unsure('2'), no('3', 'sold-out')] }, violated(1, 'only 2 of 3')],
   ],
 };
 
@@ -112,17 +101,17 @@ for (const [check, rows] of Object.entries(table))
 describe('the audit as a whole', () => {
   test('runs every check there is a file for', () => {
     const files = readdirSync(new URL('../../src/audit/checks', import.meta.url));
-    const { findings, leftOut } = audit(facts({}));
-    expect(findings.map(({ check }) => `${check}.ts`).sort()).toEqual(files.sort());
-    expect(leftOut).toEqual([]);
+    const run = audit(facts({})).findings.map(({ check }) => `${check}.ts`);
+    expect(run.sort()).toEqual(files.sort());
   });
+
   test('is as bad as its worst finding, and a violation is worse than not knowing', () => {
     expect(worstOf(['held', 'unknown', 'violated', 'held'])).toBe('violated');
-    expect(worstOf(['held', 'unknown'])).toBe('unknown');
     expect(audit(facts({ orders: [a], redis: { queued: ['b'] } })).verdict).toBe('violated');
     expect(audit(facts({ stock: 2, orders: [a], redis: { queued: ['b'] } })).verdict).toBe('unknown');
     expect(audit(facts({})).verdict).toBe('held');
   });
+
   test('leaves out what cannot be judged, and says why', () => {
     const { redis: _, attempts: __, ...known } = facts({ rung: 'read-then-write', onePerUser: false });
     const { findings, leftOut } = audit(known);
@@ -131,15 +120,14 @@ describe('the audit as a whole', () => {
     expect(leftOut).toContainEqual({ check: 'redis-agrees', why: 'this rung keeps no stock in Redis' });
     expect(leftOut.filter(({ why }) => why === 'what clients were told was not kept')).toHaveLength(3);
   });
+
   test('does not excuse a Redis that has lost the stock it should hold', () => {
     const { redis: _, ...lost } = facts({ rung: 'lua-stream' });
     expect(audit(lost).verdict).not.toBe('held');
   });
+
   test('never takes a check that crashed for a pass', () => {
-    const crash = () => {
-      throw new TypeError('orders is not iterable');
-    };
-    const finding = find('no-oversell', crash, facts({}));
+    const finding = find('no-oversell', () => [...JSON.parse('null')], facts({}));
     expect(finding).toMatchObject({ verdict: 'unknown', first: expect.stringContaining('not iterable') });
   });
 });

@@ -95,7 +95,7 @@ describe('the roles', () => {
 });
 
 describe('nginx', () => {
-  const template = read('nginx/lockstep.conf.template');
+  const template = read('nginx/lockstep.conf.template').replaceAll(/#.*$/gm, ''); // Without its comments.
   const names = [...new Set([...template.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name ?? ''))];
 
   test('shares the requests out to the four instances, at the port that they listen on', () => {
@@ -113,8 +113,7 @@ describe('nginx', () => {
   });
 
   test('never sends a purchase twice', () => {
-    const directives = template.replaceAll(/#.*$/gm, '');
-    expect(directives).toContain('proxy_next_upstream ');
-    expect(directives).not.toContain('non_idempotent');
+    expect(template).toContain('proxy_next_upstream ');
+    expect(template).not.toContain('non_idempotent');
   });
 });

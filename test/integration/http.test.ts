@@ -1,0 +1,217 @@
+/** The API as clients meet it: through nginx, on four instances. */
+import { sign } from 'hono/jwt';
+import { describe, expect, test } from 'vitest';
+import { labTokenSecret } from '../../src/lab/lab.ts';
+import { waitUntil } from '../../src/lab/waiting.ts';
+import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
+
+const hourMs = 3_600_000;
+const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+describe('a purchase', () => {
+  test('on the final rung is accepted with 202 and confirmed soon after', async () => {
+    const voucherId = await putOnSale();
+    const order = await buy(voucherId, '7');
+    expect(order).toMatchObject({ httpStatus: 202, status: 'queued', location: `/orders/${order.id}` });
+    const token = await tokenFor('7');
+    await waitUntil('the order to be confirmed', 10_000, async () => {
+      const state = (await (await call(`/orders/${order.id}`, { token })).json()) as { status: string };
+      expect(['queued', 'confirmed']).toContain(state.status);
+      return state.status === 'confirmed';
+    });
+  });
+
+  test('on a rung without a queue is confirmed with 201', async () => {
+    const voucherId = await putOnSale({ rung: 'stock-positive' });
+    expect(await buy(voucherId, '7')).toMatchObject({ httpStatus: 201, status: 'confirmed' });
+  });
+
+  test('sent again under its Idempotency-Key is the same order', async () => {
+    const voucherId = await putOnSale();
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => buy(voucherId, '7', { 'idempotency-key': 'once' })),
+    );
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+    const { remaining } = (await (await call(`/vouchers/${voucherId}`)).json()) as { remaining: number };
+    expect(remaining).toBe(4);
+  });
+
+  test('is refused with a code and, where there is one, the order', async () => {
+    const soldOut = await putOnSale({ stock: 0 });
+    expect(await buy(soldOut, '7')).toMatchObject({ httpStatus: 409, code: 'sold-out' });
+    const voucherId = await putOnSale();
+    const { id } = await buy(voucherId, '7');
+    expect(await buy(voucherId, '7')).toMatchObject({
+      httpStatus: 409,
+      code: 'already-ordered',
+      orderId: id,
+    });
+    for (const rung of ['lua-stream', 'stock-positive']) {
+      const early = await putOnSale({ rung, beginTime: fromNow(hourMs / 2) });
+      expect(await buy(early, '7')).toMatchObject({ httpStatus: 403, code: 'not-started' });
+      const late = await putOnSale({ rung, endTime: fromNow(-hourMs / 2) });
+      expect(await buy(late, '7')).toMatchObject({ httpStatus: 410, code: 'ended' });
+    }
+    expect(await buy('999999999999', '7')).toMatchObject({ httpStatus: 404, code: 'unknown-voucher' });
+  });
+
+  test('is the token’s user’s, whatever headers and body say', async () => {
+    const voucherId = await putOnSale();
+    const answer = await call(`/vouchers/${voucherId}/orders`, {
+      method: 'POST',
+      token: await tokenFor('7'),
+      headers: { 'x-user-id': '8' },
+      body: { userId: '8' },
+    });
+    const { id } = (await answer.json()) as { id: string };
+    expect((await call(`/orders/${id}`, { token: await tokenFor('7') })).status).toBe(200);
+    expect((await call(`/orders/${id}`, { token: await tokenFor('8') })).status).toBe(404);
+  });
+});
+
+describe('tokens', () => {
+  const unixNow = Math.floor(Date.now() / 1_000);
+  const payload = { sub: '7', role: 'user', exp: unixNow + 60 };
+
+  test.each([
+    ['missing', undefined],
+    ['not a token', 'nonsense'],
+    ['signed with another secret', sign(payload, 'another-secret-of-thirty-two-chars!')],
+    ['expired', sign({ ...payload, exp: unixNow - 60 }, labTokenSecret)],
+    ['without an expiry', sign({ sub: '7', role: 'user' }, labTokenSecret)],
+    ['for an id that is not canonical', sign({ ...payload, sub: '007' }, labTokenSecret)],
+    ['with a role that does not exist', sign({ ...payload, role: 'root' }, labTokenSecret)],
+    ['signed with another algorithm', sign(payload, labTokenSecret, 'HS512')],
+    [
+      'not signed',
+      `${btoa('{"alg":"none","typ":"JWT"}')}.${btoa(JSON.stringify(payload))}.`.replaceAll('=', ''),
+    ],
+  ])('%s: 401', async (_what, token) => {
+    const given = await token;
+    const answer = await call('/vouchers/1/orders', {
+      method: 'POST',
+      ...(given !== undefined && { token: given }),
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('content-type')).toContain('application/problem+json');
+  });
+
+  test('of the wrong role: 403', async () => {
+    const user = await tokenFor('7');
+    expect((await call('/vouchers', { method: 'POST', token: user, body: openSale() })).status).toBe(403);
+    const operator = await tokenFor('1', 'operator');
+    expect((await call('/vouchers/1/orders', { method: 'POST', token: operator })).status).toBe(403);
+  });
+});
+
+describe('input that does not fit', () => {
+  test.each([
+    'abc',
+    '-1',
+    '1.5',
+    '1e3',
+    '0x10',
+    '007',
+    '%207',
+    '0',
+    '9223372036854775808',
+    '1%7D:stock',
+    '%7B1%7D',
+    '1%0D%0AFLUSHALL',
+  ])('voucher id %s: 400', async (id) => {
+    const answer = await call(`/vouchers/${id}/orders`, { method: 'POST', token: await tokenFor('7') });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ code: 'invalid-request' });
+  });
+
+  test.each([
+    ['no title', { title: '' }],
+    ['negative stock', { stock: -1 }],
+    ['half a stock', { stock: 1.5 }],
+    ['stock as text', { stock: '5' }],
+    ['an end before the beginning', { endTime: fromNow(-2 * hourMs) }],
+    ['a time that is none', { beginTime: 'tomorrow' }],
+    ['a rung that does not exist', { rung: 'hope' }],
+    ['a field that does not exist', { rails: false }],
+  ])('a voucher with %s: 400', async (_what, changes) => {
+    const token = await tokenFor('1', 'operator');
+    const answer = await call('/vouchers', { method: 'POST', token, body: openSale(changes) });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('content-type')).toContain('application/problem+json');
+  });
+
+  test.each(['', 'null', '[]', '{"title":', '"text"'])('the body %j: 400', async (body) => {
+    const token = await tokenFor('1', 'operator');
+    expect((await call('/vouchers', { method: 'POST', token, body })).status).toBe(400);
+  });
+
+  test('an Idempotency-Key that is too long or has odd letters: 400', async () => {
+    const voucherId = await putOnSale();
+    for (const key of ['x'.repeat(65), 'a b', 'a:b'])
+      expect(await buy(voucherId, '7', { 'idempotency-key': key })).toMatchObject({ httpStatus: 400 });
+  });
+
+  test('a body beyond 16 KiB: 413', async () => {
+    const token = await tokenFor('1', 'operator');
+    const answer = await call('/vouchers', {
+      method: 'POST',
+      token,
+      body: openSale({ title: 'x'.repeat(20_000) }),
+    });
+    expect(answer.status).toBe(413);
+    expect(await answer.json()).toMatchObject({ code: 'body-too-large' });
+  });
+});
+
+describe('every answer', () => {
+  test('names the instance and the request, and all four instances answer', async () => {
+    const answers = await Promise.all(Array.from({ length: 16 }, () => call('/livez')));
+    expect(new Set(answers.map(({ headers }) => headers.get('x-instance')))).toEqual(
+      new Set(['api-1', 'api-2', 'api-3', 'api-4']),
+    );
+    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(16);
+    const named = await call('/livez', { headers: { 'x-request-id': 'mine' } });
+    expect(named.headers.get('x-request-id')).toBe('mine');
+  });
+
+  test('for somebody else’s order and for no order is the same', async () => {
+    const voucherId = await putOnSale();
+    const { id } = await buy(voucherId, '7');
+    const stranger = { token: await tokenFor('8') };
+    const [foreign, absent] = [await call(`/orders/${id}`, stranger), await call('/orders/1', stranger)];
+    expect([foreign.status, absent.status]).toEqual([404, 404]);
+    expect(await foreign.text()).toBe(await absent.text());
+  });
+
+  test('to an unknown path is a problem', async () => {
+    expect(await (await call('/nothing')).json()).toMatchObject({ status: 404, code: 'not-found' });
+  });
+});
+
+test('the OpenAPI document describes every route', async () => {
+  const { paths } = (await (await call('/openapi.json')).json()) as { paths: Record<string, object> };
+  expect(Object.keys(paths).toSorted()).toEqual([
+    '/lab/noop',
+    '/livez',
+    '/orders/{id}',
+    '/readyz',
+    '/vouchers',
+    '/vouchers/{id}',
+    '/vouchers/{id}/audit',
+    '/vouchers/{id}/orders',
+  ]);
+});
+
+test('an operator can have a voucher audited, and a user cannot', async () => {
+  const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });
+  await buy(voucherId, '7');
+  const audit = await call(`/vouchers/${voucherId}/audit`, { token: await tokenFor('1', 'operator') });
+  expect(await audit.json()).toMatchObject({
+    verdict: 'held',
+    initialStock: 1,
+    stock: 0,
+    orders: 1,
+    usersWithTwoOrders: 0,
+  });
+  expect((await call(`/vouchers/${voucherId}/audit`, { token: await tokenFor('7') })).status).toBe(403);
+});

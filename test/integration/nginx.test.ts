@@ -1,0 +1,107 @@
+/** nginx with the project’s own configuration, before instances that misbehave. */
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePorts } from '../../src/lab/ports.ts';
+import { programPath, startProcess, stopProcess } from '../../src/lab/processes.ts';
+import { nginxServer } from '../../src/lab/servers/nginx.ts';
+import { waitUntil } from '../../src/lab/waiting.ts';
+
+async function instance(answer: RequestListener): Promise<number> {
+  const server = createServer((request, response) => {
+    if (request.url === '/livez') response.end('{}');
+    else answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function nginxBefore(...ports: number[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-nginx-'));
+  const port = await freePorts(17_900);
+  const server = nginxServer(folder, port, ports);
+  await server.prepare?.();
+  const running = startProcess(server.program());
+  onTestFinished(() => stopProcess(running));
+  await waitUntil('nginx', 10_000, server.answers);
+  return `http://127.0.0.1:${port}`;
+}
+
+describe('nginx', () => {
+  test('finds its configuration in order', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lockstep-nginx-'));
+    const server = nginxServer(folder, 17_900, [17_901, 17_902, 17_903, 17_904]);
+    await server.prepare?.();
+    const { exitCode } = await execa(programPath('nginx'), ['-t', ...server.program().args], {
+      reject: false,
+    });
+    expect(exitCode).toBe(0);
+  });
+
+  test('never sends a purchase twice when the instance vanishes, and says that the outcome is unknown', async () => {
+    let purchases = 0;
+    const vanish: RequestListener = (request) => {
+      purchases += 1;
+      request.socket.destroy();
+    };
+    const url = await nginxBefore(await instance(vanish), await instance(vanish));
+    const answer = await fetch(`${url}/vouchers/1/orders`, { method: 'POST' });
+    expect(purchases).toBe(1);
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    expect(await answer.json()).toMatchObject({ code: 'outcome-unknown' });
+  });
+
+  test('asks the next instance when one refuses the connection, because nothing was sent', async () => {
+    const dead = await freePorts(17_950);
+    const url = await nginxBefore(dead, await instance((_, response) => response.end('{"id":"1"}')));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => fetch(`${url}/vouchers/1/orders`, { method: 'POST' })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+  });
+
+  test('does not believe what clients say of themselves', async () => {
+    const seen: IncomingMessage['headers'][] = [];
+    const url = await nginxBefore(
+      await instance((request, response) => {
+        seen.push(request.headers);
+        response.end();
+      }),
+    );
+    const forged = {
+      'x-forwarded-for': '6.6.6.6',
+      'x-real-ip': '6.6.6.6',
+      'x-user-id': '1',
+      'x-user-role': 'operator',
+      forwarded: 'for=6.6.6.6',
+    };
+    await fetch(`${url}/orders/1`, { headers: forged });
+    expect(seen[0]).toMatchObject({ 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1' });
+    for (const name of ['x-user-id', 'x-user-role', 'forwarded']) expect(seen[0]).not.toHaveProperty(name);
+  });
+
+  test('refuses large bodies and headers before an instance sees them', async () => {
+    let requests = 0;
+    const url = await nginxBefore(
+      await instance((_, response) => {
+        requests += 1;
+        response.end();
+      }),
+    );
+    const body = await fetch(`${url}/vouchers`, { method: 'POST', body: 'x'.repeat(20_000) });
+    const header = await fetch(`${url}/vouchers`, { headers: { 'x-long': 'x'.repeat(40_000) } });
+    expect([body.status, header.status, requests]).toEqual([413, 400, 0]);
+    expect(await body.json()).toMatchObject({ code: 'body-too-large' });
+  });
+});

@@ -1,0 +1,64 @@
+/** A client of the lab: through nginx, with tokens as the lab signs them. */
+import { inject } from 'vitest';
+import { signToken } from '../../src/http/tokens.ts';
+import { labTokenSecret } from '../../src/lab/lab.ts';
+
+export const tokenFor = (sub: string, role: 'user' | 'operator' = 'user') =>
+  signToken(labTokenSecret, sub, role);
+
+export interface Call {
+  readonly method?: string;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly baseUrl?: string;
+}
+
+export function call(
+  path: string,
+  { method = 'GET', token, headers, body, baseUrl }: Call = {},
+): Promise<Response> {
+  const init: RequestInit = {
+    method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+  };
+  if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(`${baseUrl ?? inject('baseUrl')}${path}`, init);
+}
+
+const hourMs = 3_600_000;
+const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs).toISOString();
+
+export const openSale = (changes: Readonly<Record<string, unknown>> = {}) => ({
+  title: 'test',
+  stock: 5,
+  beginTime: at(-hourMs),
+  endTime: at(hourMs),
+  ...changes,
+});
+
+export async function putOnSale(changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const answer = await call('/vouchers', {
+    method: 'POST',
+    token: await tokenFor('1', 'operator'),
+    body: openSale(changes),
+  });
+  const { id } = (await answer.json()) as { id: string };
+  return id;
+}
+
+export async function buy(voucherId: string, userId: string, headers: Readonly<Record<string, string>> = {}) {
+  const token = await tokenFor(userId);
+  const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, headers });
+  const body = (await answer.json()) as { id?: string; status?: string; code?: string; orderId?: string };
+  return {
+    status: answer.status,
+    location: answer.headers.get('location'),
+    ...body,
+    httpStatus: answer.status,
+  };
+}
