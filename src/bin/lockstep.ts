@@ -28,7 +28,8 @@ const program = new Command('lockstep')
     'after',
     '\nExit codes: 0 as expected, 1 not as expected, 2 could not tell.\nStart with: lockstep ladder; lockstep run mutex-per-user --instances 4',
   )
-  .showHelpAfterError('(try --help)');
+  .showHelpAfterError('(try --help)')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
 const command = (name: string, description: string) =>
   program.command(name).description(description).option('--json', 'print JSON instead of text', false);
@@ -40,7 +41,7 @@ command('run', 'rush one rung through nginx and audit what came of it')
   .option('--users <n>', 'users who come at once; one in ten sends 8 requests', whole(1, 10_000), 100)
   .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), 20)
   .option('--seed <n>', 'decides who comes in which order', whole(0, 2 ** 31), 1)
-  .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 20)
+  .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 50)
   .addOption(
     new Option('--balancer <which>', 'who shares the requests out')
       .choices(['nginx', 'cluster'])

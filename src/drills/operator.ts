@@ -32,7 +32,7 @@ export async function createVoucher(
   return Created.parse(await answer.json()).id;
 }
 
-/** Lets every instance read the voucher and open its rung, so that the rush meets no first time. */
+/** Lets every instance read the voucher and open its rung. */
 export async function warmUp(baseUrl: string, voucherId: string, instances: number): Promise<void> {
   const looks = Array.from({ length: instances * 8 }, () => fetch(`${baseUrl}/vouchers/${voucherId}`));
   for (const answer of await Promise.all(looks)) {

@@ -25,7 +25,8 @@ export function open(connections: Connections): Lock {
       return asLease(resource, leaseMs, await redlock.lock(`lock:${resource}`, leaseMs));
     } catch (error) {
       if (!(error instanceof Redlock.LockError)) throw error;
-      const answered = masters.length - new Set(unreachable).size;
+      // A master that is away errs twice: asked to lock, and asked to unlock after the attempt failed.
+      const answered = masters.length - Math.ceil(unreachable.length / 2);
       if (answered < majority) throw new LockServiceUnavailable(resource, answered, majority, unreachable[0]);
       return null;
     }

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { audit, worstOf } from '../../src/audit/audit.ts';
 import type { Attempt, Facts, OrderRow } from '../../src/audit/facts.ts';
 import { type Finding, find } from '../../src/audit/finding.ts';
-import type { CheckName } from '../../src/domain.ts';
 
 const row = (id: string, userId: string): OrderRow => ({ id, userId, status: 'confirmed', reason: null });
 const told = (userId: string, rest: Pick<Attempt, 'outcome' | 'orderId' | 'reason'>): Attempt => ({
@@ -17,9 +16,7 @@ const already = (userId: string, orderId: string) => ({ ...no(userId, 'already-o
 
 const [a, b] = [row('a', '1'), row('b', '2')];
 const failed: OrderRow = { ...b, status: 'failed', reason: 'undeliverable' };
-
-type Redis = NonNullable<Facts['redis']>;
-type Given = Partial<Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { readonly redis: Partial<Redis> }>;
+type Given = Partial<Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { redis: Partial<Facts['redis']> }>;
 
 /** A sale without a flaw (two of three sold, by Redis and by MySQL, both accepted) but for what is given. */
 function facts({ stock = 1, orders = [a, b], redis = {}, ...given }: Given): Facts {
@@ -33,13 +30,13 @@ function facts({ stock = 1, orders = [a, b], redis = {}, ...given }: Given): Fac
 type Row = readonly [says: string, given: Given, expected: Partial<Finding>];
 const held = { verdict: 'held', count: 0 } as const;
 const unknown = { verdict: 'unknown', count: 0 } as const;
-const violated = (count: number, first: string, worst = first): Partial<Finding> => ({
-  ...{ verdict: 'violated', count },
-  ...{ first: expect.stringContaining(first), worst: expect.stringContaining(worst) },
-});
+const violated = (count: number, first: string, worst = first): Partial<Finding> => {
+  const [one, other] = [first, worst].map((part) => expect.stringContaining(part));
+  return { verdict: 'violated', count, first: one, worst: other };
+};
 
 // biome-ignore format: a table, one property to a line
-const table: Record<CheckName, readonly Row[]> = {
+const table: Record<Finding['check'], readonly Row[]> = {
   'no-oversell': [
     ['holds when stock and orders add up', {}, held],
     ['does not count a failed order as sold', { stock: 2, orders: [a, failed] }, held],
@@ -101,8 +98,8 @@ for (const [check, rows] of Object.entries(table))
 describe('the audit as a whole', () => {
   test('runs every check there is a file for', () => {
     const files = readdirSync(new URL('../../src/audit/checks', import.meta.url));
-    const run = audit(facts({})).findings.map(({ check }) => `${check}.ts`);
-    expect(run.sort()).toEqual(files.sort());
+    const ran = audit(facts({})).findings.map(({ check }) => `${check}.ts`);
+    expect(ran.sort()).toEqual(files.sort());
   });
 
   test('is as bad as its worst finding, and a violation is worse than not knowing', () => {
@@ -127,7 +124,9 @@ describe('the audit as a whole', () => {
   });
 
   test('never takes a check that crashed for a pass', () => {
-    const finding = find('no-oversell', () => [...JSON.parse('null')], facts({}));
-    expect(finding).toMatchObject({ verdict: 'unknown', first: expect.stringContaining('not iterable') });
+    expect(find('no-oversell', () => [...JSON.parse('null')], facts({}))).toMatchObject({
+      verdict: 'unknown',
+      first: expect.stringContaining('not iterable'),
+    });
   });
 });

@@ -29,14 +29,14 @@ describe('order ids', () => {
   });
 
   test('of two workers never meet, though their clocks agree', () => {
-    const workers = [0, 1, 31, 32, 33, 1_022, 1_023];
+    const workers = Array.from({ length: 1_024 }, (_, worker) => worker);
     const ids = workers.flatMap((worker) =>
       make(
-        10_000,
+        100,
         snowflakes(worker, () => start),
       ),
     );
-    expect(new Set(ids).size).toBe(workers.length * 10_000);
+    expect(new Set(ids).size).toBe(102_400);
   });
 
   test('run ahead of a clock that stands still by no more than they must', () => {

@@ -1,0 +1,103 @@
+/** `lockstep` as people call it: what it prints, and what its exit code says. */
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+
+const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
+let runsFolder: string;
+beforeAll(() => {
+  runsFolder = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
+});
+
+function lockstep(...args: string[]) {
+  const env = { LOCKSTEP_LAB: inject('labFolder'), LOCKSTEP_RUNS: runsFolder };
+  return execa('node', [program, ...args], { env, reject: false });
+}
+
+describe('lockstep run', () => {
+  test('shows the headline: duplicates on four instances, as claimed, exit code 0', async () => {
+    const { stdout, exitCode } = await lockstep(
+      'run',
+      'mutex-per-user',
+      '--instances',
+      '4',
+      '--seed',
+      '3',
+      '--json',
+    );
+    const result = JSON.parse(stdout) as Record<string, unknown>;
+    expect(result).toMatchObject({
+      rung: 'mutex-per-user',
+      instances: 4,
+      users: 100,
+      stock: 20,
+      seed: 3,
+      attempts: { accepted: expect.any(Number), refused: expect.any(Number), unknown: 0 },
+      orders: expect.any(Number),
+      stockLeft: expect.any(Number),
+      oversoldBy: 0,
+      ordersPerSecond: expect.any(Number),
+      latencyMs: { p50: expect.any(Number), p99: expect.any(Number) },
+      verdict: 'violated',
+      claim: 'violated',
+      asClaimed: true,
+    });
+    expect(result['usersWithTwoOrders']).toBeGreaterThan(0);
+    expect(exitCode).toBe(0);
+  });
+
+  test('holds on one instance, keeps a report, and the audit of its voucher reads what clients were told', async () => {
+    const run = await lockstep('run', 'mutex-per-user', '--instances', '1', '--json');
+    const { verdict, voucherId } = JSON.parse(run.stdout) as { verdict: string; voucherId: string };
+    expect(verdict).toBe('held');
+    const report = readFileSync(join(runsFolder, 'latest', 'report.md'), 'utf8');
+    expect(report).toContain('lockstep run mutex-per-user --instances 1');
+    expect(existsSync(join(runsFolder, 'latest', 'report.json'))).toBe(true);
+    const audit = await lockstep('audit', voucherId);
+    expect(audit.exitCode).toBe(0);
+    expect(audit.stdout).toMatch(/held +clients-were-told-the-truth/);
+  });
+
+  test('exits with 1 when the ladder’s claim does not show', async () => {
+    // With one in stock nobody can get two: the claimed violation is missing, and that is not as expected.
+    const { stdout, exitCode } = await lockstep(
+      'run',
+      'mutex-per-user',
+      '--instances',
+      '4',
+      '--stock',
+      '1',
+      '--json',
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ verdict: 'held', claim: 'violated', asClaimed: false });
+    expect(exitCode).toBe(1);
+  });
+
+  test.each([
+    [['run', 'hope'], 'UNKNOWN_RUNG'],
+    [['run', 'lua-stream', '--instances', '0'], 'must be a whole number from 1 to 16'],
+    [['audit', '007'], 'decimal id'],
+    [['audit', '999999999'], 'UNKNOWN_VOUCHER'],
+  ])('answers %j with exit code 2 and a sentence', async (args, sentence) => {
+    const { stderr, exitCode } = await lockstep(...args);
+    expect(stderr).toContain(sentence);
+    expect(exitCode).toBe(2);
+  });
+});
+
+test('every line that people read fits 80 columns', async () => {
+  const outputs = await Promise.all([lockstep('ladder'), lockstep('status'), lockstep('--help')]);
+  outputs.push(await lockstep('run', 'check-then-insert'));
+  const lines = outputs.flatMap(({ stdout }) => stdout.split('\n'));
+  expect(lines.filter((line) => line.length > 80 && !line.includes('/'))).toEqual([]);
+});
+
+test('status says what runs, and that nothing runs, by its exit code', async () => {
+  const up = await lockstep('status', '--json');
+  expect(JSON.parse(up.stdout)).toMatchObject({ running: true, url: inject('baseUrl') });
+  expect(up.exitCode).toBe(0);
+  const down = await execa('node', [program, 'status'], { env: { LOCKSTEP_LAB: runsFolder }, reject: false });
+  expect(down.exitCode).toBe(1);
+});

@@ -1,0 +1,36 @@
+/** Redlock with masters missing: a majority is enough, less says so. */
+import { expect, inject, test } from 'vitest';
+import { LockServiceUnavailable } from '../../src/errors.ts';
+import { open } from '../../src/locks/redlock.ts';
+import { testConnections } from '../support/connections.ts';
+
+const nobody = 'redis://127.0.0.1:1';
+const masters = () => (inject('environment')['REDLOCK_URLS'] ?? '').split(',');
+
+async function redlockOver(...urls: (string | undefined)[]) {
+  const connections = testConnections({ REDLOCK_URLS: urls.join(',') });
+  const lock = open(connections);
+  const [live] = connections.redlockMasters();
+  await live?.ping().catch(() => new Promise((resolve) => live.once('ready', resolve)));
+  return lock;
+}
+
+test('redlock · one of three masters down · still excludes', async () => {
+  const [first, second] = masters();
+  const lock = await redlockOver(first, second, nobody);
+  const lease = await lock.acquire('test:one-down', { waitMs: 2_000 });
+  expect(lease).not.toBeNull();
+  expect(await lock.acquire('test:one-down', { waitMs: 0 })).toBeNull();
+  await lease?.release();
+});
+
+test('redlock · two of three masters down · refuses with the count, and leaves nothing behind', async () => {
+  const [first] = masters();
+  const lock = await redlockOver(first, nobody, nobody);
+  const refusal = lock.acquire('test:two-down', { waitMs: 0 });
+  await expect(refusal).rejects.toThrow(LockServiceUnavailable);
+  await expect(refusal).rejects.toThrow('needs 2 server(s) and 1 answered');
+  const redis = testConnections({ REDIS_URL: first ?? '' }).redis('admin');
+  await new Promise((resolve) => redis.once('ready', resolve));
+  expect(await redis.exists('lock:test:two-down')).toBe(0);
+});
