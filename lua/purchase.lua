@@ -7,6 +7,7 @@
 -- ARGV[1]  order id   ARGV[2] voucher id   ARGV[3] user id   ARGV[4] request id   (strings, never converted)
 -- Answers: { word, order id }: 'accepted' (also for the same request again, with the id it already has)
 --          | 'already-ordered' (with the user's order) | 'sold-out' | 'not-started' | 'ended' | 'unknown-voucher' (absent or damaged)
+--          or the error 'ORDERID is in use', when another order in the stream has this id
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
 if not (stock and beginMs and endMs) or not string.find(voucher[1], '^%d+$') then return { 'unknown-voucher', '' } end

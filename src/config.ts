@@ -9,29 +9,34 @@ const list = z.string().transform((value) =>
     .map((part) => part.trim())
     .filter(Boolean),
 );
-const milliseconds = z.coerce.number().int().positive();
+/** Digits only: an empty text is a mistake, and not 0. */
+const whole = (least: number, most: number) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(least).max(most));
+const milliseconds = whole(1, 86_400_000);
 
 const Environment = z.object({
   /** Where requests are taken. */
   HOST: z.string().default('127.0.0.1'),
   /** Port of the first API instance; the others follow (with BALANCER=cluster all share this one). */
-  PORT: z.coerce.number().int().min(1).max(65_000).default(8080),
+  PORT: whole(1, 65_000).default(8080),
   /** API processes, and order worker processes, on this machine. */
-  INSTANCES: z.coerce.number().int().min(0).max(64).default(4),
-  ORDER_WORKERS: z.coerce.number().int().min(0).max(16).default(1),
+  INSTANCES: whole(0, 64).default(4),
+  ORDER_WORKERS: whole(0, 16).default(1),
   /** The first part of every instance's name; several machines need several. */
   NAME: z
     .string()
     .regex(/^[a-z0-9-]{1,32}$/)
     .default('api'),
+  /** This process's name in logs and answers; the primary gives each of its children one. */
+  INSTANCE: z.string().default(''),
   /** nginx: a port for each instance. cluster: one port, shared out by Node's own cluster. */
   BALANCER: z.enum(['nginx', 'cluster']).default('nginx'),
   MYSQL_URL: z.url(),
-  MYSQL_POOL_SIZE: z.coerce.number().int().min(1).max(100).default(10),
+  MYSQL_POOL_SIZE: whole(1, 100).default(10),
   /** The Redis of the final rung: vouchers, buyers and the order stream. Also the single-Redis locks. */
   REDIS_URL: z.url(),
   /** The independent masters of Redlock, comma-separated. */
-  REDLOCK_URLS: list.default([]),
+  REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
   /** Signs and verifies bearer tokens (HS256). */
   TOKEN_SECRET: z.string().min(32),
   /** Rungs that vouchers may be sold by, comma-separated. The lab allows all; elsewhere the final one. */
@@ -45,9 +50,9 @@ const Environment = z.object({
   /** How long the answer of the purchase script may take; later than that is `outcome-unknown`. */
   PURCHASE_ANSWER_MS: milliseconds.default(2_000),
   /** Most orders that a worker records in one transaction. */
-  BATCH_SIZE: z.coerce.number().int().min(1).max(1_000).default(500),
+  BATCH_SIZE: whole(1, 1_000).default(500),
   /** How long a worker lets orders gather after a batch that was not full: fewer, larger transactions. */
-  BATCH_GATHER_MS: z.coerce.number().int().min(0).max(5_000).default(50),
+  BATCH_GATHER_MS: whole(0, 5_000).default(50),
   /** An order that a worker took and did not settle in this time is taken over by another. */
   CLAIM_IDLE_MS: milliseconds.default(5_000),
   /** How long a stopping process waits for requests in flight. */
@@ -55,13 +60,10 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
-const Relations = Environment.superRefine((env, issue) => {
-  if (env.LOCK_ANSWER_MS * 3 > env.LOCK_LEASE_MS)
-    issue.addIssue({
-      code: 'custom',
-      path: ['LOCK_LEASE_MS'],
-      message: 'must be at least three times LOCK_ANSWER_MS',
-    });
+const Relations = Environment.refine((env) => !(env.LOCK_ANSWER_MS * 3 > env.LOCK_LEASE_MS), {
+  path: ['LOCK_LEASE_MS'],
+  message: 'must be at least three times LOCK_ANSWER_MS',
+  when: () => true, // Beside other problems too, so that all are named at once.
 });
 
 export type Config = Readonly<z.output<typeof Environment>>;

@@ -2,7 +2,16 @@
 import http from 'k6/http';
 import { Counter } from 'k6/metrics';
 
-const names = ['accepted', 'sold_out', 'already_ordered', 'not_started', 'ended', 'busy', 'unknown', 'unexpected'];
+const names = [
+  'accepted',
+  'sold_out',
+  'already_ordered',
+  'not_started',
+  'ended',
+  'busy',
+  'unknown',
+  'unexpected',
+];
 const counters = Object.fromEntries(names.map((name) => [name, new Counter(name)]));
 
 http.setResponseCallback(http.expectedStatuses(200, 201, 202, 403, 409, 410, 503));

@@ -6,6 +6,7 @@ export const rung = __ENV.RUNG || 'lua-stream';
 /** A whole number from the environment, or its default. */
 export const number = (name, byDefault) => {
   const value = Number(__ENV[name] || byDefault);
-  if (!Number.isInteger(value) || value < 0) throw new Error(`${name} must be a whole number, not ${__ENV[name]}`);
+  if (!Number.isInteger(value) || value < 0)
+    throw new Error(`${name} must be a whole number, not ${__ENV[name]}`);
   return value;
 };

@@ -13,15 +13,16 @@ export async function collectFacts(pool: Pool, redis: Redis, voucherId: string):
   if (!inMysql) return null;
   const { rung, initialStock, stock, orders } = inMysql;
   const createdAt = inMysql.createdAt.toISOString();
+  const row = rungNamed(rung);
   const facts = {
     voucherId,
     createdAt,
     rung,
-    onePerUser: rungNamed(rung).onePerUser,
+    onePerUser: row.onePerUser,
     initialStock,
     mysql: { stock, orders },
   };
-  return inRedis ? { ...facts, redis: inRedis } : facts;
+  return row.queue ? { ...facts, redis: inRedis } : facts;
 }
 
 /** One snapshot, so that stock and orders belong together while orders are still being recorded. */
@@ -49,16 +50,15 @@ async function collectMysql(pool: Pool, voucherId: string) {
   }
 }
 
-async function collectRedis(redis: Redis, voucherId: string): Promise<Facts['redis']> {
+async function collectRedis(redis: Redis, voucherId: string) {
   const [stock, buyers, queued] = await Promise.all([
     redis.hget(saleKeys.voucher(voucherId), 'stock'),
     redis.hgetall(saleKeys.buyers(voucherId)),
     redis.hgetall(saleKeys.queued),
   ]);
-  if (stock === null) return undefined;
   const orderOf = (value: string) => value.slice(0, value.indexOf(':'));
   return {
-    stock: Number(stock),
+    stock: stock === null ? null : Number(stock),
     buyers: Object.fromEntries(Object.entries(buyers).map(([userId, value]) => [userId, orderOf(value)])),
     queued: Object.keys(queued).filter((id) => queued[id]?.startsWith(`${voucherId}:`)),
   };

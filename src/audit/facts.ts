@@ -29,9 +29,10 @@ export interface Facts {
   readonly onePerUser: boolean;
   readonly initialStock: number;
   readonly mysql: { readonly stock: number; readonly orders: readonly OrderRow[] };
-  /** Present where Redis holds the stock. */
+  /** Present where the rung keeps its stock in Redis. */
   readonly redis?: {
-    readonly stock: number;
+    /** null when Redis has lost the voucher. */
+    readonly stock: number | null;
     /** user id → order id */
     readonly buyers: Readonly<Record<string, string>>;
     /** Orders of this voucher that are not yet in MySQL. */
@@ -43,3 +44,10 @@ export interface Facts {
 
 export const confirmed = (facts: Facts): OrderRow[] =>
   facts.mysql.orders.filter(({ status }) => status === 'confirmed');
+
+export function usersWithSeveralOrders(facts: Facts): number {
+  const seen = new Set<string>();
+  return new Set(
+    confirmed(facts).flatMap(({ userId }) => (seen.has(userId) || !seen.add(userId) ? [userId] : [])),
+  ).size;
+}

@@ -9,7 +9,7 @@ import { openLog } from '../processes/log.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 
 const config = readConfig();
-const instance = process.env['INSTANCE'] ?? `${config.NAME}-1`;
+const instance = config.INSTANCE || `${config.NAME}-1`;
 const log = openLog(instance, config.LOG_LEVEL);
 const stop = stopSignal(log);
 const connections = new Connections(config, log);

@@ -7,7 +7,7 @@ import { stopSignal } from '../processes/stop-signal.ts';
 import { open } from '../queues/redis-stream-group.ts';
 
 const config = readConfig();
-const log = openLog(process.env['INSTANCE'] ?? `${config.NAME}-worker-1`, config.LOG_LEVEL);
+const log = openLog(config.INSTANCE || `${config.NAME}-worker-1`, config.LOG_LEVEL);
 const stop = stopSignal(log);
 const connections = new Connections(config, log);
 const queue = open(connections);

@@ -2,7 +2,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { type Audit, audit } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
-import { confirmed, type Facts } from '../audit/facts.ts';
+import { confirmed, type Facts, usersWithSeveralOrders } from '../audit/facts.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { Verdict } from '../domain.ts';
 import type { ServiceShape } from '../lab/servers/service.ts';
@@ -97,8 +97,7 @@ function summarize(
   seconds: number,
 ): RunResult {
   const { attempts = [], mysql, initialStock, voucherId } = facts;
-  const orders = confirmed(facts);
-  const perUser = countBy(orders.map(({ userId }) => userId));
+  const orders = confirmed(facts).length;
   const outcomes = countBy(attempts.map(({ outcome }) => outcome));
   return {
     ...request,
@@ -107,11 +106,11 @@ function summarize(
     refusedBecause: countBy(
       attempts.flatMap(({ outcome, reason }) => (outcome === 'refused' && reason ? [reason] : [])),
     ),
-    orders: orders.length,
+    orders,
     stockLeft: mysql.stock,
-    oversoldBy: Math.max(0, orders.length - initialStock),
-    usersWithTwoOrders: Object.values(perUser).filter((count) => count > 1).length,
-    ordersPerSecond: Math.round(orders.length / seconds),
+    oversoldBy: Math.max(0, orders - initialStock),
+    usersWithTwoOrders: usersWithSeveralOrders(facts),
+    ordersPerSecond: Math.round(orders / seconds),
     latencyMs: percentiles(attempts.map(({ latencyMs }) => latencyMs)),
     verdict: audited.verdict,
     claim: claim.verdict,
@@ -121,13 +120,12 @@ function summarize(
 
 /** The verdict, and for the reasons that the ladder gives: another check violated is another mistake. */
 export function isAsClaimed({ verdict, findings }: Audit, claim: Claim): boolean {
-  const violated = findings.filter((finding) => finding.verdict === 'violated').map(({ check }) => check);
-  const claimed = claim.breaks.map(({ check }) => check);
-  return (
-    verdict === claim.verdict &&
-    violated.length === claimed.length &&
-    violated.every((check) => claimed.includes(check))
-  );
+  const named = (wanted: Verdict) =>
+    findings.filter((finding) => finding.verdict === wanted).map(({ check }) => check);
+  const violated = named('violated');
+  const claimed = new Set(claim.breaks.map(({ check }) => check));
+  if (verdict !== claim.verdict || named('unknown').length > 0) return false;
+  return violated.length === claimed.size && violated.every((check) => claimed.has(check));
 }
 
 function countBy(names: readonly string[]): Record<string, number> {

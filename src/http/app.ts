@@ -2,6 +2,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
+import { auditRoutes } from './audit.ts';
 import { healthRoutes } from './health.ts';
 import { labRoutes } from './lab.ts';
 import { orderRoutes } from './orders.ts';
@@ -35,6 +36,7 @@ export function createApp(service: Service): App {
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
   app.route('/', orderRoutes(service));
+  app.route('/', auditRoutes(service));
   if (service.connections.config.LAB) app.route('/', labRoutes(service));
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',

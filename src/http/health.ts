@@ -1,11 +1,11 @@
 /** /livez: the process runs. /readyz: send requests here; 503 while it starts, drains, or misses MySQL or Redis. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from './app.ts';
-import { problem, problemAnswers } from './problems.ts';
+import { jsonAnswer, problem, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 
 const Health = z.object({ status: z.literal('ok') }).openapi('Health');
-const ok = { description: 'Yes', content: { 'application/json': { schema: Health } } };
+const ok = jsonAnswer(Health, 'Yes');
 
 const livez = createRoute({ method: 'get', path: '/livez', responses: { 200: ok } });
 const readyz = createRoute({

@@ -1,7 +1,7 @@
 /** Routes that exist only in the lab. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from './app.ts';
-import { problemAnswers } from './problems.ts';
+import { jsonAnswer, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 import { requireRole } from './tokens.ts';
 
@@ -14,10 +14,7 @@ export function labRoutes({ connections }: Service): App {
     security: [{ token: [] }],
     middleware: requireRole('user', connections.config.TOKEN_SECRET),
     responses: {
-      202: {
-        description: 'Nothing happened',
-        content: { 'application/json': { schema: z.object({ id: z.string(), status: z.string() }) } },
-      },
+      202: jsonAnswer(z.object({ id: z.string(), status: z.string() }), 'Nothing happened'),
       ...problemAnswers('unauthenticated', 'forbidden'),
     },
   });

@@ -5,7 +5,7 @@ import type { Order, Outcome } from '../domain.ts';
 import { findOrder } from '../orders/find-order.ts';
 import { type App, routes } from './app.ts';
 import { Id } from './ids.ts';
-import { type ProblemCode, problem, problemAnswers } from './problems.ts';
+import { jsonAnswer, type ProblemCode, problem, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 import { requireRole } from './tokens.ts';
 
@@ -28,10 +28,6 @@ const idempotencyKey = {
 } as const;
 const keyPattern = new RegExp(idempotencyKey.schema.pattern);
 
-const accepted = (description: string) => ({
-  description,
-  content: { 'application/json': { schema: OrderView } },
-});
 const security = [{ token: [] }];
 const refusals = [
   'sold-out',
@@ -57,8 +53,8 @@ export function orderRoutes(service: Service): App {
     parameters: [idempotencyKey],
     request: { params: z.object({ id: Id }) },
     responses: {
-      201: accepted('Sold and recorded'),
-      202: accepted('Sold; being recorded'),
+      201: jsonAnswer(OrderView, 'Sold and recorded'),
+      202: jsonAnswer(OrderView, 'Sold; being recorded'),
       ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'unknown-voucher', ...refusals),
     },
   });
@@ -69,7 +65,7 @@ export function orderRoutes(service: Service): App {
     middleware: user,
     request: { params: z.object({ id: Id }) },
     responses: {
-      200: accepted('The state of the order'),
+      200: jsonAnswer(OrderView, 'The state of the order'),
       ...problemAnswers('invalid-request', 'unauthenticated', 'unknown-order'),
     },
   });

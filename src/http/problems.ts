@@ -83,3 +83,9 @@ export function problemAnswers<Code extends ProblemCode>(...codes: Code[]) {
   }
   return answers as { [Status in StatusOf<Code>]: Answer };
 }
+
+/** The shape of a route's answer, for the OpenAPI document. */
+export const jsonAnswer = <Schema>(schema: Schema, description: string) => ({
+  description,
+  content: { 'application/json': { schema } },
+});

@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
+import { rungNamed } from '../ladder.ts';
 import { leaseOrderIds, type OrderIds } from '../orders/order-ids.ts';
 import { type OpenRungs, openRungs } from '../purchase/open-rungs.ts';
 import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
@@ -24,6 +25,7 @@ export async function openService(
   instance: string,
   isOpen: () => boolean,
 ): Promise<Service> {
+  for (const rung of connections.config.ALLOWED_RUNGS) rungNamed(rung); // A misspelt one must not wait for its first sale.
   const admin = connections.redis('admin');
   connections.redis('purchase');
   connections.mysql();

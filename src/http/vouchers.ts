@@ -1,14 +1,11 @@
-/** Vouchers: an operator puts them on sale, everybody may look, an operator may have them audited. */
+/** Vouchers: an operator puts them on sale, everybody may look. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { bodyLimit } from 'hono/body-limit';
-import { audit } from '../audit/audit.ts';
-import { collectFacts } from '../audit/collect.ts';
-import { confirmed } from '../audit/facts.ts';
 import type { Voucher } from '../domain.ts';
 import { isRungName, ladder, rungNames } from '../ladder.ts';
 import { type App, routes } from './app.ts';
 import { Id } from './ids.ts';
-import { problem, problemAnswers } from './problems.ts';
+import { jsonAnswer, problem, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 import { requireRole } from './tokens.ts';
 
@@ -48,37 +45,20 @@ const VoucherView = z
   })
   .openapi('Voucher');
 
-const AuditView = z
-  .object({
-    verdict: z.enum(['held', 'violated', 'unknown']),
-    initialStock: z.int(),
-    stock: z.int(),
-    orders: z.int(),
-    usersWithTwoOrders: z.int(),
-    findings: z.array(
-      z.object({ check: z.string(), verdict: z.string(), count: z.int(), first: z.string().optional() }),
-    ),
-  })
-  .openapi('Audit');
-
-const json = <Schema>(schema: Schema, description: string) => ({
-  description,
-  content: { 'application/json': { schema } },
-});
 const params = z.object({ id: Id });
 const security = [{ token: [] }];
 
 const list = createRoute({
   method: 'get',
   path: '/vouchers',
-  responses: { 200: json(z.array(VoucherView), 'The newest hundred') },
+  responses: { 200: jsonAnswer(z.array(VoucherView), 'The newest hundred') },
 });
 const show = createRoute({
   method: 'get',
   path: '/vouchers/{id}',
   request: { params },
   responses: {
-    200: json(VoucherView, 'The voucher, with what is left of it'),
+    200: jsonAnswer(VoucherView, 'The voucher, with what is left of it'),
     ...problemAnswers('invalid-request', 'unknown-voucher'),
   },
 });
@@ -96,22 +76,10 @@ export function voucherRoutes(service: Service): App {
     middleware: [operator, smallBody],
     request: { body: { required: true, content: { 'application/json': { schema: NewVoucher } } } },
     responses: {
-      201: json(VoucherView, 'On sale'),
+      201: jsonAnswer(VoucherView, 'On sale'),
       ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'unsupported-media-type'),
     },
   });
-  const check = createRoute({
-    method: 'get',
-    path: '/vouchers/{id}/audit',
-    security,
-    middleware: operator,
-    request: { params },
-    responses: {
-      200: json(AuditView, 'What MySQL and Redis hold, checked'),
-      ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'unknown-voucher'),
-    },
-  });
-
   return routes()
     .openapi(create, async (c) => {
       const body = c.req.valid('json');
@@ -140,32 +108,7 @@ export function voucherRoutes(service: Service): App {
       if (!voucher) return problem(c, 'unknown-voucher');
       const { inventory } = await rungs(voucher);
       return c.json(view(voucher, await inventory.remaining(voucher.id)), 200);
-    })
-    .openapi(check, async (c) => {
-      const { id } = c.req.valid('param');
-      const facts = await collectFacts(connections.mysql(), connections.redis('admin'), id);
-      if (!facts) return problem(c, 'unknown-voucher');
-      const { verdict, findings } = audit(facts);
-      const orders = confirmed(facts);
-      const usersWithTwoOrders = usersWithSeveral(orders.map(({ userId }) => userId));
-      const { initialStock, mysql } = facts;
-      return c.json(
-        {
-          verdict,
-          initialStock,
-          stock: mysql.stock,
-          orders: orders.length,
-          usersWithTwoOrders,
-          findings: [...findings],
-        },
-        200,
-      );
     });
-}
-
-function usersWithSeveral(userIds: readonly string[]): number {
-  const seen = new Set<string>();
-  return new Set(userIds.filter((userId) => seen.has(userId) || !seen.add(userId))).size;
 }
 
 function view({ id, title, stock, beginTime, endTime, rung }: Voucher, remaining?: number) {

@@ -1,33 +1,20 @@
 /** The world that drills run in: real servers on this machine, on loopback ports, with their data under one folder. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rungNames } from '../ladder.ts';
-import { freePorts } from './ports.ts';
-import { isAlive, type ProcessRef, startProcess, stopProcess } from './processes.ts';
+import { isAlive, startProcess, stopProcess } from './processes.ts';
 import { hasData, mariadbServer, mariadbUrl } from './servers/mariadb.ts';
 import { nginxServer } from './servers/nginx.ts';
 import { redisServer } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
 import { instancePorts, type ServiceShape, serviceServer } from './servers/service.ts';
+import { choosePorts, forgetState, readState, type State, writeState } from './state.ts';
 import { waitUntil } from './waiting.ts';
 
 /** Signs the lab's tokens. Not a secret: the lab listens on loopback only, and k6 signs with it too. */
 export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
 
-interface Running extends ProcessRef {
-  readonly name: string;
-  readonly port: number;
-}
-
-interface State {
-  readonly ports: { nginx: number; api: number; mariadb: number; redisMain: number; redlock: number[] };
-  /** In the order they were started. */
-  running: Running[];
-  shape: ServiceShape;
-}
-
 const startMs = 30_000;
-const mostInstances = 16;
 export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
 
 export class Lab {
@@ -62,7 +49,7 @@ export class Lab {
     const state = readState(folder);
     if (!state) return;
     for (const server of [...state.running].reverse()) await stopProcess(server);
-    rmSync(stateFile(folder), { force: true });
+    forgetState(folder);
   }
 
   /** Restarts the service, and nginx before it, with so many instances behind that balancer. */
@@ -142,24 +129,6 @@ export class Lab {
   }
 
   #save(): void {
-    writeFileSync(stateFile(this.#folder), JSON.stringify(this.#state, null, 2));
+    writeState(this.#folder, this.#state);
   }
-}
-
-const stateFile = (folder: string): string => join(folder, 'lab.json');
-
-function readState(folder: string): State | null {
-  if (!existsSync(stateFile(folder))) return null;
-  return JSON.parse(readFileSync(stateFile(folder), 'utf8')) as State;
-}
-
-async function choosePorts(): Promise<State['ports']> {
-  const redlock = await freePorts(17_381, 3);
-  return {
-    nginx: await freePorts(17_080),
-    api: await freePorts(17_100, mostInstances),
-    mariadb: await freePorts(17_306),
-    redisMain: await freePorts(17_379),
-    redlock: [redlock, redlock + 1, redlock + 2],
-  };
 }

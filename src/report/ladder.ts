@@ -34,3 +34,16 @@ export function ladderTable(): string {
   const claims = rows.map((row) => wrap(`${row.rung.padEnd(18)}${claimText(row)}`, 79, ' '.repeat(18)));
   return `${table}\n\n${claims.join('\n')}`;
 }
+
+/** For the README, which a test holds to this. */
+export function ladderMarkdown(): string {
+  const cells = ladderRows().map((row) => [
+    row.chapter,
+    `\`${row.rung}\``,
+    row.idea,
+    row.instances,
+    claimText(row),
+  ]);
+  const lines = [['ch', 'rung', 'what it does', 'instances', 'claim'], ['-', '-', '-', '-', '-'], ...cells];
+  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
+}

@@ -4,15 +4,17 @@ import type { Run } from '../drills/run-rung.ts';
 
 /** Lines of at most `width` characters; the second and later ones are indented. */
 export function wrap(text: string, width = 79, indent = '  '): string {
+  const margin = /^ */.exec(text)?.[0] ?? '';
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && `${line} ${word}`.length > width) {
+  for (const word of text.trimStart().split(' ')) {
+    const room = width - (lines.length === 0 ? margin.length : 0);
+    if (line !== '' && `${line} ${word}`.length > room) {
       lines.push(line);
       line = indent + word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
-  return [...lines, line].join('\n');
+  return margin + [...lines, line].join('\n');
 }
 
 export const place = ({ result }: Run): string => {

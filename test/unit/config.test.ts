@@ -44,8 +44,6 @@ describe('the configuration', () => {
     ['PORT', '0'],
     ['INSTANCES', '-1'],
     ['INSTANCES', 'four'],
-    ['INSTANCES', ''],
-    ['ORDER_WORKERS', ''],
     ['NAME', 'API 1'],
     ['BALANCER', 'haproxy'],
     ['LAB', 'yes'],
@@ -57,6 +55,19 @@ describe('the configuration', () => {
   ])('refuses %s=%j and names it', (name, value) => {
     expect(complaint({ ...least, [name]: value })).toContain(`${name}: `);
   });
+
+  test.each(['INSTANCES', 'ORDER_WORKERS', 'BATCH_GATHER_MS'] as const)(
+    'does not take an empty %s for a zero: it is refused, or as if it were not set',
+    (name) => {
+      let read: unknown = 'refused';
+      try {
+        read = readConfig({ ...least, [name]: '' })[name];
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigurationInvalid);
+      }
+      expect(read).not.toBe(0);
+    },
+  );
 
   test('names every problem at once, that of a relation between two values too', () => {
     const wrong = { PORT: '-1', LAB: 'on', BALANCER: 'x', LOG_LEVEL: '', TOKEN_SECRET: 'no' };

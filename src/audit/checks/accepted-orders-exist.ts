@@ -7,8 +7,9 @@ export const acceptedOrdersExist: Check = ({ attempts = [], mysql, redis }) => {
   const missing = attempts.filter(
     ({ outcome, orderId }) => outcome === 'accepted' && !rows.has(orderId ?? ''),
   );
-  if (missing.length > 0 && missing.every(({ orderId }) => queued.has(orderId ?? ''))) return 'undecided';
-  return missing.map(({ userId, orderId, requestId }) => ({
+  const lost = missing.filter(({ orderId }) => !queued.has(orderId ?? ''));
+  if (lost.length === 0 && missing.length > 0) return 'undecided';
+  return lost.map(({ userId, orderId, requestId }) => ({
     evidence: `user ${userId} was told that order ${orderId} is accepted (request ${requestId}); there is no such order`,
     severity: 1,
   }));

@@ -8,7 +8,10 @@ export const clientsWereToldTheTruth: Check = (facts) => {
   const attempts = facts.attempts ?? [];
   const isFalse = ({ outcome, reason, orderId, userId }: Attempt): boolean => {
     if (orderId === undefined) return outcome === 'accepted' || reason === 'already-ordered';
-    return !queued.has(orderId) && owners.has(orderId) && owners.get(orderId) !== userId;
+    if (queued.has(orderId)) return false;
+    // An accepted order that is nowhere is the finding of accepted-orders-exist.
+    if (!owners.has(orderId)) return reason === 'already-ordered';
+    return owners.get(orderId) !== userId;
   };
   return [
     ...attempts.filter(isFalse).map(({ userId, orderId, outcome, reason }) => ({
@@ -22,8 +25,11 @@ export const clientsWereToldTheTruth: Check = (facts) => {
 /** "Sold out" is true only if everything was taken at some time: confirmed, failed and given back, or unknown. */
 function soldOutTooEarly({ initialStock, mysql, redis }: Facts, attempts: readonly Attempt[]): Case[] {
   const refusedSoldOut = attempts.filter(({ reason }) => reason === 'sold-out').length;
-  const unknown = attempts.filter(({ outcome }) => outcome === 'unknown').length;
-  const taken = mysql.orders.length + (redis?.queued.length ?? 0) + unknown;
+  const told = (wanted: Attempt['outcome']) => attempts.filter(({ outcome }) => outcome === wanted);
+  const accepted = new Set(told('accepted').map(({ orderId }) => orderId));
+  const recorded = [...new Set([...mysql.orders.map(({ id }) => id), ...(redis?.queued ?? [])])];
+  const unacknowledged = recorded.filter((id) => !accepted.has(id)).length; // Each of them was an unknown attempt.
+  const taken = recorded.length + Math.max(0, told('unknown').length - unacknowledged);
   if (refusedSoldOut === 0 || taken >= initialStock) return [];
   const evidence = `${refusedSoldOut} were told sold-out, but only ${taken} of ${initialStock} were ever taken`;
   return [{ evidence, severity: initialStock - taken }];

@@ -4,13 +4,12 @@ import type { Case, Check } from '../finding.ts';
 
 export const redisAgrees: Check = (facts) => {
   const { redis, mysql } = facts;
-  if (!redis) return 'undecided';
-  if (redis.queued.length > 0) return 'undecided';
+  if (!redis || redis.queued.length > 0) return 'undecided';
   const cases: Case[] = [];
   if (redis.stock !== mysql.stock)
     cases.push({
-      evidence: `Redis has ${redis.stock} left, MySQL ${mysql.stock}`,
-      severity: Math.abs(redis.stock - mysql.stock),
+      evidence: `Redis has ${redis.stock ?? 'lost the voucher, nothing'} left, MySQL ${mysql.stock}`,
+      severity: Math.abs((redis.stock ?? 0) - mysql.stock),
     });
   const orders = new Map(confirmed(facts).map(({ userId, id }) => [userId, id]));
   for (const [userId, id] of Object.entries(redis.buyers))
