@@ -71,16 +71,19 @@ function installServers() {
   if (process.getuid?.() !== 0)
     stop(`missing programs: ${missing.join(', ')}; only root can install`, byHand, compose);
   say(`installing from Debian's packages: ${packages.join(' ')} (no system service is started) …`);
+  const apt = (...args) => {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const { status, stdout, stderr } = spawnSync('apt-get', ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args], {
+      env,
+      encoding: 'utf8',
+    });
+    if (status === 0) return; // What it says of services that were not started would only worry.
+    console.error(stdout, stderr);
+    stop(`apt-get ${args[0]} failed (its message is above); no network?`, byHand, compose);
+  };
   withoutStartingServices(() => {
-    const apt = {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    };
-    const quiet = ['-qq', '-o', 'Dpkg::Use-Pty=0'];
-    if (!run('apt-get', [...quiet, 'update'], apt))
-      stop('apt-get update failed: no network?', byHand, compose);
-    if (!run('apt-get', [...quiet, 'install', '-y', '--no-install-recommends', ...packages], apt))
-      stop('apt-get install failed (its message is above)', byHand, compose);
+    apt('update');
+    apt('install', '-y', '--no-install-recommends', ...packages);
   });
   const stillMissing = missing.filter((program) => !has(program));
   if (stillMissing.length > 0) stop(`still missing after the install: ${stillMissing.join(', ')}`, compose);
