@@ -43,8 +43,12 @@ const Environment = z.object({
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may choose `workMs`, rails may be off, /lab routes exist. */
   LAB: flag.default(false),
+  /** In the lab: the folder of the history. Empty: none is kept. */
+  HISTORY_FOLDER: z.string().default(''),
   LOCK_WAIT_MS: milliseconds.default(3_000),
   LOCK_LEASE_MS: milliseconds.default(10_000),
+  /** A reentrant lock's lease: renewed every third of it while its holder works. */
+  LOCK_WATCHDOG_MS: milliseconds.default(30_000),
   /** How long one answer of a lock server may take. */
   LOCK_ANSWER_MS: milliseconds.default(500),
   /** How long the answer of the purchase script may take; later than that is `outcome-unknown`. */

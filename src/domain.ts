@@ -17,6 +17,8 @@ export interface Voucher {
   readonly rails: boolean;
   /** How long a sale works between its check and its write, in milliseconds. Not 0 only in the lab. */
   readonly workMs: number;
+  /** How often an optimistic sale that lost is tried again; 0 outside the lab's comparisons. */
+  readonly retries: number;
 }
 
 /** One voucher sold to one user. */
@@ -36,13 +38,19 @@ export type RefusalReason =
   | 'not-started'
   | 'ended'
   | 'busy'
+  | 'conflict'
   | 'lease-lost'
   | 'lock-service-unavailable'
   | 'not-ready';
 
 /** What became of an attempt. A time-out after a write was sent is `unknown`, never `refused`. */
 export type Outcome =
-  | { readonly kind: 'accepted'; readonly orderId: string; readonly status: 'confirmed' | 'queued' }
+  | {
+      readonly kind: 'accepted';
+      readonly orderId: string;
+      readonly status: 'confirmed' | 'queued';
+      readonly tries?: number;
+    }
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly orderId?: string }
   | { readonly kind: 'unknown'; readonly orderId: string; readonly cause: unknown };
 
@@ -59,4 +67,5 @@ export type CheckName =
   | 'no-order-unasked'
   | 'redis-agrees'
   | 'order-ids-unique'
-  | 'clients-were-told-the-truth';
+  | 'clients-were-told-the-truth'
+  | 'sections-never-overlap';

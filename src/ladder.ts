@@ -6,14 +6,25 @@ import type { CheckName, Verdict } from './domain.ts';
 import { UnknownRung } from './errors.ts';
 import type { InventoryModule } from './inventory/inventory.ts';
 import type { LockModule } from './locks/lock.ts';
+import type { Scope } from './purchase/purchase.ts';
 import type { QueueModule } from './queues/order-queue.ts';
 
-/** A circumstance under which a rung's promise breaks. */
-export type Circumstance = 'two-requests-at-once' | 'several-instances';
+/**
+ * A circumstance under which a rung's promise breaks. The first two come with any rush; the others are played as a race
+ * (`lockstep race`), because they need a fault at the right moment.
+ */
+export type Circumstance =
+  | 'two-requests-at-once'
+  | 'several-instances'
+  | 'holder-dies'
+  | 'holder-stalls'
+  | 're-entry'
+  | 'killed-half-way';
 
 export interface Break {
   readonly under: Circumstance;
-  readonly check: CheckName;
+  /** What shows it: a check of the audit, or the signs of a lock that nobody gets. */
+  readonly check: CheckName | 'nobody-can-buy';
   readonly because: string;
 }
 
@@ -22,8 +33,11 @@ export interface Rung {
   /** What it does, in a line for the projector. */
   readonly idea: string;
   readonly lock: () => Promise<LockModule>;
-  /** What the lock is on: everybody who wants the voucher, or one user who wants it. */
-  readonly scope: 'voucher' | 'user';
+  /** Whether it has a lock that is meant to exclude, so that its critical sections must not overlap. */
+  readonly locked: boolean;
+  /** The inventory takes the lock itself, inside its transaction. */
+  readonly lockInside?: boolean;
+  readonly scope: Scope;
   readonly inventory: () => Promise<InventoryModule>;
   /** Where accepted orders wait for MySQL; without it they are in MySQL when the client hears "accepted". */
   readonly queue?: () => Promise<QueueModule>;
@@ -37,9 +51,16 @@ export interface Rung {
 }
 
 const none = () => import('./locks/none.ts');
+const processMutex = () => import('./locks/process-mutex.ts');
 const checkThenInsert = () => import('./inventory/check-then-insert.ts');
-const unlocked = { lock: none, scope: 'voucher' } as const;
-const perUser = { scope: 'user', inventory: checkThenInsert, rails: false, onePerUser: true } as const;
+const unlocked = { lock: none, locked: false, scope: 'voucher' } as const;
+const perUser = {
+  locked: true,
+  scope: 'user',
+  inventory: checkThenInsert,
+  rails: false,
+  onePerUser: true,
+} as const;
 
 export const ladder = {
   'read-then-write': {
@@ -58,6 +79,26 @@ export const ladder = {
       },
     ],
   },
+  'version-check': {
+    chapter: 1,
+    idea: 'read stock and version, write if the version is the same',
+    ...unlocked,
+    inventory: () => import('./inventory/version-check.ts'),
+    instances: 4,
+    rails: false,
+    onePerUser: false,
+    breaks: [],
+  },
+  'stock-compare-and-set': {
+    chapter: 1,
+    idea: 'read the stock, write if it is the same',
+    ...unlocked,
+    inventory: () => import('./inventory/stock-compare-and-set.ts'),
+    instances: 4,
+    rails: false,
+    onePerUser: false,
+    breaks: [],
+  },
   'stock-positive': {
     chapter: 1,
     idea: 'UPDATE … SET stock = stock - 1 WHERE stock > 0',
@@ -68,11 +109,22 @@ export const ladder = {
     onePerUser: false,
     breaks: [],
   },
+  'row-lock': {
+    chapter: 1,
+    idea: 'SELECT … FOR UPDATE, then write',
+    ...unlocked,
+    inventory: () => import('./inventory/row-lock.ts'),
+    instances: 4,
+    rails: false,
+    onePerUser: false,
+    breaks: [],
+  },
   'check-then-insert': {
     chapter: 2,
     idea: 'look for the user’s order, then insert one',
     ...perUser,
     lock: none,
+    locked: false,
     instances: 1,
     breaks: [
       {
@@ -82,17 +134,131 @@ export const ladder = {
       },
     ],
   },
-  'mutex-per-user': {
+  'mutex-fresh-key': {
     chapter: 2,
-    idea: 'the same, inside a mutex in the process’s memory',
+    idea: 'the same, inside a mutex that every request makes anew',
     ...perUser,
-    lock: () => import('./locks/process-mutex.ts'),
+    lock: () => import('./locks/mutex-fresh-key.ts'),
+    instances: 1,
+    breaks: [
+      {
+        under: 'two-requests-at-once',
+        check: 'one-order-per-user',
+        because: 'each request locks an object of its own: equal values, different mutexes',
+      },
+      {
+        under: 'two-requests-at-once',
+        check: 'sections-never-overlap',
+        because: 'so all of them are inside at once',
+      },
+    ],
+  },
+  'mutex-inside-transaction': {
+    chapter: 2,
+    idea: 'the mutex is released before the commit',
+    ...perUser,
+    lock: processMutex,
+    inventory: () => import('./inventory/lock-inside-transaction.ts'),
+    locked: false,
+    lockInside: true,
+    instances: 1,
+    breaks: [
+      {
+        under: 'two-requests-at-once',
+        check: 'one-order-per-user',
+        because: 'the next holder checks before the commit, and cannot see the order',
+      },
+    ],
+  },
+  'mutex-bypassed-transaction': {
+    chapter: 2,
+    idea: 'the statements are outside the transaction they seem to be in',
+    ...perUser,
+    lock: processMutex,
+    inventory: () => import('./inventory/bypassed-transaction.ts'),
+    instances: 1,
+    breaks: [
+      {
+        under: 'killed-half-way',
+        check: 'no-oversell',
+        because: 'the stock is taken and the process dies before the order is inserted',
+      },
+    ],
+  },
+  'mutex-per-method': {
+    chapter: 2,
+    idea: 'one mutex for every purchase there is: right, and serial',
+    ...perUser,
+    lock: processMutex,
+    scope: 'method',
     instances: 1,
     breaks: [
       {
         under: 'several-instances',
         check: 'one-order-per-user',
         because: 'each instance has a mutex of its own, and the two never meet',
+      },
+      {
+        under: 'several-instances',
+        check: 'sections-never-overlap',
+        because: 'so two of them are inside at once',
+      },
+    ],
+  },
+  'mutex-per-user': {
+    chapter: 2,
+    idea: 'the same, inside a mutex in the process’s memory',
+    ...perUser,
+    lock: processMutex,
+    instances: 1,
+    breaks: [
+      {
+        under: 'several-instances',
+        check: 'one-order-per-user',
+        because: 'each instance has a mutex of its own, and the two never meet',
+      },
+      {
+        under: 'several-instances',
+        check: 'sections-never-overlap',
+        because: 'so two of them are inside at once',
+      },
+    ],
+  },
+  'redis-no-expiry': {
+    chapter: 3,
+    idea: 'the same, inside SET NX in Redis, with DEL',
+    ...perUser,
+    lock: () => import('./locks/redis-no-expiry.ts'),
+    instances: 4,
+    breaks: [
+      { under: 'holder-dies', check: 'nobody-can-buy', because: 'the key of a dead holder stays for ever' },
+    ],
+  },
+  'redis-expiry': {
+    chapter: 3,
+    idea: 'the same, inside SET NX PX, with DEL',
+    ...perUser,
+    lock: () => import('./locks/redis-expiry.ts'),
+    instances: 4,
+    breaks: [
+      {
+        under: 'holder-stalls',
+        check: 'one-order-per-user',
+        because: 'a holder that comes back late deletes the key of the next one, and a third gets in',
+      },
+    ],
+  },
+  'redis-owner': {
+    chapter: 3,
+    idea: 'the same, inside SET NX PX, with GET, compare, DEL',
+    ...perUser,
+    lock: () => import('./locks/redis-owner.ts'),
+    instances: 4,
+    breaks: [
+      {
+        under: 'holder-stalls',
+        check: 'sections-never-overlap',
+        because: 'the lease ends between the look and the delete, which then hits the next holder’s key',
       },
     ],
   },
@@ -101,6 +267,21 @@ export const ladder = {
     idea: 'the same, inside SET NX PX with compare-and-delete',
     ...perUser,
     lock: () => import('./locks/redis-atomic.ts'),
+    instances: 4,
+    breaks: [
+      {
+        under: 'holder-stalls',
+        check: 'one-order-per-user',
+        because: 'a sale that outlasts its lease commits beside the next holder’s',
+      },
+      { under: 're-entry', check: 'nobody-can-buy', because: 'its holder asks again, and waits for itself' },
+    ],
+  },
+  'redis-reentrant': {
+    chapter: 3,
+    idea: 'the same, inside a hash with a watchdog and messages (Redisson’s lock)',
+    ...perUser,
+    lock: () => import('./locks/redis-reentrant.ts'),
     instances: 4,
     breaks: [],
   },
@@ -142,8 +323,10 @@ export interface Claim {
   readonly breaks: readonly Break[];
 }
 
-/** What the ladder says will happen when many requests come at once. */
+/** What the ladder says will happen in a rush: many requests at once, and no fault. */
 export function claimOf(rung: Rung, instances: number): Claim {
-  const breaks = rung.breaks.filter(({ under }) => under === 'two-requests-at-once' || instances > 1);
+  const breaks = rung.breaks.filter(
+    ({ under }) => under === 'two-requests-at-once' || (under === 'several-instances' && instances > 1),
+  );
   return { verdict: breaks.length > 0 ? 'violated' : 'held', breaks };
 }

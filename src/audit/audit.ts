@@ -7,6 +7,7 @@ import { noOversell } from './checks/no-oversell.ts';
 import { oneOrderPerUser } from './checks/one-order-per-user.ts';
 import { orderIdsUnique } from './checks/order-ids-unique.ts';
 import { redisAgrees } from './checks/redis-agrees.ts';
+import { sectionsNeverOverlap } from './checks/sections-never-overlap.ts';
 import type { Facts } from './facts.ts';
 import { type Check, type Finding, find } from './finding.ts';
 
@@ -18,6 +19,7 @@ const checks: Record<CheckName, Check> = {
   'redis-agrees': redisAgrees,
   'order-ids-unique': orderIdsUnique,
   'clients-were-told-the-truth': clientsWereToldTheTruth,
+  'sections-never-overlap': sectionsNeverOverlap,
 };
 
 const needsAttempts: readonly CheckName[] = [
@@ -50,6 +52,8 @@ export function audit(facts: Facts): Audit {
 
 function whyNot(check: CheckName, facts: Facts): string | null {
   if (check === 'one-order-per-user' && !facts.onePerUser) return 'this rung does not promise it';
+  if (check === 'sections-never-overlap' && !facts.history)
+    return 'this rung has no lock, or no history was kept';
   if (check === 'redis-agrees' && !facts.redis) return 'this rung keeps no stock in Redis';
   if (needsAttempts.includes(check) && !facts.attempts) return 'what clients were told was not kept';
   return null;

@@ -1,5 +1,7 @@
 /** What is known after a run. The checks read this and nothing else, so a test can write facts by hand. */
+
 import type { RefusalReason } from '../domain.ts';
+import type { HistoryEvent } from '../history.ts';
 
 /** What one HTTP request of a client came to. */
 export interface Attempt {
@@ -10,6 +12,8 @@ export interface Attempt {
   readonly reason?: RefusalReason | string;
   readonly orderId?: string;
   readonly latencyMs: number;
+  /** How often an optimistic sale was tried until it won. */
+  readonly tries?: number;
   readonly instance?: string;
 }
 
@@ -38,6 +42,8 @@ export interface Facts {
     /** Orders of this voucher that are not yet in MySQL. */
     readonly queued: readonly string[];
   };
+  /** What every process did, in order; present where the rung has a lock and its history was kept. */
+  readonly history?: readonly HistoryEvent[];
   /** Present where every client's answer was kept. */
   readonly attempts?: readonly Attempt[];
 }

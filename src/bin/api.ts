@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
+import { keepHistory } from '../history.ts';
 import { createApp } from '../http/app.ts';
 import { openService } from '../http/service.ts';
 import { drain, listen } from '../processes/api-server.ts';
@@ -11,6 +12,7 @@ import { stopSignal } from '../processes/stop-signal.ts';
 const config = readConfig();
 const instance = config.INSTANCE || `${config.NAME}-1`;
 const log = openLog(instance, config.LOG_LEVEL);
+if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const stop = stopSignal(log);
 const connections = new Connections(config, log);
 const service = await openService(connections, log, instance, () => !stop.aborted);

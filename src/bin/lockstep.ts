@@ -42,6 +42,7 @@ command('run', 'rush one rung through nginx and audit what came of it')
   .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), 20)
   .option('--seed <n>', 'decides who comes in which order', whole(0, 2 ** 31), 1)
   .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 50)
+  .option('--retries <n>', 'how often an optimistic sale that lost is tried again', whole(0, 50), 0)
   .addOption(
     new Option('--balancer <which>', 'who shares the requests out')
       .choices(['nginx', 'cluster'])

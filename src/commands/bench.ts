@@ -14,7 +14,8 @@ export async function bench(
   { json, ...load }: Reporting & Pick<Benchmark, 'seconds' | 'connections'>,
 ): Promise<void> {
   const result = await withLab(labFolder, tell, (lab) =>
-    withConnections(lab, (connections) => {
+    withConnections(lab, async (connections) => {
+      await lab.ensure({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
       const { TOKEN_SECRET: tokenSecret } = connections.config;
       const depth = () => connections.redis('admin').xlen(saleKeys.orders);
       const { instances } = defaultShape;

@@ -28,9 +28,8 @@ async function walkAll(lab: Lab): Promise<Run[]> {
   );
   const runs: Run[] = [];
   for (const request of walk(seed)) {
-    const { instances, balancer } = lab.shape;
-    if (instances !== request.instances || balancer !== request.balancer) await lab.serve(request);
-    const run = await withConnections(lab, (connections) => runRung(request, lab.baseUrl, connections));
+    await lab.ensure(request);
+    const run = await withConnections(lab, (connections) => runRung(request, lab, connections));
     tell(wrap(runSentence(run), 79));
     runs.push(run);
   }

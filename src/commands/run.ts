@@ -19,9 +19,8 @@ export async function run(
   if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
   const request: RunRequest = { ...options, rung, instances: options.instances ?? ladder[rung].instances };
   const done = await withLab(labFolder, tell, async (lab) => {
-    const { instances, balancer } = request;
-    if (lab.shape.instances !== instances || lab.shape.balancer !== balancer) await lab.serve(request, tell);
-    return withConnections(lab, (connections) => runRung(request, lab.baseUrl, connections));
+    await lab.ensure(request);
+    return withConnections(lab, (connections) => runRung(request, lab, connections));
   });
   const command = `lockstep run ${rung} --instances ${request.instances} --users ${request.users} --stock ${request.stock} --seed ${request.seed} --work-ms ${request.workMs} --balancer ${request.balancer}`;
   const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] });

@@ -8,9 +8,9 @@ import type { Config } from '../config.ts';
 
 /**
  * lock: short answers or none. purchase: the final rung's script. consumer: blocks in XREADGROUP, so it shares with
- * nobody. admin: looking and preparing.
+ * nobody. subscriber: hears messages, and subscribes again after a reconnect. admin: looking and preparing.
  */
-export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'admin';
+export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin';
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
 
@@ -23,6 +23,8 @@ function profile(role: RedisRole, config: Config) {
       return { ...sendOnce, commandTimeout: config.LOCK_ANSWER_MS };
     case 'purchase':
       return { ...sendOnce, commandTimeout: config.PURCHASE_ANSWER_MS };
+    case 'subscriber':
+      return { maxRetriesPerRequest: null };
     case 'consumer':
       return { maxRetriesPerRequest: null, blockingTimeout: 10_000 };
     case 'admin':

@@ -41,6 +41,7 @@ const migrations: Record<string, Migration> = {
        UNIQUE KEY one_order_per_user (voucher_id, user_id, one_per_user)
      ) ENGINE = InnoDB`,
   ),
+  '0002-retries': statements('ALTER TABLE vouchers ADD COLUMN retries INT NOT NULL DEFAULT 0'),
 };
 
 /** @throws the first migration's error; those before it stay applied. */

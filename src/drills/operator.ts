@@ -8,6 +8,7 @@ export interface SaleRequest {
   readonly stock: number;
   readonly rung: string;
   readonly workMs: number;
+  readonly retries?: number;
 }
 
 const Created = z.object({ id: z.string() });

@@ -3,8 +3,10 @@ import { createHistogram } from 'node:perf_hooks';
 import { type Audit, audit } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../audit/facts.ts';
+import { readHistory } from '../audit/history.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { Verdict } from '../domain.ts';
+import type { Lab } from '../lab/lab.ts';
 import type { ServiceShape } from '../lab/servers/service.ts';
 import { waitUntil } from '../lab/waiting.ts';
 import { type Claim, claimOf, type RungName, rungNamed } from '../ladder.ts';
@@ -18,12 +20,16 @@ export interface RunRequest extends ServiceShape {
   readonly seed: number;
   /** Time between check and write, in milliseconds: what makes the natural races show without luck. */
   readonly workMs: number;
+  /** How often an optimistic sale that lost is tried again. */
+  readonly retries: number;
 }
 
 /** What `lockstep run --json` prints. */
 export interface RunResult extends RunRequest {
   readonly voucherId: string;
   readonly attempts: Readonly<Record<'accepted' | 'refused' | 'unknown', number>>;
+  /** How many more tries than one the accepted attempts needed. */
+  readonly retried: number;
   readonly refusedBecause: Readonly<Record<string, number>>;
   readonly orders: number;
   readonly stockLeft: number;
@@ -46,10 +52,14 @@ export interface Run {
 const drainWithinMs = 30_000;
 const rehearsalUsers = 150;
 
-export async function runRung(request: RunRequest, baseUrl: string, connections: Connections): Promise<Run> {
-  const { rung, stock, workMs, instances, users, seed } = request;
+export async function runRung(
+  request: RunRequest,
+  { baseUrl, historyFolder }: Pick<Lab, 'baseUrl' | 'historyFolder'>,
+  connections: Connections,
+): Promise<Run> {
+  const { rung, stock, workMs, retries, instances, users, seed } = request;
   const tokenSecret = connections.config.TOKEN_SECRET;
-  const sale = { title: `${rung} on ${instances}, seed ${seed}`, stock, rung, workMs };
+  const sale = { title: `${rung} on ${instances}, seed ${seed}`, stock, rung, workMs, retries };
   await rehearse(request, baseUrl, connections);
   const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
   await warmUp(baseUrl, voucherId, instances);
@@ -57,7 +67,8 @@ export async function runRung(request: RunRequest, baseUrl: string, connections:
   const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed });
   const collected = await drained(connections, voucherId);
   const seconds = (performance.now() - startedAt) / 1_000;
-  const facts = { ...collected, attempts };
+  const history = rungNamed(rung).locked ? { history: readHistory(historyFolder, voucherId) } : {};
+  const facts = { ...collected, ...history, attempts };
   const claim = claimOf(rungNamed(rung), instances);
   const audited = audit(facts);
   return { result: summarize(request, facts, audited, claim, seconds), claim, audit: audited, facts };
@@ -70,7 +81,7 @@ export async function runRung(request: RunRequest, baseUrl: string, connections:
 async function rehearse(request: RunRequest, baseUrl: string, connections: Connections): Promise<void> {
   const { rung, instances, seed } = request;
   const tokenSecret = connections.config.TOKEN_SECRET;
-  const sale = { title: 'rehearsal', stock: rehearsalUsers, rung, workMs: 1 };
+  const sale = { title: 'rehearsal', stock: rehearsalUsers, rung, workMs: 1, retries: 0 };
   const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
   await warmUp(baseUrl, voucherId, instances);
   await rush({ baseUrl, tokenSecret, voucherId, users: rehearsalUsers, seed });
@@ -103,6 +114,7 @@ function summarize(
     ...request,
     voucherId,
     attempts: { accepted: 0, refused: 0, unknown: 0, ...outcomes },
+    retried: attempts.reduce((sum, { tries = 1 }) => sum + tries - 1, 0),
     refusedBecause: countBy(
       attempts.flatMap(({ outcome, reason }) => (outcome === 'refused' && reason ? [reason] : [])),
     ),

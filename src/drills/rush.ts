@@ -78,7 +78,7 @@ async function buy(
   token: string,
 ): Promise<Attempt> {
   const askedAt = performance.now();
-  const told = (rest: Pick<Attempt, 'outcome' | 'reason' | 'orderId' | 'instance'>): Attempt => ({
+  const told = (rest: Pick<Attempt, 'outcome' | 'reason' | 'orderId' | 'instance' | 'tries'>): Attempt => ({
     ...intent,
     ...rest,
     latencyMs: performance.now() - askedAt,
@@ -91,8 +91,10 @@ async function buy(
     });
     const { id, code, orderId } = Answer.parse(await body.json());
     const instance = String(headers['x-instance'] ?? 'nginx');
-    if (statusCode === 201 || statusCode === 202)
-      return told({ outcome: 'accepted', instance, ...(id && { orderId: id }) });
+    if (statusCode === 201 || statusCode === 202) {
+      const tries = Number(headers['x-tries'] ?? 1);
+      return told({ outcome: 'accepted', instance, tries, ...(id && { orderId: id }) });
+    }
     const outcome =
       code === undefined || code === 'outcome-unknown' || statusCode === 500 ? 'unknown' : 'refused';
     return told({ outcome, instance, reason: code ?? `status ${statusCode}`, ...(orderId && { orderId }) });

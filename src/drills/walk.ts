@@ -2,7 +2,14 @@
 import { type Circumstance, ladder, type Rung, type RungName, rungNames } from '../ladder.ts';
 import type { RunRequest } from './run-rung.ts';
 
-export const defaults = { users: 100, stock: 20, seed: 1, workMs: 50, balancer: 'nginx' } as const;
+export const defaults = {
+  users: 100,
+  stock: 20,
+  seed: 1,
+  workMs: 50,
+  retries: 0,
+  balancer: 'nginx',
+} as const;
 
 export function walk(seed: number): RunRequest[] {
   return rungNames.flatMap((rung) => {

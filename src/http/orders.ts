@@ -2,6 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Order, Outcome } from '../domain.ts';
+import { record } from '../history.ts';
 import { findOrder } from '../orders/find-order.ts';
 import { type App, routes } from './app.ts';
 import { Id } from './ids.ts';
@@ -35,6 +36,7 @@ const refusals = [
   'not-started',
   'ended',
   'busy',
+  'conflict',
   'lease-lost',
   'lock-service-unavailable',
   'not-ready',
@@ -81,6 +83,7 @@ export function orderRoutes(service: Service): App {
       const order = { id: orderIds.next(), voucherId: voucher.id, userId, requestId };
       const { purchase } = await rungs(voucher);
       const outcome = await purchase(order, voucher);
+      recordOutcome(order, outcome);
       if (outcome.kind === 'unknown')
         log.warn({ event: 'outcome-unknown', requestId, orderId: order.id, cause: String(outcome.cause) });
       return answer(c, order, outcome);
@@ -94,10 +97,16 @@ export function orderRoutes(service: Service): App {
     });
 }
 
+function recordOutcome({ id: orderId, voucherId, userId }: Order, outcome: Outcome): void {
+  const reason = outcome.kind === 'refused' ? { reason: outcome.reason } : {};
+  record({ event: outcome.kind, voucherId, userId, orderId, ...reason });
+}
+
 function answer(c: Context, order: Order, outcome: Outcome) {
   if (outcome.kind === 'unknown') return problem(c, 'outcome-unknown');
   if (outcome.kind === 'refused') return problem(c, outcome.reason, undefined, outcome.orderId);
-  const { orderId, status } = outcome;
+  const { orderId, status, tries = 1 } = outcome;
+  if (tries > 1) c.header('X-Tries', String(tries));
   c.header('Location', `/orders/${orderId}`);
   return c.json({ id: orderId, voucherId: order.voucherId, status }, status === 'confirmed' ? 201 : 202);
 }

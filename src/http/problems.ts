@@ -19,6 +19,11 @@ const rows = {
   'unknown-order': { status: 404, title: 'There is no such order of yours' },
   'sold-out': { status: 409, title: 'Everything is sold' },
   'already-ordered': { status: 409, title: 'This user has an order already' },
+  conflict: {
+    status: 409,
+    title: 'Somebody else was faster; nothing was sold, try again',
+    retryAfterSeconds: 1,
+  },
   ended: { status: 410, title: 'The sale is over' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },

@@ -26,6 +26,7 @@ const NewVoucher = z
       .max(10_000)
       .default(0)
       .openapi({ description: 'Lab only: time between check and write.' }),
+    retries: z.int().min(0).max(50).default(0).openapi({ description: 'Lab only: tries after a conflict.' }),
   })
   .refine(
     ({ beginTime, endTime }) => Date.parse(beginTime) < Date.parse(endTime),
@@ -85,7 +86,8 @@ export function voucherRoutes(service: Service): App {
       const body = c.req.valid('json');
       if (!ALLOWED_RUNGS.includes(body.rung) || !isRungName(body.rung))
         return problem(c, 'invalid-request', `rung: this deployment sells by ${ALLOWED_RUNGS.join(', ')}`);
-      if (body.workMs > 0 && !LAB) return problem(c, 'invalid-request', 'workMs: is for the lab only');
+      if (!LAB && body.workMs + body.retries > 0)
+        return problem(c, 'invalid-request', 'workMs, retries: are for the lab only');
       const voucher = await vouchers.create({
         ...body,
         beginTime: new Date(body.beginTime),

@@ -4,6 +4,7 @@
  * Breaks when. Two requests of one user both look before either inserts: one user, two orders.
  * Source. The course notes' first version of one order per user.
  */
+import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
 import { change } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
@@ -14,6 +15,7 @@ export const open = (connections: Connections): Inventory =>
   sqlInventory(connections, async (db, order, voucher) => {
     const already = await orderOf(db, order);
     if (already !== undefined) return refused('already-ordered', already);
+    await checkpoint('after-check');
     await work(voucher);
     const taken = await change(
       db,
@@ -21,6 +23,7 @@ export const open = (connections: Connections): Inventory =>
       [voucher.id],
     );
     if (taken === 0) return refused('sold-out');
+    await checkpoint('stock-taken');
     await insertOrder(db, order, voucher);
     return 'sold';
   });

@@ -4,7 +4,7 @@
  */
 import type { Connections } from '../connections/connections.ts';
 import type { Order, Outcome, Voucher } from '../domain.ts';
-import type { Lease } from '../locks/lock.ts';
+import type { Lease, Lock } from '../locks/lock.ts';
 
 export interface Inventory {
   /** Whose clock decides whether the sale is open: this instance's, or that of Redis inside the script. */
@@ -22,5 +22,6 @@ export interface Inventory {
 
 /** What every file in this folder exports. */
 export interface InventoryModule {
-  open(connections: Connections): Inventory;
+  /** `lock` is for an inventory that takes it itself, inside its transaction. */
+  open(connections: Connections, lock: Lock): Inventory;
 }

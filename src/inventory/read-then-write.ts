@@ -4,6 +4,7 @@
  * Breaks when. Two sales read the same stock: both write the same number, and both insert an order. Oversold.
  * Source. The first version in the course notes.
  */
+import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
 import { change, select } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
@@ -18,6 +19,7 @@ export const open = (connections: Connections): Inventory =>
       [voucher.id],
     );
     if (!row || row.stock <= 0) return refused('sold-out');
+    await checkpoint('after-check');
     await work(voucher);
     await change(db, 'UPDATE seckill_stock SET stock = ? WHERE voucher_id = ?', [row.stock - 1, voucher.id]);
     await insertOrder(db, order, voucher);

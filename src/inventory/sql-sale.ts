@@ -1,5 +1,6 @@
 /** What every sale in one MySQL transaction shares: commit, roll back, and say which of the three outcomes it was. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
 import {
   change,
@@ -16,14 +17,30 @@ import type { Lease } from '../locks/lock.ts';
 import type { Inventory } from './inventory.ts';
 
 /** The part in which the rungs differ. A refusal is rolled back, `'sold'` is committed. */
-export type Sale = (db: PoolConnection, order: Order, voucher: Voucher) => Promise<'sold' | Outcome>;
+export type Sale = (
+  db: Pool | PoolConnection,
+  order: Order,
+  voucher: Voucher,
+  lease: Lease,
+) => Promise<'sold' | Outcome>;
 
-export function sqlInventory(connections: Connections, sale: Sale): Inventory {
+/** How the statements of a sale belong together. */
+type Run = (pool: Pool, sale: (db: Pool | PoolConnection) => Promise<void>) => Promise<void>;
+
+const inTransaction: Run = (pool, sale) => transaction(pool, 'READ COMMITTED', sale);
+
+/** Each statement commits by itself. */
+export const withoutTransaction: Run = (pool, sale) => sale(pool);
+
+export function sqlInventory(connections: Connections, sale: Sale, run: Run = inTransaction): Inventory {
   const pool = connections.mysql();
   return {
     clock: 'instance',
     prepare: async () => {}, // The stock row is the whole inventory, and is made together with the voucher.
-    sell: (order, voucher, lease) => sell(pool, sale, order, voucher, lease),
+    sell: (order, voucher, lease) =>
+      untilNoConflict(voucher.retries, () =>
+        sell(() => run(pool, (db) => sellOne(db, sale, order, voucher, lease)), pool, order),
+      ),
     remaining: async (voucherId) => {
       const [row] = await select<{ stock: number }>(
         pool,
@@ -44,13 +61,22 @@ class Refusal extends Error {
   }
 }
 
-async function sell(pool: Pool, sale: Sale, order: Order, voucher: Voucher, lease: Lease): Promise<Outcome> {
+async function sellOne(
+  db: Pool | PoolConnection,
+  sale: Sale,
+  order: Order,
+  voucher: Voucher,
+  lease: Lease,
+): Promise<void> {
+  const result = await sale(db, order, voucher, lease);
+  if (result !== 'sold') throw new Refusal(result);
+  lease.signal.throwIfAborted(); // The last look before the commit: are we still alone?
+  await checkpoint('before-commit');
+}
+
+async function sell(sale: () => Promise<void>, pool: Pool, order: Order): Promise<Outcome> {
   try {
-    await transaction(pool, 'READ COMMITTED', async (db) => {
-      const result = await sale(db, order, voucher);
-      if (result !== 'sold') throw new Refusal(result);
-      lease.signal.throwIfAborted(); // The last look before the commit: are we still alone?
-    });
+    await sale();
     return { kind: 'accepted', orderId: order.id, status: 'confirmed' };
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
@@ -59,6 +85,16 @@ async function sell(pool: Pool, sale: Sale, order: Order, voucher: Voucher, leas
     if (isContention(error)) return refused('busy');
     if (isDuplicateKey(error)) return refusedByRails(pool, order, error);
     throw error;
+  }
+}
+
+/** Tries again after a conflict, a bounded number of times, with jitter so that the losers do not meet again. */
+async function untilNoConflict(retries: number, attempt: () => Promise<Outcome>): Promise<Outcome> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await attempt();
+    const lost = outcome.kind === 'refused' && outcome.reason === 'conflict';
+    if (lost && tries <= retries) await sleep(Math.random() * 10 * 2 ** Math.min(tries, 6));
+    else return outcome.kind === 'accepted' ? { ...outcome, tries } : outcome;
   }
 }
 
@@ -79,7 +115,7 @@ export async function orderOf(db: Pool | PoolConnection, order: Order): Promise<
   return row?.id;
 }
 
-export async function insertOrder(db: PoolConnection, order: Order, voucher: Voucher): Promise<void> {
+export async function insertOrder(db: Pool | PoolConnection, order: Order, voucher: Voucher): Promise<void> {
   await change(
     db,
     'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, ?)',

@@ -7,7 +7,7 @@ import { hasData, mariadbServer, mariadbUrl } from './servers/mariadb.ts';
 import { nginxServer } from './servers/nginx.ts';
 import { redisServer } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
-import { instancePorts, type ServiceShape, serviceServer } from './servers/service.ts';
+import { instancePorts, type ServiceShape, sameShape, serviceServer } from './servers/service.ts';
 import { choosePorts, forgetState, readState, type State, writeState } from './state.ts';
 import { waitUntil } from './waiting.ts';
 
@@ -55,11 +55,22 @@ export class Lab {
   /** Restarts the service, and nginx before it, with so many instances behind that balancer. */
   async serve(shape: ServiceShape, tell: (event: string) => void = () => {}): Promise<void> {
     await this.#stop('nginx', 'service');
-    this.#state.shape = shape;
+    const { instances, balancer, settings = {} } = shape;
+    this.#state.shape = { instances, balancer, settings };
+    rmSync(this.historyFolder, { recursive: true, force: true });
     const { api, nginx } = this.#state.ports;
     const service = serviceServer(this.#folder, api, shape, this.environment);
     await this.#startAll([service], tell);
     await this.#startAll([nginxServer(this.#folder, nginx, instancePorts(api, shape))], tell);
+  }
+
+  /** The same, unless that is what runs already. */
+  async ensure(shape: ServiceShape): Promise<void> {
+    if (!sameShape(this.shape, shape)) await this.serve(shape);
+  }
+
+  get historyFolder(): string {
+    return join(this.#folder, 'history');
   }
 
   get shape(): ServiceShape {
@@ -85,6 +96,7 @@ export class Lab {
       TOKEN_SECRET: labTokenSecret,
       ALLOWED_RUNGS: rungNames.join(','),
       LAB: '1',
+      HISTORY_FOLDER: this.historyFolder,
     };
   }
 

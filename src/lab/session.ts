@@ -19,7 +19,7 @@ export async function withLab<T>(folder: string, tell: Tell, work: (lab: Lab) =>
       const lab = standing ?? (await Lab.start(folder, tell));
       return await Promise.race([work(lab), interrupted]);
     } finally {
-      if (standing) await restoreShape(standing);
+      if (standing) await standing.ensure(defaultShape);
       else await Lab.stop(folder);
     }
   });
@@ -78,10 +78,4 @@ function interruptible() {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) if (interrupt) process.off(signal, interrupt);
   };
   return { interrupted, forget, happened: () => happened };
-}
-
-async function restoreShape(lab: Lab): Promise<void> {
-  const { instances, balancer } = lab.shape;
-  if (instances !== defaultShape.instances || balancer !== defaultShape.balancer)
-    await lab.serve(defaultShape);
 }

@@ -35,6 +35,22 @@ export interface LockModule {
   open(connections: Connections): Lock;
 }
 
+/** Holds the lock while `work` runs, and always gives it back. @returns null when the lock was not to be had in time. */
+export async function using<T>(
+  lock: Lock,
+  resource: string,
+  options: AcquireOptions,
+  work: (lease: Lease) => Promise<T>,
+): Promise<T | null> {
+  const lease = await lock.acquire(resource, options);
+  if (!lease) return null;
+  try {
+    return await work(lease);
+  } finally {
+    await lease.release();
+  }
+}
+
 /** A lease that ends by the clock: its signal aborts `validMs` from now unless it is released before. */
 export function timedLease(
   resource: string,
@@ -68,7 +84,8 @@ export function endlessLease(giveBack: () => Promise<void>): Lease {
   };
 }
 
-function once(work: () => Promise<void>): () => Promise<void> {
+/** The work is done the first time; every later call waits for the same. */
+export function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
     done ??= work();

@@ -2,11 +2,15 @@
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import type { Order } from '../domain.ts';
+import { record } from '../history.ts';
 import type { Delivery, OrderQueue } from '../queues/order-queue.ts';
 import { type DeadLetterReason, deadLetter } from './dead-letters.ts';
 import { recordBatch, recordOne } from './record-orders.ts';
 
 const deliveriesAtMost = 5;
+
+const recordDelivery = ({ id: orderId, voucherId, userId }: Order, event: 'recorded') =>
+  record({ event, voucherId, userId, orderId });
 
 /** Runs until `signal` aborts; the batch in hand is finished first. */
 export async function workOrders(
@@ -24,6 +28,7 @@ export async function workOrders(
         pool,
         deliveries.map(({ order }) => order),
       );
+      for (const { order } of deliveries) recordDelivery(order, 'recorded');
       return new Set(deliveries.map(({ order }) => order.id));
     } catch (error) {
       log.debug({ event: 'batch-refused', orders: deliveries.length, error: String(error) });
@@ -48,7 +53,8 @@ export async function workOrders(
       if (attempt < deliveriesAtMost) throw error;
       return 'undeliverable' as const;
     });
-    if (recording !== 'recorded') await bury(order, recording);
+    if (recording === 'recorded') recordDelivery(order, 'recorded');
+    else await bury(order, recording);
   }
 
   async function bury(order: Order, reason: DeadLetterReason): Promise<void> {

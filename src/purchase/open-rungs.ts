@@ -3,6 +3,7 @@ import type { Connections } from '../connections/connections.ts';
 import type { Voucher } from '../domain.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { rungNamed } from '../ladder.ts';
+import { open as openNone } from '../locks/none.ts';
 import { type Purchase, purchaseWith } from './purchase.ts';
 
 export interface OpenRung {
@@ -19,12 +20,13 @@ export function openRungs(connections: Connections, onReleaseFailed: (error: unk
     const rung = rungNamed(name);
     const [lockModule, inventoryModule] = await Promise.all([rung.lock(), rung.inventory()]);
     const lock = lockModule.open(connections);
-    const inventory = inventoryModule.open(connections);
+    const inventory = inventoryModule.open(connections, lock);
+    const outside = rung.lockInside ? openNone() : lock;
     await connections.ready();
     const waitMs = connections.config.LOCK_WAIT_MS;
     return {
       inventory,
-      purchase: purchaseWith({ lock, scope: rung.scope, waitMs, inventory, onReleaseFailed }),
+      purchase: purchaseWith({ lock: outside, scope: rung.scope, waitMs, inventory, onReleaseFailed }),
     };
   }
 

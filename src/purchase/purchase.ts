@@ -1,15 +1,20 @@
 /** A purchase is a sale made while holding a lock. Everything else is a choice of parts. */
+import { checkpoint } from '../checkpoints.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Lock } from '../locks/lock.ts';
+import { asOneOwner } from '../locks/owner.ts';
+import { inHistory } from './lease-history.ts';
+
+/** What the lock is on: every purchase there is, everybody who wants one voucher, or one user who wants it. */
+export type Scope = 'method' | 'voucher' | 'user';
 
 export type Purchase = (order: Order, voucher: Voucher) => Promise<Outcome>;
 
 export interface PurchaseParts {
   readonly lock: Lock;
-  /** What the lock is on: everybody who wants the voucher, or one user who wants it. */
-  readonly scope: 'voucher' | 'user';
+  readonly scope: Scope;
   readonly waitMs: number;
   readonly inventory: Inventory;
   /** Hears of a release that failed: the lease ends by itself, and the sale stands. */
@@ -17,23 +22,29 @@ export interface PurchaseParts {
 }
 
 export function purchaseWith({ lock, scope, waitMs, inventory, onReleaseFailed }: PurchaseParts): Purchase {
-  const resource = ({ voucherId, userId }: Order) =>
-    scope === 'user' ? `voucher:${voucherId}:user:${userId}` : `voucher:${voucherId}`;
-
   const sellAlone: Purchase = async (order, voucher) => {
-    const lease = await lock.acquire(resource(order), { waitMs });
-    if (!lease) return refused('busy');
+    const resource = resourceOf(scope, order);
+    const granted = await lock.acquire(resource, { waitMs });
+    if (!granted) return refused('busy');
+    const lease = inHistory(granted, resource, order);
     try {
+      await checkpoint('granted');
       return await inventory.sell(order, voucher, lease);
     } finally {
+      await checkpoint('before-release');
       await lease.release().catch(onReleaseFailed);
     }
   };
 
   return async (order, voucher) => {
     const closed = inventory.clock === 'instance' ? outsideWindow(voucher, new Date()) : null;
-    return closed ?? sellAlone(order, voucher).catch(refuseWithoutLockService);
+    return closed ?? asOneOwner(() => sellAlone(order, voucher)).catch(refuseWithoutLockService);
   };
+}
+
+export function resourceOf(scope: Scope, { voucherId, userId }: Order): string {
+  if (scope === 'method') return 'purchase';
+  return scope === 'user' ? `voucher:${voucherId}:user:${userId}` : `voucher:${voucherId}`;
 }
 
 function outsideWindow({ beginTime, endTime }: Voucher, now: Date): Outcome | null {

@@ -12,7 +12,7 @@ interface Row extends Omit<Voucher, 'rails'> {
 
 const selectVouchers = `
   SELECT CAST(v.id AS CHAR) AS id, v.title, s.initial_stock AS stock, v.begin_time AS beginTime, v.end_time AS endTime,
-         v.rung, v.rails, v.work_ms AS workMs
+         v.rung, v.rails, v.work_ms AS workMs, v.retries
   FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id`;
 
 const asVoucher = (row: Row): Voucher => ({ ...row, rails: row.rails === 1 });
@@ -45,10 +45,10 @@ export function openVouchers(connections: Connections): Vouchers {
 }
 
 async function create(pool: Pool, voucher: NewVoucher): Promise<Voucher> {
-  const { title, stock, beginTime, endTime, rung, rails, workMs } = voucher;
+  const { title, stock, beginTime, endTime, rung, rails, workMs, retries } = voucher;
   const id = await transaction(pool, 'READ COMMITTED', async (db) => {
     const insertVoucher =
-      'INSERT INTO vouchers (title, begin_time, end_time, rung, rails, work_ms) VALUES (?, ?, ?, ?, ?, ?)';
+      'INSERT INTO vouchers (title, begin_time, end_time, rung, rails, work_ms, retries) VALUES (?, ?, ?, ?, ?, ?, ?)';
     const [{ insertId }] = await db.execute<import('mysql2').ResultSetHeader>(insertVoucher, [
       title,
       beginTime,
@@ -56,6 +56,7 @@ async function create(pool: Pool, voucher: NewVoucher): Promise<Voucher> {
       rung,
       rails,
       workMs,
+      retries,
     ]);
     await db.execute('INSERT INTO seckill_stock (voucher_id, initial_stock, stock) VALUES (?, ?, ?)', [
       insertId,

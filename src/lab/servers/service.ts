@@ -6,7 +6,14 @@ import type { Server } from './server.ts';
 export interface ServiceShape {
   readonly instances: number;
   readonly balancer: 'nginx' | 'cluster';
+  /** Settings beside the lab's own: shorter leases for a race, no history for a benchmark. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
+
+export const sameShape = (one: ServiceShape, other: ServiceShape): boolean =>
+  one.instances === other.instances &&
+  one.balancer === other.balancer &&
+  JSON.stringify(one.settings ?? {}) === JSON.stringify(other.settings ?? {});
 
 const entry = fileURLToPath(new URL('../../../dist/bin/service.js', import.meta.url));
 
@@ -29,7 +36,13 @@ export function serviceServer(
       command: process.execPath,
       args: [entry],
       logFile: join(folder, 'service.log'),
-      env: { ...env, PORT: String(firstPort), INSTANCES: String(shape.instances), BALANCER: shape.balancer },
+      env: {
+        ...env,
+        ...shape.settings,
+        PORT: String(firstPort),
+        INSTANCES: String(shape.instances),
+        BALANCER: shape.balancer,
+      },
     }),
     /** Every instance has answered that it is ready; behind a shared port that takes a few questions. */
     answers: async () => {

@@ -1,0 +1,18 @@
+-- Purpose: give a reentrant lock back once; the last time, delete it and tell the waiters. Sent twice with one latch it
+--          is still one release. Redisson's RedissonLock.unlockInnerAsync, to the letter.
+-- KEYS[1]  the lock (hash: owner -> count)   KEYS[2] channel of its releases   KEYS[3] latch of this release (string)
+-- ARGV[1]  message   ARGV[2] lease in milliseconds, for what is still held   ARGV[3] owner
+-- ARGV[4]  how long the latch is kept, in milliseconds
+-- Answers: nil when the owner does not hold it | 0 when it still holds it | 1 when it is free
+local done = redis.call('GET', KEYS[3])
+if done then return tonumber(done) end
+if redis.call('HEXISTS', KEYS[1], ARGV[3]) == 0 then return nil end
+if redis.call('HINCRBY', KEYS[1], ARGV[3], -1) > 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.call('SET', KEYS[3], 0, 'PX', ARGV[4])
+  return 0
+end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', KEYS[2], ARGV[1])
+redis.call('SET', KEYS[3], 1, 'PX', ARGV[4])
+return 1

@@ -1,0 +1,35 @@
+/**
+ * What happened, in the order it happened: in the lab every process appends its events to a file of its own, with a clock
+ * that all processes of a machine share. Nothing in production.
+ */
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface HistoryEvent {
+  /** Nanoseconds of CLOCK_MONOTONIC, which is the same for every process of the machine. A string: it passes 2^53. */
+  readonly at: string;
+  readonly instance: string;
+  readonly event: 'granted' | 'lost' | 'left' | 'accepted' | 'refused' | 'unknown' | 'recorded';
+  readonly voucherId: string;
+  readonly userId: string;
+  readonly orderId: string;
+  /** What the lock is on. */
+  readonly resource?: string;
+  readonly reason?: string;
+}
+
+type Sink = (event: Omit<HistoryEvent, 'at' | 'instance'>) => void;
+
+let sink: Sink | undefined;
+
+export const record: Sink = (event) => sink?.(event);
+
+export const keepsHistory = (): boolean => sink !== undefined;
+
+/** For the lab only. Written at once, so that a killed process takes nothing with it. */
+export function keepHistory(folder: string, instance: string): void {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${instance}-${process.pid}.jsonl`);
+  sink = (event) =>
+    appendFileSync(file, `${JSON.stringify({ at: String(process.hrtime.bigint()), instance, ...event })}\n`);
+}

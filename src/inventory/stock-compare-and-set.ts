@@ -1,0 +1,32 @@
+/**
+ * Idea. Optimistic without a version: write only if the stock is still the number that was read.
+ * Holds while. Always: MySQL compares and writes in one step, and stock only ever falls.
+ * Breaks when. Never, but it refuses many although stock is left, exactly as the version check does.
+ * Source. The course notes' optimistic lock, compare-and-set method.
+ */
+import { checkpoint } from '../checkpoints.ts';
+import type { Connections } from '../connections/connections.ts';
+import { change, select } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, sqlInventory, work } from './sql-sale.ts';
+
+export const open = (connections: Connections): Inventory =>
+  sqlInventory(connections, async (db, order, voucher) => {
+    const [row] = await select<{ stock: number }>(
+      db,
+      'SELECT stock FROM seckill_stock WHERE voucher_id = ?',
+      [voucher.id],
+    );
+    if (!row || row.stock <= 0) return refused('sold-out');
+    await checkpoint('after-check');
+    await work(voucher);
+    const written = await change(
+      db,
+      'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ? AND stock = ?',
+      [voucher.id, row.stock],
+    );
+    if (written === 0) return refused('conflict');
+    await insertOrder(db, order, voucher);
+    return 'sold';
+  });

@@ -1,0 +1,22 @@
+/**
+ * Idea. A mutex for each user, found by the object that names the user. Every request brings an object of its own.
+ * Holds while. Nobody asks twice.
+ * Breaks when. Two requests of one user arrive: equal names, different objects, different mutexes. It excludes nobody.
+ * Source. The course notes' `synchronized (userId.toString())` without `intern()`.
+ */
+import { Mutex } from 'async-mutex';
+import { endlessLease, type Lease, type Lock } from './lock.ts';
+
+export function open(): Lock {
+  const mutexes = new WeakMap<object, Mutex>();
+
+  async function acquire(resource: string): Promise<Lease | null> {
+    const key = Object(resource) as object; // A new object each time, as `toString()` makes a new string.
+    const mutex = mutexes.get(key) ?? new Mutex();
+    mutexes.set(key, mutex);
+    const unlock = await mutex.acquire();
+    return endlessLease(async () => unlock());
+  }
+
+  return { acquire };
+}

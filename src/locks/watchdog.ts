@@ -1,0 +1,80 @@
+/** Keeps leases alive for as long as their holders work, and says when one is lost. */
+import { LeaseLost } from '../errors.ts';
+
+/** True when it was extended, false when the owner does not hold it any more; throws when the service did not answer. */
+export type Renew = (key: string, owner: string) => Promise<boolean>;
+
+export interface Watched {
+  readonly signal: AbortSignal;
+  remainingMs(): number;
+  /** One of its holds was given back; with the last one the renewal ends. */
+  unwatch(): void;
+}
+
+interface Entry {
+  readonly key: string;
+  readonly owner: string;
+  readonly lost: AbortController;
+  holds: number;
+  goodUntil: number;
+  end: NodeJS.Timeout;
+}
+
+/** Every lease is renewed each third of `timeoutMs`; one timer for all of them, running only while there are any. */
+export function watchdog(
+  renew: Renew,
+  timeoutMs: number,
+): (key: string, owner: string, since: number) => Watched {
+  const entries = new Map<string, Entry>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const lose = (entry: Entry) => {
+    entry.lost.abort(new LeaseLost(entry.key, timeoutMs));
+    forget(entry);
+  };
+  const forget = (entry: Entry) => {
+    clearTimeout(entry.end);
+    entries.delete(`${entry.key} ${entry.owner}`);
+    if (entries.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+  const goodFrom = (entry: Entry, since: number) => {
+    clearTimeout(entry.end);
+    entry.goodUntil = since + timeoutMs;
+    entry.end = setTimeout(lose, Math.max(0, entry.goodUntil - performance.now()), entry).unref();
+  };
+  const renewOne = async (entry: Entry) => {
+    const askedAt = performance.now();
+    const held = await renew(entry.key, entry.owner).catch(() => null); // No answer: the next round asks again.
+    if (!entries.has(`${entry.key} ${entry.owner}`)) return;
+    if (held === true) goodFrom(entry, askedAt);
+    if (held === false) lose(entry);
+  };
+
+  return (key, owner, since) => {
+    const id = `${key} ${owner}`;
+    const known = entries.get(id);
+    const entry = known ?? {
+      key,
+      owner,
+      lost: new AbortController(),
+      holds: 0,
+      goodUntil: 0,
+      end: setTimeout(() => {}),
+    };
+    entries.set(id, entry);
+    entry.holds += 1;
+    goodFrom(entry, since);
+    timer ??= setInterval(() => entries.forEach((each) => void renewOne(each)), timeoutMs / 3).unref();
+    const unwatch = () => {
+      entry.holds -= 1;
+      if (entry.holds === 0) forget(entry);
+    };
+    return {
+      signal: entry.lost.signal,
+      remainingMs: () => Math.max(0, entry.goodUntil - performance.now()),
+      unwatch,
+    };
+  };
+}

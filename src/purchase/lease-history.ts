@@ -1,0 +1,19 @@
+/** The history of a critical section: granted, perhaps lost, left once. */
+import type { Order } from '../domain.ts';
+import { keepsHistory, record } from '../history.ts';
+import { type Lease, once } from '../locks/lock.ts';
+
+/** The same lease; where a history is kept, one that tells it. */
+export function inHistory(lease: Lease, resource: string, { id: orderId, voucherId, userId }: Order): Lease {
+  if (!keepsHistory()) return lease;
+  const about = { voucherId, userId, orderId, resource };
+  const lost = () => record({ event: 'lost', ...about });
+  record({ event: 'granted', ...about });
+  lease.signal.addEventListener('abort', lost, { once: true });
+  const release = once(async () => {
+    lease.signal.removeEventListener('abort', lost);
+    record({ event: 'left', ...about });
+    await lease.release();
+  });
+  return { ...lease, release };
+}
