@@ -27,6 +27,14 @@ export class UnknownRung extends LockstepError {
   }
 }
 
+export class UnknownRace extends LockstepError {
+  readonly code = 'UNKNOWN_RACE';
+
+  constructor(race: string, known: readonly string[]) {
+    super(`There is no race "${race}". There are: ${known.join(', ')}.`);
+  }
+}
+
 /** The lock service itself failed; whether the lock is free is not known. */
 export class LockServiceUnavailable extends LockstepError {
   readonly code = 'LOCK_SERVICE_UNAVAILABLE';

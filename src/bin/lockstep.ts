@@ -6,9 +6,11 @@ import { auditVoucher } from '../commands/audit.ts';
 import { bench } from '../commands/bench.ts';
 import { demo } from '../commands/demo.ts';
 import { showLadder } from '../commands/ladder.ts';
+import { race, replay } from '../commands/race.ts';
 import { run } from '../commands/run.ts';
 import { down, status, up } from '../commands/up.ts';
 import { LockstepError } from '../errors.ts';
+import { raceNames } from '../races/schedules.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const place = {
@@ -52,6 +54,13 @@ command('run', 'rush one rung through nginx and audit what came of it')
 command('audit', 'check one voucher: MySQL, Redis, and what clients were told where a run kept it')
   .argument('<voucherId>', 'its id')
   .action((voucherId, options) => auditVoucher(place, voucherId, options));
+command('race', 'play a famous race step by step through nginx, on the rung that has it')
+  .argument('<name>', `one of ${raceNames.join(', ')}`)
+  .option('--rung <rung>', 'play it on this rung instead')
+  .action((name, options) => race(place, name, options));
+command('replay', 'show a recorded race again, without servers')
+  .argument('<file>', 'race.json of a race’s folder')
+  .action(replay);
 command('demo', 'walk the whole ladder and write a report').action((options) => demo(place, options));
 command('bench', 'purchase against an authenticated no-op, through the same nginx (needs wrk)')
   .option('--seconds <n>', 'how long each of the two is measured, three times', whole(1, 120), 5)

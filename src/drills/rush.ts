@@ -60,9 +60,10 @@ export async function rush(plan: Rush): Promise<Attempt[]> {
     headersTimeout: answerWithinMs,
     bodyTimeout: answerWithinMs,
   });
+  const url = `${plan.baseUrl}/vouchers/${plan.voucherId}/orders`;
   try {
     return await Promise.all(
-      intents.map((intent) => buy(agent, plan, intent, tokenOf.get(intent.userId) ?? '')),
+      intents.map((intent) => buyOnce(agent, url, intent, tokenOf.get(intent.userId) ?? '')),
     );
   } finally {
     await agent.close();
@@ -71,11 +72,13 @@ export async function rush(plan: Rush): Promise<Attempt[]> {
 
 const Answer = z.object({ id: z.string(), code: z.string(), orderId: z.string() }).partial();
 
-async function buy(
+/** One request, and what its client was told. */
+export async function buyOnce(
   agent: Agent,
-  { baseUrl, voucherId }: Rush,
+  url: string,
   intent: Intent,
   token: string,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Attempt> {
   const askedAt = performance.now();
   const told = (rest: Pick<Attempt, 'outcome' | 'reason' | 'orderId' | 'instance' | 'tries'>): Attempt => ({
@@ -84,10 +87,10 @@ async function buy(
     latencyMs: performance.now() - askedAt,
   });
   try {
-    const { statusCode, headers, body } = await request(`${baseUrl}/vouchers/${voucherId}/orders`, {
+    const { statusCode, headers, body } = await request(url, {
       method: 'POST',
       dispatcher: agent,
-      headers: { authorization: `Bearer ${token}`, 'idempotency-key': intent.requestId },
+      headers: { authorization: `Bearer ${token}`, 'idempotency-key': intent.requestId, ...more },
     });
     const { id, code, orderId } = Answer.parse(await body.json());
     const instance = String(headers['x-instance'] ?? 'nginx');

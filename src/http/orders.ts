@@ -102,7 +102,7 @@ function recordOutcome({ id: orderId, voucherId, userId }: Order, outcome: Outco
   record({ event: outcome.kind, voucherId, userId, orderId, ...reason });
 }
 
-function answer(c: Context, order: Order, outcome: Outcome) {
+export function answer(c: Context, order: Order, outcome: Outcome) {
   if (outcome.kind === 'unknown') return problem(c, 'outcome-unknown');
   if (outcome.kind === 'refused') return problem(c, outcome.reason, undefined, outcome.orderId);
   const { orderId, status, tries = 1 } = outcome;

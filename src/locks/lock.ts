@@ -23,6 +23,8 @@ export interface Lease {
 }
 
 export interface Lock {
+  /** Its holder may take it again; who the holder is, is its async context (owner.ts). */
+  readonly reentrant?: true;
   /**
    * @returns a lease, or null when the lock could not be had in time (ordinary).
    * @throws LockServiceUnavailable when the lock service failed; the abort reason when `signal` aborted.

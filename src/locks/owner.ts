@@ -8,7 +8,8 @@ import { randomUUID } from 'node:crypto';
 const contexts = new AsyncLocalStorage<string>();
 
 /** Runs `work`, and whatever it awaits, as one owner: inside, a lock that is held may be taken again. */
-export const asOneOwner = <T>(work: () => T): T => contexts.run(randomUUID(), work);
+export const asOneOwner = <T>(work: () => T): T =>
+  contexts.getStore() === undefined ? contexts.run(randomUUID(), work) : work();
 
 /** Outside of any such context every caller is an owner of its own. */
 export const currentOwner = (): string => contexts.getStore() ?? randomUUID();

@@ -90,7 +90,7 @@ export function open(connections: Connections): Lock {
     }
   }
 
-  return { acquire };
+  return { reentrant: true, acquire };
 }
 
 /** Redisson's names: in braces, so that lock, channel and latch share a slot on Redis Cluster. */

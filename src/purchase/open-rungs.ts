@@ -3,10 +3,12 @@ import type { Connections } from '../connections/connections.ts';
 import type { Voucher } from '../domain.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { rungNamed } from '../ladder.ts';
+import type { Lock } from '../locks/lock.ts';
 import { open as openNone } from '../locks/none.ts';
 import { type Purchase, purchaseWith } from './purchase.ts';
 
 export interface OpenRung {
+  readonly lock: Lock;
   readonly inventory: Inventory;
   readonly purchase: Purchase;
 }
@@ -25,6 +27,7 @@ export function openRungs(connections: Connections, onReleaseFailed: (error: unk
     await connections.ready();
     const waitMs = connections.config.LOCK_WAIT_MS;
     return {
+      lock,
       inventory,
       purchase: purchaseWith({ lock: outside, scope: rung.scope, waitMs, inventory, onReleaseFailed }),
     };

@@ -38,7 +38,9 @@ export function purchaseWith({ lock, scope, waitMs, inventory, onReleaseFailed }
 
   return async (order, voucher) => {
     const closed = inventory.clock === 'instance' ? outsideWindow(voucher, new Date()) : null;
-    return closed ?? asOneOwner(() => sellAlone(order, voucher)).catch(refuseWithoutLockService);
+    if (closed) return closed;
+    const sale = lock.reentrant ? asOneOwner(() => sellAlone(order, voucher)) : sellAlone(order, voucher);
+    return sale.catch(refuseWithoutLockService);
   };
 }
 

@@ -1,0 +1,168 @@
+/** Plays a schedule on real instances, through nginx, and audits what came of it. */
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'undici';
+import { type Audit, audit } from '../audit/audit.ts';
+import { collectFacts } from '../audit/collect.ts';
+import { counterExample } from '../audit/counter-example.ts';
+import type { Facts } from '../audit/facts.ts';
+import { readHistory } from '../audit/history.ts';
+import type { Connections } from '../connections/connections.ts';
+import type { Verdict } from '../domain.ts';
+import { createVoucher, warmUp } from '../drills/operator.ts';
+import { buyOnce } from '../drills/rush.ts';
+import type { HistoryEvent } from '../history.ts';
+import { signToken } from '../http/tokens.ts';
+import type { Lab } from '../lab/lab.ts';
+import { waitUntil } from '../lab/waiting.ts';
+import { type RungName, rungNamed } from '../ladder.ts';
+import { resourceOf } from '../purchase/purchase.ts';
+import { Lanes } from './lanes.ts';
+import { type RaceName, type Schedule, type Step, schedules } from './schedules.ts';
+
+/** What happened at one step. */
+export interface Played {
+  readonly lane: string;
+  /** What the schedule says it shows on the rung that has the race. */
+  readonly says: string;
+  readonly wrong: boolean;
+  /** Where the lane stands: a checkpoint, an answer, or `waits`. */
+  readonly at: string;
+  readonly instance?: string;
+}
+
+export interface RaceResult {
+  readonly race: RaceName;
+  readonly title: string;
+  readonly rung: RungName;
+  readonly shows: Schedule['shows'];
+  readonly verdict: Verdict;
+  readonly claim: Verdict;
+  readonly asClaimed: boolean;
+  readonly steps: readonly Played[];
+  /** The smallest set of events that proves the violation. */
+  readonly proof: readonly HistoryEvent[];
+  readonly evidence: string;
+}
+
+/** Short leases, so that a race that waits for their end is short too. */
+export const leaseMs = 2_500;
+export const raceSettings = {
+  LOCK_LEASE_MS: String(leaseMs),
+  LOCK_WATCHDOG_MS: String(leaseMs),
+  LOCK_WAIT_MS: '5000',
+} as const;
+/** A lane that has not come to its next checkpoint by then is waiting for a lock. */
+const patienceMs = 1_200;
+const mostCheckpoints = 20;
+
+export async function playRace(
+  race: RaceName,
+  rung: RungName,
+  lab: Lab,
+  connections: Connections,
+): Promise<RaceResult> {
+  const schedule: Schedule = schedules[race];
+  const tokenSecret = connections.config.TOKEN_SECRET;
+  const { baseUrl } = lab;
+  const sale = { title: `race ${race}`, stock: schedule.stock, rung, workMs: 0 };
+  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
+  await warmUp(baseUrl, voucherId, schedule.instances);
+  const id = randomUUID();
+  const agent = new Agent({ headersTimeout: 30_000 });
+  const send = async (lane: string) => {
+    const userId = schedule.lanes[lane] ?? '0';
+    const path = schedule.nested?.includes(lane)
+      ? `lab/vouchers/${voucherId}/nested-orders`
+      : `vouchers/${voucherId}/orders`;
+    const intent = { userId, requestId: `${id}-${lane}` };
+    return buyOnce(agent, `${baseUrl}/${path}`, intent, await signToken(tokenSecret, userId, 'user'), {
+      'x-lab-lane': `${id}:${lane}`,
+    });
+  };
+  const lanes = new Lanes(id, connections.redis('admin'), send);
+  const lockOf = (lane: string) =>
+    `lock:${resourceOf(rungNamed(rung).scope, { id: '', voucherId, userId: schedule.lanes[lane] ?? '', requestId: '' })}`;
+  const steps: Played[] = [];
+  for (const step of schedule.steps)
+    steps.push(await playStep(step, lanes, () => leaseOver(connections, lockOf(laneOf(step)))));
+  const attempts = await lanes.finish(Object.keys(schedule.lanes), 20_000);
+  await agent.close();
+  const collected = await collectFacts(connections.mysql(), connections.redis('admin'), voucherId);
+  if (!collected) throw new Error(`voucher ${voucherId} is gone`);
+  const facts: Facts = { ...collected, attempts, history: readHistory(lab.historyFolder, voucherId) };
+  return judge(race, rung, schedule, steps, facts);
+}
+
+const laneOf = (step: Step): string => ('run' in step ? step.run : 'kill' in step ? step.kill : step.leaseOf);
+
+async function playStep(step: Step, lanes: Lanes, passLease: () => Promise<void>): Promise<Played> {
+  const lane = laneOf(step);
+  const wrong = 'wrong' in step;
+  if ('leaseOf' in step) {
+    await passLease();
+    return { lane, says: step.says, wrong, at: 'time passes' };
+  }
+  if ('kill' in step) {
+    const where = lanes.where(lane);
+    if (where?.kind === 'at') process.kill(where.arrival.pid, 'SIGKILL');
+    await lanes.settled(lane, patienceMs);
+    return { lane, says: step.says, wrong, at: where?.kind === 'at' ? 'killed' : 'not there to be killed' };
+  }
+  return { lane, says: step.says, wrong, ...(await runUntil(step.until, lane, lanes)) };
+}
+
+async function runUntil(
+  until: string,
+  lane: string,
+  lanes: Lanes,
+): Promise<{ at: string; instance?: string }> {
+  for (let checkpoints = 0; checkpoints < mostCheckpoints; checkpoints++) {
+    await lanes.goOn(lane);
+    if (!(await lanes.settled(lane, patienceMs)) && until !== 'answer') return { at: 'waits' };
+    const where = lanes.where(lane);
+    if (where?.kind === 'answered') {
+      const { outcome, reason, orderId, instance } = where.attempt;
+      const at = outcome === 'accepted' ? `order ${orderId}` : `${outcome}: ${reason}`;
+      return instance === undefined ? { at } : { at, instance };
+    }
+    if (where?.kind === 'at' && where.arrival.checkpoint === until)
+      return { at: until, instance: where.arrival.instance };
+  }
+  return { at: 'waits' };
+}
+
+/** Waits until the lock's key is gone, or until a lease and a half have passed: then somebody renews it, or it has no end. */
+async function leaseOver(connections: Connections, key: string): Promise<void> {
+  const redis = connections.redis('admin');
+  await waitUntil('the lease to end', leaseMs * 1.5, async () => (await redis.exists(key)) === 0).catch(
+    () => {},
+  );
+}
+
+function judge(
+  race: RaceName,
+  rung: RungName,
+  schedule: Schedule,
+  steps: Played[],
+  facts: Facts,
+): RaceResult {
+  const { shows, title } = schedule;
+  const audited = audit(facts);
+  const verdict = verdictOn(shows, audited, facts);
+  const claim: Verdict = rung === schedule.rung ? 'violated' : 'held';
+  const finding = audited.findings.find(({ check }) => check === shows);
+  const busy = facts.attempts?.find(({ reason }) => reason === 'busy');
+  const evidence =
+    verdict !== 'violated'
+      ? ''
+      : shows === 'nobody-can-buy'
+        ? `user ${busy?.userId} is refused as busy, and nobody alive is in the section`
+        : (finding?.worst ?? '');
+  const proof = verdict === 'violated' && shows !== 'nobody-can-buy' ? counterExample(shows, facts) : [];
+  return { race, title, rung, shows, verdict, claim, asClaimed: verdict === claim, steps, proof, evidence };
+}
+
+function verdictOn(shows: Schedule['shows'], { findings }: Audit, { attempts = [] }: Facts): Verdict {
+  if (shows !== 'nobody-can-buy') return findings.find(({ check }) => check === shows)?.verdict ?? 'unknown';
+  return attempts.some(({ reason }) => reason === 'busy') ? 'violated' : 'held';
+}
