@@ -43,6 +43,8 @@ const Environment = z.object({
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may choose `workMs`, rails may be off, /lab routes exist. */
   LAB: flag.default(false),
+  /** What makes order ids: in memory with a leased worker id, or by counting in Redis (docs/order-ids.md). */
+  ORDER_IDS: z.enum(['snowflake', 'redis-worker']).default('snowflake'),
   LOCK_WAIT_MS: milliseconds.default(3_000),
   LOCK_LEASE_MS: milliseconds.default(10_000),
   /** How long one answer of a lock server may take. */
