@@ -1,4 +1,4 @@
-/** An order id keeps every digit, whichever maker made it: in the script, Redis, MySQL, the API's JSON and the log. */
+/** Order ids through the whole service: every digit stays, in Redis, MySQL, JSON and the log; without an id, no sale. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
@@ -8,6 +8,7 @@ import { saleKeys } from '../../src/connections/sale-keys.ts';
 import { freePorts } from '../../src/lab/ports.ts';
 import { startProcess, stopProcess } from '../../src/lab/processes.ts';
 import { waitUntil } from '../../src/lab/waiting.ts';
+import { counterKey } from '../../src/orders/ids/redis-worker.ts';
 import { call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 
@@ -97,4 +98,22 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
     const log = () => readFileSync(join(inject('labFolder'), 'service.log'), 'utf8');
     await waitUntil('the log to tell of the order', 10_000, () => log().includes(`"orderId":"${id}"`));
   });
+});
+
+test('without an order id a purchase is refused as not-ready, and nothing is sold', async () => {
+  const redis = testConnections().redis('admin');
+  const baseUrl = await instanceWith('redis-worker');
+  const voucherId = await putOnSale();
+  const today = counterKey(Date.now());
+  await redis.del(today);
+  await redis.lpush(today, 'not a counter');
+  const options = { method: 'POST', token: await tokenFor('7'), baseUrl };
+  const refused = await call(`/vouchers/${voucherId}/orders`, options);
+  await redis.del(today);
+  expect([refused.status, await refused.json()]).toEqual([
+    503,
+    expect.objectContaining({ code: 'not-ready' }),
+  ]);
+  expect(await redis.hget(saleKeys.voucher(voucherId), 'stock')).toBe('5');
+  expect((await call(`/vouchers/${voucherId}/orders`, options)).status).toBe(202);
 });
