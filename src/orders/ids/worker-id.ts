@@ -39,10 +39,10 @@ export async function leaseWorkerId(
 ): Promise<WorkerIdLease> {
   const owner = randomUUID();
 
-  /** Neither end moves back, also when the clock does: the earlier holder used what is before, this one what follows. */
+  /** It never begins earlier than before, also when the clock is put back: an earlier holder's timestamps are there. */
   const reserve = async (workerId: number, earlier?: Stretch): Promise<Stretch | undefined> => {
     const fromMs = Math.max(now(), earlier?.fromMs ?? 0);
-    const untilMs = Math.max(fromMs + stretchMs, earlier?.untilMs ?? 0);
+    const untilMs = fromMs + stretchMs;
     const args = [String(workerId), owner, String(fromMs), String(untilMs)];
     const answer = await runScript(redis, reserveStretch, [workerIdsKey], args);
     return answer === 'reserved' ? { workerId, fromMs, untilMs } : undefined;
