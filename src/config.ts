@@ -45,6 +45,8 @@ const Environment = z.object({
   LAB: flag.default(false),
   /** In the lab: the folder of the history. Empty: none is kept. */
   HISTORY_FOLDER: z.string().default(''),
+  /** What makes order ids: in memory with a leased worker id, or by counting in Redis (docs/order-ids.md). */
+  ORDER_IDS: z.enum(['snowflake', 'redis-worker']).default('snowflake'),
   LOCK_WAIT_MS: milliseconds.default(3_000),
   LOCK_LEASE_MS: milliseconds.default(10_000),
   /** A reentrant lock's lease: renewed every third of it while its holder works. */

@@ -1,6 +1,6 @@
 /**
  * Every error that Lockstep raises itself: a class, a stable code to match on, and a sentence with the numbers and
- * what to do next.
+ * what to do next. Those of order ids are in orders/ids/errors.ts.
  */
 export abstract class LockstepError extends Error {
   abstract readonly code: string;
@@ -70,17 +70,6 @@ export class ScriptAnswerUnexpected extends LockstepError {
 
   constructor(script: string, answer: unknown) {
     super(`lua/${script}.lua answered ${JSON.stringify(answer)}, which its header does not list.`);
-  }
-}
-
-/** The lease of a worker id, which keeps the order ids of processes apart, could not be had or kept. */
-export class WorkerIdUnavailable extends LockstepError {
-  readonly code = 'WORKER_ID_UNAVAILABLE';
-
-  constructor(why: string) {
-    super(
-      `No order id can be made: ${why}. Ids of two processes must never meet, so this one stops making them.`,
-    );
   }
 }
 

@@ -2,6 +2,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
+import { OrderIdUnavailable } from '../orders/ids/errors.ts';
 import { raceGate } from '../races/gate.ts';
 import { auditRoutes } from './audit.ts';
 import { healthRoutes } from './health.ts';
@@ -50,6 +51,7 @@ export function createApp(service: Service): App {
   app.onError((error, c) => {
     if (error instanceof HTTPException && error.status === 400)
       return problem(c, 'invalid-request', error.message);
+    if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready'); // Its maker has said why, once.
     service.log.error({ event: 'request-failed', requestId: c.get('requestId'), path: c.req.path, error });
     return problem(c, 'internal-error');
   });

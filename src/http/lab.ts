@@ -48,7 +48,12 @@ export function labRoutes({ connections, vouchers, rungs, orderIds }: Service): 
       if (!voucher) return problem(c, 'unknown-voucher');
       const { lock, purchase } = await rungs(voucher);
       const userId = c.get('claims').sub;
-      const order = { id: orderIds.next(), voucherId: voucher.id, userId, requestId: crypto.randomUUID() };
+      const order = {
+        id: await orderIds.next(),
+        voucherId: voucher.id,
+        userId,
+        requestId: crypto.randomUUID(),
+      };
       const resource = resourceOf(rungNamed(voucher.rung).scope, order);
       const outcome = await asOneOwner(() =>
         using(lock, resource, { waitMs: 1_000 }, () => purchase(order, voucher)),

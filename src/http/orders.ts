@@ -80,7 +80,7 @@ export function orderRoutes(service: Service): App {
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
       const userId = c.get('claims').sub;
-      const order = { id: orderIds.next(), voucherId: voucher.id, userId, requestId };
+      const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
       const { purchase } = await rungs(voucher);
       const outcome = await purchase(order, voucher);
       recordOutcome(order, outcome);

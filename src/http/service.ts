@@ -3,7 +3,8 @@
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { rungNamed } from '../ladder.ts';
-import { leaseOrderIds, type OrderIds } from '../orders/order-ids.ts';
+import { openOrderIds } from '../orders/ids/open.ts';
+import type { OrderIds } from '../orders/ids/order-ids.ts';
 import { type OpenRungs, openRungs } from '../purchase/open-rungs.ts';
 import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
 
@@ -26,13 +27,13 @@ export async function openService(
   isOpen: () => boolean,
 ): Promise<Service> {
   for (const rung of connections.config.ALLOWED_RUNGS) rungNamed(rung); // A misspelt one must not wait for its first sale.
-  const admin = connections.redis('admin');
+  connections.redis('admin');
   connections.redis('purchase');
   connections.mysql();
   await connections.ready();
   const rungs = openRungs(connections, (error) =>
     log.warn({ event: 'release-failed', error: String(error) }),
   );
-  const orderIds = await leaseOrderIds(admin);
+  const orderIds = await openOrderIds(connections, log);
   return { connections, log, instance, vouchers: openVouchers(connections), rungs, orderIds, isOpen };
 }

@@ -33,12 +33,13 @@ export const forgetState = (folder: string): void => rmSync(stateFile(folder), {
 
 /** For every server the preferred port, or the next that is free. */
 export async function choosePorts(): Promise<State['ports']> {
-  const redlock = await freePorts(17_381, 3);
+  const redisMain = await freePorts(17_379);
+  const redlock = await freePorts(Math.max(17_381, redisMain + 1), 3); // Nobody listens on the chosen one yet.
   return {
     nginx: await freePorts(17_080),
     api: await freePorts(17_100, mostInstances),
     mariadb: await freePorts(17_306),
-    redisMain: await freePorts(17_379),
+    redisMain,
     redlock: [redlock, redlock + 1, redlock + 2],
   };
 }

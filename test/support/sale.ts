@@ -2,10 +2,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
-import { snowflakes } from '../../src/orders/order-ids.ts';
+import { snowflakes } from '../../src/orders/ids/snowflake.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { quiet } from './connections.ts';
+import { always } from './order-ids.ts';
 
-const nextId = snowflakes(randomInt(1024));
+const nextId = snowflakes(always(randomInt(1024)), quiet);
 const hourMs = 3_600_000;
 
 /** A voucher in MySQL whose sale is open. */

@@ -47,6 +47,7 @@ describe('the configuration', () => {
     ['NAME', 'API 1'],
     ['BALANCER', 'haproxy'],
     ['LAB', 'yes'],
+    ['ORDER_IDS', 'auto-increment'],
     ['BATCH_SIZE', '2.5'],
     ['CLAIM_IDLE_MS', 'Infinity'],
     ['MYSQL_URL', 'localhost'],

@@ -1,9 +1,15 @@
 /** Order ids: ascending and unique whatever the clock does, and the same decimal string wherever they travel. */
 import { describe, expect, test } from 'vitest';
 import { Id } from '../../src/http/ids.ts';
-import { snowflakes } from '../../src/orders/order-ids.ts';
+import { ClockSteppedBack, OrderIdNotCounted, WorkerIdUnavailable } from '../../src/orders/ids/errors.ts';
+import { composeId, counterKey } from '../../src/orders/ids/redis-worker.ts';
+import { snowflakes } from '../../src/orders/ids/snowflake.ts';
+import type { Stretch } from '../../src/orders/ids/worker-id.ts';
+import { quiet } from '../support/connections.ts';
+import { always, firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 
 const start = Date.UTC(2026, 10, 20);
+const hourMs = 3_600_000;
 const many = 200_000;
 
 const clocks: Record<string, () => () => number> = {
@@ -12,64 +18,145 @@ const clocks: Record<string, () => () => number> = {
     return () => start + Math.floor(reads++ / 1_000);
   },
   'stands still': () => () => start,
-  'steps back by an hour, again and again': () => {
+  'steps back by two seconds, again and again': () => {
     let reads = 0;
-    return () => start + Math.floor(reads++ / 1_000) - (reads % 30_000 < 10_000 ? 3_600_000 : 0);
+    return () => start + Math.floor(reads++ / 1_000) - (reads % 30_000 < 10_000 ? 2_000 : 0);
   },
 };
 
 const make = (count: number, next: () => string): string[] => Array.from({ length: count }, next);
+const standingStill = (workerId: number) => snowflakes(always(workerId), quiet, () => start);
+const millisecondsOf = (id: string): number => Number(BigInt(id) >> 22n);
 
-describe('order ids', () => {
+describe('snowflakes', () => {
   test.each(Object.entries(clocks))('are unique and ascend while the clock %s', (_, clock) => {
-    const ids = make(many, snowflakes(7, clock()));
+    const ids = make(many, snowflakes(always(7), quiet, clock()));
     expect(new Set(ids).size).toBe(many);
-    const outOfOrder = ids.findIndex((id, index) => index > 0 && BigInt(id) <= BigInt(ids[index - 1] ?? id));
-    expect(outOfOrder).toBe(-1);
+    expect(firstOutOfOrder(ids)).toBeUndefined();
   });
 
   test('of two workers never meet, though their clocks agree', () => {
     const workers = Array.from({ length: 1_024 }, (_, worker) => worker);
-    const ids = workers.flatMap((worker) =>
-      make(
-        100,
-        snowflakes(worker, () => start),
-      ),
-    );
+    const ids = workers.flatMap((worker) => make(100, standingStill(worker)));
     expect(new Set(ids).size).toBe(102_400);
   });
 
   test('run ahead of a clock that stands still by no more than they must', () => {
-    const last =
-      make(
-        many,
-        snowflakes(0, () => start),
-      ).at(-1) ?? '';
-    const first = snowflakes(0, () => start)();
-    const aheadMs = (BigInt(last) >> 22n) - (BigInt(first) >> 22n);
-    expect(Number(aheadMs)).toBe(Math.floor((many - 1) / 4_096));
+    const ids = make(many, standingStill(0));
+    const aheadMs = millisecondsOf(ids.at(-1) ?? '') - millisecondsOf(ids[0] ?? '');
+    expect(aheadMs).toBe(Math.floor((many - 1) / 4_096));
   });
 
   test('do not fit in a number, and survive JSON because they are strings', () => {
-    const ids = make(
-      100,
-      snowflakes(1_023, () => start),
-    );
+    const ids = make(100, standingStill(1_023));
     for (const id of ids) expect(BigInt(id)).toBeGreaterThan(BigInt(Number.MAX_SAFE_INTEGER));
     expect(JSON.parse(JSON.stringify(ids))).toEqual(ids);
     expect(ids.map((id) => String(Number(id)))).not.toEqual(ids);
   });
 
   test('are ids that the service itself accepts, and fit in a BIGINT for decades', () => {
-    const decadesOn = snowflakes(1_023, () => Date.UTC(2090, 0));
-    for (const id of [
-      ...make(
-        5_000,
-        snowflakes(512, () => start),
-      ),
-      decadesOn(),
-    ])
+    const decadesOn = snowflakes(always(1_023), quiet, () => Date.UTC(2090, 0));
+    for (const id of [...make(5_000, standingStill(512)), decadesOn()])
       expect(Id.safeParse(id).success).toBe(true);
+  });
+
+  test('ascend when the worker id changes for a lower one within a millisecond', () => {
+    let stretch = always(9)();
+    const next = snowflakes(
+      () => stretch,
+      quiet,
+      () => start,
+    );
+    const before = make(3, next);
+    stretch = always(2)();
+    expect(firstOutOfOrder([...before, ...make(3, next)])).toBeUndefined();
+  });
+
+  test('keep to the stretch of time that is reserved for them', () => {
+    const clock = setClock(start);
+    let stretch: Stretch | undefined = { workerId: 1, fromMs: start + 1_000, untilMs: start + 2_000 };
+    const next = snowflakes(() => stretch, quiet, clock.now);
+    expect(millisecondsOf(next())).toBe(start + 1_000 - Date.UTC(2026, 0));
+    clock.step(1_999);
+    next();
+    clock.step(1);
+    expect(next).toThrow(WorkerIdUnavailable);
+    stretch = { ...stretch, untilMs: start + 3_000 };
+    next();
+    stretch = undefined;
+    expect(next).toThrow(WorkerIdUnavailable);
+  });
+});
+
+describe('a clock that steps back', () => {
+  test('by two seconds is waited out, and said once', () => {
+    const { log, events } = listeningLog();
+    const clock = setClock(start);
+    const next = snowflakes(always(3), log, clock.now);
+    const ids = make(1_000, next);
+    clock.step(-2_000);
+    ids.push(...make(10_000, next));
+    expect(events).toEqual(['clock-stepped-back']);
+    clock.step(2_500);
+    ids.push(...make(1_000, next));
+    expect(firstOutOfOrder(ids)).toBeUndefined();
+    expect(events).toEqual(['clock-stepped-back', 'clock-is-right-again']);
+  });
+
+  test('by an hour is refused for as long as it lasts, and said once', () => {
+    const { log, events } = listeningLog();
+    const clock = setClock(start);
+    const next = snowflakes(always(3), log, clock.now);
+    const before = next();
+    clock.step(-hourMs);
+    for (let tries = 0; tries < 100; tries++) expect(next).toThrow(ClockSteppedBack);
+    expect(events).toEqual(['clock-stepped-back-too-far']);
+    clock.step(hourMs);
+    expect(firstOutOfOrder([before, next()])).toBeUndefined();
+    expect(events).toEqual(['clock-stepped-back-too-far', 'clock-is-right-again']);
+  });
+
+  test('before the first id was made counts as well', () => {
+    const stretch = { workerId: 3, fromMs: start, untilMs: Infinity };
+    const next = snowflakes(
+      () => stretch,
+      quiet,
+      () => start - hourMs,
+    );
+    expect(next).toThrow(ClockSteppedBack);
+  });
+
+  test('to 1970 makes no negative ids', () => {
+    expect(snowflakes(always(3), quiet, () => 0)).toThrow(ClockSteppedBack);
+    expect(() => composeId(0, 1)).toThrow(OrderIdNotCounted);
+  });
+});
+
+describe('ids of the Redis worker', () => {
+  test('are the seconds since 2022, then 32 bits of the count, with every digit', () => {
+    expect(composeId(Date.UTC(2022, 0), 1)).toBe('1');
+    expect(composeId(Date.UTC(2022, 0) + 1_999, 2)).toBe(String(2 ** 32 + 2));
+    const seconds = BigInt(start - Date.UTC(2022, 0)) / 1_000n;
+    expect(composeId(start, 4_294_967_295)).toBe((seconds * 2n ** 32n + 4_294_967_295n).toString());
+  });
+
+  test('passed what a number holds exactly 25 days after they began', () => {
+    const exact = BigInt(Number.MAX_SAFE_INTEGER);
+    expect(BigInt(composeId(Date.UTC(2022, 0, 25), 1))).toBeLessThan(exact);
+    expect(BigInt(composeId(Date.UTC(2022, 0, 26), 1))).toBeGreaterThan(exact);
+  });
+
+  test('fit in a BIGINT for decades', () => {
+    expect(Id.safeParse(composeId(Date.UTC(2090, 0), 4_294_967_295)).success).toBe(true);
+  });
+
+  test.each([0, -1, 1.5, 2 ** 32, Number.NaN])('are not made of the count %d', (count) => {
+    expect(() => composeId(start, count)).toThrow(OrderIdNotCounted);
+  });
+
+  test('are counted by the day of their own second', () => {
+    expect(counterKey(start - 1)).toBe('lockstep:order-ids:2026:11:19');
+    expect(counterKey(start)).toBe('lockstep:order-ids:2026:11:20');
   });
 });
 

@@ -1,0 +1,119 @@
+/** Order ids through the whole service: every digit stays, in Redis, MySQL, JSON and the log; without an id, no sale. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { change, select } from '../../src/connections/mysql.ts';
+import { saleKeys } from '../../src/connections/sale-keys.ts';
+import { freePorts } from '../../src/lab/ports.ts';
+import { startProcess, stopProcess } from '../../src/lab/processes.ts';
+import { waitUntil } from '../../src/lab/waiting.ts';
+import { counterKey } from '../../src/orders/ids/redis-worker.ts';
+import { call, putOnSale, tokenFor } from '../support/client.ts';
+import { testConnections } from '../support/connections.ts';
+
+const users = ['1', '2', '3', '4', '5'];
+
+/** One more API instance, beside those of the lab, which record what it sells. */
+async function instanceWith(orderIds: string): Promise<string> {
+  const port = await freePorts(17_950);
+  const service = startProcess({
+    command: process.execPath,
+    args: [new URL('../../dist/bin/service.js', import.meta.url).pathname],
+    env: {
+      ...inject('environment'),
+      PORT: String(port),
+      INSTANCES: '1',
+      ORDER_WORKERS: '0',
+      ORDER_IDS: orderIds,
+    },
+    logFile: join(inject('labFolder'), `${orderIds}.log`),
+  });
+  onTestFinished(() => stopProcess(service));
+  const baseUrl = `http://127.0.0.1:${port}`;
+  await waitUntil(`the instance with ${orderIds}`, 15_000, async () => (await fetch(`${baseUrl}/readyz`)).ok);
+  return baseUrl;
+}
+
+interface Bought {
+  readonly id: string;
+  readonly json: string;
+  readonly location: string | null;
+}
+
+async function buyAt(baseUrl: string, voucherId: string, userId: string): Promise<Bought> {
+  const token = await tokenFor(userId);
+  const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl });
+  const json = await answer.text();
+  expect(answer.status).toBe(202);
+  const [, id = ''] = /"id":"(\d+)"/.exec(json) ?? [];
+  return { id, json, location: answer.headers.get('location') };
+}
+
+const idsInMysql = async (connections: Connections, voucherId: string): Promise<string[]> => {
+  const sql = 'SELECT CAST(id AS CHAR) AS id FROM orders WHERE voucher_id = ? ORDER BY user_id';
+  return (await select<{ id: string }>(connections.mysql(), sql, [voucherId])).map(({ id }) => id);
+};
+
+describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => {
+  let connections: Connections;
+
+  const open = async () => {
+    connections = testConnections();
+    connections.redis('admin');
+    await connections.ready();
+    return instanceWith(orderIds);
+  };
+
+  test('is the same in every answer, in Redis and in MySQL', async () => {
+    const baseUrl = await open();
+    const voucherId = await putOnSale();
+    const bought = await Promise.all(users.map((userId) => buyAt(baseUrl, voucherId, userId)));
+    const ids = bought.map(({ id }) => id);
+    for (const id of ids) expect(BigInt(id)).toBeGreaterThan(BigInt(Number.MAX_SAFE_INTEGER));
+    // Were one of them made a number anywhere, it would show below.
+    expect(ids.some((id) => String(Number(id)) !== id)).toBe(true);
+    expect(bought.map(({ location }) => location)).toEqual(ids.map((id) => `/orders/${id}`));
+
+    const buyers = await connections.redis('admin').hmget(saleKeys.buyers(voucherId), ...users);
+    expect(buyers.map((value) => value?.split(':')[0])).toEqual(ids);
+    await waitUntil(
+      'MySQL to have them',
+      10_000,
+      async () => (await idsInMysql(connections, voucherId)).length === 5,
+    );
+    expect(await idsInMysql(connections, voucherId)).toEqual(ids);
+    for (const [index, id] of ids.entries()) {
+      const token = await tokenFor(users[index] ?? '');
+      expect(await (await call(`/orders/${id}`, { token })).text()).toContain(`"id":"${id}"`);
+    }
+  });
+
+  test('is the same in the log', async () => {
+    const baseUrl = await open();
+    const voucherId = await putOnSale();
+    const none = 'UPDATE seckill_stock SET stock = 0 WHERE voucher_id = ?';
+    await change(connections.mysql(), none, [voucherId]); // So that the order is dead-lettered, which is logged.
+    const { id } = await buyAt(baseUrl, voucherId, '7');
+    const log = () => readFileSync(join(inject('labFolder'), 'service.log'), 'utf8');
+    await waitUntil('the log to tell of the order', 10_000, () => log().includes(`"orderId":"${id}"`));
+  });
+});
+
+test('without an order id a purchase is refused as not-ready, and nothing is sold', async () => {
+  const redis = testConnections().redis('admin');
+  const baseUrl = await instanceWith('redis-worker');
+  const voucherId = await putOnSale();
+  const today = counterKey(Date.now());
+  await redis.del(today);
+  await redis.lpush(today, 'not a counter');
+  const options = { method: 'POST', token: await tokenFor('7'), baseUrl };
+  const refused = await call(`/vouchers/${voucherId}/orders`, options);
+  await redis.del(today);
+  expect([refused.status, await refused.json()]).toEqual([
+    503,
+    expect.objectContaining({ code: 'not-ready' }),
+  ]);
+  expect(await redis.hget(saleKeys.voucher(voucherId), 'stock')).toBe('5');
+  expect((await call(`/vouchers/${voucherId}/orders`, options)).status).toBe(202);
+});
