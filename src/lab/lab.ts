@@ -59,14 +59,14 @@ export class Lab {
     this.#state.shape = { instances, balancer, settings };
     rmSync(this.historyFolder, { recursive: true, force: true });
     const { api, nginx } = this.#state.ports;
-    const service = serviceServer(this.#folder, api, shape, this.environment);
-    await this.#startAll([service], tell);
+    await this.#startAll([this.#service()], tell);
     await this.#startAll([nginxServer(this.#folder, nginx, instancePorts(api, shape))], tell);
   }
 
-  /** The same, unless that is what runs already. */
+  /** The same, unless that is what runs already; then only until every instance is there (one may have been killed). */
   async ensure(shape: ServiceShape): Promise<void> {
-    if (!sameShape(this.shape, shape)) await this.serve(shape);
+    if (sameShape(this.shape, shape)) await this.#answered(this.#service());
+    else await this.serve(shape);
   }
 
   get historyFolder(): string {
@@ -116,18 +116,22 @@ export class Lab {
       this.#state.running.push({ ...ref, name: server.name, port: server.port });
       this.#save();
     }
-    for (const { name, port, answers } of servers) {
-      const died = () => !this.servers.some((server) => server.name === name && server.alive);
-      await waitUntil(
-        `${name} on port ${port} (see ${join(this.#folder, `${name}.log`)})`,
-        startMs,
-        async () => {
-          if (died()) throw new Error(`${name} ended at once`);
-          return answers();
-        },
-      );
-      tell(`${name} answers on port ${port}`);
+    for (const server of servers) {
+      await this.#answered(server);
+      tell(`${server.name} answers on port ${server.port}`);
     }
+  }
+
+  #service(): Server {
+    return serviceServer(this.#folder, this.#state.ports.api, this.shape, this.environment);
+  }
+
+  async #answered({ name, port, answers }: Server): Promise<void> {
+    const died = () => !this.servers.some((server) => server.name === name && server.alive);
+    await waitUntil(`${name} on port ${port} (see ${join(this.#folder, `${name}.log`)})`, startMs, () => {
+      if (died()) throw new Error(`${name} ended at once`);
+      return answers();
+    });
   }
 
   async #stop(...names: string[]): Promise<void> {

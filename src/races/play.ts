@@ -49,7 +49,7 @@ export const leaseMs = 2_500;
 export const raceSettings = {
   LOCK_LEASE_MS: String(leaseMs),
   LOCK_WATCHDOG_MS: String(leaseMs),
-  LOCK_WAIT_MS: '5000',
+  LOCK_WAIT_MS: '2000', // Longer than the player's patience, shorter than a lease.
 } as const;
 /** A lane that has not come to its next checkpoint by then is waiting for a lock. */
 const patienceMs = 1_200;
