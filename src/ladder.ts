@@ -47,6 +47,8 @@ export interface Rung {
   readonly rails: boolean;
   /** Chapter 1 sells to anybody any number of times; from chapter 2 on, one order per user is promised. */
   readonly onePerUser: boolean;
+  /** An optimistic rung is walked once more with so many tries after a conflict. */
+  readonly retries?: number;
   readonly breaks: readonly Break[];
 }
 
@@ -87,6 +89,7 @@ export const ladder = {
     instances: 4,
     rails: false,
     onePerUser: false,
+    retries: 20,
     breaks: [],
   },
   'stock-compare-and-set': {
@@ -97,6 +100,7 @@ export const ladder = {
     instances: 4,
     rails: false,
     onePerUser: false,
+    retries: 20,
     breaks: [],
   },
   'stock-positive': {

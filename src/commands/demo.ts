@@ -1,37 +1,53 @@
 import { type Run, runRung } from '../drills/run-rung.ts';
-import { defaults, walk } from '../drills/walk.ts';
+import { defaults, raceWalk, walk } from '../drills/walk.ts';
 import type { Lab } from '../lab/lab.ts';
 import { withLab } from '../lab/session.ts';
+import type { RaceResult } from '../races/judge.ts';
 import { writeRunFolder } from '../report/run-folder.ts';
-import { runSentence, wrap } from '../report/sentences.ts';
-import { legend, runTable } from '../report/table.ts';
+import { raceSentence, runSentence, wrap } from '../report/sentences.ts';
+import { costLegend, costTable, legend, raceTable, runTable } from '../report/table.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
+import { raceOn } from './race.ts';
 
 export async function demo({ labFolder, runsFolder }: Place, { json }: Reporting): Promise<void> {
-  tell('Starting the lab: MariaDB, four Redis masters, nginx, the service …');
-  const runs = await withLab(labFolder, tell, walkAll);
-  const folder = await writeRunFolder(runsFolder, 'demo', { command: 'npm run demo', runs });
+  tell('Starting the lab: MariaDB, Redis masters, nginx, the service …');
+  const { runs, races } = await withLab(labFolder, tell, async (lab) => ({
+    runs: await walkAll(lab),
+    races: await raceAll(lab),
+  }));
+  const folder = await writeRunFolder(runsFolder, 'demo', { command: 'npm run demo', runs, races });
   const results = runs.map(({ result }) => result);
-  const asClaimed = results.filter((result) => result.asClaimed).length;
-  const summary = `${asClaimed} of ${runs.length} runs as the ladder claims. Report: ${folder}/report.md`;
-  report(json, { results, folder }, () => ['', runTable(results), '', legend, '', wrap(summary)].join('\n'));
-  process.exitCode = results.some(({ verdict }) => verdict === 'unknown')
-    ? 2
-    : Number(asClaimed < runs.length);
+  const all = [...results, ...races];
+  const asClaimed = all.filter((result) => result.asClaimed).length;
+  const summary = `${asClaimed} of ${all.length} runs and races as the ladder claims. Report: ${folder}/report.md`;
+  const parts = [runTable(results), legend, costTable(results), costLegend, raceTable(races), wrap(summary)];
+  report(json, { results, races, folder }, () => ['', ...parts].join('\n\n'));
+  process.exitCode = all.some(({ verdict }) => verdict === 'unknown') ? 2 : Number(asClaimed < all.length);
 }
 
 async function walkAll(lab: Lab): Promise<Run[]> {
   const { users, stock, seed, workMs } = defaults;
   tell(
-    `\nEach run: ${stock} vouchers, ${users} users at once, one in ten of them 8 times; workMs ${workMs}, seed ${seed}.\n`,
+    `\nRushes: ${stock} vouchers, ${users} users at once, one in ten of them 8 times; workMs ${workMs}, seed ${seed}.\n`,
   );
   const runs: Run[] = [];
   for (const request of walk(seed)) {
     await lab.ensure(request);
     const run = await withConnections(lab, (connections) => runRung(request, lab, connections));
-    tell(wrap(runSentence(run), 79));
+    tell(wrap(runSentence(run)));
     runs.push(run);
   }
   return runs;
+}
+
+async function raceAll(lab: Lab): Promise<RaceResult[]> {
+  tell('\nRaces: step by step, each on the rung that has it and on the next one up.\n');
+  const races: RaceResult[] = [];
+  for (const { race, rung } of raceWalk) {
+    const result = await raceOn(lab, race, rung);
+    tell(wrap(raceSentence(result)));
+    races.push(result);
+  }
+  return races;
 }

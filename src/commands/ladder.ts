@@ -1,4 +1,4 @@
-import { ladderRows, ladderTable } from '../report/ladder.ts';
+import { ladderRows, ladderText } from '../report/ladder.ts';
 import { type Reporting, report } from './place.ts';
 
-export const showLadder = ({ json }: Reporting): void => report(json, ladderRows(), ladderTable);
+export const showLadder = ({ json }: Reporting): void => report(json, ladderRows(), ladderText);

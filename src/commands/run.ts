@@ -5,7 +5,7 @@ import { withLab } from '../lab/session.ts';
 import { isRungName, ladder, rungNames } from '../ladder.ts';
 import { writeRunFolder } from '../report/run-folder.ts';
 import { auditLines, runSentence, wrap } from '../report/sentences.ts';
-import { legend, runTable } from '../report/table.ts';
+import { costLegend, costTable, legend, runTable } from '../report/table.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
 
@@ -29,6 +29,10 @@ export async function run(
       runTable([done.result]),
       '',
       legend,
+      '',
+      costTable([done.result]),
+      '',
+      costLegend,
       '',
       wrap(runSentence(done)),
       auditLines(done.audit),

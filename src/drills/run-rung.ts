@@ -1,16 +1,15 @@
 /** One rung, one rush, one audit: put a voucher on sale, rush it through nginx, wait for the drain, check everything. */
 import { createHistogram } from 'node:perf_hooks';
 import { type Audit, audit } from '../audit/audit.ts';
-import { collectFacts } from '../audit/collect.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../audit/facts.ts';
 import { readHistory } from '../audit/history.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { Verdict } from '../domain.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { ServiceShape } from '../lab/servers/service.ts';
-import { waitUntil } from '../lab/waiting.ts';
 import { type Claim, claimOf, type RungName, rungNamed } from '../ladder.ts';
 import { createVoucher, warmUp } from './operator.ts';
+import { drained, rehearse } from './rehearse.ts';
 import { rush } from './rush.ts';
 
 export interface RunRequest extends ServiceShape {
@@ -49,9 +48,6 @@ export interface Run {
   readonly facts: Facts;
 }
 
-const drainWithinMs = 30_000;
-const rehearsalUsers = 150;
-
 export async function runRung(
   request: RunRequest,
   { baseUrl, historyFolder }: Pick<Lab, 'baseUrl' | 'historyFolder'>,
@@ -72,32 +68,6 @@ export async function runRung(
   const claim = claimOf(rungNamed(rung), instances);
   const audited = audit(facts);
   return { result: summarize(request, facts, audited, claim, seconds), claim, audit: audited, facts };
-}
-
-/**
- * The same rush on a voucher that nobody audits, so that every instance has its connections open and its code compiled
- * when it counts: else the first of them sells out before the others have begun, and no race can show.
- */
-async function rehearse(request: RunRequest, baseUrl: string, connections: Connections): Promise<void> {
-  const { rung, instances, seed } = request;
-  const tokenSecret = connections.config.TOKEN_SECRET;
-  const sale = { title: 'rehearsal', stock: rehearsalUsers, rung, workMs: 1, retries: 0 };
-  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
-  await warmUp(baseUrl, voucherId, instances);
-  await rush({ baseUrl, tokenSecret, voucherId, users: rehearsalUsers, seed });
-  await drained(connections, voucherId);
-}
-
-/** The facts once nothing is queued; or as they are when the deadline passes, and the audit then says "unknown". */
-async function drained(connections: Connections, voucherId: string): Promise<Facts> {
-  const collect = () => collectFacts(connections.mysql(), connections.redis('admin'), voucherId);
-  let facts = await collect();
-  await waitUntil('the queue to drain', drainWithinMs, async () => {
-    facts = await collect();
-    return facts?.redis?.queued.length === 0 || facts?.redis === undefined;
-  }).catch(() => {});
-  if (!facts) throw new Error(`voucher ${voucherId} is gone`);
-  return facts;
 }
 
 function summarize(

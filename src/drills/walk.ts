@@ -1,5 +1,7 @@
 /** The ladder in teaching order: every rung as its row says, and again in every circumstance that breaks it. */
+import type { ServiceShape } from '../lab/servers/service.ts';
 import { type Circumstance, ladder, type Rung, type RungName, rungNames } from '../ladder.ts';
+import { type RaceName, raceNames, schedules } from '../races/schedules.ts';
 import type { RunRequest } from './run-rung.ts';
 
 export const defaults = {
@@ -11,22 +13,31 @@ export const defaults = {
   balancer: 'nginx',
 } as const;
 
+/** The rushes: many requests at once, and no fault. */
 export function walk(seed: number): RunRequest[] {
   return rungNames.flatMap((rung) => {
-    const { instances, breaks }: Rung = ladder[rung];
+    const { instances, breaks, retries }: Rung = ladder[rung];
     const asTheRowSays = { ...defaults, seed, rung, instances };
-    return [asTheRowSays, ...breaks.flatMap(({ under }) => circumstances(rung, seed, under))];
+    const circumstances = [...new Set(breaks.map(({ under }) => under))];
+    const again = retries === undefined ? [] : [{ ...asTheRowSays, retries }];
+    return [asTheRowSays, ...again, ...circumstances.flatMap((under) => clustered(rung, seed, under))];
   });
 }
 
 /** The headline twice: nginx shares the requests out, and then Node's own cluster does. */
-function circumstances(rung: RungName, seed: number, under: Circumstance): RunRequest[] {
+function clustered(rung: RungName, seed: number, under: Circumstance): RunRequest[] {
   if (under !== 'several-instances') return [];
-  return (['nginx', 'cluster'] as const).map((balancer) => ({
-    ...defaults,
-    seed,
-    rung,
-    instances: 4,
-    balancer,
-  }));
+  const shapes: ServiceShape[] = [
+    { instances: 4, balancer: 'nginx' },
+    { instances: 4, balancer: 'cluster' },
+  ];
+  return shapes.map((shape) => ({ ...defaults, seed, rung, ...shape }));
 }
+
+/** The races: each on the rung that has it, then on the next one up, which has not. */
+export const raceWalk: readonly { readonly race: RaceName; readonly rung: RungName }[] = raceNames.flatMap(
+  (race) => [
+    { race, rung: schedules[race].rung },
+    { race, rung: schedules[race].next },
+  ],
+);

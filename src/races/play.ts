@@ -1,48 +1,20 @@
 /** Plays a schedule on real instances, through nginx, and audits what came of it. */
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
-import { type Audit, audit } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
-import { counterExample } from '../audit/counter-example.ts';
 import type { Facts } from '../audit/facts.ts';
 import { readHistory } from '../audit/history.ts';
 import type { Connections } from '../connections/connections.ts';
-import type { Verdict } from '../domain.ts';
 import { createVoucher, warmUp } from '../drills/operator.ts';
 import { buyOnce } from '../drills/rush.ts';
-import type { HistoryEvent } from '../history.ts';
 import { signToken } from '../http/tokens.ts';
 import type { Lab } from '../lab/lab.ts';
 import { waitUntil } from '../lab/waiting.ts';
 import { type RungName, rungNamed } from '../ladder.ts';
 import { resourceOf } from '../purchase/purchase.ts';
+import { judge, type Played, type RaceResult } from './judge.ts';
 import { Lanes } from './lanes.ts';
 import { type RaceName, type Schedule, type Step, schedules } from './schedules.ts';
-
-/** What happened at one step. */
-export interface Played {
-  readonly lane: string;
-  /** What the schedule says it shows on the rung that has the race. */
-  readonly says: string;
-  readonly wrong: boolean;
-  /** Where the lane stands: a checkpoint, an answer, or `waits`. */
-  readonly at: string;
-  readonly instance?: string;
-}
-
-export interface RaceResult {
-  readonly race: RaceName;
-  readonly title: string;
-  readonly rung: RungName;
-  readonly shows: Schedule['shows'];
-  readonly verdict: Verdict;
-  readonly claim: Verdict;
-  readonly asClaimed: boolean;
-  readonly steps: readonly Played[];
-  /** The smallest set of events that proves the violation. */
-  readonly proof: readonly HistoryEvent[];
-  readonly evidence: string;
-}
 
 /** Short leases, so that a race that waits for their end is short too. */
 export const leaseMs = 2_500;
@@ -137,32 +109,4 @@ async function leaseOver(connections: Connections, key: string): Promise<void> {
   await waitUntil('the lease to end', leaseMs * 1.5, async () => (await redis.exists(key)) === 0).catch(
     () => {},
   );
-}
-
-function judge(
-  race: RaceName,
-  rung: RungName,
-  schedule: Schedule,
-  steps: Played[],
-  facts: Facts,
-): RaceResult {
-  const { shows, title } = schedule;
-  const audited = audit(facts);
-  const verdict = verdictOn(shows, audited, facts);
-  const claim: Verdict = rung === schedule.rung ? 'violated' : 'held';
-  const finding = audited.findings.find(({ check }) => check === shows);
-  const busy = facts.attempts?.find(({ reason }) => reason === 'busy');
-  const evidence =
-    verdict !== 'violated'
-      ? ''
-      : shows === 'nobody-can-buy'
-        ? `user ${busy?.userId} is refused as busy, and nobody alive is in the section`
-        : (finding?.worst ?? '');
-  const proof = verdict === 'violated' && shows !== 'nobody-can-buy' ? counterExample(shows, facts) : [];
-  return { race, title, rung, shows, verdict, claim, asClaimed: verdict === claim, steps, proof, evidence };
-}
-
-function verdictOn(shows: Schedule['shows'], { findings }: Audit, { attempts = [] }: Facts): Verdict {
-  if (shows !== 'nobody-can-buy') return findings.find(({ check }) => check === shows)?.verdict ?? 'unknown';
-  return attempts.some(({ reason }) => reason === 'busy') ? 'violated' : 'held';
 }

@@ -1,7 +1,6 @@
-/** The ladder as a table: what each rung does and what it claims. */
+/** The ladder for people: what each rung does and what it claims. */
 import { ladder, type Rung, rungNames } from '../ladder.ts';
 import { wrap } from './sentences.ts';
-import { plainTable } from './table.ts';
 
 export interface LadderRow {
   readonly chapter: number;
@@ -12,6 +11,15 @@ export interface LadderRow {
   readonly breaks: Rung['breaks'];
 }
 
+export const chapters: Readonly<Record<number, string>> = {
+  1: 'stock',
+  2: 'one order per user, one instance',
+  3: 'cluster',
+  4: 'failover',
+  5: 'queues',
+  6: 'final',
+};
+
 export const ladderRows = (): LadderRow[] =>
   rungNames.map((rung) => {
     const { chapter, idea, instances, onePerUser, breaks }: Rung = ladder[rung];
@@ -19,20 +27,32 @@ export const ladderRows = (): LadderRow[] =>
     return { chapter, rung, idea, instances, promises, breaks };
   });
 
-export const claimText = ({ breaks, promises }: LadderRow): string =>
-  breaks.length === 0
-    ? `holds ${promises.join(', ')}`
-    : breaks.map(({ check, under }) => `breaks ${check} under ${under}`).join('; ');
+/** `breaks a, b under c; d under e`, or what it holds. */
+export function claimText({ breaks, promises }: LadderRow): string {
+  if (breaks.length === 0) return `holds ${promises.join(', ')}`;
+  const byCircumstance = groups(breaks);
+  return `breaks ${byCircumstance.map(([under, checks]) => `${checks.join(', ')} under ${under}`).join('; ')}`;
+}
 
-export function ladderTable(): string {
+function groups(breaks: Rung['breaks']): [string, string[]][] {
+  const checks = new Map<string, string[]>();
+  for (const { under, check } of breaks) checks.set(under, [...(checks.get(under) ?? []), check]);
+  return [...checks];
+}
+
+/** Chapter by chapter, each rung with its idea and its claim. */
+export function ladderText(): string {
   const rows = ladderRows();
-  const table = plainTable(
-    ['ch', 'rung', 'idea'],
-    rows.map(({ chapter, rung, idea }) => [String(chapter), rung, idea]),
-    3,
-  );
-  const claims = rows.map((row) => wrap(`${row.rung.padEnd(18)}${claimText(row)}`, 79, ' '.repeat(18)));
-  return `${table}\n\n${claims.join('\n')}`;
+  const inChapters = [...new Set(rows.map(({ chapter }) => chapter))];
+  const rung = (row: LadderRow) =>
+    [
+      `  ${row.rung}`,
+      wrap(`      ${row.idea}`, 79, '      '),
+      wrap(`      ${claimText(row)}`, 79, '      '),
+    ].join('\n');
+  const chapter = (number: number) =>
+    [`${number} ${chapters[number]}`, ...rows.filter((row) => row.chapter === number).map(rung)].join('\n');
+  return inChapters.map(chapter).join('\n\n');
 }
 
 /** For the README, which a test holds to this. */

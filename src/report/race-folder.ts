@@ -1,7 +1,7 @@
 /** A race as files: what was played, to replay without servers, and a picture of its lanes. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RaceResult } from '../races/play.ts';
+import type { RaceResult } from '../races/judge.ts';
 import { racePage } from './race-page.ts';
 
 /** @returns the folder's path. */

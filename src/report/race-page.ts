@@ -1,6 +1,6 @@
 /** A race as one HTML page that needs nothing else: lanes from left to right, time from top to bottom. */
 import { html, raw } from 'hono/html';
-import type { Played, RaceResult } from '../races/play.ts';
+import type { Played, RaceResult } from '../races/judge.ts';
 
 const laneWidth = 300;
 const stepHeight = 84;

@@ -1,6 +1,6 @@
 /** A race in lanes, one line a step, for an 80-column terminal. */
 import type { HistoryEvent } from '../history.ts';
-import type { Played, RaceResult } from '../races/play.ts';
+import type { Played, RaceResult } from '../races/judge.ts';
 import { wrap } from './sentences.ts';
 
 const width = 79;

@@ -6,19 +6,22 @@ import { execa } from 'execa';
 import type { Attempt, Facts } from '../audit/facts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import { programPath } from '../lab/processes.ts';
+import type { RaceResult } from '../races/judge.ts';
+import { raceText } from './race-text.ts';
 import { auditLines, place, runSentence } from './sentences.ts';
-import { legend, runTable } from './table.ts';
+import { costLegend, costTable, legend, raceTable, runTable } from './table.ts';
 
 export interface RunRecord {
   readonly command: string;
   readonly runs: readonly Run[];
+  readonly races?: readonly RaceResult[];
 }
 
 /** @returns the folder's path. */
 export async function writeRunFolder(
   root: string,
   name: string,
-  { command, runs }: RunRecord,
+  { command, runs, races = [] }: RunRecord,
 ): Promise<string> {
   const time = new Date()
     .toISOString()
@@ -27,8 +30,8 @@ export async function writeRunFolder(
   const folder = join(root, `${time}-${name}`);
   mkdirSync(folder, { recursive: true });
   const about = { command, time, machine: machine(), versions: await versions() };
-  writeFileSync(join(folder, 'report.json'), `${JSON.stringify({ ...about, runs }, null, 2)}\n`);
-  writeFileSync(join(folder, 'report.md'), markdown(about, runs));
+  writeFileSync(join(folder, 'report.json'), `${JSON.stringify({ ...about, runs, races }, null, 2)}\n`);
+  writeFileSync(join(folder, 'report.md'), markdown(about, runs, races));
   const latest = join(root, 'latest');
   rmSync(latest, { force: true });
   symlinkSync(`${time}-${name}`, latest);
@@ -62,7 +65,11 @@ function recordedFolders(root: string): string[] {
 
 type About = Record<'command' | 'time', string> & Record<'machine' | 'versions', Record<string, string>>;
 
-function markdown({ command, time, machine: host, versions: programs }: About, runs: readonly Run[]): string {
+function markdown(
+  { command, time, machine: host, versions: programs }: About,
+  runs: readonly Run[],
+  races: readonly RaceResult[],
+): string {
   const list = (entries: Record<string, string>) =>
     Object.entries(entries)
       .map(([name, value]) => `- ${name}: ${value}`)
@@ -70,19 +77,26 @@ function markdown({ command, time, machine: host, versions: programs }: About, r
   const chapters = runs.map(
     (run) => `## ${place(run)}\n\n${runSentence(run)}\n\n\`\`\`text\n${auditLines(run.audit)}\n\`\`\``,
   );
+  const results = runs.map(({ result }) => result);
   return `# Lockstep, ${time}
 
 \`${command}\`
 
 \`\`\`text
-${runTable(runs.map(({ result }) => result))}
+${runTable(results)}
 
 ${legend}
+
+${costTable(results)}
+
+${costLegend}
 \`\`\`
 
 Time between check and write (\`workMs\`): ${[...new Set(runs.map(({ result }) => result.workMs))].join(', ')} ms.
 
 ${chapters.join('\n\n')}
+
+${raceChapter(races)}
 
 ## Machine and versions
 
@@ -109,4 +123,10 @@ async function versions(): Promise<Record<string, string>> {
     ask('nginx', '-v'),
   ]);
   return { redis, mysql, nginx };
+}
+
+function raceChapter(races: readonly RaceResult[]): string {
+  if (races.length === 0) return '';
+  const fenced = (text: string) => `\`\`\`text\n${text}\n\`\`\``;
+  return ['## Races', fenced(raceTable(races)), ...races.map((race) => fenced(raceText(race)))].join('\n\n');
 }

@@ -1,6 +1,7 @@
 /** What a run showed, in sentences with their evidence. */
 import type { Audit } from '../audit/audit.ts';
 import type { Run } from '../drills/run-rung.ts';
+import type { RaceResult } from '../races/judge.ts';
 
 /** Lines of at most `width` characters; the second and later ones are indented. */
 export function wrap(text: string, width = 79, indent = '  '): string {
@@ -35,6 +36,12 @@ function evidence({ findings }: Audit): string {
   return shown
     .map(({ check, count, worst, first }) => ` ${check}: ${worst ?? first} (${count} in all).`)
     .join('');
+}
+
+/** `lost-update on read-then-write: violated, as claimed: 2 orders for 1 in stock` */
+export function raceSentence({ race, rung, verdict, asClaimed, claim, evidence }: RaceResult): string {
+  const judged = asClaimed ? 'as claimed' : `NOT as claimed (the ladder says ${claim})`;
+  return `${race} on ${rung}: ${verdict}, ${judged}${evidence && `: ${evidence}`}`;
 }
 
 /** Each check on a line of its own. */

@@ -1,6 +1,7 @@
-/** The table of runs, for an 80-column terminal. */
+/** The tables of runs and races, for an 80-column terminal. */
 import Table from 'cli-table3';
 import type { RunResult } from '../drills/run-rung.ts';
+import type { RaceResult } from '../races/judge.ts';
 
 const none = Object.fromEntries(
   ['top', 'bottom', 'left', 'right', 'mid', 'top-mid', 'top-left', 'top-right', 'bottom-mid', 'bottom-left']
@@ -14,33 +15,55 @@ export function plainTable(head: string[], rows: string[][], rightFrom = 1): str
   const style = { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true };
   const table = new Table({ head, colAligns, style, chars: { ...none, middle: ' ' } });
   table.push(...rows);
-  return table.toString();
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
 }
 
-const head = ['rung', 'on', 'yes/no/?', 'orders', 'left', 'over', 'twice', '/s', 'p50/p99', 'verdict', 'ok'];
+const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
+const on = ({ instances, balancer }: RunResult): string => `${instances}${balancer === 'cluster' ? '*' : ''}`;
 
 export const legend = `on       instances behind nginx; with * behind Node's own cluster
 yes/no/? attempts that were accepted / refused / of unknown outcome
 over     orders sold beyond the stock        twice    users with two orders
-/s       orders recorded per second          p50/p99  answer times, ms
 verdict  the audit's, from MySQL, Redis and what every client was told
 ok       ✓ the verdict is what the ladder claims, ✗ it is not`;
 
-export const runTable = (results: readonly RunResult[]): string => plainTable(head, results.map(row));
+/** What was sold, and what the audit says of it. */
+export function runTable(results: readonly RunResult[]): string {
+  const head = ['rung', 'on', 'yes/no/?', 'sold', 'left', 'over', 'twice', 'verdict', 'ok'];
+  const rows = results.map((result) => {
+    const { rung, attempts, orders, stockLeft, oversoldBy, usersWithTwoOrders, verdict } = result;
+    const told = `${attempts.accepted}/${attempts.refused}/${attempts.unknown}`;
+    const counts = [orders, stockLeft, oversoldBy, usersWithTwoOrders].map(String);
+    return [rung, on(result), told, ...counts, verdict, mark(result.asClaimed)];
+  });
+  return plainTable(head, rows);
+}
 
-function row(result: RunResult): string[] {
-  const { attempts, latencyMs } = result;
-  return [
-    result.rung,
-    `${result.instances}${result.balancer === 'cluster' ? '*' : ''}`,
-    `${attempts.accepted}/${attempts.refused}/${attempts.unknown}`,
-    String(result.orders),
-    String(result.stockLeft),
-    String(result.oversoldBy),
-    String(result.usersWithTwoOrders),
-    String(result.ordersPerSecond),
-    `${Math.round(latencyMs.p50)}/${Math.round(latencyMs.p99)}`,
-    result.verdict,
-    result.asClaimed ? '✓' : '✗',
-  ];
+export const costLegend = `orders/s orders recorded per second          p50, p99 answer times in ms
+lost     refused because somebody else was faster, although stock was left
+retried  tries beyond the first that the accepted ones needed`;
+
+/** What it cost. */
+export function costTable(results: readonly RunResult[]): string {
+  const head = ['rung', 'on', 'orders/s', 'p50', 'p99', 'lost', 'retried'];
+  const rows = results.map((result) => {
+    const { rung, ordersPerSecond, latencyMs, refusedBecause, retried } = result;
+    const lost = refusedBecause['conflict'] ?? 0;
+    return [rung, on(result), ...[ordersPerSecond, latencyMs.p50, latencyMs.p99, lost, retried].map(String)];
+  });
+  return plainTable(head, rows);
+}
+
+/** Each race, on the rung that has it and on the next one up. */
+export function raceTable(results: readonly RaceResult[]): string {
+  const head = ['race', 'rung', 'verdict', 'ok'];
+  return plainTable(
+    head,
+    results.map(({ race, rung, verdict, asClaimed }) => [race, rung, verdict, mark(asClaimed)]),
+    2,
+  );
 }

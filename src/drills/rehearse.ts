@@ -1,0 +1,41 @@
+/** Before a rush and after it: warm instances, and an empty queue. */
+import { collectFacts } from '../audit/collect.ts';
+import type { Facts } from '../audit/facts.ts';
+import type { Connections } from '../connections/connections.ts';
+import { waitUntil } from '../lab/waiting.ts';
+import { createVoucher, warmUp } from './operator.ts';
+import type { RunRequest } from './run-rung.ts';
+import { rush } from './rush.ts';
+
+const drainWithinMs = 30_000;
+const rehearsalUsers = 150;
+
+/**
+ * The same rush on a voucher that nobody audits, so that every instance has its connections open and its code compiled
+ * when it counts: else the first of them sells out before the others have begun, and no race can show.
+ */
+export async function rehearse(
+  request: RunRequest,
+  baseUrl: string,
+  connections: Connections,
+): Promise<void> {
+  const { rung, instances, seed } = request;
+  const tokenSecret = connections.config.TOKEN_SECRET;
+  const sale = { title: 'rehearsal', stock: rehearsalUsers, rung, workMs: 1, retries: 0 };
+  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
+  await warmUp(baseUrl, voucherId, instances);
+  await rush({ baseUrl, tokenSecret, voucherId, users: rehearsalUsers, seed });
+  await drained(connections, voucherId);
+}
+
+/** The facts once nothing is queued; or as they are when the deadline passes, and the audit then says "unknown". */
+export async function drained(connections: Connections, voucherId: string): Promise<Facts> {
+  const collect = () => collectFacts(connections.mysql(), connections.redis('admin'), voucherId);
+  let facts = await collect();
+  await waitUntil('the queue to drain', drainWithinMs, async () => {
+    facts = await collect();
+    return facts?.redis?.queued.length === 0 || facts?.redis === undefined;
+  }).catch(() => {});
+  if (!facts) throw new Error(`voucher ${voucherId} is gone`);
+  return facts;
+}
