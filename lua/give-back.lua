@@ -1,11 +1,12 @@
--- Purpose: undo the purchase of an order that can never be recorded: buyer and stock come back, once.
+-- Purpose: undo the purchase of an order that can never be recorded, once.
 --          Run only after the database holds the order's failed row, so that a late recorder cannot sell it again.
 -- KEYS[1]  voucher (hash: stock, …)   KEYS[2] buyers (hash: user id -> 'order id:request id')   KEYS[3] dead (stream)
 -- ARGV[1]  order id   ARGV[2] voucher id   ARGV[3] user id   ARGV[4] reason
+-- ARGV[5]  how many to put back into stock   ARGV[6] what the user has bought instead ('order id:request id'), or ''
 -- Answers: 'given-back' | 'already-given-back'
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end
 redis.call('XADD', KEYS[3], '*', 'orderId', ARGV[1], 'voucherId', ARGV[2], 'userId', ARGV[3], 'reason', ARGV[4])
-redis.call('HDEL', KEYS[2], ARGV[3])
-redis.call('HINCRBY', KEYS[1], 'stock', 1)
+if ARGV[6] == '' then redis.call('HDEL', KEYS[2], ARGV[3]) else redis.call('HSET', KEYS[2], ARGV[3], ARGV[6]) end
+redis.call('HINCRBY', KEYS[1], 'stock', ARGV[5])
 return 'given-back'

@@ -43,6 +43,8 @@ const Environment = z.object({
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may choose `workMs`, rails may be off, /lab routes exist. */
   LAB: flag.default(false),
+  /** In the lab: named in every answer, so that one lab does not take another's for its own. */
+  LAB_ID: z.string().default(''),
   /** In the lab: the folder of the history. Empty: none is kept. */
   HISTORY_FOLDER: z.string().default(''),
   /** What makes order ids: in memory with a leased worker id, or by counting in Redis (docs/order-ids.md). */

@@ -125,3 +125,40 @@ export class UnknownVoucher extends LockstepError {
     super(`There is no voucher ${voucherId} in this lab; \`curl <url>/vouchers\` lists those there are.`);
   }
 }
+
+/** The lab's own record cannot be read: it was damaged. */
+export class LabStateUnreadable extends LockstepError {
+  readonly code = 'LAB_STATE_UNREADABLE';
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} is damaged. End what \`ps\` shows of the lab, and remove its folder.`, { cause });
+  }
+}
+
+/** A server of the lab ended while it was waited for. */
+export class ServerEnded extends LockstepError {
+  readonly code = 'SERVER_ENDED';
+
+  constructor(name: string, logFile: string) {
+    super(`${name} ended at once; its log says why: ${logFile}`);
+  }
+}
+
+/** The command was interrupted: what it still wanted to start is not started. */
+export class Interrupted extends LockstepError {
+  readonly code = 'INTERRUPTED';
+
+  constructor() {
+    super('Interrupted.');
+  }
+}
+
+export class InvalidId extends LockstepError {
+  readonly code = 'INVALID_ID';
+
+  constructor(id: string) {
+    super(
+      `"${id}" is not an id: 1 to 9223372036854775807, a decimal id without sign, spaces or leading zeros.`,
+    );
+  }
+}

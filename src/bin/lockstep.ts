@@ -11,6 +11,7 @@ import { run } from '../commands/run.ts';
 import { down, status, up } from '../commands/up.ts';
 import { LockstepError } from '../errors.ts';
 import { raceNames } from '../races/schedules.ts';
+import { wrap } from '../report/sentences.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const place = {
@@ -18,7 +19,7 @@ const place = {
   runsFolder: process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs'),
 };
 const whole = (least: number, most: number) => (text: string) => {
-  const number = Number(text);
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isInteger(number) || number < least || number > most)
     throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}.`);
   return number;
@@ -43,7 +44,7 @@ command('run', 'rush one rung through nginx and audit what came of it')
   .option('--users <n>', 'users who come at once; one in ten sends 8 requests', whole(1, 10_000), 100)
   .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), 20)
   .option('--seed <n>', 'decides who comes in which order', whole(0, 2 ** 31), 1)
-  .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 50)
+  .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 100)
   .option('--retries <n>', 'how often an optimistic sale that lost is tried again', whole(0, 50), 0)
   .addOption(
     new Option('--balancer <which>', 'who shares the requests out')
@@ -70,9 +71,12 @@ command('up', 'start the lab and leave it running').action((options) => up(place
 command('down', 'stop the lab').action((options) => down(place, options));
 command('status', 'what of the lab is running').action((options) => status(place, options));
 
+const cause = (error: Error): string => (error.cause instanceof Error ? ` (${error.cause.message})` : '');
+
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof LockstepError ? `${error.code}: ${error.message}` : error);
+  if (error instanceof LockstepError) console.error(wrap(`${error.code}: ${error.message}${cause(error)}`));
+  else console.error(error);
   process.exitCode = 2;
 }

@@ -1,7 +1,7 @@
 import { audit } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
 import { confirmed } from '../audit/facts.ts';
-import { LabDown, UnknownVoucher } from '../errors.ts';
+import { InvalidId, LabDown, UnknownVoucher } from '../errors.ts';
 import { Id } from '../http/ids.ts';
 import { Lab } from '../lab/lab.ts';
 import { recordedAttempts } from '../report/run-folder.ts';
@@ -16,7 +16,8 @@ export async function auditVoucher(
   id: string,
   { json }: Reporting,
 ): Promise<void> {
-  const voucherId = Id.parse(id);
+  if (!Id.safeParse(id).success) throw new InvalidId(id);
+  const voucherId = id;
   const lab = Lab.running(labFolder);
   if (!lab) throw new LabDown();
   const collected = await withConnections(lab, (connections) =>

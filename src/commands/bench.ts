@@ -13,14 +13,14 @@ export async function bench(
   { labFolder }: Place,
   { json, ...load }: Reporting & Pick<Benchmark, 'seconds' | 'connections'>,
 ): Promise<void> {
-  const result = await withLab(labFolder, tell, (lab) =>
+  const result = await withLab(labFolder, tell, (lab, signal) =>
     withConnections(lab, async (connections) => {
       await lab.ensure({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
       const { TOKEN_SECRET: tokenSecret } = connections.config;
       const depth = () => connections.redis('admin').xlen(saleKeys.orders);
       const { instances } = defaultShape;
       return benchmark(
-        { ...load, baseUrl: lab.baseUrl, tokenSecret, instances, depth, folder: labFolder },
+        { ...load, baseUrl: lab.baseUrl, tokenSecret, instances, depth, folder: labFolder, signal },
         tell,
       );
     }),
@@ -44,5 +44,6 @@ ${plainTable(head, [row('no-op', noop), row('purchase (lua-stream)', purchase)])
 
 purchase ÷ no-op = ${ratio} (at least ${leastRatio} is wanted)
 drain: at most ${drain.deepest} orders waited; the last was in MySQL ${drain.lagMs} ms after the load ended
-The middle of ${rounds} rounds of ${seconds} s, wrk with ${connections} connections, ${defaultShape.instances} instances, workers draining meanwhile`;
+The middle of ${rounds} rounds of ${seconds} s, wrk with ${connections} connections,
+${defaultShape.instances} instances, workers draining meanwhile`;
 }

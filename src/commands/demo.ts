@@ -12,9 +12,9 @@ import { raceOn } from './race.ts';
 
 export async function demo({ labFolder, runsFolder }: Place, { json }: Reporting): Promise<void> {
   tell('Starting the lab: MariaDB, Redis masters, nginx, the service …');
-  const { runs, races } = await withLab(labFolder, tell, async (lab) => ({
-    runs: await walkAll(lab),
-    races: await raceAll(lab),
+  const { runs, races } = await withLab(labFolder, tell, async (lab, signal) => ({
+    runs: await walkAll(lab, signal),
+    races: await raceAll(lab, signal),
   }));
   const folder = await writeRunFolder(runsFolder, 'demo', { command: 'npm run demo', runs, races });
   const results = runs.map(({ result }) => result);
@@ -26,13 +26,14 @@ export async function demo({ labFolder, runsFolder }: Place, { json }: Reporting
   process.exitCode = all.some(({ verdict }) => verdict === 'unknown') ? 2 : Number(asClaimed < all.length);
 }
 
-async function walkAll(lab: Lab): Promise<Run[]> {
+async function walkAll(lab: Lab, signal: AbortSignal): Promise<Run[]> {
   const { users, stock, seed, workMs } = defaults;
   tell(
     `\nRushes: ${stock} vouchers, ${users} users at once, one in ten of them 8 times; workMs ${workMs}, seed ${seed}.\n`,
   );
   const runs: Run[] = [];
   for (const request of walk(seed)) {
+    signal.throwIfAborted();
     await lab.ensure(request);
     const run = await withConnections(lab, (connections) => runRung(request, lab, connections));
     tell(wrap(runSentence(run)));
@@ -41,10 +42,11 @@ async function walkAll(lab: Lab): Promise<Run[]> {
   return runs;
 }
 
-async function raceAll(lab: Lab): Promise<RaceResult[]> {
+async function raceAll(lab: Lab, signal: AbortSignal): Promise<RaceResult[]> {
   tell('\nRaces: step by step, each on the rung that has it and on the next one up.\n');
   const races: RaceResult[] = [];
   for (const { race, rung } of raceWalk) {
+    signal.throwIfAborted();
     const result = await raceOn(lab, race, rung);
     tell(wrap(raceSentence(result)));
     races.push(result);

@@ -7,7 +7,7 @@ import { type Place, type Reporting, report, tell } from './place.ts';
 export async function up({ labFolder }: Place, { json }: Reporting): Promise<void> {
   const lab = await alone(
     labFolder,
-    async () => Lab.running(labFolder) ?? (await Lab.start(labFolder, tell)),
+    async (signal) => Lab.running(labFolder) ?? (await startUnlessInterrupted(labFolder, signal)),
   );
   const token = await signToken(labTokenSecret, '1', 'operator', 86_400);
   const url = lab.baseUrl;
@@ -27,9 +27,21 @@ ${token}`,
   );
 }
 
+/** Up as a whole or not at all. */
+async function startUnlessInterrupted(folder: string, signal: AbortSignal): Promise<Lab> {
+  try {
+    const lab = await Lab.start(folder, tell);
+    signal.throwIfAborted();
+    return lab;
+  } catch (error) {
+    await Lab.stop(folder);
+    throw error;
+  }
+}
+
 export async function down({ labFolder }: Place, { json }: Reporting): Promise<void> {
   const stopped = await alone(labFolder, async () => {
-    const running = Lab.running(labFolder) !== null;
+    const running = Lab.find(labFolder)?.servers.some(({ alive }) => alive) ?? false;
     await Lab.stop(labFolder);
     return running;
   });
@@ -37,16 +49,17 @@ export async function down({ labFolder }: Place, { json }: Reporting): Promise<v
 }
 
 export function status({ labFolder }: Place, { json }: Reporting): void {
-  const lab = Lab.running(labFolder);
-  report(
-    json,
-    { running: lab !== null, url: lab?.baseUrl, shape: lab?.shape, servers: lab?.servers ?? [] },
-    () => {
-      if (!lab) return 'The lab is not running: start it with `npm run up`.';
-      const rows = lab.servers.map(({ name, port, pid }) => [name, String(port), String(pid)]);
-      const { instances, balancer } = lab.shape;
-      return `${lab.baseUrl}, ${instances} instances behind ${balancer}\n\n${plainTable(['server', 'port', 'pid'], rows)}`;
-    },
-  );
-  process.exitCode = lab ? 0 : 1;
+  const lab = Lab.find(labFolder);
+  const whole = lab?.isWhole() ?? false;
+  report(json, { running: whole, url: lab?.baseUrl, shape: lab?.shape, servers: lab?.servers ?? [] }, () => {
+    if (!lab) return 'The lab is not running: start it with `npm run up`.';
+    const rows = lab.servers.map(({ name, port, pid, alive }) => [
+      name,
+      String(port),
+      alive ? String(pid) : 'GONE',
+    ]);
+    const { instances, balancer } = lab.shape;
+    return `${lab.baseUrl}, ${instances} instances behind ${balancer}\n\n${plainTable(['server', 'port', 'pid'], rows)}`;
+  });
+  process.exitCode = whole ? 0 : 1;
 }

@@ -74,6 +74,12 @@ export const isDuplicateKey = (error: unknown): boolean => errorNumber(error) ==
 export const isContention = (error: unknown): boolean =>
   errorNumber(error) === numbers.deadlock || errorNumber(error) === numbers.lockWaitTimeout;
 
+/** The server refused the row itself (SQLSTATE 22 and 23): another try will not help. */
+export function isAboutTheRow(error: unknown): boolean {
+  const state = (error as { sqlState?: unknown } | null)?.sqlState;
+  return typeof state === 'string' && /^2[23]/.test(state);
+}
+
 function errorNumber(error: unknown): number | undefined {
   const number = (error as { errno?: unknown } | null)?.errno;
   return typeof number === 'number' ? number : undefined;

@@ -39,6 +39,8 @@ export interface BenchmarkPlace {
   /** How many accepted orders are not in MySQL yet. */
   readonly depth: () => Promise<number>;
   readonly folder: string;
+  /** Ends the benchmark between two measurements. */
+  readonly signal: AbortSignal;
 }
 
 const script = fileURLToPath(new URL('../../bench/wrk.lua', import.meta.url));
@@ -65,6 +67,7 @@ export async function benchmark(place: BenchmarkPlace, tell: (event: string) => 
   const drain = { deepest: 0, lagMs: 0 };
   const watch = watchDepth(depth);
   for (let round = 1; round <= rounds; round++) {
+    place.signal.throwIfAborted();
     tell(`Round ${round} of ${rounds}: ${seconds} s each …`);
     noops.push(await load(noop, seconds));
     purchases.push(await load(await putOnSale(place), seconds));

@@ -8,7 +8,7 @@ export const defaults = {
   users: 100,
   stock: 20,
   seed: 1,
-  workMs: 50,
+  workMs: 100,
   retries: 0,
   balancer: 'nginx',
 } as const;

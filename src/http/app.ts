@@ -29,18 +29,20 @@ export const routes = (): App =>
 
 export function createApp(service: Service): App {
   const app = routes();
+  const { LAB, LAB_ID } = service.connections.config;
   app.use(requestId(), async (c, next) => {
     c.header('X-Instance', service.instance);
+    if (LAB_ID !== '') c.header('X-Lab-Id', LAB_ID);
     c.header('X-Content-Type-Options', 'nosniff');
     c.header('Cache-Control', 'no-store');
     await next();
   });
-  if (service.connections.config.LAB) app.use(raceGate(service.connections, service.instance));
+  if (LAB) app.use(raceGate(service.connections, service.instance));
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
   app.route('/', orderRoutes(service));
   app.route('/', auditRoutes(service));
-  if (service.connections.config.LAB) app.route('/', labRoutes(service));
+  if (LAB) app.route('/', labRoutes(service));
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
@@ -49,11 +51,16 @@ export function createApp(service: Service): App {
   app.doc31('/openapi.json', { openapi: '3.1.0', info: { title: 'Lockstep', version: '1' } });
   app.notFound((c) => problem(c, 'not-found'));
   app.onError((error, c) => {
-    if (error instanceof HTTPException && error.status === 400)
-      return problem(c, 'invalid-request', error.message);
-    if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready'); // Its maker has said why, once.
+    if (error instanceof HTTPException && error.status < 500)
+      return problem(c, clientError(error.status), error.message);
+    if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
     service.log.error({ event: 'request-failed', requestId: c.get('requestId'), path: c.req.path, error });
     return problem(c, 'internal-error');
   });
   return app;
+}
+
+function clientError(status: number): 'unsupported-media-type' | 'body-too-large' | 'invalid-request' {
+  if (status === 415) return 'unsupported-media-type';
+  return status === 413 ? 'body-too-large' : 'invalid-request';
 }

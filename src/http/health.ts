@@ -1,9 +1,11 @@
 /** /livez: the process runs. /readyz: send requests here; 503 while it starts, drains, or misses MySQL or Redis. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from './app.ts';
 import { jsonAnswer, problem, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 
+const answerWithinMs = 2_000;
 const Health = z.object({ status: z.literal('ok') }).openapi('Health');
 const ok = jsonAnswer(Health, 'Yes');
 
@@ -30,10 +32,15 @@ export function healthRoutes({ connections, isOpen }: Service): App {
 
 async function unanswered(servers: Record<string, () => Promise<unknown>>): Promise<string[]> {
   const asked = Object.entries(servers).map(([name, ask]) =>
-    ask().then(
+    Promise.race([ask(), tooLong()]).then(
       () => [],
       () => [name],
     ),
   );
   return (await Promise.all(asked)).flat();
+}
+
+async function tooLong(): Promise<never> {
+  await sleep(answerWithinMs, undefined, { ref: false });
+  throw new Error('no answer in time');
 }

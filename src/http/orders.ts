@@ -1,7 +1,7 @@
 /** The purchase, and what became of it. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { Order, Outcome } from '../domain.ts';
+import type { Order, Outcome, Voucher } from '../domain.ts';
 import { record } from '../history.ts';
 import { findOrder } from '../orders/find-order.ts';
 import { type App, routes } from './app.ts';
@@ -45,7 +45,10 @@ const refusals = [
 
 export function orderRoutes(service: Service): App {
   const { connections, vouchers, rungs, orderIds, log } = service;
-  const user = requireRole('user', connections.config.TOKEN_SECRET);
+  const { ALLOWED_RUNGS, LAB, TOKEN_SECRET } = connections.config;
+  const user = requireRole('user', TOKEN_SECRET);
+  /** A voucher that a lab left behind is not sold outside of it. */
+  const allowed = ({ rung, rails }: Voucher) => ALLOWED_RUNGS.includes(rung) && (LAB || rails);
 
   const buy = createRoute({
     method: 'post',
@@ -79,6 +82,8 @@ export function orderRoutes(service: Service): App {
         return problem(c, 'invalid-request', 'Idempotency-Key: must be 1 to 64 letters, digits, _ or -');
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
+      if (!allowed(voucher))
+        return problem(c, 'not-ready', `This deployment does not sell by ${voucher.rung}.`);
       const userId = c.get('claims').sub;
       const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
       const { purchase } = await rungs(voucher);
@@ -103,7 +108,10 @@ function recordOutcome({ id: orderId, voucherId, userId }: Order, outcome: Outco
 }
 
 export function answer(c: Context, order: Order, outcome: Outcome) {
-  if (outcome.kind === 'unknown') return problem(c, 'outcome-unknown');
+  if (outcome.kind === 'unknown') {
+    c.header('Idempotency-Key', order.requestId); // Sent again with it, the final rung tells what became of it.
+    return problem(c, 'outcome-unknown', `It may have become order ${outcome.orderId}.`, outcome.orderId);
+  }
   if (outcome.kind === 'refused') return problem(c, outcome.reason, undefined, outcome.orderId);
   const { orderId, status, tries = 1 } = outcome;
   if (tries > 1) c.header('X-Tries', String(tries));

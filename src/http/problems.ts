@@ -42,7 +42,7 @@ const rows = {
   'not-ready': { status: 503, title: 'The sale is not ready; nothing was sold', retryAfterSeconds: 2 },
   'outcome-unknown': {
     status: 503,
-    title: 'It is not known whether this was sold: send it again with the same Idempotency-Key',
+    title: 'It is not known whether this was sold',
     retryAfterSeconds: 1,
   },
 } as const satisfies Record<RefusalReason, Row> & Record<string, Row>;

@@ -22,7 +22,7 @@ export function requireRole(role: Claims['role'], secret: string): MiddlewareHan
 }
 
 async function claimsOf(header: string | undefined, secret: string): Promise<Claims | null> {
-  const token = /^Bearer ([\w.-]+)$/.exec(header ?? '')?.[1];
+  const token = /^Bearer ([\w.-]+)$/i.exec(header ?? '')?.[1];
   if (token === undefined) return null;
   const payload = await verify(token, secret, 'HS256').catch(() => null);
   return Claims.safeParse(payload).data ?? null;

@@ -11,7 +11,11 @@ import { requireRole } from './tokens.ts';
 
 /** In bytes. No other route reads a body; nginx has the same limit for all. */
 const largestBody = 16_384;
-const Time = z.iso.datetime({ offset: true });
+/** Of this century: what lies beyond it, MySQL, Redis and JavaScript do not all understand. */
+const Time = z.iso.datetime({ offset: true }).refine((time) => {
+  const year = new Date(time).getUTCFullYear();
+  return year >= 2000 && year < 2100;
+}, 'must be between the years 2000 and 2100');
 
 const NewVoucher = z
   .strictObject({
@@ -78,7 +82,14 @@ export function voucherRoutes(service: Service): App {
     request: { body: { required: true, content: { 'application/json': { schema: NewVoucher } } } },
     responses: {
       201: jsonAnswer(VoucherView, 'On sale'),
-      ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'unsupported-media-type'),
+      ...problemAnswers(
+        'invalid-request',
+        'unauthenticated',
+        'forbidden',
+        'body-too-large',
+        'unsupported-media-type',
+        'not-ready',
+      ),
     },
   });
   return routes()
@@ -94,8 +105,14 @@ export function voucherRoutes(service: Service): App {
         endTime: new Date(body.endTime),
         rails: !LAB || ladder[body.rung].rails,
       });
-      const { inventory } = await rungs(voucher);
-      await inventory.prepare(voucher);
+      try {
+        const { inventory } = await rungs(voucher);
+        await inventory.prepare(voucher);
+      } catch (error) {
+        await vouchers.remove(voucher.id); // Else it would stay on the list and never be sold.
+        service.log.error({ event: 'voucher-not-prepared', error });
+        return problem(c, 'not-ready', 'The voucher was not created.');
+      }
       c.header('Location', `/vouchers/${voucher.id}`);
       return c.json(view(voucher), 201);
     })

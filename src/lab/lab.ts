@@ -1,8 +1,10 @@
 /** The world that drills run in: real servers on this machine, on loopback ports, with their data under one folder. */
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { Interrupted, ServerEnded } from '../errors.ts';
 import { rungNames } from '../ladder.ts';
-import { isAlive, startProcess, stopProcess } from './processes.ts';
+import { isAlive, type ProcessRef, startProcess, stopProcess } from './processes.ts';
 import { hasData, mariadbServer, mariadbUrl } from './servers/mariadb.ts';
 import { nginxServer } from './servers/nginx.ts';
 import { redisServer } from './servers/redis.ts';
@@ -20,25 +22,34 @@ export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
 export class Lab {
   readonly #folder: string;
   readonly #state: State;
+  #stopping = false;
 
   private constructor(folder: string, state: State) {
     this.#folder = folder;
     this.#state = state;
   }
 
-  /** The lab in this folder, if all its servers are running. */
-  static running(folder: string): Lab | null {
+  /** The lab in this folder, whole or not. */
+  static find(folder: string): Lab | null {
     const state = readState(folder);
-    return state && state.running.length > 0 && state.running.every(isAlive) ? new Lab(folder, state) : null;
+    return state && new Lab(folder, state);
+  }
+
+  /** The lab in this folder, if all its servers are running and it is nobody's who has died. */
+  static running(folder: string): Lab | null {
+    const lab = Lab.find(folder);
+    return lab?.isWhole() && (lab.#state.owner === undefined || isAlive(lab.#state.owner)) ? lab : null;
   }
 
   /** Ends what an earlier lab in this folder left behind, then starts everything. */
-  static async start(folder: string, tell: (event: string) => void): Promise<Lab> {
+  static async start(folder: string, tell: (event: string) => void, owner?: ProcessRef): Promise<Lab> {
     await Lab.stop(folder);
     mkdirSync(folder, { recursive: true });
     // Redis must not remember vouchers that a new MySQL will number again from 1.
     if (!hasData(folder)) rmSync(join(folder, 'redis-main'), { recursive: true, force: true });
-    const lab = new Lab(folder, { ports: await choosePorts(), running: [], shape: defaultShape });
+    const id = randomUUID();
+    const ports = await choosePorts();
+    const lab = new Lab(folder, { id, ports, running: [], shape: defaultShape, ...(owner && { owner }) });
     await lab.#startAll(lab.#stores(), tell);
     await lab.serve(defaultShape, tell);
     return lab;
@@ -60,13 +71,22 @@ export class Lab {
     rmSync(this.historyFolder, { recursive: true, force: true });
     const { api, nginx } = this.#state.ports;
     await this.#startAll([this.#service()], tell);
-    await this.#startAll([nginxServer(this.#folder, nginx, instancePorts(api, shape))], tell);
+    await this.#startAll([nginxServer(this.#folder, nginx, instancePorts(api, shape), this.#state.id)], tell);
   }
 
   /** The same, unless that is what runs already; then only until every instance is there (one may have been killed). */
   async ensure(shape: ServiceShape): Promise<void> {
     if (sameShape(this.shape, shape)) await this.#answered(this.#service());
     else await this.serve(shape);
+  }
+
+  isWhole(): boolean {
+    return this.#state.running.length > 0 && this.#state.running.every(isAlive);
+  }
+
+  /** From now on nothing is started any more, so that stopping finds everything there is. */
+  startNothingMore(): void {
+    this.#stopping = true;
   }
 
   get historyFolder(): string {
@@ -96,6 +116,7 @@ export class Lab {
       TOKEN_SECRET: labTokenSecret,
       ALLOWED_RUNGS: rungNames.join(','),
       LAB: '1',
+      LAB_ID: this.#state.id,
       HISTORY_FOLDER: this.historyFolder,
     };
   }
@@ -112,6 +133,7 @@ export class Lab {
   async #startAll(servers: readonly Server[], tell: (event: string) => void): Promise<void> {
     await Promise.all(servers.map((server) => server.prepare?.()));
     for (const server of servers) {
+      if (this.#stopping) throw new Interrupted();
       const ref = startProcess(server.program());
       this.#state.running.push({ ...ref, name: server.name, port: server.port });
       this.#save();
@@ -128,8 +150,10 @@ export class Lab {
 
   async #answered({ name, port, answers }: Server): Promise<void> {
     const died = () => !this.servers.some((server) => server.name === name && server.alive);
-    await waitUntil(`${name} on port ${port} (see ${join(this.#folder, `${name}.log`)})`, startMs, () => {
-      if (died()) throw new Error(`${name} ended at once`);
+    const log = join(this.#folder, `${name}.log`);
+    await waitUntil(`${name} on port ${port} (see ${log})`, startMs, () => {
+      if (this.#stopping) throw new Interrupted();
+      if (died()) throw new ServerEnded(name, log);
       return answers();
     });
   }

@@ -2,10 +2,17 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** The first of `count` ports in a row that nobody listens on, looking upwards from `preferred`. */
-export async function freePorts(preferred: number, count = 1): Promise<number> {
+/** The first of `count` ports in a row that nobody listens on and that are not `taken`, looking upwards. */
+export async function freePorts(
+  preferred: number,
+  count = 1,
+  taken: ReadonlySet<number> = new Set(),
+): Promise<number> {
   for (let first = preferred; first < preferred + 2_000; first++) {
-    const row = Array.from({ length: count }, (_, index) => isFree(first + index));
+    const row = Array.from(
+      { length: count },
+      (_, index) => !taken.has(first + index) && isFree(first + index),
+    );
     if ((await Promise.all(row)).every(Boolean)) return first;
   }
   throw new Error(`no ${count} free loopback ports from ${preferred} on`);

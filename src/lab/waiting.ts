@@ -1,6 +1,6 @@
 /** Waiting for a condition, with a deadline: the lab never sleeps and hopes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeadlinePassed } from '../errors.ts';
+import { DeadlinePassed, Interrupted, ServerEnded } from '../errors.ts';
 
 /** Asks every `everyMs` until the answer is true; an error counts as "not yet". @throws DeadlinePassed */
 export async function waitUntil(
@@ -15,6 +15,7 @@ export async function waitUntil(
     try {
       if (await condition()) return;
     } catch (error) {
+      if (error instanceof ServerEnded || error instanceof Interrupted) throw error; // It will never come.
       last = error;
     }
     await sleep(everyMs);

@@ -62,7 +62,7 @@ export function timedLease(
 ): Lease {
   const deadline = performance.now() + validMs;
   const lost = new AbortController();
-  const timer = setTimeout(() => lost.abort(new LeaseLost(resource, validMs)), validMs).unref();
+  const timer = setTimeout(() => lost.abort(new LeaseLost(resource, validMs)), Math.ceil(validMs)).unref();
   const release = once(async () => {
     clearTimeout(timer);
     await giveBack();

@@ -42,7 +42,7 @@ export function watchdog(
   const goodFrom = (entry: Entry, since: number) => {
     clearTimeout(entry.end);
     entry.goodUntil = since + timeoutMs;
-    entry.end = setTimeout(lose, Math.max(0, entry.goodUntil - performance.now()), entry).unref();
+    entry.end = setTimeout(lose, Math.max(0, Math.ceil(entry.goodUntil - performance.now())), entry).unref();
   };
   const renewOne = async (entry: Entry) => {
     const askedAt = performance.now();

@@ -5,7 +5,11 @@ import { saleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import type { Order } from '../domain.ts';
 
-export type DeadLetterReason = 'stock-short' | 'user-has-another-order' | 'undeliverable';
+export type DeadLetterReason =
+  | 'stock-short'
+  | 'user-has-another-order'
+  | 'id-belongs-to-another-order'
+  | 'undeliverable';
 
 const giveBack = loadScript('give-back');
 
@@ -19,6 +23,17 @@ export async function deadLetter(
   order: Order,
   reason: DeadLetterReason,
 ): Promise<void> {
+  if (reason !== 'id-belongs-to-another-order' && !(await buried(pool, order, reason))) return;
+  const { id, voucherId, userId } = order;
+  const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.dead];
+  // Stock that MySQL does not have is not given back: Redis had too much of it, or this order would have been recorded.
+  const stock = reason === 'stock-short' ? '0' : '1';
+  const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
+  await runScript(redis, giveBack, keys, [id, voucherId, userId, reason, stock, buyer]);
+}
+
+/** @returns false when somebody recorded the order after all. */
+async function buried(pool: Pool, order: Order, reason: DeadLetterReason): Promise<boolean> {
   const { id, voucherId, userId, requestId } = order;
   await change(
     pool,
@@ -28,7 +43,15 @@ export async function deadLetter(
     if (!isDuplicateKey(error)) throw error;
   });
   const [row] = await select<{ status: string }>(pool, 'SELECT status FROM orders WHERE id = ?', [id]);
-  if (row?.status !== 'failed') return; // Somebody recorded it after all.
-  const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.dead];
-  await runScript(redis, giveBack, keys, [id, voucherId, userId, reason]);
+  return row?.status === 'failed';
+}
+
+/** The order that the user has, as Redis keeps buyers: it stays what this user has bought. */
+async function otherOrder(pool: Pool, { voucherId, userId }: Order): Promise<string> {
+  const [row] = await select<{ buyer: string }>(
+    pool,
+    `SELECT CONCAT(id, ':', request_id) AS buyer FROM orders WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed'`,
+    [voucherId, userId],
+  );
+  return row?.buyer ?? '';
 }

@@ -1,6 +1,7 @@
 /** Consumes accepted orders and records them: a batch in one transaction, one by one when the batch is refused. */
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
+import { isAboutTheRow } from '../connections/mysql.ts';
 import type { Order } from '../domain.ts';
 import { record } from '../history.ts';
 import type { Delivery, OrderQueue } from '../queues/order-queue.ts';
@@ -36,21 +37,25 @@ export async function workOrders(
     }
   }
 
+  /** Until one is refused for a reason that the next would meet too: then the rest comes again. */
   async function handleOneByOne(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
     const settled = new Set<string>();
     for (const { order, attempt } of deliveries) {
-      await settleOne(order, attempt).then(
-        () => settled.add(order.id),
-        (error: unknown) =>
-          log.warn({ event: 'order-not-recorded', orderId: order.id, attempt, error: String(error) }),
-      );
+      try {
+        await settleOne(order, attempt);
+        settled.add(order.id);
+      } catch (error) {
+        log.warn({ event: 'order-not-recorded', orderId: order.id, attempt, error: String(error) });
+        if (!isAboutTheRow(error)) break;
+      }
     }
     return settled;
   }
 
+  /** A database that is away or busy is waited for, however often; only an order that it refuses is buried. */
   async function settleOne(order: Order, attempt: number): Promise<void> {
     const recording = await recordOne(pool, order).catch((error: unknown) => {
-      if (attempt < deliveriesAtMost) throw error;
+      if (attempt < deliveriesAtMost || !isAboutTheRow(error)) throw error;
       return 'undeliverable' as const;
     });
     if (recording === 'recorded') recordDelivery(order, 'recorded');

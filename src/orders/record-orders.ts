@@ -41,15 +41,15 @@ export async function recordOne(pool: Pool, order: Order): Promise<Recording> {
   }
 }
 
-/** A duplicate of the order's own id is a redelivery and a success; one of the user's is another order. */
+/** A duplicate of the same order is a redelivery and a success; of the user's place, it is another order. */
 async function alreadyThere(pool: Pool, order: Order): Promise<Recording> {
-  const [row] = await select<{ reason: DeadLetterReason | null }>(
+  const [row] = await select<{ same: number; reason: DeadLetterReason | null }>(
     pool,
-    'SELECT reason FROM orders WHERE id = ?',
-    [order.id],
+    'SELECT voucher_id = ? AND user_id = ? AND request_id = ? AS same, reason FROM orders WHERE id = ?',
+    [order.voucherId, order.userId, order.requestId, order.id],
   );
   if (!row) return 'user-has-another-order';
-  return row.reason ?? 'recorded';
+  return row.same === 1 ? (row.reason ?? 'recorded') : 'id-belongs-to-another-order';
 }
 
 async function insert(db: PoolConnection, orders: readonly Order[]): Promise<void> {

@@ -21,6 +21,8 @@ export interface Vouchers {
   create(voucher: NewVoucher): Promise<Voucher>;
   /** Remembered by this instance, so that a purchase asks MySQL nothing. */
   find(id: string): Promise<Voucher | undefined>;
+  /** For one that never went on sale. */
+  remove(id: string): Promise<void>;
   /** The newest first. */
   list(limit: number): Promise<Voucher[]>;
 }
@@ -36,6 +38,7 @@ export function openVouchers(connections: Connections): Vouchers {
   });
   return {
     create: (voucher) => create(pool, voucher),
+    remove: (id) => remove(pool, id),
     find: async (id) => known.get(id) ?? known.fetch(id),
     list: async (limit) => {
       const rows = await select<Row>(pool, `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`);
@@ -66,4 +69,11 @@ async function create(pool: Pool, voucher: NewVoucher): Promise<Voucher> {
     return String(insertId);
   });
   return { ...voucher, id };
+}
+
+async function remove(pool: Pool, id: string): Promise<void> {
+  await transaction(pool, 'READ COMMITTED', async (db) => {
+    await db.execute('DELETE FROM seckill_stock WHERE voucher_id = ?', [id]);
+    await db.execute('DELETE FROM vouchers WHERE id = ?', [id]);
+  });
 }

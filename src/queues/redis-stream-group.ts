@@ -36,7 +36,7 @@ export function open(connections: Connections): OrderQueue {
     let claimFrom = '0-0';
     let claimAt = 0;
     const next = async (): Promise<Taken[]> => {
-      if (performance.now() < claimAt) return takeNew(blocking, consumer, batchSize);
+      if (performance.now() < claimAt) return takeNew(blocking, admin, consumer, batchSize);
       const [cursor, taken] = await claimIdle(admin, consumer, claimIdleMs, claimFrom, batchSize);
       claimFrom = cursor;
       if (cursor === '0-0') claimAt = performance.now() + claimIdleMs / 2;
@@ -63,7 +63,7 @@ async function createGroup(redis: Redis): Promise<void> {
   await redis.xgroup('CREATE', saleKeys.orders, orderGroup, '0', 'MKSTREAM');
 }
 
-async function takeNew(redis: Redis, consumer: string, count: number): Promise<Taken[]> {
+async function takeNew(redis: Redis, admin: Redis, consumer: string, count: number): Promise<Taken[]> {
   const from = ['STREAMS', saleKeys.orders, '>'] as const;
   const answer = await redis.xreadgroup(
     'GROUP',
@@ -76,6 +76,7 @@ async function takeNew(redis: Redis, consumer: string, count: number): Promise<T
     ...from,
   );
   const [stream] = (answer ?? []) as [string, Entry[]][];
+  await moveMalformed(admin, stream?.[1] ?? []);
   return parse(stream?.[1] ?? [], () => 1);
 }
 
@@ -89,6 +90,7 @@ async function claimIdle(
 ): Promise<[cursor: string, Taken[]]> {
   const answer = await redis.xautoclaim(saleKeys.orders, orderGroup, consumer, idleMs, from, 'COUNT', count);
   const [cursor, entries] = answer as [string, Entry[]];
+  await moveMalformed(redis, entries);
   const [first, last] = [entries.at(0)?.[0], entries.at(-1)?.[0]];
   if (first === undefined || last === undefined) return [cursor, []];
   const pending = await redis.xpending(saleKeys.orders, orderGroup, first, last, count, consumer);
@@ -121,9 +123,21 @@ function parse(entries: readonly Entry[], attempt: (entryId: string) => number):
 }
 
 function asOrder(fields: readonly string[]): Order | null {
-  const at = (name: string) => fields[fields.indexOf(name) + 1];
+  const at = (name: string) => {
+    const index = fields.indexOf(name);
+    return index < 0 ? undefined : fields[index + 1];
+  };
   const [id, voucherId, userId, requestId] = ['orderId', 'voucherId', 'userId', 'requestId'].map(at);
   return id && voucherId && userId && requestId ? { id, voucherId, userId, requestId } : null;
+}
+
+/** What is no order can never be recorded: it is moved to the dead, whole, and acknowledged. */
+async function moveMalformed(redis: Redis, entries: readonly Entry[]): Promise<void> {
+  for (const [entryId, fields] of entries) {
+    if (!fields || asOrder(fields)) continue;
+    const move = redis.multi().xadd(saleKeys.dead, '*', 'reason', 'malformed', ...fields);
+    throwFirst(await move.xack(saleKeys.orders, orderGroup, entryId).xdel(saleKeys.orders, entryId).exec());
+  }
 }
 
 const isGroupLost = (error: unknown): boolean =>

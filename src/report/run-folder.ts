@@ -44,11 +44,20 @@ export function recordedAttempts(
   { voucherId, createdAt }: Facts,
 ): readonly Attempt[] | undefined {
   for (const folder of recordedFolders(root)) {
-    const { runs } = JSON.parse(readFileSync(join(root, folder, 'report.json'), 'utf8')) as RunRecord;
+    const { runs } = readRecord(join(root, folder, 'report.json'));
     const run = runs.find(({ facts }) => facts.voucherId === voucherId && facts.createdAt === createdAt);
     if (run) return run.facts.attempts;
   }
   return undefined;
+}
+
+/** Nothing, for a folder that holds something else. */
+function readRecord(file: string): Pick<RunRecord, 'runs'> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as RunRecord;
+  } catch {
+    return { runs: [] };
+  }
 }
 
 function recordedFolders(root: string): string[] {

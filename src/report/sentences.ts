@@ -26,7 +26,10 @@ export const place = ({ result }: Run): string => {
 /** `mutex-per-user on 4 instances: violated, as claimed.` and why, with the worst case. */
 export function runSentence(run: Run): string {
   const { result, claim } = run;
-  const judged = result.asClaimed ? 'as claimed' : `NOT as claimed (the ladder says ${claim.verdict})`;
+  const claimed = claim.breaks.map(({ check }) => ` of ${check}`).join(' and');
+  const judged = result.asClaimed
+    ? 'as claimed'
+    : `NOT as claimed (the ladder says ${claim.verdict}${claimed})`;
   const because = claim.breaks.map((reason) => ` ${reason.because};`).join('');
   return `${place(run)}: ${result.verdict}, ${judged}.${because}${evidence(run.audit)}`;
 }

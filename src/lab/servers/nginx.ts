@@ -17,7 +17,12 @@ export function renderNginx(values: Readonly<Record<string, string>>): string {
 export const upstreamServers = (ports: readonly number[]): string =>
   ports.map((port) => `server 127.0.0.1:${port} max_fails=3 fail_timeout=2s;`).join('\n    ');
 
-export function nginxServer(folder: string, port: number, instancePorts: readonly number[]): Server {
+export function nginxServer(
+  folder: string,
+  port: number,
+  instancePorts: readonly number[],
+  labId?: string,
+): Server {
   const runFolder = join(folder, 'nginx');
   const file = join(runFolder, 'nginx.conf');
   const errorLog = join(folder, 'nginx.log');
@@ -41,6 +46,9 @@ export function nginxServer(folder: string, port: number, instancePorts: readonl
       args: ['-p', runFolder, '-c', file, '-e', errorLog, '-g', 'daemon off;'],
       logFile: errorLog,
     }),
-    answers: async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok,
+    answers: async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/livez`);
+      return answer.ok && (labId === undefined || answer.headers.get('x-lab-id') === labId);
+    },
   };
 }

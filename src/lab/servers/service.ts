@@ -49,7 +49,7 @@ export function serviceServer(
       for (const port of ports) {
         const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { connection: 'close' } });
         const instance = answer.headers.get('x-instance');
-        if (answer.ok && instance) seen.add(instance);
+        if (answer.ok && instance && answer.headers.get('x-lab-id') === env['LAB_ID']) seen.add(instance);
       }
       return seen.size === shape.instances;
     },
