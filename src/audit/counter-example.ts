@@ -14,10 +14,7 @@ export function counterExample(check: CheckName, facts: Facts): HistoryEvent[] {
 function guilty(check: CheckName, facts: Facts): readonly (string | undefined)[] {
   if (check === 'one-order-per-user') return twoOrdersOfOneUser(facts);
   if (check === 'sections-never-overlap') return twoSectionsAtOnce(facts);
-  if (check === 'no-oversell')
-    return confirmed(facts)
-      .slice(-2)
-      .map(({ id }) => id);
+  if (check === 'no-oversell') return lastOrders(facts) ?? neverLeft(facts);
   return [];
 }
 
@@ -40,4 +37,16 @@ function twoSectionsAtOnce({ history = [] }: Facts): string[] {
     if (other) return [other.orderId, section.orderId];
   }
   return [];
+}
+
+/** The two that should not both have found something in stock. */
+function lastOrders(facts: Facts): string[] | undefined {
+  const ids = confirmed(facts).map(({ id }) => id);
+  return ids.length > 1 ? ids.slice(-2) : undefined;
+}
+
+/** Who went in and never came out took what is missing. */
+function neverLeft({ history = [] }: Facts): string[] {
+  const left = new Set(history.filter(({ event }) => event === 'left').map(({ orderId }) => orderId));
+  return sectionsOf(history).flatMap(({ orderId }) => (left.has(orderId) ? [] : [orderId]));
 }

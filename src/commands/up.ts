@@ -1,6 +1,7 @@
 import { signToken } from '../http/tokens.ts';
-import { Lab, labTokenSecret } from '../lab/lab.ts';
+import { Lab } from '../lab/lab.ts';
 import { alone } from '../lab/session.ts';
+import { labTokenSecret } from '../lab/stores.ts';
 import { plainTable } from '../report/table.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
 

@@ -6,7 +6,7 @@ import { asOneOwner } from '../locks/owner.ts';
 import { resourceOf } from '../purchase/purchase.ts';
 import { type App, routes } from './app.ts';
 import { Id } from './ids.ts';
-import { answer } from './orders.ts';
+import { answer, purchaseAnswers } from './orders.ts';
 import { jsonAnswer, problem, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 import { requireRole } from './tokens.ts';
@@ -35,10 +35,7 @@ export function labRoutes({ connections, vouchers, rungs, orderIds }: Service): 
     security: [{ token: [] }],
     middleware: user,
     request: { params: z.object({ id: Id }) },
-    responses: {
-      201: jsonAnswer(Accepted, 'Sold'),
-      ...problemAnswers('unauthenticated', 'forbidden', 'unknown-voucher', 'busy'),
-    },
+    responses: purchaseAnswers,
   });
 
   return routes()
@@ -58,6 +55,6 @@ export function labRoutes({ connections, vouchers, rungs, orderIds }: Service): 
       const outcome = await asOneOwner(() =>
         using(lock, resource, { waitMs: 1_000 }, () => purchase(order, voucher)),
       );
-      return outcome ? (answer(c, order, outcome) as never) : problem(c, 'busy');
+      return outcome ? answer(c, order, outcome) : problem(c, 'busy');
     });
 }

@@ -43,6 +43,13 @@ const refusals = [
   'outcome-unknown',
 ] as const satisfies readonly ProblemCode[];
 
+/** What a purchase may be answered with. */
+export const purchaseAnswers = {
+  201: jsonAnswer(OrderView, 'Sold and recorded'),
+  202: jsonAnswer(OrderView, 'Sold; being recorded'),
+  ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'unknown-voucher', ...refusals),
+};
+
 export function orderRoutes(service: Service): App {
   const { connections, vouchers, rungs, orderIds, log } = service;
   const { ALLOWED_RUNGS, LAB, TOKEN_SECRET } = connections.config;
@@ -57,11 +64,7 @@ export function orderRoutes(service: Service): App {
     middleware: user,
     parameters: [idempotencyKey],
     request: { params: z.object({ id: Id }) },
-    responses: {
-      201: jsonAnswer(OrderView, 'Sold and recorded'),
-      202: jsonAnswer(OrderView, 'Sold; being recorded'),
-      ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'unknown-voucher', ...refusals),
-    },
+    responses: purchaseAnswers,
   });
   const show = createRoute({
     method: 'get',

@@ -3,18 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, ServerEnded } from '../errors.ts';
-import { rungNames } from '../ladder.ts';
 import { isAlive, type ProcessRef, startProcess, stopProcess } from './processes.ts';
-import { hasData, mariadbServer, mariadbUrl } from './servers/mariadb.ts';
+import { hasData } from './servers/mariadb.ts';
 import { nginxServer } from './servers/nginx.ts';
-import { redisServer } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
 import { instancePorts, type ServiceShape, sameShape, serviceServer } from './servers/service.ts';
 import { choosePorts, forgetState, readState, type State, writeState } from './state.ts';
+import { stores, storesEnvironment } from './stores.ts';
 import { waitUntil } from './waiting.ts';
-
-/** Signs the lab's tokens. Not a secret: the lab listens on loopback only, and k6 signs with it too. */
-export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
 
 const startMs = 30_000;
 export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
@@ -50,7 +46,7 @@ export class Lab {
     const id = randomUUID();
     const ports = await choosePorts();
     const lab = new Lab(folder, { id, ports, running: [], shape: defaultShape, ...(owner && { owner }) });
-    await lab.#startAll(lab.#stores(), tell);
+    await lab.#startAll(stores(folder, ports), tell);
     await lab.serve(defaultShape, tell);
     return lab;
   }
@@ -108,26 +104,11 @@ export class Lab {
 
   /** What the service is configured with. */
   get environment(): Record<string, string> {
-    const { mariadb, redisMain, redlock } = this.#state.ports;
     return {
-      MYSQL_URL: mariadbUrl(mariadb),
-      REDIS_URL: `redis://127.0.0.1:${redisMain}`,
-      REDLOCK_URLS: redlock.map((port) => `redis://127.0.0.1:${port}`).join(','),
-      TOKEN_SECRET: labTokenSecret,
-      ALLOWED_RUNGS: rungNames.join(','),
-      LAB: '1',
+      ...storesEnvironment(this.#state.ports),
       LAB_ID: this.#state.id,
       HISTORY_FOLDER: this.historyFolder,
     };
-  }
-
-  #stores(): Server[] {
-    const { mariadb, redisMain, redlock } = this.#state.ports;
-    return [
-      mariadbServer(this.#folder, mariadb),
-      redisServer('redis-main', this.#folder, redisMain, 'always'),
-      ...redlock.map((port, index) => redisServer(`redis-${index + 1}`, this.#folder, port, 'everysec')),
-    ];
   }
 
   async #startAll(servers: readonly Server[], tell: (event: string) => void): Promise<void> {

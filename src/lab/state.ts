@@ -11,12 +11,20 @@ interface Running extends ProcessRef {
   readonly port: number;
 }
 
+export interface Ports {
+  readonly nginx: number;
+  readonly api: number;
+  readonly mariadb: number;
+  readonly redisMain: number;
+  readonly redlock: number[];
+}
+
 export interface State {
   /** Tells this lab's answers from another's on the same machine. */
   readonly id: string;
   /** The command that the lab was started for, and that stops it; without one it stays until it is taken down. */
   readonly owner?: ProcessRef;
-  readonly ports: { nginx: number; api: number; mariadb: number; redisMain: number; redlock: number[] };
+  readonly ports: Ports;
   /** In the order they were started. */
   running: Running[];
   shape: ServiceShape;
@@ -43,7 +51,7 @@ export function writeState(folder: string, state: State): void {
 export const forgetState = (folder: string): void => rmSync(stateFile(folder), { force: true });
 
 /** For every server the preferred port, or the next that is free and not chosen for another: none is bound yet. */
-export async function choosePorts(): Promise<State['ports']> {
+export async function choosePorts(): Promise<Ports> {
   const taken = new Set<number>();
   const choose = async (preferred: number, count = 1): Promise<number> => {
     const first = await freePorts(preferred, count, taken);

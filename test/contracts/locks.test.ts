@@ -8,6 +8,7 @@ type Exceptions = Partial<Record<ClauseName, string>>;
 
 const noLock = 'it lets everybody in';
 const perProcess = 'another process has a mutex of its own';
+const freshKey = 'every request locks an object of its own';
 const endless = 'its lease has no end';
 
 /** Every lock, and the clauses it fails on purpose with the reason. */
@@ -37,7 +38,36 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'is free again within the lease after its holder died': perProcess,
     },
   },
+  'mutex-fresh-key': {
+    open: () => import('../../src/locks/mutex-fresh-key.ts'),
+    fails: {
+      'excludes others in the same process': freshKey,
+      'excludes other processes': freshKey,
+      'never lets critical sections of several processes overlap': freshKey,
+      'answers null after the wait, and not before': freshKey,
+      'tries once when the wait is 0': freshKey,
+      'stops waiting when it is aborted, and leaves nothing behind': freshKey,
+      'is released once, however often release is called': freshKey,
+      'tells its holder when the lease is over': endless,
+      'does not touch the next holder when it is released too late': freshKey,
+      'is free again within the lease after its holder died': freshKey,
+    },
+  },
+  'redis-no-expiry': {
+    open: () => import('../../src/locks/redis-no-expiry.ts'),
+    fails: {
+      'tells its holder when the lease is over': endless,
+      'does not touch the next holder when it is released too late': endless,
+      'is free again within the lease after its holder died': 'the key of a dead holder stays for ever',
+    },
+  },
+  'redis-expiry': {
+    open: () => import('../../src/locks/redis-expiry.ts'),
+    fails: { 'does not touch the next holder when it is released too late': 'it deletes whatever is there' },
+  },
+  'redis-owner': { open: () => import('../../src/locks/redis-owner.ts'), fails: {} },
   'redis-atomic': { open: () => import('../../src/locks/redis-atomic.ts'), fails: {} },
+  'redis-reentrant': { open: () => import('../../src/locks/redis-reentrant.ts'), fails: {} },
   redlock: { open: () => import('../../src/locks/redlock.ts'), fails: {} },
 };
 

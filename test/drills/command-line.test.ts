@@ -71,7 +71,7 @@ describe('lockstep run', () => {
       '1',
       '--json',
     );
-    expect(JSON.parse(stdout)).toMatchObject({ verdict: 'held', claim: 'violated', asClaimed: false });
+    expect(JSON.parse(stdout)).toMatchObject({ claim: 'violated', asClaimed: false, usersWithTwoOrders: 0 });
     expect(exitCode).toBe(1);
   });
 
@@ -91,7 +91,8 @@ test('every line that people read fits 80 columns', async () => {
   const outputs = await Promise.all([lockstep('ladder'), lockstep('status'), lockstep('--help')]);
   outputs.push(await lockstep('run', 'check-then-insert'));
   const lines = outputs.flatMap(({ stdout }) => stdout.split('\n'));
-  expect(lines.filter((line) => line.length > 80 && !line.includes('/'))).toEqual([]);
+  // A path is as long as it is.
+  expect(lines.filter((line) => [...line].length > 80 && !/ \/\S+$/.test(line))).toEqual([]);
 });
 
 test('status says what runs, and that nothing runs, by its exit code', async () => {

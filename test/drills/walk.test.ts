@@ -18,7 +18,7 @@ describe.each(walk(7))('$rung on $instances behind $balancer', (request) => {
     const connections = testConnections();
     connections.redis('admin');
     await connections.ready();
-    const { result, audit } = await runRung(request, lab.baseUrl, connections);
+    const { result, audit } = await runRung(request, lab, connections);
     expect(audit.findings.filter(({ verdict }) => verdict === 'unknown')).toEqual([]);
     expect(result).toMatchObject({ verdict: result.claim, asClaimed: true });
     expect(result.attempts.unknown).toBe(0);

@@ -1,7 +1,7 @@
 /** The API as clients meet it: through nginx, on four instances. */
 import { sign } from 'hono/jwt';
 import { describe, expect, test } from 'vitest';
-import { labTokenSecret } from '../../src/lab/lab.ts';
+import { labTokenSecret } from '../../src/lab/stores.ts';
 import { waitUntil } from '../../src/lab/waiting.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 
@@ -192,6 +192,7 @@ test('the OpenAPI document describes every route', async () => {
   const { paths } = (await (await call('/openapi.json')).json()) as { paths: Record<string, object> };
   expect(Object.keys(paths).toSorted()).toEqual([
     '/lab/noop',
+    '/lab/vouchers/{id}/nested-orders',
     '/livez',
     '/orders/{id}',
     '/readyz',

@@ -103,7 +103,7 @@ describe('an order', () => {
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed', userId: '1' });
   });
 
-  test('that MySQL has no stock for fails with its reason, and buyer and stock come back', async () => {
+  test('that MySQL has no stock for fails with its reason; its buyer is free again, and no stock is made up', async () => {
     await change(connections.mysql(), 'UPDATE seckill_stock SET stock = 0 WHERE voucher_id = ?', [
       voucher.id,
     ]);
@@ -111,8 +111,40 @@ describe('an order', () => {
     expect(await redisStock()).toBe('2');
     await workUntilEmpty();
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'failed', reason: 'stock-short' });
-    expect(await redisStock()).toBe('3');
+    expect(await redisStock()).toBe('2');
     expect(await connections.redis('admin').hexists(saleKeys.buyers(voucher.id), '1')).toBe(0);
+  });
+
+  test('of a user who has another one fails, its stock comes back, and the other one is what the user has bought', async () => {
+    const other = someOrder(voucher.id, '1');
+    await recordOne(connections.mysql(), other);
+    const order = await buy('1');
+    await workUntilEmpty();
+    expect(await findOrder(connections, order.id)).toMatchObject({
+      status: 'failed',
+      reason: 'user-has-another-order',
+    });
+    expect(await redisStock()).toBe('3');
+    const bought = await connections.redis('admin').hget(saleKeys.buyers(voucher.id), '1');
+    expect(bought).toBe(`${other.id}:${other.requestId}`);
+  });
+
+  test('whose id belongs to another is not taken for a redelivery', async () => {
+    const order = someOrder(voucher.id, '1');
+    await recordOne(connections.mysql(), order);
+    const impostor = { ...order, userId: '2' };
+    expect(await recordOne(connections.mysql(), impostor)).toBe('id-belongs-to-another-order');
+  });
+
+  test('that is no order is moved to the dead, and does not block the others', async () => {
+    const redis = connections.redis('admin');
+    await redis.del(saleKeys.dead);
+    await redis.xadd(saleKeys.orders, '*', 'orderId', '5', 'nonsense', '1');
+    const order = await buy('1');
+    await workUntilEmpty();
+    expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
+    const [entry] = await redis.xrange(saleKeys.dead, '-', '+');
+    expect(entry?.[1]).toEqual(['reason', 'malformed', 'orderId', '5', 'nonsense', '1']);
   });
 
   test('that failed stays failed when it is delivered once more', async () => {
@@ -127,6 +159,6 @@ describe('an order', () => {
     await openQueue(connections).publish(order);
     await workUntilEmpty();
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'failed' });
-    expect([await stock(), await redisStock()]).toEqual([3, '3']);
+    expect([await stock(), await redisStock()]).toEqual([3, '2']);
   });
 });

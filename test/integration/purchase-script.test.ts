@@ -118,7 +118,7 @@ test('giving back restores stock and buyer once, however often it runs', async (
   await onSale('1');
   const [, orderId] = (await buy('7')) as [string, string];
   const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.dead];
-  const undo = () => runScript(redis, giveBack, keys, [orderId, voucherId, '7', 'undeliverable']);
+  const undo = () => runScript(redis, giveBack, keys, [orderId, voucherId, '7', 'undeliverable', '1', '']);
   expect([await undo(), await undo()]).toEqual(['given-back', 'already-given-back']);
   expect(await stockLeft()).toBe('1');
   expect(await buy('7', 'again')).toEqual(['accepted', expect.any(String)]);

@@ -16,7 +16,13 @@ beforeAll(() => {
   lab = running;
 });
 
-const primary = () => lab.servers.find(({ name }) => name === 'service')?.pid ?? 0;
+/** Never a signal to pid 0: that is everybody in this process's group. */
+function there(pid: number | undefined): number {
+  if (pid === undefined) throw new Error('there is no such process');
+  return pid;
+}
+
+const primary = () => there(lab.servers.find(({ name }) => name === 'service')?.pid);
 const children = (): number[] =>
   readFileSync(`/proc/${primary()}/task/${primary()}/children`, 'utf8').trim().split(' ').map(Number);
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -28,7 +34,7 @@ async function instancesAnswering(): Promise<number> {
 
 describe('the primary', () => {
   test.each(['api.js', 'order-worker.js'])('replaces a killed %s', async (program) => {
-    const killed = children().find((pid) => commandOf(pid).includes(program)) ?? 0;
+    const killed = there(children().find((pid) => commandOf(pid).includes(program)));
     const before = children().length;
     process.kill(killed, 'SIGKILL');
     await waitUntil(

@@ -1,7 +1,7 @@
 /** A client of the lab: through nginx, with tokens as the lab signs them. */
 import { inject } from 'vitest';
 import { signToken } from '../../src/http/tokens.ts';
-import { labTokenSecret } from '../../src/lab/lab.ts';
+import { labTokenSecret } from '../../src/lab/stores.ts';
 
 export const tokenFor = (sub: string, role: 'user' | 'operator' = 'user') =>
   signToken(labTokenSecret, sub, role);

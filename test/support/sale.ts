@@ -21,6 +21,7 @@ export function someVoucher(connections: Connections, changes: Partial<Voucher> 
     rung: 'lua-stream',
     rails: false,
     workMs: 0,
+    retries: 0,
     ...changes,
   };
   return openVouchers(connections).create(voucher);

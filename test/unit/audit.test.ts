@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { audit, worstOf } from '../../src/audit/audit.ts';
 import type { Attempt, Facts, OrderRow } from '../../src/audit/facts.ts';
 import { type Finding, find } from '../../src/audit/finding.ts';
+import type { HistoryEvent } from '../../src/history.ts';
 
 const row = (id: string, userId: string): OrderRow => ({ id, userId, status: 'confirmed', reason: null });
 const told = (userId: string, rest: Pick<Attempt, 'outcome' | 'orderId' | 'reason'>): Attempt => ({
@@ -22,10 +23,25 @@ type Given = Partial<Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { redis: 
 function facts({ stock = 1, orders = [a, b], redis = {}, ...given }: Given): Facts {
   return {
     ...{ voucherId: '9', createdAt: '', rung: 'lua-stream', onePerUser: true, initialStock: 3 },
-    ...{ attempts: [yes('1', 'a'), yes('2', 'b')], ...given, mysql: { stock, orders } },
+    ...{ attempts: [yes('1', 'a'), yes('2', 'b')], history: [], ...given, mysql: { stock, orders } },
     redis: { stock: 1, buyers: { 1: 'a', 2: 'b' }, queued: [], ...redis },
   };
 }
+
+/** One line of a history: `granted 10 A lock` is order A, at 10 ns, on that resource. */
+const happened = (...lines: string[]): HistoryEvent[] =>
+  lines.map((line) => {
+    const [event, at = '', orderId = '', resource = 'lock'] = line.split(' ');
+    return {
+      event: event as HistoryEvent['event'],
+      at,
+      orderId,
+      resource,
+      instance: 'api-1',
+      voucherId: '9',
+      userId: '7',
+    };
+  });
 
 type Row = readonly [says: string, given: Given, expected: Partial<Finding>];
 const held = { verdict: 'held', count: 0 } as const;
@@ -37,6 +53,13 @@ const violated = (count: number, first: string, worst = first): Partial<Finding>
 
 // biome-ignore format: a table, one property to a line
 const table: Record<Finding['check'], readonly Row[]> = {
+  'sections-never-overlap': [
+    ['holds when each leaves before the next enters', { history: happened('granted 1 A', 'left 2 A', 'granted 3 B', 'left 4 B') }, held],
+    ['lets sections of different resources overlap', { history: happened('granted 1 A one', 'granted 2 B two', 'left 3 A one', 'left 4 B two') }, held],
+    ['catches one that enters before the other has left', { history: happened('granted 1 A', 'granted 2 B', 'left 3 A', 'left 4 B') }, violated(1, 'order A on api-1')],
+    ['takes one that never left for one that is still inside', { history: happened('granted 1 A', 'granted 9 B', 'left 10 B') }, violated(1, 'order B')],
+    ['compares with the one inside longest, and not with the last alone', { history: happened('granted 1 A', 'granted 2 B', 'left 3 B', 'granted 4 C', 'left 5 C', 'left 9 A') }, violated(2, 'order B', 'order B')],
+  ],
   'no-oversell': [
     ['does not count a failed order as sold', { stock: 2, orders: [a, failed] }, held],
     ['catches an order that took no stock', { stock: 2 }, violated(1, 'stock 2 + 2 orders is not 3')],
@@ -110,7 +133,12 @@ describe('the audit as a whole', () => {
   });
 
   test('leaves out what cannot be judged, and says why', () => {
-    const { redis: _, attempts: __, ...known } = facts({ rung: 'read-then-write', onePerUser: false });
+    const {
+      redis: _,
+      attempts: __,
+      history: ___,
+      ...known
+    } = facts({ rung: 'read-then-write', onePerUser: false });
     const { findings, leftOut } = audit(known);
     expect(findings.map(({ check }) => check)).toEqual(['no-oversell', 'order-ids-unique']);
     expect(leftOut).toContainEqual({ check: 'one-order-per-user', why: 'this rung does not promise it' });

@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import type { Audit } from '../../src/audit/audit.ts';
 import type { CheckName, Verdict } from '../../src/domain.ts';
 import { isAsClaimed } from '../../src/drills/run-rung.ts';
-import { walk } from '../../src/drills/walk.ts';
+import { raceWalk, walk } from '../../src/drills/walk.ts';
 import { UnknownRung } from '../../src/errors.ts';
 import { type Claim, claimOf, isRungName, type Rung, rungNamed, rungNames } from '../../src/ladder.ts';
+import { type Schedule, schedules } from '../../src/races/schedules.ts';
 
 describe.each(rungNames)('the rung %s', (name) => {
   const rung: Rung = rungNamed(name);
@@ -18,7 +19,9 @@ describe.each(rungNames)('the rung %s', (name) => {
   test('claims to break wherever it breaks, and to hold everywhere else', () => {
     for (const instances of [1, 4]) {
       const { verdict, breaks } = claimOf(rung, instances);
-      const expected = rung.breaks.filter(({ under }) => under !== 'several-instances' || instances > 1);
+      const expected = rung.breaks.filter(
+        ({ under }) => under === 'two-requests-at-once' || (under === 'several-instances' && instances > 1),
+      );
       expect(breaks).toEqual(expected);
       expect(verdict).toBe(expected.length > 0 ? 'violated' : 'held');
     }
@@ -29,11 +32,13 @@ describe.each(rungNames)('the rung %s', (name) => {
     expect(duplicates && rung.rails).toBe(false);
   });
 
-  test('is walked as its row says, and in every circumstance that breaks it', () => {
+  test('is walked as its row says, and in every circumstance that breaks it: by a rush, or by a race', () => {
     const visits = walk(5).filter((request) => request.rung === name);
     expect(visits[0]).toMatchObject({ instances: rung.instances, balancer: 'nginx', seed: 5 });
+    const rushed = visits.flatMap(({ instances }) => claimOf(rung, instances).breaks);
+    const raced = raceWalk.filter((race) => race.rung === name).map(({ race }) => schedules[race].shows);
     for (const reason of rung.breaks)
-      expect(visits.flatMap(({ instances }) => claimOf(rung, instances).breaks)).toContain(reason);
+      expect(rushed.includes(reason) || raced.some((shown) => shown === reason.check)).toBe(true);
   });
 });
 
@@ -48,7 +53,7 @@ describe('the ladder', () => {
     expect(claimOf(mutex, 1)).toEqual({ verdict: 'held', breaks: [] });
     expect(claimOf(mutex, 4)).toMatchObject({
       verdict: 'violated',
-      breaks: [{ check: 'one-order-per-user' }],
+      breaks: [{ check: 'one-order-per-user' }, { check: 'sections-never-overlap' }],
     });
   });
 
@@ -69,6 +74,29 @@ describe('the ladder', () => {
 
   test('is not fooled by names that every object has', () => {
     for (const name of ['toString', '__proto__', 'constructor']) expect(isRungName(name)).toBe(false);
+  });
+});
+
+describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedule) => {
+  test('is played on the rung whose row claims it, and then on one higher up the ladder', () => {
+    const { breaks } = rungNamed(schedule.rung);
+    expect(breaks.map(({ check }): string => check)).toContain(schedule.shows);
+    expect(rungNames.indexOf(schedule.next)).toBeGreaterThan(rungNames.indexOf(schedule.rung));
+    expect(raceWalk.filter(({ race }) => race === name).map(({ rung }) => rung)).toEqual([
+      schedule.rung,
+      schedule.next,
+    ]);
+  });
+
+  test('runs lanes that it names, marks one wrong step, and starts a lane before it waits for it or kills it', () => {
+    const started = new Set<string>();
+    for (const step of schedule.steps) {
+      const lane = 'run' in step ? step.run : 'kill' in step ? step.kill : step.leaseOf;
+      expect(Object.keys(schedule.lanes)).toContain(lane);
+      if ('run' in step) started.add(lane);
+      expect(started).toContain(lane);
+    }
+    expect(schedule.steps.filter((step) => 'wrong' in step)).toHaveLength(1);
   });
 });
 

