@@ -11,7 +11,14 @@ interface Running extends ProcessRef {
 }
 
 export interface State {
-  readonly ports: { nginx: number; api: number; mariadb: number; redisMain: number; redlock: number[] };
+  readonly ports: {
+    nginx: number;
+    api: number;
+    mariadb: number;
+    zookeeper: number;
+    redisMain: number;
+    redlock: number[];
+  };
   /** In the order they were started. */
   running: Running[];
   shape: ServiceShape;
@@ -33,12 +40,14 @@ export const forgetState = (folder: string): void => rmSync(stateFile(folder), {
 
 /** For every server the preferred port, or the next that is free. */
 export async function choosePorts(): Promise<State['ports']> {
-  const redlock = await freePorts(17_381, 3);
+  const redisMain = await freePorts(17_379);
+  const redlock = await freePorts(Math.max(17_381, redisMain + 1), 3); // Beside other labs the two would meet.
   return {
     nginx: await freePorts(17_080),
     api: await freePorts(17_100, mostInstances),
     mariadb: await freePorts(17_306),
-    redisMain: await freePorts(17_379),
+    zookeeper: await freePorts(17_218),
+    redisMain,
     redlock: [redlock, redlock + 1, redlock + 2],
   };
 }
