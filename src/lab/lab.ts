@@ -8,6 +8,7 @@ import { nginxServer } from './servers/nginx.ts';
 import { redisServer } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
 import { instancePorts, type ServiceShape, serviceServer } from './servers/service.ts';
+import { zookeeperServer } from './servers/zookeeper.ts';
 import { choosePorts, forgetState, readState, type State, writeState } from './state.ts';
 import { waitUntil } from './waiting.ts';
 
@@ -77,11 +78,12 @@ export class Lab {
 
   /** What the service is configured with. */
   get environment(): Record<string, string> {
-    const { mariadb, redisMain, redlock } = this.#state.ports;
+    const { mariadb, redisMain, redlock, zookeeper } = this.#state.ports;
     return {
       MYSQL_URL: mariadbUrl(mariadb),
       REDIS_URL: `redis://127.0.0.1:${redisMain}`,
       REDLOCK_URLS: redlock.map((port) => `redis://127.0.0.1:${port}`).join(','),
+      ZOOKEEPER_URL: `127.0.0.1:${zookeeper}`,
       TOKEN_SECRET: labTokenSecret,
       ALLOWED_RUNGS: rungNames.join(','),
       LAB: '1',
@@ -89,10 +91,11 @@ export class Lab {
   }
 
   #stores(): Server[] {
-    const { mariadb, redisMain, redlock } = this.#state.ports;
+    const { mariadb, redisMain, redlock, zookeeper } = this.#state.ports;
     return [
       mariadbServer(this.#folder, mariadb),
       redisServer('redis-main', this.#folder, redisMain, 'always'),
+      zookeeperServer(this.#folder, zookeeper),
       ...redlock.map((port, index) => redisServer(`redis-${index + 1}`, this.#folder, port, 'everysec')),
     ];
   }
