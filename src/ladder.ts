@@ -40,6 +40,7 @@ const none = () => import('./locks/none.ts');
 const checkThenInsert = () => import('./inventory/check-then-insert.ts');
 const unlocked = { lock: none, scope: 'voucher' } as const;
 const perUser = { scope: 'user', inventory: checkThenInsert, rails: false, onePerUser: true } as const;
+const holdsOnFour = { ...perUser, instances: 4, breaks: [] } as const;
 
 export const ladder = {
   'read-then-write': {
@@ -99,18 +100,20 @@ export const ladder = {
   'redis-atomic': {
     chapter: 3,
     idea: 'the same, inside SET NX PX with compare-and-delete',
-    ...perUser,
+    ...holdsOnFour,
     lock: () => import('./locks/redis-atomic.ts'),
-    instances: 4,
-    breaks: [],
+  },
+  zookeeper: {
+    chapter: 3,
+    idea: 'the same, inside an ephemeral sequential node of ZooKeeper',
+    ...holdsOnFour,
+    lock: () => import('./locks/zookeeper.ts'),
   },
   redlock: {
     chapter: 4,
     idea: 'the same, inside a majority of three Redis masters',
-    ...perUser,
+    ...holdsOnFour,
     lock: () => import('./locks/redlock.ts'),
-    instances: 4,
-    breaks: [],
   },
   'lua-stream': {
     chapter: 6,

@@ -68,7 +68,8 @@ export function endlessLease(giveBack: () => Promise<void>): Lease {
   };
 }
 
-function once(work: () => Promise<void>): () => Promise<void> {
+/** The same work, done at the first call only. */
+export function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
     done ??= work();

@@ -8,6 +8,7 @@ type Exceptions = Partial<Record<ClauseName, string>>;
 
 const noLock = 'it lets everybody in';
 const perProcess = 'another process has a mutex of its own';
+const asItsSession = 'its lease lasts as long as its session';
 const endless = 'its lease has no end';
 
 /** Every lock, and the clauses it fails on purpose with the reason. */
@@ -38,6 +39,13 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
     },
   },
   'redis-atomic': { open: () => import('../../src/locks/redis-atomic.ts'), fails: {} },
+  zookeeper: {
+    open: () => import('../../src/locks/zookeeper.ts'),
+    fails: {
+      'tells its holder when the lease is over': asItsSession,
+      'does not touch the next holder when it is released too late': asItsSession,
+    },
+  },
   redlock: { open: () => import('../../src/locks/redlock.ts'), fails: {} },
 };
 
