@@ -39,6 +39,7 @@ export interface Rung {
 const none = () => import('./locks/none.ts');
 const checkThenInsert = () => import('./inventory/check-then-insert.ts');
 const unlocked = { lock: none, scope: 'voucher' } as const;
+const toAnybody = { ...unlocked, rails: false, onePerUser: false } as const;
 const perUser = { scope: 'user', inventory: checkThenInsert, rails: false, onePerUser: true } as const;
 const holdsOnFour = { ...perUser, instances: 4, breaks: [] } as const;
 
@@ -46,11 +47,9 @@ export const ladder = {
   'read-then-write': {
     chapter: 1,
     idea: 'read the stock, write it back one lower',
-    ...unlocked,
+    ...toAnybody,
     inventory: () => import('./inventory/read-then-write.ts'),
     instances: 1,
-    rails: false,
-    onePerUser: false,
     breaks: [
       {
         under: 'two-requests-at-once',
@@ -62,11 +61,9 @@ export const ladder = {
   'stock-positive': {
     chapter: 1,
     idea: 'UPDATE … SET stock = stock - 1 WHERE stock > 0',
-    ...unlocked,
+    ...toAnybody,
     inventory: () => import('./inventory/stock-positive.ts'),
     instances: 4,
-    rails: false,
-    onePerUser: false,
     breaks: [],
   },
   'check-then-insert': {

@@ -4,16 +4,11 @@
  * moment the last answered request was *sent*, since the server heard of the process no earlier than that.
  */
 import { EventEmitter, once } from 'node:events';
-import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Client, createClient, type Event, Exception, State } from 'node-zookeeper-client';
+import { type Client, type Event, Exception, State } from 'node-zookeeper-client';
 import type { Config } from '../config.ts';
 import { DeadlinePassed } from '../errors.ts';
-
-/** Version 1.1.3 never times a read out, and keeps half of an answer that was cut for the next connection. */
-interface Internals {
-  readonly connectionManager: { pendingBuffer: Buffer | null; readonly socket?: Socket };
-}
+import { type ClientConnection, openClient } from './zookeeper-client.ts';
 
 export type Reply<T> = (error: Error | Exception | null, value: T) => void;
 
@@ -26,7 +21,7 @@ export class ZookeeperSession {
   /** One function for every watch: the client calls the same one once, however many wait for a node. */
   readonly tellOfRemoval = (event: Event) => void this.removals.emit(event.getPath());
   readonly #client: Client;
-  readonly #connection: Internals['connectionManager'];
+  readonly #connection: ClientConnection;
   readonly #answerMs: number;
   readonly #timeoutMs: number;
   readonly #ends = new EventEmitter().setMaxListeners(0);
@@ -40,15 +35,10 @@ export class ZookeeperSession {
   constructor(servers: string, { LOCK_ANSWER_MS, ZOOKEEPER_SESSION_MS }: Config) {
     this.#answerMs = LOCK_ANSWER_MS;
     this.#timeoutMs = ZOOKEEPER_SESSION_MS;
-    this.#client = createClient(servers, { sessionTimeout: this.#timeoutMs, spinDelay: 100 });
-    this.#client.setMaxListeners(0);
-    this.#connection = (this.#client as unknown as Internals).connectionManager;
+    this.#connection = openClient(servers, this.#timeoutMs);
+    this.#client = this.#connection.client;
     this.#client.on('connected', () => this.#connected());
-    this.#client.on('disconnected', () => {
-      this.#connection.pendingBuffer = null;
-    });
     this.#client.on('expired', () => this.#end());
-    this.#client.connect();
     this.#goodUntil = performance.now() + this.#timeoutMs;
     this.#watchdog = setTimeout(() => this.#watch(), this.#timeoutMs).unref();
     this.#heartbeats = setInterval(() => void this.#beat(), this.#timeoutMs / 6).unref();
@@ -99,9 +89,9 @@ export class ZookeeperSession {
   /** Ends the session, so that ZooKeeper removes its nodes at once where it can still be told. */
   async close(): Promise<void> {
     await nextTurn(); // The client cannot be closed in the turn in which it was opened.
-    const { socket } = this.#connection;
+    const closed = this.#connection.closed();
     this.#end();
-    if (socket && !socket.destroyed) await once(socket, 'close').catch(() => {});
+    await closed;
   }
 
   #connected(): void {
@@ -129,7 +119,7 @@ export class ZookeeperSession {
     try {
       await this.ask<unknown>((client, reply) => client.exists('/', reply), this.#timeoutMs / 3);
     } catch (error) {
-      if (error instanceof DeadlinePassed && !this.#isOver) this.#connection.socket?.destroy();
+      if (error instanceof DeadlinePassed && !this.#isOver) this.#connection.hangUp();
     } finally {
       this.#isBeating = false;
     }
@@ -143,6 +133,6 @@ export class ZookeeperSession {
     this.#ends.emit('end');
     for (const path of this.removals.eventNames()) this.removals.emit(path);
     this.#client.close();
-    setTimeout(() => this.#connection.socket?.destroy(), this.#answerMs);
+    setTimeout(() => this.#connection.hangUp(), this.#answerMs);
   }
 }
