@@ -12,8 +12,12 @@ interface Internals {
     pendingBuffer: Buffer | null;
     readonly socket?: Socket;
     onSocketData(bytes: Buffer): void;
+    on(event: 'state', listener: (state: number) => void): void;
   };
 }
+
+/** A connection is being made: one of its inner states. */
+const connecting = 1;
 
 export interface ClientConnection {
   readonly client: Client;
@@ -36,8 +40,8 @@ export function openClient(servers: string, sessionTimeout: number): ClientConne
       hangUp(); // An error code that it does not know, or what comes in after it was closed.
     }
   };
-  client.on('disconnected', () => {
-    inside.pendingBuffer = null;
+  inside.on('state', (state) => {
+    if (state === connecting) inside.pendingBuffer = null;
   });
   client.connect();
   return { client, hangUp, closed: () => ended(inside.socket) };

@@ -57,6 +57,32 @@ export function timedLease(
   return fence === undefined ? lease : { ...lease, fence };
 }
 
+/** What keeps leases alive together; `onEnd` answers how to forget about the call. */
+interface Session {
+  remainingMs(): number;
+  onEnd(tell: () => void): () => void;
+}
+
+/** A lease that lasts until its session ends or it is released. */
+export function sessionLease(
+  resource: string,
+  session: Session,
+  advice: string,
+  giveBack: () => Promise<void>,
+  fence: string,
+): Lease {
+  const since = performance.now();
+  const lost = new AbortController();
+  const forget = session.onEnd(() => {
+    lost.abort(new LeaseLost(resource, Math.round(performance.now() - since), advice));
+  });
+  const release = once(async () => {
+    forget();
+    await giveBack();
+  });
+  return { signal: lost.signal, remainingMs: () => session.remainingMs(), fence, release };
+}
+
 const neverAborted = new AbortController().signal;
 
 /** A lease that lasts until it is released. */
@@ -68,8 +94,7 @@ export function endlessLease(giveBack: () => Promise<void>): Lease {
   };
 }
 
-/** The same work, done at the first call only. */
-export function once(work: () => Promise<void>): () => Promise<void> {
+function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
     done ??= work();

@@ -17,8 +17,8 @@ import {
   untilRemoved,
 } from '../connections/zookeeper-nodes.ts';
 import type { ZookeeperSession } from '../connections/zookeeper-session.ts';
-import { LeaseLost, LockServiceUnavailable } from '../errors.ts';
-import { type AcquireOptions, type Lease, type Lock, once } from './lock.ts';
+import { LockServiceUnavailable } from '../errors.ts';
+import { type AcquireOptions, type Lease, type Lock, sessionLease } from './lock.ts';
 import { atMost } from './waiting.ts';
 
 const retryMs = 50;
@@ -32,21 +32,32 @@ const numberOf = (name: string) => Number(name.slice(-10));
 export function open(connections: Connections): Lock {
   const zookeeper = connections.zookeeper();
 
-  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
-    options.signal?.throwIfAborted();
-    const session = zookeeper.session();
+  async function attempt(session: ZookeeperSession, resource: string, options: AcquireOptions) {
     const place = new Place(session, folderOf(resource));
-    const leave = once(() => atMost(connections.config.LOCK_ANSWER_MS, place.leave()));
+    const leave = () => atMost(connections.config.LOCK_ANSWER_MS, place.leave());
     let fence: string | null = null;
     try {
       fence = await place.turn(options);
-    } catch (cause) {
-      options.signal?.throwIfAborted();
-      throw new LockServiceUnavailable(resource, 0, 1, cause);
     } finally {
       if (fence === null) await leave();
     }
-    return fence === null ? null : leaseOf(session, resource, fence, leave);
+    return fence === null ? null : sessionLease(resource, session, advice, leave, fence);
+  }
+
+  async function acquire(resource: string, { waitMs, ...others }: AcquireOptions): Promise<Lease | null> {
+    const deadline = performance.now() + waitMs;
+    for (;;) {
+      others.signal?.throwIfAborted();
+      const session = zookeeper.session();
+      const leftMs = Math.max(0, deadline - performance.now());
+      try {
+        return await attempt(session, resource, { waitMs: leftMs, ...others });
+      } catch (cause) {
+        others.signal?.throwIfAborted();
+        const again = session.isOver && performance.now() < deadline;
+        if (!again) throw new LockServiceUnavailable(resource, 0, 1, cause);
+      }
+    }
   }
 
   return { acquire };
@@ -117,22 +128,4 @@ class Place {
     if (transaction === null || this.#session.remainingMs() === 0) throw new Error('the session is over');
     return String(transaction);
   }
-}
-
-function leaseOf(
-  session: ZookeeperSession,
-  resource: string,
-  fence: string,
-  leave: () => Promise<void>,
-): Lease {
-  const since = performance.now();
-  const lost = new AbortController();
-  const forget = session.onEnd(() => {
-    lost.abort(new LeaseLost(resource, Math.round(performance.now() - since), advice));
-  });
-  const release = once(async () => {
-    forget();
-    await leave();
-  });
-  return { signal: lost.signal, remainingMs: () => session.remainingMs(), fence, release };
 }
