@@ -116,22 +116,32 @@ test('a process whose session is over takes locks in a new one', async () => {
   await (await held(lock, 'new-session')).release();
 });
 
-test('a node whose making was not answered blocks nobody: it is found, or removed', async () => {
-  const { proxy, lock } = await behindProxy();
-  const other = await someProcess();
-  for (let round = 0; round < 20; round++) {
-    const resource = `lost-answer-${round % 4}`;
-    const waiting = lock.acquire(resource, { waitMs: 1_000 });
-    proxy.swallowNextAnswer();
-    const lease = await waiting.catch((error: unknown) =>
-      expect(error).toBeInstanceOf(LockServiceUnavailable),
-    );
-    if (lease) expect(await other.lock.acquire(resource, { waitMs: 0 })).toBeNull();
-    await lease?.release();
-    await (await held(other.lock, resource, sessionMs / 2)).release();
-  }
-  expect(await foldersOf(other, 'lost-answer')).toEqual([]);
-});
+test.each([
+  ['the lock is free', false],
+  ['another holds the lock', true],
+])(
+  'a node whose making was not answered while %s blocks nobody: it is found, or removed',
+  async (_, taken) => {
+    const { proxy, lock } = await behindProxy();
+    const other = await someProcess();
+    let found = 0;
+    for (let round = 0; round < 10; round++) {
+      const before = taken ? await held(other.lock, `lost-answer-${taken}`) : null;
+      const waiting = lock.acquire(`lost-answer-${taken}`, { waitMs: 1_000 });
+      proxy.swallowNextAnswer();
+      await sleep(20);
+      await before?.release();
+      const lease = await waiting.catch((error: unknown) =>
+        expect(error).toBeInstanceOf(LockServiceUnavailable),
+      );
+      if (lease) found += 1;
+      await lease?.release();
+      await (await held(other.lock, `lost-answer-${taken}`, sessionMs / 2)).release();
+    }
+    expect(found).toBeGreaterThan(0);
+    expect(await foldersOf(other, `lost-answer-${taken}`)).toEqual([]);
+  },
+);
 
 test('a waiter that gives up or is aborted leaves no node, even when it is not answered meanwhile', async () => {
   const { proxy, lock } = await behindProxy();
@@ -150,6 +160,22 @@ test('a waiter that gives up or is aborted leaves no node, even when it is not a
   await lease.release();
   await (await held(other.lock, 'given-up', sessionMs / 2)).release();
   await waitUntil('no folder', sessionMs, async () => (await foldersOf(other, 'given-up')).length === 0);
+});
+
+test('a lease that is released while its holder is cut off is free once the connection is back', async () => {
+  const { proxy, lock } = await behindProxy();
+  const other = await someProcess();
+  const kept = await held(lock, 'kept');
+  const lease = await held(lock, 'released-while-cut');
+  proxy.cut();
+  const releasedAt = performance.now();
+  await lease.release();
+  expect(performance.now() - releasedAt).toBeLessThan(700);
+  proxy.mend();
+  await (await held(other.lock, 'released-while-cut', sessionMs / 2)).release();
+  await sleep(sessionMs); // Not because the session ended.
+  expect(kept.signal.aborted).toBe(false);
+  await kept.release();
 });
 
 test('500 cycles leave no node, and the fence grows with every lease', async () => {
