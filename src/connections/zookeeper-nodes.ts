@@ -2,9 +2,14 @@
 import { CreateMode, Exception, type Stat } from 'node-zookeeper-client';
 import type { ZookeeperSession } from './zookeeper-session.ts';
 
-/** Makes a node that lasts, and those above it; what is there already is fine. */
+/** Makes a node that lasts, and those above it where they are missing; what is there already is fine. */
 export async function makeFolder(session: ZookeeperSession, path: string): Promise<void> {
-  await session.ask<string>((client, reply) => client.mkdirp(path, reply));
+  const isMade = await session
+    .ask<string>((client, reply) => client.create(path, CreateMode.PERSISTENT, reply))
+    .then(() => true)
+    .catch(ordinary(true, Exception.NODE_EXISTS))
+    .catch(ordinary(false, Exception.NO_NODE));
+  if (!isMade) await session.ask<string>((client, reply) => client.mkdirp(path, reply));
 }
 
 /** Makes a node that ends with the session; ZooKeeper puts a growing number behind its name. Null: no such folder. */

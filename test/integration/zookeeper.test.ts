@@ -202,7 +202,7 @@ test('resources whose names share a beginning, or are no names of nodes, are apa
   await Promise.all(leases.map((lease) => lease.release()));
 });
 
-test('a server that is stopped is LockServiceUnavailable within two answers’ time, and one that is back sells on', async () => {
+test('a server that is paused or stopped is LockServiceUnavailable within 2 s; one that is back gives leases again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-zookeeper-'));
   const server = zookeeperServer(folder, await freePorts(18_400));
   await server.prepare?.();
@@ -215,13 +215,16 @@ test('a server that is stopped is LockServiceUnavailable within two answers’ t
   const first = await start();
   const { lock } = await someProcess(server.port);
   await (await held(lock, 'stopped')).release();
+  const refusedWithinMs = async () => {
+    const askedAt = performance.now();
+    await expect(lock.acquire('stopped', { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
+    return performance.now() - askedAt;
+  };
   process.kill(first.pid, 'SIGSTOP');
-  const askedAt = performance.now();
-  await expect(lock.acquire('stopped', { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
+  expect(await refusedWithinMs()).toBeLessThan(2_000);
   process.kill(first.pid, 'SIGCONT');
   await stopProcess(first);
-  await expect(lock.acquire('stopped', { waitMs: 0 })).rejects.toThrow('needs 1 server(s) and 0 answered');
-  expect(performance.now() - askedAt).toBeLessThan(4_000);
+  expect(await refusedWithinMs()).toBeLessThan(2_000);
   await start();
   await (await held(lock, 'stopped')).release();
 });
