@@ -7,7 +7,9 @@ export class Zookeeper {
   readonly #config: Config;
   readonly #onEnd: () => void;
   #session: ZookeeperSession;
+  #isClosed = false;
 
+  /** `onEnd` hears of sessions that ended by themselves. */
   constructor(servers: string, config: Config, onEnd: () => void) {
     this.#servers = servers;
     this.#config = config;
@@ -22,16 +24,19 @@ export class Zookeeper {
 
   /** Resolves once ZooKeeper has answered, or when `withinMs` is over: a server that is down must not block a start. */
   async ready(withinMs: number): Promise<void> {
-    await this.#session.ask<unknown>((client, reply) => client.exists('/', reply), withinMs).catch(() => {});
+    await this.session()
+      .ask<unknown>((client, reply) => client.exists('/', reply), withinMs)
+      .catch(() => {});
   }
 
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#session.close();
   }
 
   #open(): ZookeeperSession {
     const session = new ZookeeperSession(this.#servers, this.#config);
-    session.onEnd(this.#onEnd);
+    session.onEnd(() => this.#isClosed || this.#onEnd());
     return session;
   }
 }
