@@ -51,7 +51,8 @@ export function timedLease(
   });
   const lease = {
     signal: lost.signal,
-    remainingMs: () => Math.max(0, deadline - performance.now()),
+    // A timer may fire a fraction of a millisecond early: what was said to be lost has nothing left.
+    remainingMs: () => (lost.signal.aborted ? 0 : Math.max(0, deadline - performance.now())),
     release,
   };
   return fence === undefined ? lease : { ...lease, fence };
