@@ -4,20 +4,25 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const home = join(root, '.lockstep');
 const k6Version = 'v2.2.0';
 
-/** Program → the Debian package that brings it. */
+/**
+ * Program, or file → the Debian package that brings it. ZooKeeper is its library and any Java: the package `zookeeper`
+ * would bring a desktop's Java too.
+ */
 const servers = {
   'redis-server': 'redis-server',
   mariadbd: 'mariadb-server',
   'mariadb-install-db': 'mariadb-server',
   nginx: 'nginx-light',
   wrk: 'wrk',
+  java: 'default-jre-headless',
+  '/usr/share/java/zookeeper.jar': 'libzookeeper-java',
 };
 
 const say = (text) => console.log(`set-up: ${text}`);
@@ -29,6 +34,7 @@ function stop(problem, ...waysOn) {
 }
 
 function has(program) {
+  if (isAbsolute(program)) return existsSync(program);
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
   return folders.some((folder) => existsSync(join(folder, program)));
 }

@@ -37,6 +37,13 @@ const Environment = z.object({
   REDIS_URL: z.url(),
   /** The independent masters of Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
+  /** ZooKeeper's servers as `host:port`, comma-separated; for the ZooKeeper rung only. */
+  ZOOKEEPER_URL: z
+    .string()
+    .regex(/^$|^[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*$/, 'must be host:port')
+    .default(''),
+  /** How long ZooKeeper keeps the locks of a process that it does not hear from. */
+  ZOOKEEPER_SESSION_MS: whole(500, 60_000).default(4_000),
   /** Signs and verifies bearer tokens (HS256). */
   TOKEN_SECRET: z.string().min(32),
   /** Rungs that vouchers may be sold by, comma-separated. The lab allows all; elsewhere the final one. */

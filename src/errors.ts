@@ -50,8 +50,8 @@ export class LockServiceUnavailable extends LockstepError {
 export class LeaseLost extends LockstepError {
   readonly code = 'LEASE_LOST';
 
-  constructor(resource: string, leaseMs: number) {
-    super(`The lease on ${resource} ended after ${leaseMs} ms, before its work did; raise LOCK_LEASE_MS.`);
+  constructor(resource: string, leaseMs: number, advice = 'raise LOCK_LEASE_MS') {
+    super(`The lease on ${resource} ended after ${leaseMs} ms, before its work did; ${advice}.`);
   }
 }
 

@@ -289,6 +289,14 @@ export const ladder = {
     instances: 4,
     breaks: [],
   },
+  zookeeper: {
+    chapter: 3,
+    idea: 'the same, inside an ephemeral sequential node of ZooKeeper',
+    ...perUser,
+    lock: () => import('./locks/zookeeper.ts'),
+    instances: 4,
+    breaks: [],
+  },
   redlock: {
     chapter: 4,
     idea: 'the same, inside a majority of three Redis masters',

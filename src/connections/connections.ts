@@ -2,8 +2,10 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { ConfigurationInvalid } from '../errors.ts';
 import { openPool, type Pool } from './mysql.ts';
 import { openRedis, type RedisRole, whenReady } from './redis.ts';
+import { Zookeeper } from './zookeeper.ts';
 
 export class Connections {
   readonly config: Config;
@@ -11,6 +13,7 @@ export class Connections {
   readonly #clients = new Map<string, Redis>();
   readonly #closers: (() => Promise<unknown>)[] = [];
   #pool: Pool | undefined;
+  #zookeeper: Zookeeper | undefined;
 
   constructor(config: Config, log: Logger) {
     this.config = config;
@@ -34,9 +37,23 @@ export class Connections {
     return this.config.REDLOCK_URLS.map((url) => this.#open(url, 'lock'));
   }
 
+  /** @throws ConfigurationInvalid where the service was not told of a ZooKeeper. */
+  zookeeper(): Zookeeper {
+    if (this.#zookeeper) return this.#zookeeper;
+    const servers = this.config.ZOOKEEPER_URL;
+    if (!servers) throw new ConfigurationInvalid(['ZOOKEEPER_URL: the ZooKeeper rung needs it']);
+    const zookeeper = new Zookeeper(servers, this.config, () =>
+      this.#log.warn({ event: 'zookeeper-session-over', servers }),
+    );
+    this.#zookeeper = zookeeper;
+    this.#closers.push(() => zookeeper.close());
+    return zookeeper;
+  }
+
   /** Waits until every client that was opened can take commands, two seconds at most. */
   async ready(): Promise<void> {
-    await Promise.all([...this.#clients.values()].map((redis) => whenReady(redis, 2_000)));
+    const clients = [...this.#clients.values()].map((redis) => whenReady(redis, 2_000));
+    await Promise.all([...clients, this.#zookeeper?.ready(2_000)]);
   }
 
   async close(): Promise<void> {

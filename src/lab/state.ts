@@ -15,6 +15,7 @@ export interface Ports {
   readonly nginx: number;
   readonly api: number;
   readonly mariadb: number;
+  readonly zookeeper: number;
   readonly redisMain: number;
   readonly redlock: number[];
 }
@@ -61,7 +62,8 @@ export async function choosePorts(): Promise<Ports> {
   const nginx = await choose(17_080);
   const api = await choose(17_100, mostInstances);
   const mariadb = await choose(17_306);
+  const zookeeper = await choose(17_218);
   const redisMain = await choose(17_379);
   const redlock = await choose(17_381, 3);
-  return { nginx, api, mariadb, redisMain, redlock: [redlock, redlock + 1, redlock + 2] };
+  return { nginx, api, mariadb, zookeeper, redisMain, redlock: [redlock, redlock + 1, redlock + 2] };
 }

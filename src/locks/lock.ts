@@ -69,10 +69,37 @@ export function timedLease(
   });
   const lease = {
     signal: lost.signal,
-    remainingMs: () => Math.max(0, deadline - performance.now()),
+    // A timer may fire a fraction of a millisecond early: what was said to be lost has nothing left.
+    remainingMs: () => (lost.signal.aborted ? 0 : Math.max(0, deadline - performance.now())),
     release,
   };
   return fence === undefined ? lease : { ...lease, fence };
+}
+
+/** What keeps leases alive together; `onEnd` answers how to forget about the call. */
+interface Session {
+  remainingMs(): number;
+  onEnd(tell: () => void): () => void;
+}
+
+/** A lease that lasts until its session ends or it is released. */
+export function sessionLease(
+  resource: string,
+  session: Session,
+  advice: string,
+  giveBack: () => Promise<void>,
+  fence: string,
+): Lease {
+  const since = performance.now();
+  const lost = new AbortController();
+  const forget = session.onEnd(() => {
+    lost.abort(new LeaseLost(resource, Math.round(performance.now() - since), advice));
+  });
+  const release = once(async () => {
+    forget();
+    await giveBack();
+  });
+  return { signal: lost.signal, remainingMs: () => session.remainingMs(), fence, release };
 }
 
 const neverAborted = new AbortController().signal;

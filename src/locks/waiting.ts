@@ -1,4 +1,4 @@
-/** Waiting for a lock by asking again: for locks whose service cannot call back. */
+/** Waiting for a lock: by asking again, where its service cannot call back, and for no longer than was said. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AcquireOptions, Lease } from './lock.ts';
 
@@ -25,4 +25,11 @@ export async function askAgain(
 
 async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+}
+
+/** Stops waiting for the work after a while; the work goes on. */
+export async function atMost(waitMs: number, work: Promise<void>): Promise<void> {
+  const done = new AbortController();
+  const enough = sleep(waitMs, undefined, { signal: done.signal }).catch(() => {});
+  await Promise.race([work.finally(() => done.abort()), enough]);
 }

@@ -9,6 +9,7 @@ type Exceptions = Partial<Record<ClauseName, string>>;
 const noLock = 'it lets everybody in';
 const perProcess = 'another process has a mutex of its own';
 const freshKey = 'every request locks an object of its own';
+const asItsSession = 'its lease lasts as long as its session';
 const endless = 'its lease has no end';
 
 /** Every lock, and the clauses it fails on purpose with the reason. */
@@ -68,6 +69,13 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
   'redis-owner': { open: () => import('../../src/locks/redis-owner.ts'), fails: {} },
   'redis-atomic': { open: () => import('../../src/locks/redis-atomic.ts'), fails: {} },
   'redis-reentrant': { open: () => import('../../src/locks/redis-reentrant.ts'), fails: {} },
+  zookeeper: {
+    open: () => import('../../src/locks/zookeeper.ts'),
+    fails: {
+      'tells its holder when the lease is over': asItsSession,
+      'does not touch the next holder when it is released too late': asItsSession,
+    },
+  },
   redlock: { open: () => import('../../src/locks/redlock.ts'), fails: {} },
 };
 

@@ -16,6 +16,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const lab = await Lab.start(folder, () => {});
   project.provide('labFolder', folder);
   project.provide('baseUrl', lab.baseUrl);
-  project.provide('environment', lab.environment);
+  // Sessions that end soon, so that a test of a dead holder does too.
+  project.provide('environment', { ...lab.environment, ZOOKEEPER_SESSION_MS: '1500' });
   return () => Lab.stop(folder);
 }

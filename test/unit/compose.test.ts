@@ -71,6 +71,8 @@ describe.each(ours)('the service %s', (name) => {
     const masters = REDLOCK_URLS.map((url) => new URL(url).hostname);
     expect(Object.keys(services)).toEqual(expect.arrayContaining(masters));
     expect(new Set(masters).size).toBe(3);
+    const [zookeeper = ''] = readConfig(environment(name)).ZOOKEEPER_URL.split(':');
+    expect(Object.keys(services)).toContain(zookeeper);
   });
 
   test('has a name of its own', () => {

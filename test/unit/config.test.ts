@@ -51,6 +51,9 @@ describe('the configuration', () => {
     ['BATCH_SIZE', '2.5'],
     ['CLAIM_IDLE_MS', 'Infinity'],
     ['MYSQL_URL', 'localhost'],
+    ['ZOOKEEPER_URL', 'zookeeper'],
+    ['ZOOKEEPER_URL', 'http://127.0.0.1:2181'],
+    ['ZOOKEEPER_SESSION_MS', '100'],
     ['TOKEN_SECRET', 'short'],
     ['LOG_LEVEL', 'loud'],
   ])('refuses %s=%j and names it', (name, value) => {

@@ -1,0 +1,138 @@
+/**
+ * One ZooKeeper session for each process. The client says that a session has expired only once it has reached the
+ * server again; cut off, it never does. So the session keeps a clock of its own: it is good for its timeout from the
+ * moment the last answered request was *sent*, since the server heard of the process no earlier than that.
+ */
+import { EventEmitter, once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Client, type Event, Exception, State } from 'node-zookeeper-client';
+import type { Config } from '../config.ts';
+import { DeadlinePassed } from '../errors.ts';
+import { type ClientConnection, openClient } from './zookeeper-client.ts';
+
+export type Reply<T> = (error: Error | Exception | null, value: T) => void;
+
+const { CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED } = Exception;
+const withoutAnswer: readonly number[] = [CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED];
+
+export class ZookeeperSession {
+  /** Emits the path of a node that was removed, or may have been; everything that is listened for when in doubt. */
+  readonly removals = new EventEmitter().setMaxListeners(0);
+  /** One function for every watch: the client calls the same one once, however many wait for a node. */
+  readonly tellOfRemoval = (event: Event) => void this.removals.emit(event.getPath());
+  readonly #client: Client;
+  readonly #connection: ClientConnection;
+  readonly #answerMs: number;
+  readonly #timeoutMs: number;
+  readonly #ends = new EventEmitter().setMaxListeners(0);
+  readonly #heartbeats: NodeJS.Timeout;
+  #watchdog: NodeJS.Timeout;
+  /** By performance.now(). */
+  #goodUntil: number;
+  #isOver = false;
+  #isBeating = false;
+
+  constructor(servers: string, { LOCK_ANSWER_MS, ZOOKEEPER_SESSION_MS }: Config) {
+    this.#answerMs = LOCK_ANSWER_MS;
+    this.#timeoutMs = ZOOKEEPER_SESSION_MS;
+    this.#connection = openClient(servers, this.#timeoutMs);
+    this.#client = this.#connection.client;
+    this.#client.on('connected', () => this.#connected());
+    this.#client.on('expired', () => this.#end());
+    this.#goodUntil = performance.now() + this.#timeoutMs;
+    this.#watchdog = setTimeout(() => this.#watch(), this.#timeoutMs).unref();
+    this.#heartbeats = setInterval(() => void this.#beat(), this.#timeoutMs / 6).unref();
+  }
+
+  /** True once the session has ended or may have: what was held in it is not held any more. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** How long ZooKeeper surely keeps what this session holds, by this process's steady clock. */
+  remainingMs(): number {
+    return this.#isOver ? 0 : Math.max(0, this.#goodUntil - performance.now());
+  }
+
+  /** @returns how to forget about it. */
+  onEnd(tell: () => void): () => void {
+    this.#ends.once('end', tell);
+    return () => void this.#ends.off('end', tell);
+  }
+
+  /**
+   * Sends a request when there is a connection. A request that failed may still take effect, but before any later
+   * one of this session does. @throws DeadlinePassed, or what ZooKeeper answered.
+   */
+  async ask<T>(send: (client: Client, reply: Reply<T>) => void, withinMs = this.#answerMs): Promise<T> {
+    const deadline = performance.now() + withinMs;
+    const late = (cause?: unknown) => new DeadlinePassed('an answer of ZooKeeper', withinMs, cause);
+    if (this.#isOver) throw late();
+    if (this.#client.getState() !== State.SYNC_CONNECTED) {
+      const signal = AbortSignal.timeout(withinMs);
+      await once(this.#client, 'connected', { signal }).catch((cause: unknown) =>
+        Promise.reject(late(cause)),
+      );
+    }
+    const sentAt = performance.now();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(late()), deadline - sentAt);
+      send(this.#client, (error, value) => {
+        clearTimeout(timer);
+        this.#heard(sentAt, error);
+        if (error) reject(error);
+        else resolve(value);
+      });
+    });
+  }
+
+  /** Ends the session, so that ZooKeeper removes its nodes at once where it can still be told. */
+  async close(): Promise<void> {
+    await nextTurn(); // The client cannot be closed in the turn in which it was opened.
+    const closed = this.#connection.closed();
+    this.#end();
+    await closed;
+  }
+
+  #connected(): void {
+    void this.#beat();
+    for (const path of this.removals.eventNames()) this.removals.emit(path); // Their notices may be lost.
+  }
+
+  #heard(sentAt: number, error: Parameters<Reply<unknown>>[0]): void {
+    const code = error instanceof Exception ? error.code : Exception.OK;
+    if (code === SESSION_EXPIRED) this.#end();
+    if (withoutAnswer.includes(code) || this.#isOver) return;
+    this.#goodUntil = sentAt + Math.min(this.#timeoutMs, this.#client.getSessionTimeout());
+  }
+
+  #watch(): void {
+    const leftMs = this.remainingMs();
+    if (leftMs === 0) this.#end();
+    else this.#watchdog = setTimeout(() => this.#watch(), leftMs).unref();
+  }
+
+  /** A connection that does not answer is given up while there is still time to make another in the same session. */
+  async #beat(): Promise<void> {
+    if (this.#isBeating) return;
+    this.#isBeating = true;
+    try {
+      await this.ask<unknown>((client, reply) => client.exists('/', reply), this.#timeoutMs / 3);
+    } catch (error) {
+      if (error instanceof DeadlinePassed && !this.#isOver) this.#connection.hangUp();
+    } finally {
+      this.#isBeating = false;
+    }
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearInterval(this.#heartbeats);
+    clearTimeout(this.#watchdog);
+    this.#ends.emit('end');
+    for (const path of this.removals.eventNames()) this.removals.emit(path);
+    this.#client.close();
+    setTimeout(() => this.#connection.hangUp(), this.#answerMs);
+  }
+}

@@ -1,0 +1,230 @@
+/** The ZooKeeper lock on a real server: in order, never twice, and nothing left behind when answers are lost. */
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
+import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
+import { freePorts } from '../../src/lab/ports.ts';
+import { startProcess, stopProcess } from '../../src/lab/processes.ts';
+import { zookeeperServer } from '../../src/lab/servers/zookeeper.ts';
+import { waitUntil } from '../../src/lab/waiting.ts';
+import type { Lease, Lock } from '../../src/locks/lock.ts';
+import { open } from '../../src/locks/zookeeper.ts';
+import { testConnections } from '../support/connections.ts';
+import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+
+const sessionMs = 1_500;
+const serverPort = () => Number(inject('environment')['ZOOKEEPER_URL']?.split(':')[1]);
+
+interface Process {
+  readonly connections: Connections;
+  readonly lock: Lock;
+}
+
+/** As a process of the service would have it, with a session of its own. */
+async function someProcess(port = serverPort()): Promise<Process> {
+  const connections = testConnections({ ZOOKEEPER_URL: `127.0.0.1:${port}` });
+  const lock = open(connections);
+  await connections.ready();
+  return { connections, lock };
+}
+
+async function behindProxy(): Promise<Process & { proxy: SwallowingProxy }> {
+  const proxy = await swallowingProxy(serverPort());
+  return { proxy, ...(await someProcess(proxy.port)) };
+}
+
+async function held(lock: Lock, resource: string, waitMs = 5_000): Promise<Lease> {
+  const lease = await lock.acquire(resource, { waitMs });
+  if (!lease) throw new Error('a free lock was not to be had');
+  return lease;
+}
+
+const foldersOf = async ({ connections }: Process, part: string) => {
+  const folders = await namesIn(connections.zookeeper().session(), '/lockstep/locks');
+  return folders.filter((name) => name.includes(part));
+};
+
+test('waiters are served in the order of their arrival, whichever process they wait in', async () => {
+  const processes = [await someProcess(), await someProcess()];
+  const lease = await held((await someProcess()).lock, 'in-order');
+  const served: number[] = [];
+  const waiting: Promise<void>[] = [];
+  for (let turn = 0; turn < 10; turn++) {
+    const wait = async () => {
+      const next = await processes[turn % 2]?.lock.acquire('in-order', { waitMs: 10_000 });
+      served.push(turn);
+      await next?.release();
+    };
+    waiting.push(wait());
+    await sleep(30);
+  }
+  await lease.release();
+  await Promise.all(waiting);
+  expect(served).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test.each(['cut', 'hold'] as const)(
+  'a holder that is out of reach (%s) is told before the next one holds',
+  async (how) => {
+    const { proxy, lock } = await behindProxy();
+    const other = await someProcess();
+    const lease = await held(lock, `out-of-reach-${how}`);
+    const before = lease.remainingMs();
+    const lostAt = once(lease.signal, 'abort').then(() => performance.now());
+    proxy[how]();
+    const cutAt = performance.now();
+    const next = await held(other.lock, `out-of-reach-${how}`);
+    const nextAt = performance.now();
+    expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
+    expect(lease.remainingMs()).toBe(0);
+    expect(await lostAt).toBeLessThanOrEqual(nextAt);
+    expect(before).toBeLessThanOrEqual(sessionMs);
+    expect((await lostAt) - cutAt).toBeLessThanOrEqual(sessionMs + 100);
+    await lease.release();
+    expect(await other.lock.acquire(`out-of-reach-${how}`, { waitMs: 0 })).toBeNull();
+    await next.release();
+  },
+);
+
+test('a holder that is cut off for less than its session keeps its lease', async () => {
+  const { proxy, lock } = await behindProxy();
+  const other = await someProcess();
+  const lease = await held(lock, 'short-cut');
+  proxy.cut();
+  await sleep(300);
+  proxy.mend();
+  await sleep(2 * sessionMs);
+  expect(lease.signal.aborted).toBe(false);
+  expect(lease.remainingMs()).toBeGreaterThan(0);
+  expect(await other.lock.acquire('short-cut', { waitMs: 0 })).toBeNull();
+  await lease.release();
+  await (await held(other.lock, 'short-cut', 0)).release();
+});
+
+test('a process whose session is over takes locks in a new one', async () => {
+  const { proxy, lock } = await behindProxy();
+  const lease = await held(lock, 'new-session');
+  proxy.cut();
+  await once(lease.signal, 'abort');
+  await expect(lock.acquire('new-session', { waitMs: 100 })).rejects.toThrow(LockServiceUnavailable);
+  proxy.mend();
+  await (await held(lock, 'new-session')).release();
+});
+
+test.each([
+  ['the lock is free', false],
+  ['another holds the lock', true],
+])(
+  'a node whose making was not answered while %s blocks nobody: it is found, or removed',
+  async (_, taken) => {
+    const { proxy, lock } = await behindProxy();
+    const other = await someProcess();
+    let found = 0;
+    for (let round = 0; round < 10; round++) {
+      const before = taken ? await held(other.lock, `lost-answer-${taken}`) : null;
+      const waiting = lock.acquire(`lost-answer-${taken}`, { waitMs: 1_000 });
+      proxy.swallowNextAnswer();
+      await sleep(20);
+      await before?.release();
+      const lease = await waiting.catch((error: unknown) =>
+        expect(error).toBeInstanceOf(LockServiceUnavailable),
+      );
+      if (lease) found += 1;
+      await lease?.release();
+      await (await held(other.lock, `lost-answer-${taken}`, sessionMs / 2)).release();
+    }
+    expect(found).toBeGreaterThan(0);
+    expect(await foldersOf(other, `lost-answer-${taken}`)).toEqual([]);
+  },
+);
+
+test('a waiter that gives up or is aborted leaves no node, even when it is not answered meanwhile', async () => {
+  const { proxy, lock } = await behindProxy();
+  const other = await someProcess();
+  const lease = await held(other.lock, 'given-up');
+  const abort = new AbortController();
+  const waits = [50, 100, 150, 10_000].map((waitMs) =>
+    lock.acquire('given-up', { waitMs, signal: abort.signal }).catch((reason: unknown) => reason),
+  );
+  await sleep(60);
+  proxy.swallowNextAnswer();
+  await sleep(100);
+  proxy.swallowNextAnswer();
+  abort.abort(new Error('enough'));
+  expect((await Promise.all(waits)).filter((answer) => answer && !(answer instanceof Error))).toEqual([]);
+  await lease.release();
+  await (await held(other.lock, 'given-up', sessionMs / 2)).release();
+  await waitUntil('no folder', sessionMs, async () => (await foldersOf(other, 'given-up')).length === 0);
+});
+
+test('a lease that is released while its holder is cut off is free once the connection is back', async () => {
+  const { proxy, lock } = await behindProxy();
+  const other = await someProcess();
+  const kept = await held(lock, 'kept');
+  const lease = await held(lock, 'released-while-cut');
+  proxy.cut();
+  const releasedAt = performance.now();
+  await lease.release();
+  expect(performance.now() - releasedAt).toBeLessThan(700);
+  proxy.mend();
+  await (await held(other.lock, 'released-while-cut', sessionMs / 2)).release();
+  await sleep(sessionMs); // Not because the session ended.
+  expect(kept.signal.aborted).toBe(false);
+  await kept.release();
+});
+
+test('500 cycles leave no node, and the fence grows with every lease', async () => {
+  const processes = [await someProcess(), await someProcess()];
+  const fences: bigint[] = [];
+  const cycle = async ({ lock }: Process) => {
+    const lease = await held(lock, 'cycles', 30_000);
+    fences.push(BigInt(lease.fence ?? -1));
+    await lease.release();
+  };
+  const cycles = async (process: Process) => {
+    for (let time = 0; time < 125; time++) await cycle(process);
+  };
+  await Promise.all([...processes, ...processes].map(cycles));
+  expect(fences).toHaveLength(500);
+  expect(fences.every((fence, index) => index === 0 || fence > (fences[index - 1] ?? 0n))).toBe(true);
+  for (const process of processes) expect(await foldersOf(process, 'cycles')).toEqual([]);
+});
+
+test('resources whose names share a beginning, or are no names of nodes, are apart', async () => {
+  const { lock } = await someProcess();
+  const names = ['user:1', 'user:10', '', '.', '..', 'a/b', 'a', 'a%2Fb', '秒杀'];
+  const leases = await Promise.all(names.map((name) => held(lock, name, 0)));
+  await Promise.all(leases.map((lease) => lease.release()));
+});
+
+test('a server that is paused or stopped is LockServiceUnavailable within 2 s; one that is back gives leases again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-zookeeper-'));
+  const server = zookeeperServer(folder, await freePorts(18_400));
+  await server.prepare?.();
+  const start = async () => {
+    const started = startProcess(server.program());
+    onTestFinished(() => stopProcess(started));
+    await waitUntil('ZooKeeper', 20_000, server.answers);
+    return started;
+  };
+  const first = await start();
+  const { lock } = await someProcess(server.port);
+  await (await held(lock, 'stopped')).release();
+  const refusedWithinMs = async () => {
+    const askedAt = performance.now();
+    await expect(lock.acquire('stopped', { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
+    return performance.now() - askedAt;
+  };
+  process.kill(first.pid, 'SIGSTOP');
+  expect(await refusedWithinMs()).toBeLessThan(2_000);
+  process.kill(first.pid, 'SIGCONT');
+  await stopProcess(first);
+  expect(await refusedWithinMs()).toBeLessThan(2_000);
+  await start();
+  await (await held(lock, 'stopped')).release();
+});
