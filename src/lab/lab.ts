@@ -43,9 +43,9 @@ export class Lab {
     mkdirSync(folder, { recursive: true });
     // Redis must not remember vouchers that a new MySQL will number again from 1.
     if (!hasData(folder)) rmSync(join(folder, 'redis-main'), { recursive: true, force: true });
-    const id = randomUUID();
     const ports = await choosePorts();
-    const lab = new Lab(folder, { id, ports, running: [], shape: defaultShape, ...(owner && { owner }) });
+    const state = { id: randomUUID(), ports, running: [], shape: defaultShape, ...(owner && { owner }) };
+    const lab = new Lab(folder, state);
     await lab.#startAll(stores(folder, ports), tell);
     await lab.serve(defaultShape, tell);
     return lab;
@@ -53,17 +53,18 @@ export class Lab {
 
   /** Stops whatever runs in this folder, the last started first. */
   static async stop(folder: string): Promise<void> {
-    const state = readState(folder);
-    if (!state) return;
-    for (const server of [...state.running].reverse()) await stopProcess(server);
+    for (const server of readState(folder)?.running.toReversed() ?? []) await stopProcess(server);
     forgetState(folder);
   }
 
   /** Restarts the service, and nginx before it, with so many instances behind that balancer. */
   async serve(shape: ServiceShape, tell: (event: string) => void = () => {}): Promise<void> {
     await this.#stop('nginx', 'service');
-    const { instances, balancer, settings = {} } = shape;
-    this.#state.shape = { instances, balancer, settings };
+    this.#state.shape = {
+      instances: shape.instances,
+      balancer: shape.balancer,
+      settings: shape.settings ?? {},
+    };
     rmSync(this.historyFolder, { recursive: true, force: true });
     const { api, nginx } = this.#state.ports;
     await this.#startAll([this.#service()], tell);
@@ -104,11 +105,8 @@ export class Lab {
 
   /** What the service is configured with. */
   get environment(): Record<string, string> {
-    return {
-      ...storesEnvironment(this.#state.ports),
-      LAB_ID: this.#state.id,
-      HISTORY_FOLDER: this.historyFolder,
-    };
+    const { ports, id } = this.#state;
+    return { ...storesEnvironment(ports), LAB_ID: id, HISTORY_FOLDER: this.historyFolder };
   }
 
   async #startAll(servers: readonly Server[], tell: (event: string) => void): Promise<void> {
