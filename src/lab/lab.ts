@@ -138,13 +138,10 @@ export class Lab {
   }
 
   async #stop(...names: string[]): Promise<void> {
-    for (const name of names) {
-      const server = this.#state.running.find((running) => running.name === name);
-      if (!server) continue;
-      await stopProcess(server);
-      this.#state.running = this.#state.running.filter((running) => running !== server);
-      this.#save();
-    }
+    const { running } = this.#state;
+    for (const server of running.toReversed()) if (names.includes(server.name)) await stopProcess(server);
+    this.#state.running = running.filter(({ name }) => !names.includes(name));
+    this.#save();
   }
 
   #save(): void {
