@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { auditVoucher } from '../commands/audit.ts';
 import { bench } from '../commands/bench.ts';
+import { benchLocks } from '../commands/bench-locks.ts';
 import { demo } from '../commands/demo.ts';
 import { showLadder } from '../commands/ladder.ts';
 import { race, replay } from '../commands/race.ts';
@@ -67,6 +68,9 @@ command('bench', 'purchase against an authenticated no-op, through the same ngin
   .option('--seconds <n>', 'how long each of the two is measured, three times', whole(1, 120), 5)
   .option('--connections <n>', 'how many clients ask at once', whole(1, 1_000), 128)
   .action((options) => bench(place, options));
+command('bench-locks', 'what each lock costs, alone and with fifty who want it').action((options) =>
+  benchLocks(place, options),
+);
 command('up', 'start the lab and leave it running').action((options) => up(place, options));
 command('down', 'stop the lab').action((options) => down(place, options));
 command('status', 'what of the lab is running').action((options) => status(place, options));

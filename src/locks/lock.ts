@@ -11,7 +11,8 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Lease {
+/** Also for `await using lease = …`, which releases it at the end of the block. */
+export interface Lease extends AsyncDisposable {
   /** Aborts, with LeaseLost as its reason, once the lease may no longer be held. */
   readonly signal: AbortSignal;
   /** How long the lease is still good for, by this process's steady clock. Infinity where a lease never ends. */
@@ -67,12 +68,12 @@ export function timedLease(
     clearTimeout(timer);
     await giveBack();
   });
-  const lease = {
+  const lease = disposable({
     signal: lost.signal,
     // A timer may fire a fraction of a millisecond early: what was said to be lost has nothing left.
     remainingMs: () => (lost.signal.aborted ? 0 : Math.max(0, deadline - performance.now())),
     release,
-  };
+  });
   return fence === undefined ? lease : { ...lease, fence };
 }
 
@@ -99,19 +100,26 @@ export function sessionLease(
     forget();
     await giveBack();
   });
-  return { signal: lost.signal, remainingMs: () => session.remainingMs(), fence, release };
+  return disposable({ signal: lost.signal, remainingMs: () => session.remainingMs(), fence, release });
 }
 
 const neverAborted = new AbortController().signal;
 
 /** A lease that lasts until it is released. */
 export function endlessLease(giveBack: () => Promise<void>): Lease {
-  return {
+  return disposable({
     signal: neverAborted,
     remainingMs: () => Number.POSITIVE_INFINITY,
     release: once(giveBack),
-  };
+  });
 }
+
+export const disposable = <Kind extends Omit<Lease, keyof AsyncDisposable>>(
+  lease: Kind,
+): Kind & AsyncDisposable => ({
+  ...lease,
+  [Symbol.asyncDispose]: () => lease.release(),
+});
 
 /** The work is done the first time; every later call waits for the same. */
 export function once(work: () => Promise<void>): () => Promise<void> {

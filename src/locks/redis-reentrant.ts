@@ -11,7 +11,7 @@ import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { LockServiceUnavailable } from '../errors.ts';
-import { type AcquireOptions, type Lease, type Lock, once, timedLease } from './lock.ts';
+import { type AcquireOptions, disposable, type Lease, type Lock, once, timedLease } from './lock.ts';
 import { currentOwner } from './owner.ts';
 import { wakeUps } from './wake-ups.ts';
 import { type Watched, watchdog } from './watchdog.ts';
@@ -102,7 +102,7 @@ function watchedLease(watched: Watched, giveBack: () => Promise<void>): Lease {
     watched.unwatch(); // Whether or not the release arrives: a lease that nobody renews ends.
     await giveBack();
   });
-  return { signal: watched.signal, remainingMs: watched.remainingMs, release };
+  return disposable({ signal: watched.signal, remainingMs: watched.remainingMs, release });
 }
 
 async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Promise<Lease> {

@@ -1,7 +1,7 @@
 /** The history of a critical section: granted, perhaps lost, left once. */
 import type { Order } from '../domain.ts';
 import { keepsHistory, record } from '../history.ts';
-import { type Lease, once } from '../locks/lock.ts';
+import { disposable, type Lease, once } from '../locks/lock.ts';
 
 /** The same lease; where a history is kept, one that tells it. */
 export function inHistory(lease: Lease, resource: string, { id: orderId, voucherId, userId }: Order): Lease {
@@ -15,5 +15,5 @@ export function inHistory(lease: Lease, resource: string, { id: orderId, voucher
     record({ event: 'left', ...about });
     await lease.release();
   });
-  return { ...lease, release };
+  return disposable({ ...lease, release });
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { installGate } from '../../src/checkpoints.ts';
 import { LeaseLost } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/waiting.ts';
 import type { Lock } from '../../src/locks/lock.ts';
@@ -89,7 +90,42 @@ describe('the watchdog', () => {
   });
 });
 
+test('a lease is released at the end of the block that uses it', async () => {
+  const lock = await openLock(30_000);
+  {
+    await using lease = await held(lock);
+    expect(lease.signal.aborted).toBe(false);
+    expect(await redis.exists(`lock:${resource}`)).toBe(1);
+  }
+  expect(await redis.exists(`lock:${resource}`)).toBe(0);
+});
+
 describe('a waiter', () => {
+  test('does not miss a release that falls between its first try and its subscription', async () => {
+    const [holder, waiter] = [await openLock(30_000), await openLock(30_000)];
+    const lease = await held(holder);
+    let letOn: () => void = () => {};
+    const between = new Promise<void>((reached) => {
+      installGate((name) => {
+        if (name !== 'before-subscribe') return Promise.resolve();
+        reached();
+        return new Promise((resolve) => {
+          letOn = resolve;
+        });
+      });
+    });
+    const waiting = waiter.acquire(resource, { waitMs: 20_000 });
+    await between;
+    installGate(() => Promise.resolve());
+    await lease.release(); // Published while nobody listens.
+    const askedAt = performance.now();
+    letOn();
+    const next = await waiting;
+    expect(next).not.toBeNull();
+    expect(performance.now() - askedAt).toBeLessThan(10_000); // Half of the wait: it did not sleep until its end.
+    await next?.release();
+  });
+
   test('is woken by the release and asks no more often than that', async () => {
     const [holder, waiter] = [await openLock(30_000), await openLock(30_000)];
     const lease = await held(holder);

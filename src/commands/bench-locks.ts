@@ -1,0 +1,32 @@
+import { benchmarkLocks, type LockCost } from '../drills/lock-benchmark.ts';
+import { withLab } from '../lab/session.ts';
+import { plainTable } from '../report/table.ts';
+import { withConnections } from './lab-connections.ts';
+import { type Place, type Reporting, report, tell } from './place.ts';
+
+export async function benchLocks({ labFolder }: Place, { json }: Reporting): Promise<void> {
+  const costs = await withLab(labFolder, tell, (lab) =>
+    withConnections(lab, (connections) => benchmarkLocks(connections, tell)),
+  );
+  report(json, costs, () => text(costs));
+}
+
+function text(costs: readonly LockCost[]): string {
+  const floor = costs[0]?.alone.cyclesPerSecond ?? 1;
+  const rows = costs.map(({ lock, alone, crowded }) => [
+    lock,
+    String(alone.cyclesPerSecond),
+    (alone.cyclesPerSecond / floor).toFixed(2),
+    alone.p99Ms.toFixed(2),
+    String(crowded.cyclesPerSecond),
+    crowded.p99Ms.toFixed(1),
+    crowded.commandsPerCycle.toFixed(1),
+  ]);
+  return `
+${plainTable(['lock', 'alone/s', 'floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
+
+alone/s       taken and given back in a second, one after the other; p99 in ms
+floor         alone/s as a share of the two script calls such a lock must send
+50 at once/s  by fifty who want it all the time; p99 of their wait, in ms
+commands      sent to Redis for each time that one of the fifty got it`;
+}
