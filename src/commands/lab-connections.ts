@@ -5,10 +5,10 @@ import { Connections } from '../connections/connections.ts';
 import type { Lab } from '../lab/lab.ts';
 
 export async function withConnections<T>(
-  lab: Lab,
+  { environment }: Pick<Lab, 'environment'>,
   work: (connections: Connections) => Promise<T>,
 ): Promise<T> {
-  const connections = new Connections(readConfig(lab.environment), pino({ level: 'silent' }));
+  const connections = new Connections(readConfig(environment), pino({ level: 'silent' }));
   connections.redis('admin');
   await connections.ready();
   try {

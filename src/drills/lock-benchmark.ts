@@ -1,4 +1,5 @@
 /** What a lock costs: cycles of taking it and giving it back, alone and with fifty who want it, all in one run. */
+import { tracingChannel } from 'node:diagnostics_channel';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { Mutex as SemaphoreMutex } from 'redis-semaphore';
 import type { Connections } from '../connections/connections.ts';
@@ -34,13 +35,16 @@ export async function benchmarkLocks(
   tell: (event: string) => void,
 ): Promise<LockCost[]> {
   const costs: LockCost[] = [];
-  for (const [lock, cycle] of Object.entries(await openAll(connections))) {
+  const sent = countCommands();
+  const cycles = await openAll(connections);
+  await repeat(rawScripts(connections), 1, warmUpMs * 4, 'warm-up'); // The first to be measured must not pay for it.
+  for (const [lock, cycle] of Object.entries(cycles)) {
     tell(`measuring ${lock} …`);
     await repeat(cycle, 1, warmUpMs, `warm-up:${lock}`);
     const alone = await repeat(cycle, 1, measureMs, `alone:${lock}`);
-    const before = await commandsSent(connections);
+    const before = sent();
     const crowded = await repeat(cycle, lock === floor ? 1 : crowd, measureMs, `crowded:${lock}`);
-    const commandsPerCycle = ((await commandsSent(connections)) - before) / crowded.cycles;
+    const commandsPerCycle = (sent() - before) / crowded.cycles;
     costs.push({
       lock,
       alone: { cyclesPerSecond: alone.perSecond, p99Ms: alone.cycleP99Ms },
@@ -55,17 +59,18 @@ async function openAll(connections: Connections): Promise<Record<string, Cycle>>
     [floor]: rawScripts(connections),
     'redis-semaphore (Mutex)': semaphore(connections),
   };
+  const locks: Record<string, Cycle> = {};
   const opened = new Set<LockModule>();
-  for (const rung of rungNames) {
+  for (const rung of rungNames.toReversed()) {
     const { locked, lockInside, lock }: Rung = ladder[rung];
     if (!locked || lockInside) continue;
     const module = await lock();
     if (opened.has(module)) continue; // The rungs of the process mutex share one.
     opened.add(module);
-    cycles[rung] = cycleOf(module.open(connections));
+    locks[rung] = cycleOf(module.open(connections));
   }
   await connections.ready();
-  return cycles;
+  return { ...cycles, ...Object.fromEntries(Object.entries(locks).toReversed()) };
 }
 
 const cycleOf =
@@ -133,15 +138,11 @@ const record = (histogram: RecordableHistogram, ms: number): void =>
   histogram.record(Math.max(1, Math.round(ms * 1_000)));
 const p99 = (histogram: RecordableHistogram): number => Math.round(histogram.percentile(99) / 10) / 100;
 
-/** Of all Redis servers together; a lock that asks nobody sends none. */
-async function commandsSent(connections: Connections): Promise<number> {
-  const servers = [connections.redis('lock'), ...connections.redlockMasters()];
-  const counts = servers.map(async (redis) => {
-    const stats = await redis.info('commandstats');
-    const calls = [
-      ...stats.matchAll(/cmdstat_(?:set|del|get|eval|evalsha|subscribe|unsubscribe):calls=(\d+)/g),
-    ];
-    return calls.reduce((sum, [, count]) => sum + Number(count), 0);
+/** Counts what this process sends: ioredis tells every command. */
+function countCommands(): () => number {
+  let count = 0;
+  tracingChannel('ioredis:command').start.subscribe(() => {
+    count += 1;
   });
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  return () => count;
 }

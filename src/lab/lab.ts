@@ -68,7 +68,10 @@ export class Lab {
     rmSync(this.historyFolder, { recursive: true, force: true });
     const { api, nginx } = this.#state.ports;
     await this.#startAll([this.#service()], tell);
-    await this.#startAll([nginxServer(this.#folder, nginx, instancePorts(api, shape), this.#state.id)], tell);
+    await this.#startAll(
+      [nginxServer(this.#folder, nginx, instancePorts(api, shape), this.#state.id, shape.balancer)],
+      tell,
+    );
   }
 
   /** The same, unless that is what runs already; then only until every instance is there (one may have been killed). */

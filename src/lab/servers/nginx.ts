@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
+import type { ServiceShape } from './service.ts';
 
 const template = new URL('../../../nginx/lockstep.conf.template', import.meta.url);
 
@@ -14,6 +15,10 @@ export function renderNginx(values: Readonly<Record<string, string>>): string {
   );
 }
 
+/** Node's cluster shares out connections, not requests: each request then brings one of its own. */
+const connections = (balancer: ServiceShape['balancer']) =>
+  balancer === 'cluster' ? { KEEPALIVE: '1', CONNECTION: 'close' } : { KEEPALIVE: '128', CONNECTION: '' };
+
 export const upstreamServers = (ports: readonly number[]): string =>
   ports.map((port) => `server 127.0.0.1:${port} max_fails=3 fail_timeout=2s;`).join('\n    ');
 
@@ -22,6 +27,7 @@ export function nginxServer(
   port: number,
   instancePorts: readonly number[],
   labId?: string,
+  balancer: ServiceShape['balancer'] = 'nginx',
 ): Server {
   const runFolder = join(folder, 'nginx');
   const file = join(runFolder, 'nginx.conf');
@@ -38,6 +44,7 @@ export function nginxServer(
           ERROR_LOG: errorLog,
           LISTEN: `127.0.0.1:${port}`,
           UPSTREAM_SERVERS: upstreamServers(instancePorts),
+          ...connections(balancer),
         }),
       );
     },
