@@ -4,7 +4,7 @@ import { UnknownRung } from '../errors.ts';
 import { withLab } from '../lab/session.ts';
 import { isRungName, ladder, rungNames } from '../ladder.ts';
 import { writeRunFolder } from '../report/run-folder.ts';
-import { auditLines, runSentence, wrap } from '../report/sentences.ts';
+import { auditLines, proofLines, runSentence, wrap } from '../report/sentences.ts';
 import { costLegend, costTable, legend, runTable } from '../report/table.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
@@ -36,6 +36,7 @@ export async function run(
       '',
       wrap(runSentence(done)),
       auditLines(done.audit),
+      ...proofLines(done),
       '',
       `workMs ${request.workMs}, seed ${request.seed}; report: ${folder}/report.md`,
     ].join('\n');

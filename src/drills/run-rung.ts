@@ -1,10 +1,12 @@
 /** One rung, one rush, one audit: put a voucher on sale, rush it through nginx, wait for the drain, check everything. */
 import { createHistogram } from 'node:perf_hooks';
 import { type Audit, audit } from '../audit/audit.ts';
+import { counterExample } from '../audit/counter-example.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../audit/facts.ts';
 import { readHistory } from '../audit/history.ts';
 import type { Connections } from '../connections/connections.ts';
-import type { Verdict } from '../domain.ts';
+import type { CheckName, Verdict } from '../domain.ts';
+import type { HistoryEvent } from '../history.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { ServiceShape } from '../lab/servers/service.ts';
 import { type Claim, claimOf, type RungName, rungNamed } from '../ladder.ts';
@@ -41,7 +43,14 @@ export interface RunResult extends RunRequest {
   readonly asClaimed: boolean;
 }
 
+/** The smallest set of events that proves a violation. */
+export interface Proof {
+  readonly check: CheckName;
+  readonly events: readonly HistoryEvent[];
+}
+
 export interface Run {
+  readonly proofs: readonly Proof[];
   readonly result: RunResult;
   readonly claim: Claim;
   readonly audit: Audit;
@@ -63,11 +72,17 @@ export async function runRung(
   const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed });
   const collected = await drained(connections, voucherId);
   const seconds = (performance.now() - startedAt) / 1_000;
-  const history = rungNamed(rung).locked ? { history: readHistory(historyFolder, voucherId) } : {};
-  const facts = { ...collected, ...history, attempts };
-  const claim = claimOf(rungNamed(rung), instances);
+  const history = readHistory(historyFolder, voucherId);
+  const row = rungNamed(rung);
+  const facts: Facts = row.locked ? { ...collected, attempts, history } : { ...collected, attempts };
+  const claim = claimOf(row, instances);
   const audited = audit(facts);
-  return { result: summarize(request, facts, audited, claim, seconds), claim, audit: audited, facts };
+  const violated = audited.findings.filter(({ verdict }) => verdict === 'violated');
+  const proofs = violated.map(({ check }) => ({
+    check,
+    events: counterExample(check, { ...facts, history }),
+  }));
+  return { result: summarize(request, facts, audited, claim, seconds), claim, audit: audited, facts, proofs };
 }
 
 function summarize(

@@ -60,11 +60,8 @@ export class Lab {
   /** Restarts the service, and nginx before it, with so many instances behind that balancer. */
   async serve(shape: ServiceShape, tell: (event: string) => void = () => {}): Promise<void> {
     await this.#stop('nginx', 'service');
-    this.#state.shape = {
-      instances: shape.instances,
-      balancer: shape.balancer,
-      settings: shape.settings ?? {},
-    };
+    const { instances, balancer, settings = {} } = shape;
+    this.#state.shape = { instances, balancer, settings };
     rmSync(this.historyFolder, { recursive: true, force: true });
     const { api, nginx } = this.#state.ports;
     await this.#startAll([this.#service()], tell);

@@ -1,7 +1,6 @@
 /** A race in lanes, one line a step, for an 80-column terminal. */
-import type { HistoryEvent } from '../history.ts';
 import type { Played, RaceResult } from '../races/judge.ts';
-import { wrap } from './sentences.ts';
+import { eventLines, wrap } from './sentences.ts';
 
 const width = 79;
 
@@ -14,7 +13,7 @@ export function raceText(result: RaceResult): string {
   const judged = wrap(
     `${verdict}, ${asClaimed ? 'as claimed' : 'NOT as claimed'}${result.evidence && `: ${result.evidence}`}`,
   );
-  return [head, '', laneHeads(lanes), ...lines, '', judged, ...proofLines(result.proof)].join('\n');
+  return [head, '', laneHeads(lanes), ...lines, '', judged, ...eventLines(result.proof)].join('\n');
 }
 
 const laneWidth = (lanes: readonly string[]): number => Math.floor((width - 4) / lanes.length);
@@ -38,14 +37,4 @@ function stepLines(
     .split('\n')
     .map((line, index) => `${index === 0 ? `${String(number).padStart(2)}${mark} ` : '    '}${margin}${line}`)
     .join('\n');
-}
-
-function proofLines(events: readonly HistoryEvent[]): string[] {
-  if (events.length === 0) return [];
-  const start = BigInt(events[0]?.at ?? 0);
-  const lines = events.map(({ at, instance, event, orderId, userId }) => {
-    const ms = (Number(BigInt(at) - start) / 1_000_000).toFixed(1);
-    return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${event.padEnd(9)} user ${userId}, order ${orderId}`;
-  });
-  return ['', 'the events that prove it:', ...lines];
 }

@@ -8,7 +8,7 @@ import type { Run } from '../drills/run-rung.ts';
 import { programPath } from '../lab/processes.ts';
 import type { RaceResult } from '../races/judge.ts';
 import { raceText } from './race-text.ts';
-import { auditLines, place, runSentence } from './sentences.ts';
+import { auditLines, place, proofLines, runSentence } from './sentences.ts';
 import { costLegend, costTable, legend, raceTable, runTable } from './table.ts';
 
 export interface RunRecord {
@@ -84,7 +84,8 @@ function markdown(
       .map(([name, value]) => `- ${name}: ${value}`)
       .join('\n');
   const chapters = runs.map(
-    (run) => `## ${place(run)}\n\n${runSentence(run)}\n\n\`\`\`text\n${auditLines(run.audit)}\n\`\`\``,
+    (run) =>
+      `## ${place(run)}\n\n${runSentence(run)}\n\n\`\`\`text\n${[auditLines(run.audit), ...proofLines(run)].join('\n')}\n\`\`\``,
   );
   const results = runs.map(({ result }) => result);
   return `# Lockstep, ${time}

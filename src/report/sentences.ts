@@ -1,6 +1,8 @@
 /** What a run showed, in sentences with their evidence. */
+
 import type { Audit } from '../audit/audit.ts';
 import type { Run } from '../drills/run-rung.ts';
+import type { HistoryEvent } from '../history.ts';
 import type { RaceResult } from '../races/judge.ts';
 
 /** Lines of at most `width` characters; the second and later ones are indented. */
@@ -41,6 +43,12 @@ function evidence({ findings }: Audit): string {
     .join('');
 }
 
+/** What proves each violation of a run. */
+export const proofLines = ({ proofs }: Run): string[] =>
+  proofs.flatMap(({ check, events }) =>
+    events.length > 0 ? ['', `${check}:`, ...eventLines(events).slice(1)] : [],
+  );
+
 /** `lost-update on read-then-write: violated, as claimed: 2 orders for 1 in stock` */
 export function raceSentence({ race, rung, verdict, asClaimed, claim, evidence }: RaceResult): string {
   const judged = asClaimed ? 'as claimed' : `NOT as claimed (the ladder says ${claim})`;
@@ -57,4 +65,15 @@ export function auditLines({ findings, leftOut }: Audit): string {
     wrap(`  ${'–'.padEnd(9)} ${check}: ${why}`, 79, '            '),
   );
   return [...found, ...notJudged].join('\n');
+}
+
+/** The events that prove a violation, in the order they happened. */
+export function eventLines(events: readonly HistoryEvent[]): string[] {
+  if (events.length === 0) return [];
+  const start = BigInt(events[0]?.at ?? 0);
+  const lines = events.map(({ at, instance, event, orderId, userId }) => {
+    const ms = (Number(BigInt(at) - start) / 1_000_000).toFixed(1);
+    return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${event.padEnd(9)} user ${userId}, order ${orderId}`;
+  });
+  return ['', 'the events that prove it:', ...lines];
 }
