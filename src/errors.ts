@@ -162,3 +162,11 @@ export class InvalidId extends LockstepError {
     );
   }
 }
+
+export class NoRecordedRace extends LockstepError {
+  readonly code = 'NO_RECORDED_RACE';
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} holds no recorded race; \`lockstep race\` writes one, race.json.`, { cause });
+  }
+}

@@ -1,15 +1,20 @@
 import { benchmarkLocks, type LockCost } from '../drills/lock-benchmark.ts';
 import type { Lab } from '../lab/lab.ts';
 import { withLab } from '../lab/session.ts';
+import { writeFolder } from '../report/folder.ts';
+import { wrap } from '../report/sentences.ts';
 import { plainTable } from '../report/table.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
 
-export async function benchLocks({ labFolder }: Place, { json }: Reporting): Promise<void> {
+export async function benchLocks({ labFolder, runsFolder }: Place, { json }: Reporting): Promise<void> {
   const costs = await withLab(labFolder, tell, (lab) =>
     withConnections(onLockMaster(lab), (connections) => benchmarkLocks(connections, tell)),
   );
-  report(json, costs, () => text(costs));
+  const table = text(costs);
+  const markdown = `# What each lock costs\n\n\`npx lockstep bench-locks\`\n\n\`\`\`text\n${table}\n\`\`\`\n`;
+  const folder = writeFolder(runsFolder, 'bench-locks', { 'costs.json': costs, 'report.md': markdown });
+  report(json, costs, () => `\n${table}\n\n${wrap(`report: ${folder}/report.md`)}`);
 }
 
 /** All on a Redis of the same kind: redis-main syncs every write to disk, which would be measured instead. */
@@ -29,8 +34,7 @@ function text(costs: readonly LockCost[]): string {
     crowded.p99Ms.toFixed(1),
     crowded.commandsPerCycle.toFixed(1),
   ]);
-  return `
-${plainTable(['lock', 'alone/s', 'floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
+  return `${plainTable(['lock', 'alone/s', 'floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
 
 alone/s       taken and given back in a second, one after the other; p99 in ms
 floor         alone/s as a share of the two script calls such a lock must send

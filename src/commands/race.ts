@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { UnknownRace, UnknownRung } from '../errors.ts';
+import { NoRecordedRace, UnknownRace, UnknownRung } from '../errors.ts';
 import type { Lab } from '../lab/lab.ts';
 import { withLab } from '../lab/session.ts';
 import { isRungName, rungNames } from '../ladder.ts';
 import type { RaceResult } from '../races/judge.ts';
 import { playRace, raceSettings } from '../races/play.ts';
 import { type RaceName, raceNames, schedules } from '../races/schedules.ts';
-import { writeRaceFolder } from '../report/race-folder.ts';
+import { writeFolder } from '../report/folder.ts';
+import { racePage } from '../report/race-page.ts';
 import { raceText } from '../report/race-text.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
@@ -24,7 +25,8 @@ export async function race(
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
   const result = await withLab(labFolder, tell, (lab) => raceOn(lab, name, on));
-  const folder = writeRaceFolder(runsFolder, result);
+  const files = { 'race.json': result, 'race.html': racePage(result) };
+  const folder = writeFolder(runsFolder, `race-${result.race}-${result.rung}`, files);
   report(
     json,
     result,
@@ -41,8 +43,16 @@ export async function raceOn(lab: Lab, name: RaceName, rung: RaceResult['rung'])
 }
 
 export function replay(file: string, { json }: Reporting): void {
-  const result = JSON.parse(readFileSync(file, 'utf8')) as RaceResult;
+  const result = readRace(file);
   report(json, result, () => raceText(result));
+}
+
+function readRace(file: string): RaceResult {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as RaceResult;
+  } catch (cause) {
+    throw new NoRecordedRace(file, cause);
+  }
 }
 
 const isRaceName = (name: string): name is RaceName => Object.hasOwn(schedules, name);

@@ -1,5 +1,5 @@
 /** `runs/<time>-<name>/`: the facts and verdicts as JSON, a report to read, and `runs/latest` that points at them. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -7,6 +7,7 @@ import type { Attempt, Facts } from '../audit/facts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import { programPath } from '../lab/processes.ts';
 import type { RaceResult } from '../races/judge.ts';
+import { timeStamp, writeFolder } from './folder.ts';
 import { raceText } from './race-text.ts';
 import { auditLines, place, proofLines, runSentence } from './sentences.ts';
 import { costLegend, costTable, legend, raceTable, runTable } from './table.ts';
@@ -23,19 +24,11 @@ export async function writeRunFolder(
   name: string,
   { command, runs, races = [] }: RunRecord,
 ): Promise<string> {
-  const time = new Date()
-    .toISOString()
-    .replace(/\.\d+Z$/, 'Z')
-    .replaceAll(':', '');
-  const folder = join(root, `${time}-${name}`);
-  mkdirSync(folder, { recursive: true });
-  const about = { command, time, machine: machine(), versions: await versions() };
-  writeFileSync(join(folder, 'report.json'), `${JSON.stringify({ ...about, runs, races }, null, 2)}\n`);
-  writeFileSync(join(folder, 'report.md'), markdown(about, runs, races));
-  const latest = join(root, 'latest');
-  rmSync(latest, { force: true });
-  symlinkSync(`${time}-${name}`, latest);
-  return folder;
+  const about = { command, time: timeStamp(), machine: machine(), versions: await versions() };
+  return writeFolder(root, name, {
+    'report.json': { ...about, runs, races },
+    'report.md': markdown(about, runs, races),
+  });
 }
 
 /** What clients were told in the newest recorded run of this voucher, if there is one. */
