@@ -45,7 +45,8 @@ export function runTable(results: readonly RunResult[]): string {
 
 export const costLegend = `orders/s orders recorded per second          p50, p99 answer times in ms
 lost     refused because somebody else was faster, although stock was left
-retried  tries beyond the first that the accepted ones needed`;
+retried  tries beyond the first that the accepted ones needed: none allowed the
+         first time that an optimistic rung stands here, 20 the second`;
 
 /** What it cost. */
 export function costTable(results: readonly RunResult[]): string {
