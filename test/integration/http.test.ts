@@ -133,6 +133,8 @@ describe('input that does not fit', () => {
     ['a time that is none', { beginTime: 'tomorrow' }],
     ['a rung that does not exist', { rung: 'hope' }],
     ['a field that does not exist', { rails: false }],
+    ['an end beyond what MySQL can hold', { endTime: '9999-12-31T23:59:59-23:59' }],
+    ['a beginning before Christ', { beginTime: '0000-01-01T00:00:00Z' }],
   ])('a voucher with %s: 400', async (_what, changes) => {
     const token = await tokenFor('1', 'operator');
     const answer = await call('/vouchers', { method: 'POST', token, body: openSale(changes) });
@@ -150,6 +152,22 @@ describe('input that does not fit', () => {
     for (const key of ['x'.repeat(65), 'a b', 'a:b'])
       expect(await buy(voucherId, '7', { 'idempotency-key': key })).toMatchObject({ httpStatus: 400 });
   });
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded'])(
+    'a body of type %s: 4xx, and never 500',
+    async (type) => {
+      const token = await tokenFor('1', 'operator');
+      const headers = { 'content-type': type };
+      const answer = await call('/vouchers', {
+        method: 'POST',
+        token,
+        headers,
+        body: JSON.stringify(openSale()),
+      });
+      expect([400, 415]).toContain(answer.status);
+      expect(answer.headers.get('content-type')).toContain('application/problem+json');
+    },
+  );
 
   test('a body beyond 16 KiB: 413', async () => {
     const token = await tokenFor('1', 'operator');
