@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { signToken } from '../http/tokens.ts';
 import { programPath } from '../lab/processes.ts';
 import { waitUntil } from '../lab/waiting.ts';
-import { createVoucher, warmUp } from './operator.ts';
+import { putOnSale } from './operator.ts';
 
 export interface Measured {
   readonly requestsPerSecond: number;
@@ -56,7 +56,7 @@ export async function benchmark(place: BenchmarkPlace, tell: (event: string) => 
   const load = (url: string, forSeconds: number) => wrk(url, tokens, place.connections, forSeconds);
   tell('Signing a token for each purchase …');
   const tokens = await writeTokens(place, usersPerSecond * Math.max(seconds, warmUpSeconds));
-  const onSale = await putOnSale(place);
+  const onSale = await saleUrl(place);
   const noop = `${baseUrl}/lab/noop`;
   tell('Warming up …');
   await load(noop, warmUpSeconds);
@@ -70,7 +70,7 @@ export async function benchmark(place: BenchmarkPlace, tell: (event: string) => 
     place.signal.throwIfAborted();
     tell(`Round ${round} of ${rounds}: ${seconds} s each …`);
     noops.push(await load(noop, seconds));
-    purchases.push(await load(await putOnSale(place), seconds));
+    purchases.push(await load(await saleUrl(place), seconds));
     const endedAt = performance.now();
     await emptied(depth);
     drain.lagMs = Math.max(drain.lagMs, Math.round(performance.now() - endedAt));
@@ -95,14 +95,10 @@ async function writeTokens({ tokenSecret, folder }: BenchmarkPlace, count: numbe
   return file;
 }
 
-async function putOnSale({ baseUrl, tokenSecret, instances }: BenchmarkPlace): Promise<string> {
-  const id = await createVoucher(baseUrl, tokenSecret, {
-    title: 'benchmark',
-    stock,
-    rung: 'lua-stream',
-    workMs: 0,
-  });
-  await warmUp(baseUrl, id, instances);
+/** @returns where a new voucher is bought. */
+async function saleUrl({ baseUrl, tokenSecret, instances }: BenchmarkPlace): Promise<string> {
+  const sale = { title: 'benchmark', stock, rung: 'lua-stream', workMs: 0 };
+  const id = await putOnSale(baseUrl, tokenSecret, instances, sale);
   return `${baseUrl}/vouchers/${id}/orders`;
 }
 

@@ -14,12 +14,22 @@ export interface SaleRequest {
 const Created = z.object({ id: z.string() });
 const hourMs = 3_600_000;
 
-/** @returns the id of a voucher whose sale is open. @throws ServiceRefused */
-export async function createVoucher(
+/**
+ * @returns the id of a voucher whose sale is open, and which every instance knows.
+ * @throws ServiceRefused
+ */
+export async function putOnSale(
   baseUrl: string,
   tokenSecret: string,
+  instances: number,
   sale: SaleRequest,
 ): Promise<string> {
+  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
+  await warmUp(baseUrl, voucherId, instances);
+  return voucherId;
+}
+
+async function createVoucher(baseUrl: string, tokenSecret: string, sale: SaleRequest): Promise<string> {
   const token = await signToken(tokenSecret, '1', 'operator');
   const [beginTime, endTime] = [-hourMs, hourMs].map((fromNow) =>
     new Date(Date.now() + fromNow).toISOString(),
@@ -34,7 +44,7 @@ export async function createVoucher(
 }
 
 /** Lets every instance read the voucher and open its rung. */
-export async function warmUp(baseUrl: string, voucherId: string, instances: number): Promise<void> {
+async function warmUp(baseUrl: string, voucherId: string, instances: number): Promise<void> {
   const looks = Array.from({ length: instances * 8 }, () => fetch(`${baseUrl}/vouchers/${voucherId}`));
   for (const answer of await Promise.all(looks)) {
     if (!answer.ok) throw new ServiceRefused('looking at the voucher', answer.status, await answer.text());

@@ -3,7 +3,7 @@ import { collectFacts } from '../audit/collect.ts';
 import type { Facts } from '../audit/facts.ts';
 import type { Connections } from '../connections/connections.ts';
 import { waitUntil } from '../lab/waiting.ts';
-import { createVoucher, warmUp } from './operator.ts';
+import { putOnSale } from './operator.ts';
 import type { RunRequest } from './run-rung.ts';
 import { rush } from './rush.ts';
 
@@ -24,8 +24,7 @@ export async function rehearse(
   const { rung, instances, seed } = request;
   const tokenSecret = connections.config.TOKEN_SECRET;
   const sale = { title: 'rehearsal', stock: rehearsalUsers, rung, workMs: 1, retries: 0 };
-  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
-  await warmUp(baseUrl, voucherId, instances);
+  const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
   const answering = new Set<string | undefined>();
   for (let round = 0; round < mostRounds && answering.size < instances; round++) {
     const attempts = await rush({

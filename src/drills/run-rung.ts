@@ -10,7 +10,7 @@ import type { HistoryEvent } from '../history.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { ServiceShape } from '../lab/servers/service.ts';
 import { type Claim, claimOf, type RungName, rungNamed } from '../ladder.ts';
-import { createVoucher, warmUp } from './operator.ts';
+import { putOnSale } from './operator.ts';
 import { drained, rehearse } from './rehearse.ts';
 import { rush } from './rush.ts';
 
@@ -66,8 +66,7 @@ export async function runRung(
   const tokenSecret = connections.config.TOKEN_SECRET;
   const sale = { title: `${rung} on ${instances}, seed ${seed}`, stock, rung, workMs, retries };
   await rehearse(request, baseUrl, connections);
-  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
-  await warmUp(baseUrl, voucherId, instances);
+  const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
   const startedAt = performance.now();
   const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed });
   const collected = await drained(connections, voucherId);

@@ -34,9 +34,11 @@ export function openRungs(connections: Connections, onReleaseFailed: (error: unk
   }
 
   return ({ rung }) => {
-    const known = opened.get(rung) ?? open(rung);
-    opened.set(rung, known);
-    known.catch(() => opened.delete(rung)); // What could not be opened is tried again.
-    return known;
+    const known = opened.get(rung);
+    if (known) return known;
+    const opening = open(rung);
+    opened.set(rung, opening);
+    opening.catch(() => opened.delete(rung)); // What could not be opened is tried again.
+    return opening;
   };
 }

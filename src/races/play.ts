@@ -5,7 +5,7 @@ import { collectFacts } from '../audit/collect.ts';
 import type { Facts } from '../audit/facts.ts';
 import { readHistory } from '../audit/history.ts';
 import type { Connections } from '../connections/connections.ts';
-import { createVoucher, warmUp } from '../drills/operator.ts';
+import { putOnSale } from '../drills/operator.ts';
 import { buyOnce } from '../drills/rush.ts';
 import { signToken } from '../http/tokens.ts';
 import type { Lab } from '../lab/lab.ts';
@@ -37,8 +37,7 @@ export async function playRace(
   const tokenSecret = connections.config.TOKEN_SECRET;
   const { baseUrl } = lab;
   const sale = { title: `race ${race}`, stock: schedule.stock, rung, workMs: 0 };
-  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
-  await warmUp(baseUrl, voucherId, schedule.instances);
+  const voucherId = await putOnSale(baseUrl, tokenSecret, schedule.instances, sale);
   const id = randomUUID();
   const agent = new Agent({ headersTimeout: 30_000 });
   const send = async (lane: string) => {
