@@ -4,15 +4,27 @@
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CheckpointName } from './checkpoints.ts';
+import type { Order } from './domain.ts';
 
 export interface HistoryEvent {
   /** Nanoseconds of CLOCK_MONOTONIC, which is the same for every process of the machine. A string: it passes 2^53. */
   readonly at: string;
   readonly instance: string;
-  readonly event: 'granted' | 'lost' | 'left' | 'accepted' | 'refused' | 'unknown' | 'recorded';
+  readonly event:
+    | 'granted'
+    | 'lost'
+    | 'left'
+    | 'checkpoint'
+    | 'accepted'
+    | 'refused'
+    | 'unknown'
+    | 'recorded';
   readonly voucherId: string;
   readonly userId: string;
   readonly orderId: string;
+  /** Which one was passed. */
+  readonly checkpoint?: CheckpointName;
   /** What the lock is on. */
   readonly resource?: string;
   readonly reason?: string;
@@ -23,6 +35,9 @@ type Sink = (event: Omit<HistoryEvent, 'at' | 'instance'>) => void;
 let sink: Sink | undefined;
 
 export const record: Sink = (event) => sink?.(event);
+
+/** Whose event it is. */
+export const about = ({ id: orderId, voucherId, userId }: Order) => ({ voucherId, userId, orderId });
 
 export const keepsHistory = (): boolean => sink !== undefined;
 

@@ -19,6 +19,7 @@ export type Circumstance =
   | 'holder-dies'
   | 'holder-stalls'
   | 're-entry'
+  | 'missed-message'
   | 'killed-half-way';
 
 export interface Break {
@@ -279,6 +280,20 @@ export const ladder = {
         because: 'a sale that outlasts its lease commits beside the next holder’s',
       },
       { under: 're-entry', check: 'nobody-can-buy', because: 'its holder asks again, and waits for itself' },
+    ],
+  },
+  'redis-message': {
+    chapter: 3,
+    idea: 'the same; a release is published, so that who waits need not ask',
+    ...perUser,
+    lock: () => import('./locks/redis-message.ts'),
+    instances: 4,
+    breaks: [
+      {
+        under: 'missed-message',
+        check: 'nobody-can-buy',
+        because: 'a release between the try and the subscription is a message that nobody hears',
+      },
     ],
   },
   'redis-reentrant': {

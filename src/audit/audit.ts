@@ -52,8 +52,8 @@ export function audit(facts: Facts): Audit {
 
 function whyNot(check: CheckName, facts: Facts): string | null {
   if (check === 'one-order-per-user' && !facts.onePerUser) return 'this rung does not promise it';
-  if (check === 'sections-never-overlap' && !facts.history)
-    return 'this rung has no lock, or no history was kept';
+  if (check === 'sections-never-overlap' && !facts.locked) return 'this rung has no lock to keep others out';
+  if (check === 'sections-never-overlap' && !facts.history) return 'no history was kept';
   if (check === 'redis-agrees' && !facts.redis) return 'this rung keeps no stock in Redis';
   if (needsAttempts.includes(check) && !facts.attempts) return 'what clients were told was not kept';
   return null;

@@ -19,6 +19,7 @@ export async function collectFacts(pool: Pool, redis: Redis, voucherId: string):
     createdAt,
     rung,
     onePerUser: row.onePerUser,
+    locked: row.locked,
     initialStock,
     mysql: { stock, orders },
   };

@@ -1,52 +1,44 @@
-/** The smallest set of events that proves a violation: the two purchases that should not both have happened. */
+/** The smallest set of events and rows that proves a violation: the two purchases that should not both have happened. */
 import type { CheckName } from '../domain.ts';
 import type { HistoryEvent } from '../history.ts';
-import { confirmed, type Facts } from './facts.ts';
-import { sectionsOf } from './history.ts';
+import type { Audit } from './audit.ts';
+import type { Facts, OrderRow } from './facts.ts';
+import type { Finding } from './finding.ts';
 
-export function counterExample(check: CheckName, facts: Facts): HistoryEvent[] {
-  const { history = [] } = facts;
-  const [one, other] = guilty(check, facts);
-  return history.filter(({ orderId }) => orderId === one || orderId === other);
+export interface Proof {
+  readonly check: CheckName | 'nobody-can-buy';
+  readonly events: readonly HistoryEvent[];
+  /** What MySQL has of these orders. */
+  readonly rows: readonly OrderRow[];
 }
 
-/** The ids of the two orders. */
-function guilty(check: CheckName, facts: Facts): readonly (string | undefined)[] {
-  if (check === 'one-order-per-user') return twoOrdersOfOneUser(facts);
-  if (check === 'sections-never-overlap') return twoSectionsAtOnce(facts);
-  if (check === 'no-oversell') return lastOrders(facts) ?? neverLeft(facts);
-  return [];
+const outcomes = ['accepted', 'refused', 'unknown', 'recorded'];
+
+/** What proves what: an overlap of sections, two looks before either was told, or what was said of an order. */
+const telling: Partial<Record<CheckName, readonly string[]>> = {
+  'sections-never-overlap': ['granted', 'left'],
+  'one-order-per-user': ['after-check', 'accepted'],
+  'no-oversell': ['after-check', 'stock-taken', 'accepted'],
+};
+
+export function counterExample({ check, orders = [] }: Finding, { history = [], mysql }: Facts): Proof {
+  const kinds = telling[check] ?? outcomes;
+  const tells = ({ event, checkpoint = event }: HistoryEvent) =>
+    kinds.includes(checkpoint) && !(event === 'checkpoint' && checkpoint === 'granted'); // The lease says so too.
+  const events = history.filter((event) => orders.includes(event.orderId) && tells(event));
+  const rows = check === 'sections-never-overlap' ? [] : mysql.orders.filter(({ id }) => orders.includes(id));
+  return { check, events, rows };
 }
 
-function twoOrdersOfOneUser(facts: Facts): string[] {
-  const first = new Map<string, string>();
-  for (const { id, userId } of confirmed(facts)) {
-    const earlier = first.get(userId);
-    if (earlier !== undefined) return [earlier, id];
-    first.set(userId, id);
-  }
-  return [];
-}
+/** One for each violation. */
+export const counterExamples = ({ findings }: Audit, facts: Facts): Proof[] =>
+  findings.flatMap((finding) => (finding.verdict === 'violated' ? [counterExample(finding, facts)] : []));
 
-function twoSectionsAtOnce({ history = [] }: Facts): string[] {
-  const sections = sectionsOf(history);
-  for (const [index, section] of sections.entries()) {
-    const other = sections
-      .slice(0, index)
-      .find(({ resource, to }) => resource === section.resource && section.from < to);
-    if (other) return [other.orderId, section.orderId];
-  }
-  return [];
-}
-
-/** The two that should not both have found something in stock. */
-function lastOrders(facts: Facts): string[] | undefined {
-  const ids = confirmed(facts).map(({ id }) => id);
-  return ids.length > 1 ? ids.slice(-2) : undefined;
-}
-
-/** Who went in and never came out took what is missing. */
-function neverLeft({ history = [] }: Facts): string[] {
-  const left = new Set(history.filter(({ event }) => event === 'left').map(({ orderId }) => orderId));
-  return sectionsOf(history).flatMap(({ orderId }) => (left.has(orderId) ? [] : [orderId]));
+/** One who was refused as busy, and what became of those who had the lock before. */
+export function nobodyCanBuy({ history = [] }: Facts): Proof {
+  const busy = history.find(({ reason }) => reason === 'busy');
+  const holds = ({ event, checkpoint }: HistoryEvent) =>
+    checkpoint === 'granted' || event === 'left' || event === 'lost';
+  const events = history.filter((event) => event === busy || (event.userId === busy?.userId && holds(event)));
+  return { check: 'nobody-can-buy', events, rows: [] };
 }

@@ -31,6 +31,8 @@ export interface Facts {
   readonly rung: string;
   /** Whether the rung promises one order per user. */
   readonly onePerUser: boolean;
+  /** Whether the rung has a lock that is meant to exclude. */
+  readonly locked: boolean;
   readonly initialStock: number;
   readonly mysql: { readonly stock: number; readonly orders: readonly OrderRow[] };
   /** Present where the rung keeps its stock in Redis. */
@@ -42,7 +44,7 @@ export interface Facts {
     /** Orders of this voucher that are not yet in MySQL. */
     readonly queued: readonly string[];
   };
-  /** What every process did, in order; present where the rung has a lock and its history was kept. */
+  /** What every process did, in order; present where it was kept. */
   readonly history?: readonly HistoryEvent[];
   /** Present where every client's answer was kept. */
   readonly attempts?: readonly Attempt[];

@@ -9,12 +9,15 @@ export interface Finding {
   readonly count: number;
   readonly first?: string;
   readonly worst?: string;
+  /** The orders that prove the worst. */
+  readonly orders?: readonly string[];
 }
 
-/** A case that violates a check: a sentence with its evidence, and how bad it is beside the others. */
+/** A case that violates a check: a sentence with its evidence, how bad it is beside the others, and whose orders prove it. */
 export interface Case {
   readonly evidence: string;
   readonly severity: number;
+  readonly orders?: readonly string[];
 }
 
 /** Returns every violating case; `'undecided'` when the facts cannot tell yet. */
@@ -32,5 +35,6 @@ export function find(check: CheckName, run: Check, facts: Facts): Finding {
   const [first] = cases;
   if (!first) return { check, verdict: 'held', count: 0 };
   const worst = cases.reduce((one, other) => (other.severity > one.severity ? other : one));
-  return { check, verdict: 'violated', count: cases.length, first: first.evidence, worst: worst.evidence };
+  const { evidence, orders = [] } = worst;
+  return { check, verdict: 'violated', count: cases.length, first: first.evidence, worst: evidence, orders };
 }

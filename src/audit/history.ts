@@ -18,6 +18,29 @@ function files(folder: string): string[] {
   }
 }
 
+/** Two of these orders that both looked before either was told: they found the same. */
+export function lookedTogether(
+  events: readonly HistoryEvent[],
+  orders: readonly string[],
+): readonly [string, string] | undefined {
+  const looking = new Set<string>();
+  for (const { event, checkpoint, orderId } of events) {
+    if (!orders.includes(orderId)) continue;
+    const [other] = looking;
+    if (checkpoint === 'after-check') {
+      if (other !== undefined) return [other, orderId];
+      looking.add(orderId);
+    } else if (event === 'accepted') looking.delete(orderId);
+  }
+  return undefined;
+}
+
+/** Who went in and never came out. */
+export function neverLeft(events: readonly HistoryEvent[]): string[] {
+  const left = new Set(events.filter(({ event }) => event === 'left').map(({ orderId }) => orderId));
+  return sectionsOf(events).flatMap(({ orderId }) => (left.has(orderId) ? [] : [orderId]));
+}
+
 /** A critical section: from the grant of a lock to its release, or to the end of the history. */
 export interface Section {
   readonly resource: string;

@@ -11,6 +11,7 @@ import { race, replay } from '../commands/race.ts';
 import { run } from '../commands/run.ts';
 import { down, status, up } from '../commands/up.ts';
 import { LockstepError } from '../errors.ts';
+import { holdFormat, parseHold } from '../races/holds.ts';
 import { raceNames } from '../races/schedules.ts';
 import { wrap } from '../report/sentences.ts';
 
@@ -24,6 +25,11 @@ const whole = (least: number, most: number) => (text: string) => {
   if (!Number.isInteger(number) || number < least || number > most)
     throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}.`);
   return number;
+};
+
+const hold = (text: string, earlier: readonly string[]): readonly string[] => {
+  if (parseHold(text) === null) throw new InvalidArgumentError(holdFormat);
+  return [...earlier, text];
 };
 
 const program = new Command('lockstep')
@@ -47,12 +53,13 @@ command('run', 'rush one rung through nginx and audit what came of it')
   .option('--seed <n>', 'decides who comes in which order', whole(0, 2 ** 31), 1)
   .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 100)
   .option('--retries <n>', 'how often an optimistic sale that lost is tried again', whole(0, 50), 0)
+  .option('--hold <where>', 'hold the n-th who passes a checkpoint: after-check:1:500', hold, [])
   .addOption(
     new Option('--balancer <which>', 'who shares the requests out')
       .choices(['nginx', 'cluster'])
       .default('nginx'),
   )
-  .action((rung, options) => run(place, rung, options));
+  .action((rung, { hold: holds, ...options }) => run(place, rung, { ...options, holds }));
 command('audit', 'check one voucher: MySQL, Redis, and what clients were told where a run kept it')
   .argument('<voucherId>', 'its id')
   .action((voucherId, options) => auditVoucher(place, voucherId, options));

@@ -1,11 +1,13 @@
 import { audit } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
+import { counterExamples } from '../audit/counter-example.ts';
 import { confirmed } from '../audit/facts.ts';
+import { readHistory } from '../audit/history.ts';
 import { InvalidId, LabDown, UnknownVoucher } from '../errors.ts';
 import { Id } from '../http/ids.ts';
 import { Lab } from '../lab/lab.ts';
 import { recordedAttempts } from '../report/run-folder.ts';
-import { auditLines } from '../report/sentences.ts';
+import { auditLines, proofText } from '../report/sentences.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report } from './place.ts';
 
@@ -25,14 +27,17 @@ export async function auditVoucher(
   );
   if (!collected) throw new UnknownVoucher(voucherId);
   const attempts = recordedAttempts(runsFolder, collected);
-  const facts = attempts ? { ...collected, attempts } : collected;
+  const history = readHistory(lab.historyFolder, voucherId);
+  const facts = { ...collected, ...(attempts && { attempts }), ...(history.length > 0 && { history }) };
   const result = audit(facts);
+  const proofs = counterExamples(result, facts);
   const orders = confirmed(facts).length;
   const { rung, initialStock, mysql } = facts;
-  report(json, { voucherId, rung, initialStock, stock: mysql.stock, orders, ...result }, () =>
+  report(json, { voucherId, rung, initialStock, stock: mysql.stock, orders, ...result, proofs }, () =>
     [
       `voucher ${voucherId} (${rung}): ${result.verdict}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
       auditLines(result),
+      ...proofs.flatMap(proofText),
     ].join('\n'),
   );
   process.exitCode = exitCodes[result.verdict];

@@ -1,12 +1,11 @@
 /** One rung, one rush, one audit: put a voucher on sale, rush it through nginx, wait for the drain, check everything. */
 import { createHistogram } from 'node:perf_hooks';
 import { type Audit, audit } from '../audit/audit.ts';
-import { counterExample } from '../audit/counter-example.ts';
+import { counterExamples, type Proof } from '../audit/counter-example.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../audit/facts.ts';
 import { readHistory } from '../audit/history.ts';
 import type { Connections } from '../connections/connections.ts';
-import type { CheckName, Verdict } from '../domain.ts';
-import type { HistoryEvent } from '../history.ts';
+import type { Verdict } from '../domain.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { ServiceShape } from '../lab/servers/service.ts';
 import { type Claim, claimOf, type RungName, rungNamed } from '../ladder.ts';
@@ -23,6 +22,8 @@ export interface RunRequest extends ServiceShape {
   readonly workMs: number;
   /** How often an optimistic sale that lost is tried again. */
   readonly retries: number;
+  /** Who waits where: `after-check:1:500` (races/holds.ts). */
+  readonly holds: readonly string[];
 }
 
 /** What `lockstep run --json` prints. */
@@ -43,12 +44,6 @@ export interface RunResult extends RunRequest {
   readonly asClaimed: boolean;
 }
 
-/** The smallest set of events that proves a violation. */
-export interface Proof {
-  readonly check: CheckName;
-  readonly events: readonly HistoryEvent[];
-}
-
 export interface Run {
   readonly proofs: readonly Proof[];
   readonly result: RunResult;
@@ -62,25 +57,19 @@ export async function runRung(
   { baseUrl, historyFolder }: Pick<Lab, 'baseUrl' | 'historyFolder'>,
   connections: Connections,
 ): Promise<Run> {
-  const { rung, stock, workMs, retries, instances, users, seed } = request;
+  const { rung, stock, workMs, retries, instances, users, seed, holds } = request;
   const tokenSecret = connections.config.TOKEN_SECRET;
   const sale = { title: `${rung} on ${instances}, seed ${seed}`, stock, rung, workMs, retries };
   await rehearse(request, baseUrl, connections);
   const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
   const startedAt = performance.now();
-  const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed });
+  const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed, holds });
   const collected = await drained(connections, voucherId);
   const seconds = (performance.now() - startedAt) / 1_000;
-  const history = readHistory(historyFolder, voucherId);
-  const row = rungNamed(rung);
-  const facts: Facts = row.locked ? { ...collected, attempts, history } : { ...collected, attempts };
-  const claim = claimOf(row, instances);
+  const facts = { ...collected, attempts, history: readHistory(historyFolder, voucherId) };
+  const claim = claimOf(rungNamed(rung), instances);
   const audited = audit(facts);
-  const violated = audited.findings.filter(({ verdict }) => verdict === 'violated');
-  const proofs = violated.map(({ check }) => ({
-    check,
-    events: counterExample(check, { ...facts, history }),
-  }));
+  const proofs = counterExamples(audited, facts);
   return { result: summarize(request, facts, audited, claim, seconds), claim, audit: audited, facts, proofs };
 }
 

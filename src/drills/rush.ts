@@ -13,6 +13,7 @@ export interface Rush {
   readonly voucherId: string;
   readonly users: number;
   readonly seed: number;
+  readonly holds?: readonly string[];
 }
 
 /** One user in ten insists, and sends this many requests at once. */
@@ -61,9 +62,10 @@ export async function rush(plan: Rush): Promise<Attempt[]> {
     bodyTimeout: answerWithinMs,
   });
   const url = `${plan.baseUrl}/vouchers/${plan.voucherId}/orders`;
+  const held = plan.holds?.length ? { 'x-lab-holds': plan.holds.join(',') } : {};
   try {
     return await Promise.all(
-      intents.map((intent) => buyOnce(agent, url, intent, tokenOf.get(intent.userId) ?? '')),
+      intents.map((intent) => buyOnce(agent, url, intent, tokenOf.get(intent.userId) ?? '', held)),
     );
   } finally {
     await agent.close();

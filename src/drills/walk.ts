@@ -10,6 +10,7 @@ export const defaults = {
   seed: 1,
   workMs: 100,
   retries: 0,
+  holds: [] as readonly string[],
   balancer: 'nginx',
 } as const;
 

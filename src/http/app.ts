@@ -3,7 +3,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
 import { OrderIdUnavailable } from '../orders/ids/errors.ts';
-import { raceGate } from '../races/gate.ts';
+import { labGate } from '../races/gate.ts';
 import { auditRoutes } from './audit.ts';
 import { healthRoutes } from './health.ts';
 import { labRoutes } from './lab.ts';
@@ -37,7 +37,7 @@ export function createApp(service: Service): App {
     c.header('Cache-Control', 'no-store');
     await next();
   });
-  if (LAB) app.use(raceGate(service.connections, service.instance));
+  if (LAB) app.use(labGate(service.connections, service.instance));
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
   app.route('/', orderRoutes(service));

@@ -1,12 +1,14 @@
 /** Routes that exist only in the lab. */
 import { createRoute, z } from '@hono/zod-openapi';
+import { checkpoint, passingAs } from '../checkpoints.ts';
+import { refused } from '../domain.ts';
 import { rungNamed } from '../ladder.ts';
 import { using } from '../locks/lock.ts';
 import { asOneOwner } from '../locks/owner.ts';
 import { resourceOf } from '../purchase/purchase.ts';
 import { type App, routes } from './app.ts';
 import { Id } from './ids.ts';
-import { answer, purchaseAnswers } from './orders.ts';
+import { answer, purchaseAnswers, recordOutcome } from './orders.ts';
 import { jsonAnswer, problem, problemAnswers } from './problems.ts';
 import type { Service } from './service.ts';
 import { requireRole } from './tokens.ts';
@@ -52,9 +54,14 @@ export function labRoutes({ connections, vouchers, rungs, orderIds }: Service): 
         requestId: crypto.randomUUID(),
       };
       const resource = resourceOf(rungNamed(voucher.rung).scope, order);
+      const inside = async () => {
+        await checkpoint('granted');
+        return purchase(order, voucher);
+      };
       const outcome = await asOneOwner(() =>
-        using(lock, resource, { waitMs: 1_000 }, () => purchase(order, voucher)),
+        passingAs(order, () => using(lock, resource, { waitMs: 1_000 }, inside)),
       );
+      recordOutcome(order, outcome ?? refused('busy'));
       return outcome ? answer(c, order, outcome) : problem(c, 'busy');
     });
 }

@@ -2,7 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Order, Outcome, Voucher } from '../domain.ts';
-import { record } from '../history.ts';
+import { about, record } from '../history.ts';
 import { findOrder } from '../orders/find-order.ts';
 import { type App, routes } from './app.ts';
 import { Id } from './ids.ts';
@@ -105,9 +105,9 @@ export function orderRoutes(service: Service): App {
     });
 }
 
-function recordOutcome({ id: orderId, voucherId, userId }: Order, outcome: Outcome): void {
+export function recordOutcome(order: Order, outcome: Outcome): void {
   const reason = outcome.kind === 'refused' ? { reason: outcome.reason } : {};
-  record({ event: outcome.kind, voucherId, userId, orderId, ...reason });
+  record({ event: outcome.kind, ...about(order), ...reason });
 }
 
 export function answer(c: Context, order: Order, outcome: Outcome) {

@@ -13,6 +13,7 @@ import { loadScript, runScript } from '../connections/scripts.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import { type AcquireOptions, disposable, type Lease, type Lock, once, timedLease } from './lock.ts';
 import { currentOwner } from './owner.ts';
+import { keepUnlessAborted } from './waiting.ts';
 import { wakeUps } from './wake-ups.ts';
 import { type Watched, watchdog } from './watchdog.ts';
 
@@ -103,10 +104,4 @@ function watchedLease(watched: Watched, giveBack: () => Promise<void>): Lease {
     await giveBack();
   });
   return disposable({ signal: watched.signal, remainingMs: watched.remainingMs, release });
-}
-
-async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Promise<Lease> {
-  if (signal?.aborted) await lease.release();
-  signal?.throwIfAborted();
-  return lease;
 }

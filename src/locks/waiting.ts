@@ -27,6 +27,13 @@ async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
 }
 
+/** What was granted to a caller who has left meanwhile is given back. @throws the reason of the abort */
+export async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Promise<Lease> {
+  if (signal?.aborted) await lease.release();
+  signal?.throwIfAborted();
+  return lease;
+}
+
 /** Stops waiting for the work after a while; the work goes on. */
 export async function atMost(waitMs: number, work: Promise<void>): Promise<void> {
   const done = new AbortController();

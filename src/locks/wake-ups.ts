@@ -2,14 +2,14 @@
 import type { Redis } from 'ioredis';
 
 export interface Subscription {
-  /** Resolves at the next message that is this waiter's, or after `waitMs`; rejects when `signal` aborts. */
-  woken(waitMs: number, signal?: AbortSignal): Promise<void>;
+  /** True at the next message that is this waiter's, false after `waitMs`; rejects when `signal` aborts. */
+  woken(waitMs: number, signal?: AbortSignal): Promise<boolean>;
   /** The last one of a channel unsubscribes. */
   close(): Promise<void>;
 }
 
 interface Channel {
-  readonly waiters: Set<() => void>;
+  readonly waiters: Set<(called: boolean) => void>;
   /** A message that came while nobody waited: the next to wait is woken at once. */
   pending: boolean;
   users: number;
@@ -21,7 +21,7 @@ export function wakeUps(subscriber: Redis): (name: string) => Promise<Subscripti
   subscriber.on('message', (name: string) => {
     const channel = channels.get(name);
     const [first] = channel?.waiters ?? [];
-    if (first) first();
+    if (first) first(true);
     else if (channel) channel.pending = true;
   });
 
@@ -49,10 +49,10 @@ export function wakeUps(subscriber: Redis): (name: string) => Promise<Subscripti
   };
 }
 
-function woken(channel: Channel, waitMs: number, signal?: AbortSignal): Promise<void> {
+function woken(channel: Channel, waitMs: number, signal?: AbortSignal): Promise<boolean> {
   if (channel.pending) {
     channel.pending = false;
-    return Promise.resolve();
+    return Promise.resolve(true);
   }
   return new Promise((resolve, reject) => {
     const leave = () => {
@@ -60,15 +60,15 @@ function woken(channel: Channel, waitMs: number, signal?: AbortSignal): Promise<
       channel.waiters.delete(wake);
       signal?.removeEventListener('abort', abort);
     };
-    const wake = () => {
+    const wake = (called: boolean) => {
       leave();
-      resolve();
+      resolve(called);
     };
     const abort = () => {
       leave();
       reject(signal?.reason);
     };
-    const timer = setTimeout(wake, waitMs);
+    const timer = setTimeout(wake, waitMs, false);
     channel.waiters.add(wake);
     signal?.addEventListener('abort', abort, { once: true });
   });

@@ -3,15 +3,14 @@ import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { isAboutTheRow } from '../connections/mysql.ts';
 import type { Order } from '../domain.ts';
-import { record } from '../history.ts';
+import { about, record } from '../history.ts';
 import type { Delivery, OrderQueue } from '../queues/order-queue.ts';
 import { type DeadLetterReason, deadLetter } from './dead-letters.ts';
 import { recordBatch, recordOne } from './record-orders.ts';
 
 const deliveriesAtMost = 5;
 
-const recordDelivery = ({ id: orderId, voucherId, userId }: Order, event: 'recorded') =>
-  record({ event, voucherId, userId, orderId });
+const recordDelivery = (order: Order) => record({ event: 'recorded', ...about(order) });
 
 /** Runs until `signal` aborts; the batch in hand is finished first. */
 export async function workOrders(
@@ -29,7 +28,7 @@ export async function workOrders(
         pool,
         deliveries.map(({ order }) => order),
       );
-      for (const { order } of deliveries) recordDelivery(order, 'recorded');
+      for (const { order } of deliveries) recordDelivery(order);
       return new Set(deliveries.map(({ order }) => order.id));
     } catch (error) {
       log.debug({ event: 'batch-refused', orders: deliveries.length, error: String(error) });
@@ -58,7 +57,7 @@ export async function workOrders(
       if (attempt < deliveriesAtMost || !isAboutTheRow(error)) throw error;
       return 'undeliverable' as const;
     });
-    if (recording === 'recorded') recordDelivery(order, 'recorded');
+    if (recording === 'recorded') recordDelivery(order);
     else await bury(order, recording);
   }
 

@@ -1,18 +1,18 @@
 /** The history of a critical section: granted, perhaps lost, left once. */
 import type { Order } from '../domain.ts';
-import { keepsHistory, record } from '../history.ts';
+import { about, keepsHistory, record } from '../history.ts';
 import { disposable, type Lease, once } from '../locks/lock.ts';
 
 /** The same lease; where a history is kept, one that tells it. */
-export function inHistory(lease: Lease, resource: string, { id: orderId, voucherId, userId }: Order): Lease {
+export function inHistory(lease: Lease, resource: string, order: Order): Lease {
   if (!keepsHistory()) return lease;
-  const about = { voucherId, userId, orderId, resource };
-  const lost = () => record({ event: 'lost', ...about });
-  record({ event: 'granted', ...about });
+  const whose = { ...about(order), resource };
+  const lost = () => record({ event: 'lost', ...whose });
+  record({ event: 'granted', ...whose });
   lease.signal.addEventListener('abort', lost, { once: true });
   const release = once(async () => {
     lease.signal.removeEventListener('abort', lost);
-    record({ event: 'left', ...about });
+    record({ event: 'left', ...whose });
     await lease.release();
   });
   return disposable({ ...lease, release });

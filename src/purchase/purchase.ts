@@ -1,5 +1,5 @@
 /** A purchase is a sale made while holding a lock. Everything else is a choice of parts. */
-import { checkpoint } from '../checkpoints.ts';
+import { checkpoint, passingAs } from '../checkpoints.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import type { Inventory } from '../inventory/inventory.ts';
@@ -39,8 +39,8 @@ export function purchaseWith({ lock, scope, waitMs, inventory, onReleaseFailed }
   return async (order, voucher) => {
     const closed = inventory.clock === 'instance' ? outsideWindow(voucher, new Date()) : null;
     if (closed) return closed;
-    const sale = lock.reentrant ? asOneOwner(() => sellAlone(order, voucher)) : sellAlone(order, voucher);
-    return sale.catch(refuseWithoutLockService);
+    const sale = () => passingAs(order, () => sellAlone(order, voucher));
+    return (lock.reentrant ? asOneOwner(sale) : sale()).catch(refuseWithoutLockService);
   };
 }
 

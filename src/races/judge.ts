@@ -1,9 +1,8 @@
 /** What a played race shows: the verdict on the one thing that it is about, and the events that prove it. */
-import { type Audit, audit } from '../audit/audit.ts';
-import { counterExample } from '../audit/counter-example.ts';
+import { audit } from '../audit/audit.ts';
+import { counterExample, nobodyCanBuy, type Proof } from '../audit/counter-example.ts';
 import type { Facts } from '../audit/facts.ts';
 import type { Verdict } from '../domain.ts';
-import type { HistoryEvent } from '../history.ts';
 import type { RungName } from '../ladder.ts';
 import type { RaceName, Schedule } from './schedules.ts';
 
@@ -27,8 +26,8 @@ export interface RaceResult {
   readonly claim: Verdict;
   readonly asClaimed: boolean;
   readonly steps: readonly Played[];
-  /** The smallest set of events that proves the violation. */
-  readonly proof: readonly HistoryEvent[];
+  /** The smallest set of events and rows that proves the violation. */
+  readonly proof?: Proof;
   readonly evidence: string;
 }
 
@@ -40,22 +39,14 @@ export function judge(
   facts: Facts,
 ): RaceResult {
   const { shows, title } = schedule;
-  const audited = audit(facts);
-  const verdict = verdictOn(shows, audited, facts);
-  const claim: Verdict = rung === schedule.rung ? 'violated' : 'held';
-  const finding = audited.findings.find(({ check }) => check === shows);
+  const { findings } = audit(facts);
+  const finding = findings.find(({ check }) => check === shows);
   const busy = facts.attempts?.find(({ reason }) => reason === 'busy');
-  const evidence =
-    verdict !== 'violated'
-      ? ''
-      : shows === 'nobody-can-buy'
-        ? `user ${busy?.userId} is refused as busy, and nobody alive is in the section`
-        : (finding?.worst ?? '');
-  const proof = verdict === 'violated' && shows !== 'nobody-can-buy' ? counterExample(shows, facts) : [];
-  return { race, title, rung, shows, verdict, claim, asClaimed: verdict === claim, steps, proof, evidence };
-}
-
-function verdictOn(shows: Schedule['shows'], { findings }: Audit, { attempts = [] }: Facts): Verdict {
-  if (shows !== 'nobody-can-buy') return findings.find(({ check }) => check === shows)?.verdict ?? 'unknown';
-  return attempts.some(({ reason }) => reason === 'busy') ? 'violated' : 'held';
+  const verdict = shows === 'nobody-can-buy' ? (busy ? 'violated' : 'held') : (finding?.verdict ?? 'unknown');
+  const claim: Verdict = rung === schedule.rung ? 'violated' : 'held';
+  const result = { race, title, rung, shows, verdict, claim, asClaimed: verdict === claim, steps } as const;
+  if (verdict !== 'violated') return { ...result, evidence: '' };
+  if (finding) return { ...result, evidence: finding.worst ?? '', proof: counterExample(finding, facts) };
+  const evidence = `user ${busy?.userId} is refused as busy, and nobody else is in the section`;
+  return { ...result, evidence, proof: nobodyCanBuy(facts) };
 }

@@ -189,6 +189,21 @@ export const schedules = {
     shows: 'nobody-can-buy',
     steps: [{ run: 'A', until: 'answer', says: 'waits for itself until its time is over', wrong: true }],
   },
+  'missed-wake-up': {
+    title: 'the release comes between a waiter’s try and its subscription',
+    rung: 'redis-message',
+    next: 'redis-reentrant',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'nobody-can-buy',
+    steps: [
+      { run: 'A', until: 'after-check', says: 'holds the lock' },
+      { run: 'B', until: 'before-subscribe', says: 'finds it taken, and is about to subscribe' },
+      { run: 'A', until: 'answer', says: 'sells and leaves; nobody hears its message' },
+      { run: 'B', until: 'answer', says: 'sleeps beside a free lock until its time is over', wrong: true },
+    ],
+  },
 } as const satisfies Record<string, Schedule>;
 
 export type RaceName = keyof typeof schedules;

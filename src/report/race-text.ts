@@ -1,6 +1,6 @@
 /** A race in lanes, one line a step, for an 80-column terminal. */
 import type { Played, RaceResult } from '../races/judge.ts';
-import { eventLines, wrap } from './sentences.ts';
+import { proofText, wrap } from './sentences.ts';
 
 const width = 79;
 
@@ -13,7 +13,15 @@ export function raceText(result: RaceResult): string {
   const judged = wrap(
     `${verdict}, ${asClaimed ? 'as claimed' : 'NOT as claimed'}${result.evidence && `: ${result.evidence}`}`,
   );
-  return [head, '', laneHeads(lanes), ...lines, '', judged, ...eventLines(result.proof)].join('\n');
+  return [
+    head,
+    '',
+    laneHeads(lanes),
+    ...lines,
+    '',
+    judged,
+    ...(result.proof ? proofText(result.proof) : []),
+  ].join('\n');
 }
 
 const laneWidth = (lanes: readonly string[]): number => Math.floor((width - 4) / lanes.length);

@@ -1,4 +1,4 @@
-/** `runs/<time>-<name>/`: the facts and verdicts as JSON, a report to read, and `runs/latest` that points at them. */
+/** `runs/<time>-<name>/`: facts and verdicts as JSON, what every process did, a report to read; `runs/latest` points there. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -25,8 +25,11 @@ export async function writeRunFolder(
   { command, runs, races = [] }: RunRecord,
 ): Promise<string> {
   const about = { command, time: timeStamp(), machine: machine(), versions: await versions() };
+  const history = runs.flatMap(({ facts }) => facts.history ?? []);
+  const withoutHistory = runs.map(({ facts: { history: _, ...facts }, ...run }) => ({ ...run, facts }));
   return writeFolder(root, name, {
-    'report.json': { ...about, runs, races },
+    'report.json': { ...about, runs: withoutHistory, races },
+    'history.jsonl': history.map((event) => JSON.stringify(event)).join('\n'),
     'report.md': markdown(about, runs, races),
   });
 }

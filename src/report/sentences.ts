@@ -1,8 +1,8 @@
 /** What a run showed, in sentences with their evidence. */
 
 import type { Audit } from '../audit/audit.ts';
+import type { Proof } from '../audit/counter-example.ts';
 import type { Run } from '../drills/run-rung.ts';
-import type { HistoryEvent } from '../history.ts';
 import type { RaceResult } from '../races/judge.ts';
 
 /** Lines of at most `width` characters; the second and later ones are indented. */
@@ -44,10 +44,7 @@ function evidence({ findings }: Audit): string {
 }
 
 /** What proves each violation of a run. */
-export const proofLines = ({ proofs }: Run): string[] =>
-  proofs.flatMap(({ check, events }) =>
-    events.length > 0 ? ['', `${check}:`, ...eventLines(events).slice(1)] : [],
-  );
+export const proofLines = ({ proofs }: Run): string[] => proofs.flatMap(proofText);
 
 /** `lost-update on read-then-write: violated, as claimed: 2 orders for 1 in stock` */
 export function raceSentence({ race, rung, verdict, asClaimed, claim, evidence }: RaceResult): string {
@@ -67,13 +64,18 @@ export function auditLines({ findings, leftOut }: Audit): string {
   return [...found, ...notJudged].join('\n');
 }
 
-/** The events that prove a violation, in the order they happened. */
-export function eventLines(events: readonly HistoryEvent[]): string[] {
-  if (events.length === 0) return [];
+/** The events that prove a violation, in the order they happened, and the rows that they left. */
+export function proofText({ check, events, rows }: Proof): string[] {
+  if (events.length + rows.length === 0) return [];
   const start = BigInt(events[0]?.at ?? 0);
-  const lines = events.map(({ at, instance, event, orderId, userId }) => {
+  const happened = events.map(({ at, instance, event, checkpoint, orderId, userId, reason }) => {
     const ms = (Number(BigInt(at) - start) / 1_000_000).toFixed(1);
-    return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${event.padEnd(9)} user ${userId}, order ${orderId}`;
+    const what = reason ?? checkpoint ?? event;
+    return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${what.padEnd(11)} user ${userId}, order ${orderId}`;
   });
-  return ['', 'the events that prove it:', ...lines];
+  const left = rows.map(
+    ({ id, userId, status }) =>
+      `  ${'in MySQL'.padStart(19)} ${status.padEnd(11)} user ${userId}, order ${id}`,
+  );
+  return ['', `what proves ${check}:`, ...happened, ...left];
 }

@@ -68,6 +68,7 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
   },
   'redis-owner': { open: () => import('../../src/locks/redis-owner.ts'), fails: {} },
   'redis-atomic': { open: () => import('../../src/locks/redis-atomic.ts'), fails: {} },
+  'redis-message': { open: () => import('../../src/locks/redis-message.ts'), fails: {} },
   'redis-reentrant': { open: () => import('../../src/locks/redis-reentrant.ts'), fails: {} },
   zookeeper: {
     open: () => import('../../src/locks/zookeeper.ts'),

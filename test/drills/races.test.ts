@@ -20,8 +20,7 @@ describe.each(raceWalk)('$race on $rung', ({ race, rung }) => {
     const text = raceText(result);
     expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
     expect(text.includes('✗')).toBe(result.verdict === 'violated');
-    if (result.verdict === 'violated' && result.shows !== 'nobody-can-buy')
-      expect(new Set(result.proof.map(({ orderId }) => orderId)).size).toBeGreaterThan(0);
+    expect(result.proof?.events.length ?? 0).toBeGreaterThan(result.verdict === 'violated' ? 0 : -1);
     expect(racePage(result)).toContain(`<h1>${race}`);
   });
 });

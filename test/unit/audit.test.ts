@@ -22,7 +22,7 @@ type Given = Partial<Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { redis: 
 /** A sale without a flaw (two of three sold, by Redis and by MySQL, both accepted) but for what is given. */
 function facts({ stock = 1, orders = [a, b], redis = {}, ...given }: Given): Facts {
   return {
-    ...{ voucherId: '9', createdAt: '', rung: 'lua-stream', onePerUser: true, initialStock: 3 },
+    ...{ voucherId: '9', createdAt: '', rung: 'lua-stream', onePerUser: true, locked: true, initialStock: 3 },
     ...{ attempts: [yes('1', 'a'), yes('2', 'b')], history: [], ...given, mysql: { stock, orders } },
     redis: { stock: 1, buyers: { 1: 'a', 2: 'b' }, queued: [], ...redis },
   };

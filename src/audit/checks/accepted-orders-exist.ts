@@ -12,5 +12,6 @@ export const acceptedOrdersExist: Check = ({ attempts = [], mysql, redis }) => {
   return lost.map(({ userId, orderId, requestId }) => ({
     evidence: `user ${userId} was told that order ${orderId} is accepted (request ${requestId}); there is no such order`,
     severity: 1,
+    orders: orderId === undefined ? [] : [orderId],
   }));
 };

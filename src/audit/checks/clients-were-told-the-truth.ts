@@ -17,6 +17,7 @@ export const clientsWereToldTheTruth: Check = (facts) => {
     ...attempts.filter(isFalse).map(({ userId, orderId, outcome, reason }) => ({
       evidence: `user ${userId} was told ${reason ?? outcome} with order ${orderId}, which is user ${owners.get(orderId ?? '')}'s`,
       severity: 1,
+      orders: orderId === undefined ? [] : [orderId],
     })),
     ...soldOutTooEarly(facts, attempts),
   ];

@@ -15,5 +15,9 @@ export const noOrderUnasked: Check = ({ attempts = [], mysql }) => {
   };
   return mysql.orders
     .filter(({ id, userId }) => !accepted.has(id) && !explained(userId))
-    .map(({ id, userId }) => ({ evidence: `order ${id} of user ${userId} answers no attempt`, severity: 1 }));
+    .map(({ id, userId }) => ({
+      evidence: `order ${id} of user ${userId} answers no attempt`,
+      severity: 1,
+      orders: [id],
+    }));
 };

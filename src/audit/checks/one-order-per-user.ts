@@ -10,5 +10,6 @@ export const oneOrderPerUser: Check = (facts) => {
     .map(([userId, ids]) => ({
       evidence: `user ${userId} has ${ids.length} orders: ${ids.join(', ')}`,
       severity: ids.length,
+      orders: ids.slice(0, 2),
     }));
 };

@@ -15,9 +15,14 @@ export const orderIdsUnique: Check = ({ attempts = [], mysql }) => {
     ...twice.map(([id, all]) => ({
       evidence: `order ${id} means ${[...all].join(' and ')}`,
       severity: all.size,
+      orders: [id],
     })),
     ...[...rows]
       .filter(([, count]) => count > 1)
-      .map(([id, count]) => ({ evidence: `order ${id} stands ${count} times in MySQL`, severity: count })),
+      .map(([id, count]) => ({
+        evidence: `order ${id} stands ${count} times in MySQL`,
+        severity: count,
+        orders: [id],
+      })),
   ];
 };

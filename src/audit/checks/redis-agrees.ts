@@ -17,12 +17,14 @@ export const redisAgrees: Check = (facts) => {
       cases.push({
         evidence: `Redis sold order ${id} to user ${userId}, MySQL has ${orders.get(userId)}`,
         severity: 1,
+        orders: [id, orders.get(userId) ?? id],
       });
   for (const [userId, id] of orders)
     if (redis.buyers[userId] === undefined)
       cases.push({
         evidence: `MySQL has order ${id} of user ${userId}, who is no buyer in Redis`,
         severity: 1,
+        orders: [id],
       });
   return cases;
 };

@@ -13,7 +13,11 @@ export const sectionsNeverOverlap: Check = ({ history }) => {
   for (const section of sectionsOf(history)) {
     const other = inside.get(section.resource);
     if (other && section.from < other.to)
-      cases.push({ evidence: `${section.resource}: ${say(other)}, and ${say(section)}`, severity: 1 });
+      cases.push({
+        evidence: `${section.resource}: ${say(other)}, and ${say(section)}`,
+        severity: 1,
+        orders: [other.orderId, section.orderId],
+      });
     if (!other || section.to > other.to) inside.set(section.resource, section);
   }
   return cases;
