@@ -7,7 +7,7 @@ import type { Order } from './domain.ts';
 
 export const checkpointNames = [
   'before-subscribe',
-  'granted',
+  'after-grant',
   'after-check',
   'stock-taken',
   'before-commit',
@@ -25,6 +25,9 @@ const passing = new AsyncLocalStorage<Order>();
 export function checkpoint(name: CheckpointName): Promise<void> | undefined {
   return gate?.(name, passing.getStore());
 }
+
+/** Whose purchase this is; known in the lab only. */
+export const currentOrder = (): Order | undefined => passing.getStore();
 
 /** Every checkpoint inside the work is passed by this order. */
 export function passingAs<Result>(order: Order, work: () => Promise<Result>): Promise<Result> {

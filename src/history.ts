@@ -7,19 +7,22 @@ import { join } from 'node:path';
 import type { CheckpointName } from './checkpoints.ts';
 import type { Order } from './domain.ts';
 
+type What =
+  | 'granted'
+  | 'lost'
+  | 'left'
+  | 'died'
+  | 'checkpoint'
+  | 'accepted'
+  | 'refused'
+  | 'unknown'
+  | 'recorded';
+
 export interface HistoryEvent {
   /** Nanoseconds of CLOCK_MONOTONIC, which is the same for every process of the machine. A string: it passes 2^53. */
   readonly at: string;
   readonly instance: string;
-  readonly event:
-    | 'granted'
-    | 'lost'
-    | 'left'
-    | 'checkpoint'
-    | 'accepted'
-    | 'refused'
-    | 'unknown'
-    | 'recorded';
+  readonly event: What;
   readonly voucherId: string;
   readonly userId: string;
   readonly orderId: string;
@@ -30,11 +33,18 @@ export interface HistoryEvent {
   readonly reason?: string;
 }
 
-type Sink = (event: Omit<HistoryEvent, 'at' | 'instance'>) => void;
+/** The end of a process, as its parent saw it. */
+export interface Death {
+  readonly at: string;
+  readonly event: 'died';
+  readonly pid: number;
+}
 
-let sink: Sink | undefined;
+let sink: ((entry: object) => void) | undefined;
 
-export const record: Sink = (event) => sink?.(event);
+export const record = (event: Omit<HistoryEvent, 'at' | 'instance'>): void => sink?.(event);
+
+export const recordDeath = (pid: number): void => sink?.({ event: 'died', pid });
 
 /** Whose event it is. */
 export const about = ({ id: orderId, voucherId, userId }: Order) => ({ voucherId, userId, orderId });
@@ -45,6 +55,12 @@ export const keepsHistory = (): boolean => sink !== undefined;
 export function keepHistory(folder: string, instance: string): void {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${instance}-${process.pid}.jsonl`);
-  sink = (event) =>
-    appendFileSync(file, `${JSON.stringify({ at: String(process.hrtime.bigint()), instance, ...event })}\n`);
+  sink = (entry) => {
+    const line = JSON.stringify({ at: String(process.hrtime.bigint()), instance, ...entry });
+    try {
+      appendFileSync(file, `${line}\n`);
+    } catch (error) {
+      process.emitWarning(`The history has a gap: ${error}`); // A sale must not fail because of it.
+    }
+  };
 }

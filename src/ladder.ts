@@ -164,7 +164,6 @@ export const ladder = {
     ...perUser,
     lock: processMutex,
     inventory: () => import('./inventory/lock-inside-transaction.ts'),
-    locked: false,
     lockInside: true,
     instances: 1,
     breaks: [

@@ -16,15 +16,14 @@ const outcomes = ['accepted', 'refused', 'unknown', 'recorded'];
 
 /** What proves what: an overlap of sections, two looks before either was told, or what was said of an order. */
 const telling: Partial<Record<CheckName, readonly string[]>> = {
-  'sections-never-overlap': ['granted', 'left'],
+  'sections-never-overlap': ['granted', 'left', 'died'],
   'one-order-per-user': ['after-check', 'accepted'],
-  'no-oversell': ['after-check', 'stock-taken', 'accepted'],
+  'no-oversell': ['after-check', 'stock-taken', 'accepted', 'died'],
 };
 
 export function counterExample({ check, orders = [] }: Finding, { history = [], mysql }: Facts): Proof {
   const kinds = telling[check] ?? outcomes;
-  const tells = ({ event, checkpoint = event }: HistoryEvent) =>
-    kinds.includes(checkpoint) && !(event === 'checkpoint' && checkpoint === 'granted'); // The lease says so too.
+  const tells = ({ event, checkpoint }: HistoryEvent) => kinds.includes(checkpoint ?? event);
   const events = history.filter((event) => orders.includes(event.orderId) && tells(event));
   const rows = check === 'sections-never-overlap' ? [] : mysql.orders.filter(({ id }) => orders.includes(id));
   return { check, events, rows };
@@ -37,8 +36,8 @@ export const counterExamples = ({ findings }: Audit, facts: Facts): Proof[] =>
 /** One who was refused as busy, and what became of those who had the lock before. */
 export function nobodyCanBuy({ history = [] }: Facts): Proof {
   const busy = history.find(({ reason }) => reason === 'busy');
-  const holds = ({ event, checkpoint }: HistoryEvent) =>
-    checkpoint === 'granted' || event === 'left' || event === 'lost';
-  const events = history.filter((event) => event === busy || (event.userId === busy?.userId && holds(event)));
-  return { check: 'nobody-can-buy', events, rows: [] };
+  const holds = ({ event }: HistoryEvent) => ['granted', 'lost', 'left', 'died'].includes(event);
+  const before = busy ? history.slice(0, history.indexOf(busy)) : [];
+  const events = before.filter((event) => event.userId === busy?.userId && holds(event));
+  return { check: 'nobody-can-buy', events: busy ? [...events, busy] : events, rows: [] };
 }

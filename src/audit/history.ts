@@ -1,13 +1,31 @@
 /** The history of one voucher, read from the files of every process and put in order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HistoryEvent } from '../history.ts';
+import type { Death, HistoryEvent } from '../history.ts';
 
 export function readHistory(folder: string, voucherId: string): HistoryEvent[] {
   const mark = `"voucherId":"${voucherId}"`;
-  const lines = files(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
-  const events = lines.filter((line) => line.includes(mark)).map((line) => JSON.parse(line) as HistoryEvent);
+  const lines = new Map(files(folder).map((file) => [file, linesOf(join(folder, file))]));
+  const deaths = parse<Death>([...lines.values()].flat(), '"event":"died"');
+  const diedAt = new Map(deaths.map(({ pid, at }) => [String(pid), at]));
+  const events = [...lines].flatMap(([file, all]) => {
+    const own = parse<HistoryEvent>(all, mark);
+    return [...own, ...diedInside(own, diedAt.get(/(\d+)\.jsonl$/.exec(file)?.[1] ?? ''))];
+  });
   return events.sort((a, b) => (BigInt(a.at) < BigInt(b.at) ? -1 : 1));
+}
+
+const linesOf = (file: string): string[] => readFileSync(file, 'utf8').split('\n');
+
+const parse = <Entry>(lines: readonly string[], mark: string): Entry[] =>
+  lines.filter((line) => line.includes(mark)).map((line) => JSON.parse(line) as Entry);
+
+/** Whoever was in a critical section when the process died is not in it any more. */
+function diedInside(events: readonly HistoryEvent[], at: string | undefined): HistoryEvent[] {
+  if (at === undefined) return [];
+  const left = new Set(events.filter(({ event }) => event === 'left').map(({ orderId }) => orderId));
+  const inside = events.filter(({ event, orderId }) => event === 'granted' && !left.has(orderId));
+  return inside.map((granted) => ({ ...granted, event: 'died', at }));
 }
 
 function files(folder: string): string[] {
@@ -41,7 +59,7 @@ export function neverLeft(events: readonly HistoryEvent[]): string[] {
   return sectionsOf(events).flatMap(({ orderId }) => (left.has(orderId) ? [] : [orderId]));
 }
 
-/** A critical section: from the grant of a lock to its release, or to the end of the history. */
+/** A critical section: from the grant of a lock to its release, to the death of its process, or to the end of the history. */
 export interface Section {
   readonly resource: string;
   readonly orderId: string;
@@ -53,7 +71,9 @@ export interface Section {
 export function sectionsOf(events: readonly HistoryEvent[]): Section[] {
   const end = BigInt(events.at(-1)?.at ?? 0) + 1n;
   const left = new Map(
-    events.filter(({ event }) => event === 'left').map((event) => [event.orderId, BigInt(event.at)]),
+    events
+      .filter(({ event }) => event === 'left' || event === 'died')
+      .map((event) => [event.orderId, BigInt(event.at)]),
   );
   return events.flatMap(({ event, resource, orderId, instance, at }) =>
     event === 'granted' && resource !== undefined

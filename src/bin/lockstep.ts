@@ -66,6 +66,7 @@ command('audit', 'check one voucher: MySQL, Redis, and what clients were told wh
 command('race', 'play a famous race step by step through nginx, on the rung that has it')
   .argument('<name>', `one of ${raceNames.join(', ')}`)
   .option('--rung <rung>', 'play it on this rung instead')
+  .option('--times <n>', 'play it so many times', whole(1, 1_000), 1)
   .action((name, options) => race(place, name, options));
 command('replay', 'show a recorded race again, without servers')
   .argument('<file>', 'race.json of a race’s folder')

@@ -6,7 +6,7 @@ import { readHistory } from '../audit/history.ts';
 import { InvalidId, LabDown, UnknownVoucher } from '../errors.ts';
 import { Id } from '../http/ids.ts';
 import { Lab } from '../lab/lab.ts';
-import { recordedAttempts } from '../report/run-folder.ts';
+import { keptFacts } from '../report/facts-files.ts';
 import { auditLines, proofText } from '../report/sentences.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report } from './place.ts';
@@ -26,9 +26,9 @@ export async function auditVoucher(
     collectFacts(connections.mysql(), connections.redis('admin'), voucherId),
   );
   if (!collected) throw new UnknownVoucher(voucherId);
-  const attempts = recordedAttempts(runsFolder, collected);
   const history = readHistory(lab.historyFolder, voucherId);
-  const facts = { ...collected, ...(attempts && { attempts }), ...(history.length > 0 && { history }) };
+  const seen = history.length > 0 ? { history } : {};
+  const facts = { ...collected, ...seen, ...keptFacts(runsFolder, collected) };
   const result = audit(facts);
   const proofs = counterExamples(result, facts);
   const orders = confirmed(facts).length;

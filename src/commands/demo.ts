@@ -2,7 +2,8 @@ import { type Run, runRung } from '../drills/run-rung.ts';
 import { defaults, raceWalk, walk } from '../drills/walk.ts';
 import type { Lab } from '../lab/lab.ts';
 import { withLab } from '../lab/session.ts';
-import type { RaceResult } from '../races/judge.ts';
+import type { PlayedRace } from '../races/judge.ts';
+import { withoutFacts } from '../report/facts-files.ts';
 import { writeRunFolder } from '../report/run-folder.ts';
 import { raceSentence, runSentence, wrap } from '../report/sentences.ts';
 import { costLegend, costTable, legend, raceTable, runTable } from '../report/table.ts';
@@ -22,7 +23,7 @@ export async function demo({ labFolder, runsFolder }: Place, { json }: Reporting
   const asClaimed = all.filter((result) => result.asClaimed).length;
   const summary = `${asClaimed} of ${all.length} runs and races as the ladder claims. Report: ${folder}/report.md`;
   const parts = [runTable(results), legend, costTable(results), costLegend, raceTable(races), wrap(summary)];
-  report(json, { results, races, folder }, () => ['', ...parts].join('\n\n'));
+  report(json, { results, races: races.map(withoutFacts), folder }, () => ['', ...parts].join('\n\n'));
   process.exitCode = all.some(({ verdict }) => verdict === 'unknown') ? 2 : Number(asClaimed < all.length);
 }
 
@@ -42,9 +43,9 @@ async function walkAll(lab: Lab, signal: AbortSignal): Promise<Run[]> {
   return runs;
 }
 
-async function raceAll(lab: Lab, signal: AbortSignal): Promise<RaceResult[]> {
+async function raceAll(lab: Lab, signal: AbortSignal): Promise<PlayedRace[]> {
   tell('\nRaces: step by step, each on the rung that has it and on the next one up.\n');
-  const races: RaceResult[] = [];
+  const races: PlayedRace[] = [];
   for (const { race, rung } of raceWalk) {
     signal.throwIfAborted();
     const result = await raceOn(lab, race, rung);

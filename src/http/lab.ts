@@ -15,7 +15,8 @@ import { requireRole } from './tokens.ts';
 
 const Accepted = z.object({ id: z.string(), status: z.string() });
 
-export function labRoutes({ connections, vouchers, rungs, orderIds }: Service): App {
+export function labRoutes({ connections, vouchers, rungs, orderIds, log }: Service): App {
+  const onReleaseFailed = (error: unknown) => log.warn({ event: 'release-failed', error: String(error) });
   const user = requireRole('user', connections.config.TOKEN_SECRET);
   const noop = createRoute({
     method: 'post',
@@ -55,11 +56,11 @@ export function labRoutes({ connections, vouchers, rungs, orderIds }: Service): 
       };
       const resource = resourceOf(rungNamed(voucher.rung).scope, order);
       const inside = async () => {
-        await checkpoint('granted');
+        await checkpoint('after-grant');
         return purchase(order, voucher);
       };
       const outcome = await asOneOwner(() =>
-        passingAs(order, () => using(lock, resource, { waitMs: 1_000 }, inside)),
+        passingAs(order, () => using(lock, resource, { waitMs: 1_000, onReleaseFailed }, inside)),
       );
       recordOutcome(order, outcome ?? refused('busy'));
       return outcome ? answer(c, order, outcome) : problem(c, 'busy');

@@ -1,4 +1,5 @@
 /** The contract of every lock. The lock is the service; a lease is what you hold. */
+import { setMaxListeners } from 'node:events';
 import type { Connections } from '../connections/connections.ts';
 import { LeaseLost } from '../errors.ts';
 
@@ -38,11 +39,16 @@ export interface LockModule {
   open(connections: Connections): Lock;
 }
 
+export interface UsingOptions extends AcquireOptions {
+  /** Hears of a release that failed: what the work came to stands, and the lease ends by itself. */
+  readonly onReleaseFailed?: (error: unknown) => void;
+}
+
 /** Holds the lock while `work` runs, and always gives it back. @returns null when the lock was not to be had in time. */
 export async function using<T>(
   lock: Lock,
   resource: string,
-  options: AcquireOptions,
+  { onReleaseFailed = () => {}, ...options }: UsingOptions,
   work: (lease: Lease) => Promise<T>,
 ): Promise<T | null> {
   const lease = await lock.acquire(resource, options);
@@ -50,7 +56,7 @@ export async function using<T>(
   try {
     return await work(lease);
   } finally {
-    await lease.release();
+    await lease.release().catch(onReleaseFailed);
   }
 }
 
@@ -104,6 +110,7 @@ export function sessionLease(
 }
 
 const neverAborted = new AbortController().signal;
+setMaxListeners(0, neverAborted);
 
 /** A lease that lasts until it is released. */
 export function endlessLease(giveBack: () => Promise<void>): Lease {

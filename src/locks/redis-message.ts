@@ -20,7 +20,8 @@ export function open(connections: Connections): Lock {
   const redis = connections.redis('lock');
   const subscribe = wakeUps(connections.redis('subscriber'));
 
-  async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
+  /** @returns the lease, or how long the present one lasts. */
+  async function attempt(resource: string, leaseMs: number): Promise<Lease | number> {
     const key = `lock:${resource}`;
     const owner = randomUUID();
     const askedAt = performance.now();
@@ -29,7 +30,8 @@ export function open(connections: Connections): Lock {
       if (answer === 'released') await redis.publish(`released:${resource}`, owner);
     };
     try {
-      if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK') return null;
+      if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK')
+        return Math.max(0, await redis.pttl(key));
     } catch (cause) {
       await release().catch(() => {}); // The SET may have landed; if this cannot either, the lease ends by itself.
       throw new LockServiceUnavailable(resource, 0, 1, cause);
@@ -40,22 +42,27 @@ export function open(connections: Connections): Lock {
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
     const { waitMs, leaseMs = connections.config.LOCK_LEASE_MS, signal } = options;
     const deadline = performance.now() + waitMs;
+    const leftMs = () => Math.max(0, deadline - performance.now());
     signal?.throwIfAborted();
-    const first = await attempt(resource, leaseMs);
-    if (first) return keepUnlessAborted(first, signal);
+    let result = await attempt(resource, leaseMs);
+    if (typeof result !== 'number') return keepUnlessAborted(result, signal);
     if (waitMs === 0) return null;
     await checkpoint('before-subscribe');
-    const subscription = await subscribe(`released:${resource}`);
+    const subscription = subscribe(`released:${resource}`);
     try {
+      if (!(await subscription.listening(leftMs(), signal))) return null;
       for (;;) {
-        const leftMs = deadline - performance.now();
-        const called = await subscription.woken(Math.min(leaseMs, leftMs), signal);
-        if (!called && leftMs <= leaseMs) return null;
-        const next = await attempt(resource, leaseMs);
-        if (next) return await keepUnlessAborted(next, signal);
+        const lastMs = leftMs();
+        const called = await subscription.woken(Math.min(result, lastMs), signal);
+        if (!called && lastMs <= result) return null;
+        result = await attempt(resource, leaseMs);
+        if (typeof result !== 'number') return await keepUnlessAborted(result, signal);
       }
+    } catch (error) {
+      subscription.passOn(); // It may have been called, and did nothing with it.
+      throw error;
     } finally {
-      await subscription.close();
+      subscription.close();
     }
   }
 

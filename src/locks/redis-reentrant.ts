@@ -9,10 +9,12 @@
 import { randomUUID } from 'node:crypto';
 import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
+import { whenReady } from '../connections/redis.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import { type AcquireOptions, disposable, type Lease, type Lock, once, timedLease } from './lock.ts';
 import { currentOwner } from './owner.ts';
+import { Holds } from './re-entry.ts';
 import { keepUnlessAborted } from './waiting.ts';
 import { wakeUps } from './wake-ups.ts';
 import { type Watched, watchdog } from './watchdog.ts';
@@ -28,39 +30,50 @@ export function open(connections: Connections): Lock {
   const redis = connections.redis('lock');
   const subscribe = wakeUps(connections.redis('subscriber'));
   const client = randomUUID();
+  const holds = new Holds();
   const renew = async (key: string, owner: string) =>
     (await runScript(redis, renewScript, [key], [String(watchdogMs), owner])) === 1;
   const watch = watchdog(renew, watchdogMs);
 
   /** @returns the lease, or how long the present one lasts. */
   async function attempt(key: string, owner: string, leaseMs?: number): Promise<Lease | number> {
-    const askedAt = performance.now();
-    const giveBack = () => release(key, owner, leaseMs ?? watchdogMs);
-    const wait = await runScript(redis, acquireScript, [key], [String(leaseMs ?? watchdogMs), owner]).catch(
+    const [id, askedAt] = [`${key} ${owner}`, performance.now()];
+    const outerMs = holds.longestMs(id); // Taken once more, the lock lasts as long as the longest of its leases.
+    const lastsMs = String(Math.max(leaseMs ?? watchdogMs, outerMs));
+    const isSent = redis.status === 'ready';
+    const wait = await runScript(redis, acquireScript, [key], [lastsMs, owner]).catch(
       async (cause: unknown) => {
-        await giveBack().catch(() => {}); // It may have been granted.
+        // It may have been granted. Given back inside another hold, it could be the other that ends.
+        if (isSent && outerMs === 0) await release(key, owner, lastsMs).catch(() => {});
         throw new LockServiceUnavailable(key, 0, 1, cause);
       },
     );
     if (wait !== null) return Number(wait);
-    if (leaseMs !== undefined) return timedLease(key, leaseMs - (performance.now() - askedAt), giveBack);
-    return watchedLease(watch(key, owner, askedAt), giveBack);
+    const giveBack = async () => {
+      holds.remove(id, lease);
+      const othersMs = Math.max(leaseMs ?? watchdogMs, holds.longestMs(id));
+      if (!lease.signal.aborted) await release(key, owner, String(othersMs));
+    };
+    const lease =
+      leaseMs === undefined
+        ? watchedLease(watch(key, owner, askedAt), giveBack)
+        : timedLease(key, leaseMs - (performance.now() - askedAt), giveBack);
+    holds.add(id, lease);
+    return lease;
   }
 
   /** A lost answer is asked for again under the same latch: it is one release, however often it is sent. */
-  async function release(key: string, owner: string, leaseMs: number): Promise<void> {
-    const keys = [
-      key,
-      tagged('redisson_lock__channel', key),
-      `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`,
-    ];
-    const args = [released, String(leaseMs), owner, String(answerMs * releaseTries * 2)];
+  async function release(key: string, owner: string, othersMs: string): Promise<void> {
+    const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
+    const keys = [key, tagged('redisson_lock__channel', key), latch];
+    const args = [released, othersMs, owner, String(answerMs * releaseTries * 2)];
     for (let tries = 1; ; tries++) {
       try {
         await runScript(redis, releaseScript, keys, args);
-        return;
+        return void redis.del(latch).catch(() => {}); // Nobody asks again; else it ends by itself.
       } catch (error) {
         if (tries === releaseTries) throw error; // The lease ends by itself: nobody renews it any more.
+        await whenReady(redis, answerMs); // The answer was lost with its connection: there will be another.
       }
     }
   }
@@ -70,24 +83,28 @@ export function open(connections: Connections): Lock {
     { waitMs, leaseMs, signal }: AcquireOptions,
   ): Promise<Lease | null> {
     const deadline = performance.now() + waitMs;
+    const leftMs = () => Math.max(0, deadline - performance.now());
     const [key, owner] = [`lock:${resource}`, `${client}:${currentOwner()}`];
     signal?.throwIfAborted();
     const first = await attempt(key, owner, leaseMs);
     if (typeof first !== 'number') return keepUnlessAborted(first, signal);
     if (waitMs === 0) return null;
     await checkpoint('before-subscribe');
-    const subscription = await subscribe(tagged('redisson_lock__channel', key));
+    const subscription = subscribe(tagged('redisson_lock__channel', key));
     try {
+      if (!(await subscription.listening(leftMs(), signal))) return null;
       for (;;) {
         // Also right after subscribing: the release may have been published in between.
         const result = await attempt(key, owner, leaseMs);
         if (typeof result !== 'number') return await keepUnlessAborted(result, signal);
-        const leftMs = deadline - performance.now();
-        if (leftMs <= 0) return null;
-        await subscription.woken(result >= 0 ? Math.min(result, leftMs) : leftMs, signal);
+        if (leftMs() === 0) return null;
+        await subscription.woken(result >= 0 ? Math.min(result, leftMs()) : leftMs(), signal);
       }
+    } catch (error) {
+      subscription.passOn(); // It may have been called, and did nothing with it.
+      throw error;
     } finally {
-      await subscription.close();
+      subscription.close();
     }
   }
 

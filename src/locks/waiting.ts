@@ -34,9 +34,18 @@ export async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Pro
   return lease;
 }
 
-/** Stops waiting for the work after a while; the work goes on. */
-export async function atMost(waitMs: number, work: Promise<void>): Promise<void> {
-  const done = new AbortController();
-  const enough = sleep(waitMs, undefined, { signal: done.signal }).catch(() => {});
-  await Promise.race([work.finally(() => done.abort()), enough]);
+/** What the work comes to, or null after `waitMs`; the work goes on. @throws what the work throws, or the abort's reason */
+export async function inTime<T>(work: Promise<T>, waitMs: number, signal?: AbortSignal): Promise<T | null> {
+  signal?.throwIfAborted();
+  let stop = () => {};
+  const enough = new Promise<null>((resolve, reject) => {
+    const timer = setTimeout(resolve, waitMs, null);
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    stop = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
+  });
+  return Promise.race([work, enough]).finally(stop);
 }

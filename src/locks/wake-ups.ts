@@ -1,55 +1,90 @@
 /** Waiting for a message: one subscription for each channel and process, one waiter woken by each message. */
 import type { Redis } from 'ioredis';
+import { LockServiceUnavailable } from '../errors.ts';
+import { inTime } from './waiting.ts';
 
 export interface Subscription {
-  /** True at the next message that is this waiter's, false after `waitMs`; rejects when `signal` aborts. */
+  /** True once messages are heard, false when that takes longer. @throws LockServiceUnavailable, or the abort's reason */
+  listening(withinMs: number, signal?: AbortSignal): Promise<boolean>;
+  /** True at the next message that is this waiter's, or when one may have been missed; false after `waitMs`. @throws the abort's reason */
   woken(waitMs: number, signal?: AbortSignal): Promise<boolean>;
-  /** The last one of a channel unsubscribes. */
-  close(): Promise<void>;
+  /** Calls another waiter instead: for one who was woken and can do nothing with it. */
+  passOn(): void;
+  /** The last one of a channel unsubscribes. Nobody waits for that. */
+  close(): void;
 }
 
 interface Channel {
-  readonly waiters: Set<(called: boolean) => void>;
+  readonly waiters: Set<() => void>;
   /** A message that came while nobody waited: the next to wait is woken at once. */
   pending: boolean;
   users: number;
   subscribed: Promise<unknown>;
 }
 
-export function wakeUps(subscriber: Redis): (name: string) => Promise<Subscription> {
+export function wakeUps(subscriber: Redis): (name: string) => Subscription {
   const channels = new Map<string, Channel>();
+  const unsubscribe = (name: string) => void subscriber.unsubscribe(name).catch(() => {}); // Cut off, it hears nothing anyway.
+
   subscriber.on('message', (name: string) => {
     const channel = channels.get(name);
-    const [first] = channel?.waiters ?? [];
-    if (first) first(true);
-    else if (channel) channel.pending = true;
+    if (channel) call(channel);
+    else unsubscribe(name); // One that came back with a reconnect.
+  });
+  subscriber.on('ready', () => {
+    for (const [name, channel] of channels)
+      subscriber.subscribe(name).then(
+        () => callAll(channel), // What was published while it was cut off, nobody heard.
+        () => {}, // Cut off again: the next connection tells them.
+      );
   });
 
-  async function close(name: string, channel: Channel): Promise<void> {
+  function open(name: string): Channel {
+    const channel = { waiters: new Set<() => void>(), pending: false, users: 0 };
+    const subscribed = subscriber.subscribe(name);
+    subscribed.catch(() => {}); // Those who wait for it hear of it.
+    return { ...channel, subscribed };
+  }
+
+  function close(name: string, channel: Channel): void {
     channel.users -= 1;
     if (channel.users > 0) return;
     channels.delete(name);
-    await subscriber.unsubscribe(name);
+    unsubscribe(name);
   }
 
-  return async (name) => {
-    const channel = channels.get(name) ?? {
-      waiters: new Set(),
-      pending: false,
-      users: 0,
-      subscribed: subscriber.subscribe(name),
-    };
+  return (name) => {
+    const channel = channels.get(name) ?? open(name);
     channels.set(name, channel);
     channel.users += 1;
-    await channel.subscribed.catch(async (error: unknown) => {
-      await close(name, channel).catch(() => {});
-      throw error;
-    });
-    return { woken: (waitMs, signal) => woken(channel, waitMs, signal), close: () => close(name, channel) };
+    const subscribed = channel.subscribed.then(
+      () => true,
+      (cause: unknown) => Promise.reject(new LockServiceUnavailable(name, 0, 1, cause)),
+    );
+    subscribed.catch(() => {}); // Heard by those who wait for it.
+    return {
+      listening: async (withinMs, signal) => (await inTime(subscribed, withinMs, signal)) ?? false,
+      woken: (waitMs, signal) => woken(channel, waitMs, signal),
+      passOn: () => call(channel),
+      close: () => close(name, channel),
+    };
   };
 }
 
+/** The waiter leaves the queue before anything else happens, so that no message is spent on one who has left. */
+function call(channel: Channel): void {
+  const [first] = channel.waiters;
+  if (first) first();
+  else channel.pending = true;
+}
+
+function callAll(channel: Channel): void {
+  for (const wake of [...channel.waiters]) wake();
+  channel.pending = true;
+}
+
 function woken(channel: Channel, waitMs: number, signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted) return Promise.reject(signal.reason);
   if (channel.pending) {
     channel.pending = false;
     return Promise.resolve(true);
@@ -60,15 +95,19 @@ function woken(channel: Channel, waitMs: number, signal?: AbortSignal): Promise<
       channel.waiters.delete(wake);
       signal?.removeEventListener('abort', abort);
     };
-    const wake = (called: boolean) => {
+    const wake = () => {
       leave();
-      resolve(called);
+      resolve(true);
+    };
+    const timeout = () => {
+      leave();
+      resolve(false);
     };
     const abort = () => {
       leave();
       reject(signal?.reason);
     };
-    const timer = setTimeout(wake, waitMs, false);
+    const timer = setTimeout(timeout, waitMs);
     channel.waiters.add(wake);
     signal?.addEventListener('abort', abort, { once: true });
   });

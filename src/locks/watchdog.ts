@@ -34,7 +34,8 @@ export function watchdog(
   };
   const forget = (entry: Entry) => {
     clearTimeout(entry.end);
-    entries.delete(`${entry.key} ${entry.owner}`);
+    const id = `${entry.key} ${entry.owner}`;
+    if (entries.get(id) === entry) entries.delete(id); // One that was lost may have a successor.
     if (entries.size > 0) return;
     clearInterval(timer);
     timer = undefined;
@@ -47,7 +48,7 @@ export function watchdog(
   const renewOne = async (entry: Entry) => {
     const askedAt = performance.now();
     const held = await renew(entry.key, entry.owner).catch(() => null); // No answer: the next round asks again.
-    if (!entries.has(`${entry.key} ${entry.owner}`)) return;
+    if (entries.get(`${entry.key} ${entry.owner}`) !== entry) return;
     if (held === true) goodFrom(entry, askedAt);
     if (held === false) lose(entry);
   };

@@ -19,7 +19,7 @@ import {
 import type { ZookeeperSession } from '../connections/zookeeper-session.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import { type AcquireOptions, type Lease, type Lock, sessionLease } from './lock.ts';
-import { atMost } from './waiting.ts';
+import { inTime } from './waiting.ts';
 
 const retryMs = 50;
 const mostTries = 5;
@@ -34,7 +34,7 @@ export function open(connections: Connections): Lock {
 
   async function attempt(session: ZookeeperSession, resource: string, options: AcquireOptions) {
     const place = new Place(session, folderOf(resource));
-    const leave = () => atMost(connections.config.LOCK_ANSWER_MS, place.leave());
+    const leave = async () => void (await inTime(place.leave(), connections.config.LOCK_ANSWER_MS));
     let fence: string | null = null;
     try {
       fence = await place.turn(options);

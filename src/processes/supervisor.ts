@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { recordDeath } from '../history.ts';
 
 interface Role {
   readonly program: string;
@@ -37,6 +38,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
     children.add(child);
     child.once('exit', async (code, killedBy) => {
       children.delete(child);
+      if (child.process.pid !== undefined) recordDeath(child.process.pid);
       if (signal.aborted) return;
       const brief = performance.now() - startedAt < 5_000;
       log.warn({ event: 'child-exited', child: role.env['INSTANCE'], code, killedBy });

@@ -5,6 +5,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import { rungNamed } from '../ladder.ts';
 import type { Lock } from '../locks/lock.ts';
 import { open as openNone } from '../locks/none.ts';
+import { inHistory } from './lease-history.ts';
 import { type Purchase, purchaseWith } from './purchase.ts';
 
 export interface OpenRung {
@@ -21,7 +22,8 @@ export function openRungs(connections: Connections, onReleaseFailed: (error: unk
   async function open(name: string): Promise<OpenRung> {
     const rung = rungNamed(name);
     const [lockModule, inventoryModule] = await Promise.all([rung.lock(), rung.inventory()]);
-    const lock = lockModule.open(connections);
+    const opened = lockModule.open(connections);
+    const lock = rung.locked ? inHistory(opened) : opened;
     const inventory = inventoryModule.open(connections, lock);
     const outside = rung.lockInside ? openNone() : lock;
     await connections.ready();

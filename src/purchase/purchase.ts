@@ -5,7 +5,6 @@ import { LockServiceUnavailable } from '../errors.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Lock } from '../locks/lock.ts';
 import { asOneOwner } from '../locks/owner.ts';
-import { inHistory } from './lease-history.ts';
 
 /** What the lock is on: every purchase there is, everybody who wants one voucher, or one user who wants it. */
 export type Scope = 'method' | 'voucher' | 'user';
@@ -24,11 +23,10 @@ export interface PurchaseParts {
 export function purchaseWith({ lock, scope, waitMs, inventory, onReleaseFailed }: PurchaseParts): Purchase {
   const sellAlone: Purchase = async (order, voucher) => {
     const resource = resourceOf(scope, order);
-    const granted = await lock.acquire(resource, { waitMs });
-    if (!granted) return refused('busy');
-    const lease = inHistory(granted, resource, order);
+    const lease = await lock.acquire(resource, { waitMs });
+    if (!lease) return refused('busy');
     try {
-      await checkpoint('granted');
+      await checkpoint('after-grant');
       return await inventory.sell(order, voucher, lease);
     } finally {
       await checkpoint('before-release');

@@ -3,7 +3,7 @@ import { audit } from '../audit/audit.ts';
 import { counterExample, nobodyCanBuy, type Proof } from '../audit/counter-example.ts';
 import type { Facts } from '../audit/facts.ts';
 import type { Verdict } from '../domain.ts';
-import type { RungName } from '../ladder.ts';
+import { claimOf, type Rung, type RungName, rungNamed } from '../ladder.ts';
 import type { RaceName, Schedule } from './schedules.ts';
 
 /** What happened at one step. */
@@ -31,22 +31,46 @@ export interface RaceResult {
   readonly evidence: string;
 }
 
+/** With what it was judged by. */
+export type PlayedRace = RaceResult & { readonly facts: Facts };
+
 export function judge(
   race: RaceName,
   rung: RungName,
   schedule: Schedule,
   steps: Played[],
   facts: Facts,
-): RaceResult {
+): PlayedRace {
   const { shows, title } = schedule;
-  const { findings } = audit(facts);
-  const finding = findings.find(({ check }) => check === shows);
+  const finding = audit(facts).findings.find(({ check }) => check === shows);
   const busy = facts.attempts?.find(({ reason }) => reason === 'busy');
-  const verdict = shows === 'nobody-can-buy' ? (busy ? 'violated' : 'held') : (finding?.verdict ?? 'unknown');
-  const claim: Verdict = rung === schedule.rung ? 'violated' : 'held';
-  const result = { race, title, rung, shows, verdict, claim, asClaimed: verdict === claim, steps } as const;
+  const seen = shows === 'nobody-can-buy' ? (busy ? 'violated' : 'held') : (finding?.verdict ?? 'unknown');
+  const verdict = seen === 'held' && !anybodyBought(facts) ? 'unknown' : seen;
+  const claim = claimOn(rungNamed(rung), schedule);
+  const result = {
+    race,
+    title,
+    rung,
+    shows,
+    verdict,
+    claim,
+    asClaimed: verdict === claim,
+    steps,
+    facts,
+  } as const;
   if (verdict !== 'violated') return { ...result, evidence: '' };
   if (finding) return { ...result, evidence: finding.worst ?? '', proof: counterExample(finding, facts) };
   const evidence = `user ${busy?.userId} is refused as busy, and nobody else is in the section`;
   return { ...result, evidence, proof: nobodyCanBuy(facts) };
 }
+
+/** What the ladder says of this race on this rung: what any such rush breaks, and what its circumstance does. */
+function claimOn(rung: Rung, { under, shows, instances }: Schedule): Verdict {
+  const always = claimOf(rung, instances).breaks;
+  const breaks = [...always, ...rung.breaks.filter((each) => each.under === under)];
+  return breaks.some(({ check }) => check === shows) ? 'violated' : 'held';
+}
+
+/** Where nobody could buy for whatever reason, nothing went wrong, and nothing was shown. */
+const anybodyBought = ({ attempts = [] }: Facts): boolean =>
+  attempts.some(({ outcome, reason }) => outcome === 'accepted' || reason === 'already-ordered');

@@ -12,7 +12,7 @@ import type { Lab } from '../lab/lab.ts';
 import { waitUntil } from '../lab/waiting.ts';
 import { type RungName, rungNamed } from '../ladder.ts';
 import { resourceOf } from '../purchase/purchase.ts';
-import { judge, type Played, type RaceResult } from './judge.ts';
+import { judge, type Played, type PlayedRace } from './judge.ts';
 import { Lanes } from './lanes.ts';
 import { type RaceName, type Schedule, type Step, schedules } from './schedules.ts';
 
@@ -21,7 +21,8 @@ export const leaseMs = 2_500;
 export const raceSettings = {
   LOCK_LEASE_MS: String(leaseMs),
   LOCK_WATCHDOG_MS: String(leaseMs),
-  LOCK_WAIT_MS: '2000', // Longer than the player's patience, shorter than a lease.
+  ZOOKEEPER_SESSION_MS: String(leaseMs),
+  LOCK_WAIT_MS: '1700', // Longer than the player's patience, shorter than a lease.
 } as const;
 /** A lane that has not come to its next checkpoint by then is waiting for a lock. */
 const patienceMs = 1_200;
@@ -32,7 +33,7 @@ export async function playRace(
   rung: RungName,
   lab: Lab,
   connections: Connections,
-): Promise<RaceResult> {
+): Promise<PlayedRace> {
   const schedule: Schedule = schedules[race];
   const tokenSecret = connections.config.TOKEN_SECRET;
   const { baseUrl } = lab;
@@ -93,7 +94,7 @@ async function runUntil(
     const where = lanes.where(lane);
     if (where?.kind === 'answered') {
       const { outcome, reason, orderId, instance } = where.attempt;
-      const at = outcome === 'accepted' ? `order ${orderId}` : `${outcome}: ${reason}`;
+      const at = outcome === 'accepted' ? `order ${orderId}` : String(reason);
       return instance === undefined ? { at } : { at, instance };
     }
     if (where?.kind === 'at' && where.arrival.checkpoint === until)
@@ -102,10 +103,10 @@ async function runUntil(
   return { at: 'waits' };
 }
 
-/** Waits until the lock's key is gone, or until a lease and a half have passed: then somebody renews it, or it has no end. */
+/** Waits until the lock's key is gone, or until a lease and a half have passed: somebody renews it, or it is no such key. */
 async function leaseOver(connections: Connections, key: string): Promise<void> {
-  const redis = connections.redis('admin');
-  await waitUntil('the lease to end', leaseMs * 1.5, async () => (await redis.exists(key)) === 0).catch(
-    () => {},
-  );
+  const isThere = async () => (await connections.redis('admin').exists(key)) === 1;
+  const isKey = await isThere();
+  const gone = async () => isKey && !(await isThere());
+  await waitUntil('the lease to end', leaseMs * 1.5, gone).catch(() => {});
 }

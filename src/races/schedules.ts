@@ -4,7 +4,7 @@
  */
 import type { CheckpointName } from '../checkpoints.ts';
 import type { CheckName } from '../domain.ts';
-import type { RungName } from '../ladder.ts';
+import type { Circumstance, RungName } from '../ladder.ts';
 
 export type Step =
   | {
@@ -20,6 +20,8 @@ export type Step =
 
 export interface Schedule {
   readonly title: string;
+  /** The circumstance that it plays. */
+  readonly under: Circumstance;
   /** The rung that has the race, and the next one up, which has not. */
   readonly rung: RungName;
   readonly next: RungName;
@@ -29,7 +31,7 @@ export interface Schedule {
   readonly lanes: Readonly<Record<string, string>>;
   /** Lanes whose purchase is made inside a section that holds the purchase's lock already. */
   readonly nested?: readonly string[];
-  /** What proves it: a check of the audit, or a lane that was refused as busy although nobody lives in the section. */
+  /** What proves it: a check of the audit, or a lane that was refused as busy although nobody else is in the section. */
   readonly shows: CheckName | 'nobody-can-buy';
   readonly steps: readonly Step[];
 }
@@ -39,6 +41,7 @@ const sameUser = { A: '7', B: '7' };
 export const schedules = {
   'lost-update': {
     title: 'two read the same stock, both write it back one lower',
+    under: 'two-requests-at-once',
     rung: 'read-then-write',
     next: 'version-check',
     instances: 1,
@@ -54,6 +57,7 @@ export const schedules = {
   },
   'check-then-insert': {
     title: 'two requests of one user both look before either inserts',
+    under: 'two-requests-at-once',
     rung: 'check-then-insert',
     next: 'mutex-per-user',
     instances: 1,
@@ -69,6 +73,7 @@ export const schedules = {
   },
   'unlock-before-commit': {
     title: 'the lock is free before the order is committed',
+    under: 'two-requests-at-once',
     rung: 'mutex-inside-transaction',
     next: 'mutex-per-user',
     instances: 1,
@@ -84,20 +89,22 @@ export const schedules = {
   },
   'killed-half-way': {
     title: 'the process dies between two writes that only look like a transaction',
+    under: 'killed-half-way',
     rung: 'mutex-bypassed-transaction',
     next: 'mutex-per-user',
-    instances: 1,
-    stock: 5,
-    lanes: { A: '7' },
+    instances: 4,
+    stock: 1,
+    lanes: { A: '7', B: '8' },
     shows: 'no-oversell',
     steps: [
-      { run: 'A', until: 'stock-taken', says: 'has taken one from stock' },
-      { kill: 'A', says: 'dies: the stock is gone, and there is no order' },
-      { run: 'A', until: 'answer', says: 'never hears what became of it', wrong: true },
+      { run: 'A', until: 'stock-taken', says: 'has taken the last one from stock' },
+      { kill: 'A', says: 'dies before it inserts its order' },
+      { run: 'B', until: 'answer', says: 'is told sold out: nobody has it', wrong: true },
     ],
   },
   'two-processes': {
     title: 'a mutex in each process: the two never meet',
+    under: 'several-instances',
     rung: 'mutex-per-user',
     next: 'redis-no-expiry',
     instances: 4,
@@ -113,6 +120,7 @@ export const schedules = {
   },
   'dead-holder': {
     title: 'the holder dies, and its lock stays',
+    under: 'holder-dies',
     rung: 'redis-no-expiry',
     next: 'redis-expiry',
     instances: 4,
@@ -123,11 +131,12 @@ export const schedules = {
       { run: 'A', until: 'after-check', says: 'holds the lock' },
       { kill: 'A', says: 'dies with it' },
       { leaseOf: 'A', says: 'a lease’s time passes' },
-      { run: 'B', until: 'answer', says: 'is refused: nobody can buy any more', wrong: true },
+      { run: 'B', until: 'answer', says: 'is refused: nobody can buy now', wrong: true },
     ],
   },
   'mis-delete-by-expiry': {
     title: 'a late holder deletes the lock of the next one',
+    under: 'holder-stalls',
     rung: 'redis-expiry',
     next: 'redis-owner',
     instances: 4,
@@ -146,6 +155,7 @@ export const schedules = {
   },
   'mis-delete-in-the-gap': {
     title: 'the lease ends between the look and the delete',
+    under: 'holder-stalls',
     rung: 'redis-owner',
     next: 'redis-atomic',
     instances: 4,
@@ -153,17 +163,18 @@ export const schedules = {
     lanes: { A: '7', B: '7', C: '7' },
     shows: 'sections-never-overlap',
     steps: [
-      { run: 'A', until: 'owner-checked', says: 'has sold, and sees that the lock is still its own' },
+      { run: 'A', until: 'owner-checked', says: 'has sold; sees the lock as its own' },
       { leaseOf: 'A', says: 'its lease ends right there' },
-      { run: 'B', until: 'granted', says: 'gets the lock' },
+      { run: 'B', until: 'after-grant', says: 'gets the lock' },
       { run: 'A', until: 'answer', says: 'deletes the key: it is B’s by now' },
-      { run: 'C', until: 'granted', says: 'gets in beside B', wrong: true },
+      { run: 'C', until: 'after-grant', says: 'gets in beside B', wrong: true },
       { run: 'B', until: 'answer', says: 'leaves' },
       { run: 'C', until: 'answer', says: 'leaves' },
     ],
   },
   'lease-shorter-than-sale': {
     title: 'the sale outlasts its lease',
+    under: 'holder-stalls',
     rung: 'redis-atomic',
     next: 'redis-reentrant',
     instances: 4,
@@ -171,8 +182,8 @@ export const schedules = {
     lanes: sameUser,
     shows: 'one-order-per-user',
     steps: [
-      { run: 'A', until: 'before-commit', says: 'has looked at its lease for the last time' },
-      { leaseOf: 'A', says: 'a lease’s time passes before its commit' },
+      { run: 'A', until: 'before-commit', says: 'has looked at its lease, last time' },
+      { leaseOf: 'A', says: 'a lease’s time passes' },
       { run: 'B', until: 'after-check', says: 'gets the lock and sees no order' },
       { run: 'A', until: 'answer', says: 'commits' },
       { run: 'B', until: 'answer', says: 'inserts the user’s second order', wrong: true },
@@ -180,17 +191,23 @@ export const schedules = {
   },
   're-entry': {
     title: 'the holder asks for its own lock',
+    under: 're-entry',
     rung: 'redis-atomic',
     next: 'redis-reentrant',
     instances: 4,
     stock: 5,
-    lanes: { A: '7' },
+    lanes: sameUser,
     nested: ['A'],
     shows: 'nobody-can-buy',
-    steps: [{ run: 'A', until: 'answer', says: 'waits for itself until its time is over', wrong: true }],
+    steps: [
+      { run: 'A', until: 'after-grant', says: 'holds the lock, and asks for it' },
+      { run: 'A', until: 'answer', says: 'waits for itself, and gives up', wrong: true },
+      { run: 'B', until: 'answer', says: 'gets in as soon as A has left' },
+    ],
   },
   'missed-wake-up': {
     title: 'the release comes between a waiter’s try and its subscription',
+    under: 'missed-message',
     rung: 'redis-message',
     next: 'redis-reentrant',
     instances: 4,
@@ -199,9 +216,9 @@ export const schedules = {
     shows: 'nobody-can-buy',
     steps: [
       { run: 'A', until: 'after-check', says: 'holds the lock' },
-      { run: 'B', until: 'before-subscribe', says: 'finds it taken, and is about to subscribe' },
-      { run: 'A', until: 'answer', says: 'sells and leaves; nobody hears its message' },
-      { run: 'B', until: 'answer', says: 'sleeps beside a free lock until its time is over', wrong: true },
+      { run: 'B', until: 'before-subscribe', says: 'finds it taken, will subscribe' },
+      { run: 'A', until: 'answer', says: 'leaves; nobody hears its message' },
+      { run: 'B', until: 'answer', says: 'sleeps beside a free lock', wrong: true },
     ],
   },
 } as const satisfies Record<string, Schedule>;

@@ -1,12 +1,10 @@
 /** `runs/<time>-<name>/`: facts and verdicts as JSON, what every process did, a report to read; `runs/latest` points there. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
-import { join } from 'node:path';
 import { execa } from 'execa';
-import type { Attempt, Facts } from '../audit/facts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import { programPath } from '../lab/processes.ts';
-import type { RaceResult } from '../races/judge.ts';
+import type { PlayedRace, RaceResult } from '../races/judge.ts';
+import { factsFiles, withoutFacts } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';
 import { raceText } from './race-text.ts';
 import { auditLines, place, proofLines, runSentence } from './sentences.ts';
@@ -15,7 +13,7 @@ import { costLegend, costTable, legend, raceTable, runTable } from './table.ts';
 export interface RunRecord {
   readonly command: string;
   readonly runs: readonly Run[];
-  readonly races?: readonly RaceResult[];
+  readonly races?: readonly PlayedRace[];
 }
 
 /** @returns the folder's path. */
@@ -25,47 +23,11 @@ export async function writeRunFolder(
   { command, runs, races = [] }: RunRecord,
 ): Promise<string> {
   const about = { command, time: timeStamp(), machine: machine(), versions: await versions() };
-  const history = runs.flatMap(({ facts }) => facts.history ?? []);
-  const withoutHistory = runs.map(({ facts: { history: _, ...facts }, ...run }) => ({ ...run, facts }));
   return writeFolder(root, name, {
-    'report.json': { ...about, runs: withoutHistory, races },
-    'history.jsonl': history.map((event) => JSON.stringify(event)).join('\n'),
+    'report.json': { ...about, runs: runs.map(withoutFacts), races: races.map(withoutFacts) },
     'report.md': markdown(about, runs, races),
+    ...factsFiles([...runs, ...races]),
   });
-}
-
-/** What clients were told in the newest recorded run of this voucher, if there is one. */
-export function recordedAttempts(
-  root: string,
-  { voucherId, createdAt }: Facts,
-): readonly Attempt[] | undefined {
-  for (const folder of recordedFolders(root)) {
-    const { runs } = readRecord(join(root, folder, 'report.json'));
-    const run = runs.find(({ facts }) => facts.voucherId === voucherId && facts.createdAt === createdAt);
-    if (run) return run.facts.attempts;
-  }
-  return undefined;
-}
-
-/** Nothing, for a folder that holds something else. */
-function readRecord(file: string): Pick<RunRecord, 'runs'> {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as RunRecord;
-  } catch {
-    return { runs: [] };
-  }
-}
-
-function recordedFolders(root: string): string[] {
-  try {
-    const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return folders
-      .map(({ name }) => name)
-      .sort()
-      .reverse();
-  } catch {
-    return [];
-  }
 }
 
 type About = Record<'command' | 'time', string> & Record<'machine' | 'versions', Record<string, string>>;

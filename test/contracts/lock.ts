@@ -1,15 +1,21 @@
 /** What every lock must do. A clause answers true or false, so that a lock that must fail it is tested too. */
+import { createHook } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
+import { tracingChannel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { inject } from 'vitest';
+import { inject, vi } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
 import { LeaseLost } from '../../src/errors.ts';
+import { waitUntil } from '../../src/lab/waiting.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 
 export interface Contestant {
   readonly name: string;
   readonly lock: Lock;
+  readonly connections: Connections;
 }
 
 type Clause = (contestant: Contestant) => Promise<boolean>;
@@ -87,12 +93,14 @@ export const clauses = {
     const waiting = lock
       .acquire(resource, { waitMs: 10_000, signal: abort.signal })
       .catch((reason: unknown) => reason);
+    const abortedAt = performance.now();
     abort.abort(new Error('enough'));
     const reason = await waiting;
+    const leftMs = performance.now() - abortedAt;
     await lease.release();
     const next = await held(lock, resource);
     await next.release();
-    return reason instanceof Error && reason.message === 'enough';
+    return reason instanceof Error && reason.message === 'enough' && leftMs < 5_000;
   },
 
   'is released once, however often release is called': async ({ lock }) => {
@@ -134,9 +142,83 @@ export const clauses = {
     await next?.release();
     return taken && next !== null;
   },
+
+  'asks nobody while it waits: the release calls it': async ({ lock, connections }) => {
+    const resource = someResource();
+    const lease = await held(lock, resource);
+    let isWaiting = true;
+    const waiting = held(lock, resource).finally(() => {
+      isWaiting = false;
+    });
+    await sleep(100); // Long enough to have said that it waits.
+    const questions = countQuestions(connections);
+    await sleep(400); // What asks again would ask some twenty times.
+    const asked = questions();
+    const waited = isWaiting;
+    await lease.release();
+    await (await waiting).release();
+    return waited && asked < 5; // ZooKeeper's session is kept alive meanwhile.
+  },
+
+  'leaves no key, no subscription and no timer behind after 10,000 cycles': async ({ lock, connections }) => {
+    const mark = randomUUID();
+    const timers = liveTimers();
+    const cycles = async (resource: string) => {
+      for (let time = 0; time < 100; time++)
+        await (await lock.acquire(resource, { waitMs: 60_000 }))?.release();
+    };
+    // Two who want each of fifty: some of the cycles wait, most do not.
+    const resources = Array.from({ length: 100 }, (_, index) => `test:${mark}:${index >> 1}`);
+    await Promise.all(resources.map(cycles));
+    const left = async () => (await traces(connections, mark)) + Math.floor(timers.count() / 100);
+    await waitUntil('nothing to be left behind', 10_000, async () => (await left()) === 0).catch(() => {});
+    timers.stop();
+    return (await left()) === 0;
+  },
 } satisfies Record<string, Clause>;
 
 export type ClauseName = keyof typeof clauses;
+
+/** How many times a server was asked by this process since now. */
+function countQuestions(connections: Connections): () => number {
+  let questions = 0;
+  const count = () => {
+    questions += 1;
+  };
+  const commands = tracingChannel('ioredis:command');
+  commands.start.subscribe(count);
+  const session = connections.config.ZOOKEEPER_URL ? connections.zookeeper().session() : undefined;
+  const ask = session && vi.spyOn(session, 'ask');
+  return () => {
+    commands.start.unsubscribe(count);
+    return questions + (ask?.mock.calls.length ?? 0);
+  };
+}
+
+/** Timers made since now that have neither run nor been cleared, whether or not they keep the process alive. */
+function liveTimers(): { readonly count: () => number; readonly stop: () => void } {
+  const live = new Set<number>();
+  const hook = createHook({
+    init: (id, type) => void (type === 'Timeout' && live.add(id)),
+    destroy: (id) => void live.delete(id),
+  }).enable();
+  return { count: () => live.size, stop: () => void hook.disable() };
+}
+
+/** Keys, subscriptions and nodes that carry the mark. */
+async function traces(connections: Connections, mark: string): Promise<number> {
+  const servers = [connections.redis('admin'), ...connections.redlockMasters()];
+  const counts = servers.map(async (redis) => {
+    const [channels, [, keys]] = await Promise.all([
+      redis.pubsub('CHANNELS', `*${mark}*`) as Promise<string[]>,
+      redis.scan('0', 'MATCH', `*${mark}*`, 'COUNT', 1_000_000),
+    ]);
+    return channels.length + keys.length;
+  });
+  const nodes = await namesIn(connections.zookeeper().session(), '/lockstep/locks');
+  const inRedis = await Promise.all(counts);
+  return inRedis.reduce((sum, count) => sum + count, 0) + nodes.filter((name) => name.includes(mark)).length;
+}
 
 const environment = () => ({ ...process.env, ...inject('environment') }) as Record<string, string>;
 

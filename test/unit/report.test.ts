@@ -21,6 +21,7 @@ const result = (given: Partial<RunResult>): RunResult => ({
     retried: 0,
     instances: 4,
     balancer: 'nginx',
+    holds: [],
   },
   ...{ voucherId: '12', attempts: { accepted: 100, refused: 1_600, unknown: 0 }, refusedBecause: {} },
   ...{ orders: 100, stockLeft: 0, oversoldBy: 0, usersWithTwoOrders: 0, ordersPerSecond: 134 },

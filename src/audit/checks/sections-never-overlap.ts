@@ -12,7 +12,7 @@ export const sectionsNeverOverlap: Check = ({ history }) => {
   const inside = new Map<string, Section>();
   for (const section of sectionsOf(history)) {
     const other = inside.get(section.resource);
-    if (other && section.from < other.to)
+    if (other && other.orderId !== section.orderId && section.from < other.to)
       cases.push({
         evidence: `${section.resource}: ${say(other)}, and ${say(section)}`,
         severity: 1,

@@ -1,0 +1,63 @@
+/** What a run or a race was judged by, left in its folder: `facts.json`, and what every process did in `history.jsonl`. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Facts } from '../audit/facts.ts';
+import type { HistoryEvent } from '../history.ts';
+
+interface Judged {
+  readonly facts: Facts;
+}
+
+export const withoutFacts = <Kind extends Judged>({ facts: _, ...rest }: Kind): Omit<Kind, 'facts'> => rest;
+
+/** Files by name, for `writeFolder`. */
+export function factsFiles(judged: readonly Judged[]): Record<string, unknown> {
+  const events = judged.flatMap(({ facts }) => facts.history ?? []);
+  return {
+    'facts.json': judged.map(({ facts: { history: _, ...facts } }) => facts),
+    'history.jsonl': events.map((event) => JSON.stringify(event)).join('\n'),
+  };
+}
+
+/** What clients were told and what every process did, where the newest folder of this voucher kept it. */
+export function keptFacts(
+  root: string,
+  { voucherId, createdAt }: Facts,
+): Pick<Facts, 'attempts' | 'history'> {
+  for (const folder of folders(root)) {
+    const facts = read(join(root, folder, 'facts.json')).find(
+      (kept) => kept.voucherId === voucherId && kept.createdAt === createdAt,
+    );
+    if (!facts?.attempts) continue;
+    const history = readEvents(join(root, folder, 'history.jsonl'), voucherId);
+    return { attempts: facts.attempts, ...(history.length > 0 && { history }) };
+  }
+  return {};
+}
+
+/** Nothing, for a folder that holds something else. */
+function read(file: string): readonly Facts[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Facts[];
+  } catch {
+    return [];
+  }
+}
+
+const readEvents = (file: string, voucherId: string): HistoryEvent[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`"voucherId":"${voucherId}"`))
+    .map((line) => JSON.parse(line) as HistoryEvent);
+
+function folders(root: string): string[] {
+  try {
+    const entries = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return entries
+      .map(({ name }) => name)
+      .sort()
+      .reverse();
+  } catch {
+    return [];
+  }
+}
