@@ -17,9 +17,12 @@ export type Circumstance =
   | 'two-requests-at-once'
   | 'several-instances'
   | 'holder-dies'
-  | 'holder-stalls'
+  | 'late-release'
+  | 'lease-ends-in-release'
+  | 'lease-ends-in-sale'
   | 're-entry'
   | 'missed-message'
+  | 'waiter-dies'
   | 'killed-half-way';
 
 export interface Break {
@@ -63,6 +66,29 @@ const perUser = {
   inventory: checkThenInsert,
   rails: false,
   onePerUser: true,
+} as const;
+
+const perProcess = [
+  {
+    under: 'several-instances',
+    check: 'one-order-per-user',
+    because: 'each instance has a mutex of its own, and the two never meet',
+  },
+  {
+    under: 'several-instances',
+    check: 'sections-never-overlap',
+    because: 'so two of them are inside at once',
+  },
+] as const;
+const waitsForItself = {
+  under: 're-entry',
+  check: 'nobody-can-buy',
+  because: 'its holder asks again, and waits for itself',
+} as const;
+const outlasted = {
+  under: 'lease-ends-in-sale',
+  check: 'one-order-per-user',
+  because: 'a sale that outlasts its lease commits beside the next holder’s',
 } as const;
 
 export const ladder = {
@@ -172,6 +198,7 @@ export const ladder = {
         check: 'one-order-per-user',
         because: 'the next holder checks before the commit, and cannot see the order',
       },
+      waitsForItself,
     ],
   },
   'mutex-bypassed-transaction': {
@@ -187,6 +214,8 @@ export const ladder = {
         check: 'no-oversell',
         because: 'the stock is taken and the process dies before the order is inserted',
       },
+      ...perProcess,
+      waitsForItself,
     ],
   },
   'mutex-per-method': {
@@ -196,18 +225,7 @@ export const ladder = {
     lock: processMutex,
     scope: 'method',
     instances: 1,
-    breaks: [
-      {
-        under: 'several-instances',
-        check: 'one-order-per-user',
-        because: 'each instance has a mutex of its own, and the two never meet',
-      },
-      {
-        under: 'several-instances',
-        check: 'sections-never-overlap',
-        because: 'so two of them are inside at once',
-      },
-    ],
+    breaks: [...perProcess, waitsForItself],
   },
   'mutex-per-user': {
     chapter: 2,
@@ -215,18 +233,7 @@ export const ladder = {
     ...perUser,
     lock: processMutex,
     instances: 1,
-    breaks: [
-      {
-        under: 'several-instances',
-        check: 'one-order-per-user',
-        because: 'each instance has a mutex of its own, and the two never meet',
-      },
-      {
-        under: 'several-instances',
-        check: 'sections-never-overlap',
-        because: 'so two of them are inside at once',
-      },
-    ],
+    breaks: [...perProcess, waitsForItself],
   },
   'redis-no-expiry': {
     chapter: 3,
@@ -236,6 +243,7 @@ export const ladder = {
     instances: 4,
     breaks: [
       { under: 'holder-dies', check: 'nobody-can-buy', because: 'the key of a dead holder stays for ever' },
+      waitsForItself,
     ],
   },
   'redis-expiry': {
@@ -246,10 +254,12 @@ export const ladder = {
     instances: 4,
     breaks: [
       {
-        under: 'holder-stalls',
+        under: 'late-release',
         check: 'one-order-per-user',
         because: 'a holder that comes back late deletes the key of the next one, and a third gets in',
       },
+      outlasted,
+      waitsForItself,
     ],
   },
   'redis-owner': {
@@ -260,10 +270,12 @@ export const ladder = {
     instances: 4,
     breaks: [
       {
-        under: 'holder-stalls',
+        under: 'lease-ends-in-release',
         check: 'sections-never-overlap',
         because: 'the lease ends between the look and the delete, which then hits the next holder’s key',
       },
+      outlasted,
+      waitsForItself,
     ],
   },
   'redis-atomic': {
@@ -272,14 +284,7 @@ export const ladder = {
     ...perUser,
     lock: () => import('./locks/redis-atomic.ts'),
     instances: 4,
-    breaks: [
-      {
-        under: 'holder-stalls',
-        check: 'one-order-per-user',
-        because: 'a sale that outlasts its lease commits beside the next holder’s',
-      },
-      { under: 're-entry', check: 'nobody-can-buy', because: 'its holder asks again, and waits for itself' },
-    ],
+    breaks: [outlasted, waitsForItself],
   },
   'redis-message': {
     chapter: 3,
@@ -293,6 +298,8 @@ export const ladder = {
         check: 'nobody-can-buy',
         because: 'a release between the try and the subscription is a message that nobody hears',
       },
+      outlasted,
+      waitsForItself,
     ],
   },
   'redis-reentrant': {
@@ -303,13 +310,35 @@ export const ladder = {
     instances: 4,
     breaks: [],
   },
+  'redis-spin': {
+    chapter: 3,
+    idea: 'the same hash and watchdog; who waits asks again, after growing pauses',
+    ...perUser,
+    lock: () => import('./locks/redis-spin.ts'),
+    instances: 4,
+    breaks: [],
+  },
+  'redis-fair': {
+    chapter: 3,
+    idea: 'the same hash and watchdog; the lock goes to whoever has waited longest',
+    ...perUser,
+    lock: () => import('./locks/redis-fair.ts'),
+    instances: 4,
+    breaks: [
+      {
+        under: 'waiter-dies',
+        check: 'nobody-can-buy',
+        because: 'the lock is kept for a dead waiter until its turn has passed, minutes later',
+      },
+    ],
+  },
   zookeeper: {
     chapter: 3,
     idea: 'the same, inside an ephemeral sequential node of ZooKeeper',
     ...perUser,
     lock: () => import('./locks/zookeeper.ts'),
     instances: 4,
-    breaks: [],
+    breaks: [waitsForItself],
   },
   redlock: {
     chapter: 4,
@@ -317,7 +346,7 @@ export const ladder = {
     ...perUser,
     lock: () => import('./locks/redlock.ts'),
     instances: 4,
-    breaks: [],
+    breaks: [outlasted, waitsForItself],
   },
   'lua-stream': {
     chapter: 6,

@@ -22,7 +22,7 @@ export async function run(
     await lab.ensure(request);
     return withConnections(lab, (connections) => runRung(request, lab, connections));
   });
-  const command = `lockstep run ${rung} --instances ${request.instances} --users ${request.users} --stock ${request.stock} --seed ${request.seed} --work-ms ${request.workMs} --balancer ${request.balancer}${request.holds.map((hold) => ` --hold ${hold}`).join('')}`;
+  const command = `lockstep run ${rung} --instances ${request.instances} --users ${request.users} --stock ${request.stock} --seed ${request.seed} --work-ms ${request.workMs} --insistence ${request.insistence} --balancer ${request.balancer}${request.holds.map((hold) => ` --hold ${hold}`).join('')}`;
   const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] });
   const text = () =>
     [

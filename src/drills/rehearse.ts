@@ -6,6 +6,7 @@ import { waitUntil } from '../lab/waiting.ts';
 import { putOnSale } from './operator.ts';
 import type { RunRequest } from './run-rung.ts';
 import { rush } from './rush.ts';
+import { defaults } from './walk.ts';
 
 const drainWithinMs = 30_000;
 const rehearsalUsers = 150;
@@ -33,6 +34,7 @@ export async function rehearse(
       voucherId,
       users: rehearsalUsers,
       seed: seed + round,
+      insistence: defaults.insistence,
     });
     for (const { instance } of attempts) answering.add(instance);
   }

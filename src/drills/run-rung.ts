@@ -22,6 +22,8 @@ export interface RunRequest extends ServiceShape {
   readonly workMs: number;
   /** How often an optimistic sale that lost is tried again. */
   readonly retries: number;
+  /** One user in ten sends so many requests at once; the others one. */
+  readonly insistence: number;
   /** Who waits where: `after-check:1:500` (races/holds.ts). */
   readonly holds: readonly string[];
 }
@@ -57,13 +59,13 @@ export async function runRung(
   { baseUrl, historyFolder }: Pick<Lab, 'baseUrl' | 'historyFolder'>,
   connections: Connections,
 ): Promise<Run> {
-  const { rung, stock, workMs, retries, instances, users, seed, holds } = request;
+  const { rung, stock, workMs, retries, instances, users, seed, insistence, holds } = request;
   const tokenSecret = connections.config.TOKEN_SECRET;
   const sale = { title: `${rung} on ${instances}, seed ${seed}`, stock, rung, workMs, retries };
   await rehearse(request, baseUrl, connections);
   const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
   const startedAt = performance.now();
-  const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed, holds });
+  const attempts = await rush({ baseUrl, tokenSecret, voucherId, users, seed, insistence, holds });
   const collected = await drained(connections, voucherId);
   const seconds = (performance.now() - startedAt) / 1_000;
   const facts = { ...collected, attempts, history: readHistory(historyFolder, voucherId) };

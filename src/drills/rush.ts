@@ -13,11 +13,11 @@ export interface Rush {
   readonly voucherId: string;
   readonly users: number;
   readonly seed: number;
+  /** One user in ten insists, and sends so many requests at once. */
+  readonly insistence: number;
   readonly holds?: readonly string[];
 }
 
-/** One user in ten insists, and sends this many requests at once. */
-export const insistence = 8;
 const connections = 256;
 const answerWithinMs = 30_000;
 
@@ -27,7 +27,7 @@ interface Intent {
 }
 
 /** Who asks, in which order: those who insist first, so that there is stock to fight for; then everybody else. */
-export function planRush({ users, seed }: Pick<Rush, 'users' | 'seed'>): Intent[] {
+export function planRush({ users, seed, insistence }: Pick<Rush, 'users' | 'seed' | 'insistence'>): Intent[] {
   const generator = xoroshiro128plus(seed);
   const insistent = Math.max(1, Math.floor(users / 10));
   const intent = (user: number, time: number) => ({

@@ -11,7 +11,7 @@ import type { Connections } from '../connections/connections.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import { type AcquireOptions, type Lease, type Lock, timedLease } from './lock.ts';
-import { keepUnlessAborted } from './waiting.ts';
+import { keepUnlessAborted, timeLeft } from './waiting.ts';
 import { wakeUps } from './wake-ups.ts';
 
 const releaseIfOwner = loadScript('release-if-owner');
@@ -41,8 +41,7 @@ export function open(connections: Connections): Lock {
 
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
     const { waitMs, leaseMs = connections.config.LOCK_LEASE_MS, signal } = options;
-    const deadline = performance.now() + waitMs;
-    const leftMs = () => Math.max(0, deadline - performance.now());
+    const leftMs = timeLeft(waitMs);
     signal?.throwIfAborted();
     let result = await attempt(resource, leaseMs);
     if (typeof result !== 'number') return keepUnlessAborted(result, signal);

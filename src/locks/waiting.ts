@@ -3,28 +3,36 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AcquireOptions, Lease } from './lock.ts';
 
 /**
- * Tries at once, then again every `retryMs` with ±50 % jitter, so that waiters do not march in step.
+ * Tries at once, then again after pauses with ±50 % jitter, so that waiters do not march in step.
+ * @param pauseMs how long to wait after so many tries.
  * @returns the first lease, or null once `waitMs` has passed; a wait is cut to what is left of it.
  */
 export async function askAgain(
   attempt: () => Promise<Lease | null>,
   { waitMs, signal }: AcquireOptions,
-  retryMs: number,
+  pauseMs: number | ((tries: number) => number),
 ): Promise<Lease | null> {
   const deadline = performance.now() + waitMs;
-  for (;;) {
+  const pauseAfter = typeof pauseMs === 'number' ? () => pauseMs : pauseMs;
+  for (let tries = 1; ; tries++) {
     signal?.throwIfAborted();
     const lease = await attempt();
     if (lease && !signal?.aborted) return lease;
     if (lease) await lease.release(); // The caller left while we were asking.
     const leftMs = deadline - performance.now();
     if (leftMs <= 0 && !signal?.aborted) return null;
-    await pause(Math.min(leftMs, retryMs * (0.5 + Math.random())), signal);
+    await pause(Math.min(leftMs, pauseAfter(tries) * (0.5 + Math.random())), signal);
   }
 }
 
 async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+}
+
+/** How much of the wait is left, in milliseconds; 0 once it is over. */
+export function timeLeft(waitMs: number): () => number {
+  const deadline = performance.now() + waitMs;
+  return () => Math.max(0, deadline - performance.now());
 }
 
 /** What was granted to a caller who has left meanwhile is given back. @throws the reason of the abort */

@@ -1,7 +1,8 @@
 /** Waiting for a message: one subscription for each channel and process, one waiter woken by each message. */
 import type { Redis } from 'ioredis';
 import { LockServiceUnavailable } from '../errors.ts';
-import { inTime } from './waiting.ts';
+import type { Lease } from './lock.ts';
+import { inTime, keepUnlessAborted } from './waiting.ts';
 
 export interface Subscription {
   /** True once messages are heard, false when that takes longer. @throws LockServiceUnavailable, or the abort's reason */
@@ -69,6 +70,34 @@ export function wakeUps(subscriber: Redis): (name: string) => Subscription {
       close: () => close(name, channel),
     };
   };
+}
+
+/**
+ * Tries as soon as it listens, since the release may have been published just before; then whenever it is called, or
+ * when the lease it saw must have ended. Closes the subscription.
+ * @param attempt returns the lease, or how long the present one lasts in milliseconds (-1: without end).
+ * @returns null once the time is over.
+ */
+export async function whenCalled(
+  subscription: Subscription,
+  attempt: () => Promise<Lease | number>,
+  leftMs: () => number,
+  signal?: AbortSignal,
+): Promise<Lease | null> {
+  try {
+    if (!(await subscription.listening(leftMs(), signal))) return null;
+    for (;;) {
+      const result = await attempt();
+      if (typeof result !== 'number') return await keepUnlessAborted(result, signal);
+      if (leftMs() === 0) return null;
+      await subscription.woken(result >= 0 ? Math.min(result, leftMs()) : leftMs(), signal);
+    }
+  } catch (error) {
+    subscription.passOn(); // It may have been called, and did nothing with it.
+    throw error;
+  } finally {
+    subscription.close();
+  }
 }
 
 /** The waiter leaves the queue before anything else happens, so that no message is spent on one who has left. */

@@ -7,6 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
 import {
   madeBy,
@@ -87,6 +88,7 @@ class Place {
       if (before === undefined) return this.#fence(this.#name);
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) return null;
+      await checkpoint('before-subscribe');
       await untilRemoved(this.#session, `${this.#folder}/${before}`, leftMs, signal);
       signal?.throwIfAborted();
     }
@@ -117,8 +119,12 @@ class Place {
     throw new Error(`no node could be made in ${this.#folder}`);
   }
 
-  /** Its node, if there is one. ZooKeeper answers in order: it has dealt with the making when it answers this. */
+  /**
+   * Its node, if there is one. ZooKeeper deals with a session's writes in order, and tells of one when the server that is
+   * asked has it: after this removal of nothing, that server has dealt with the making too.
+   */
   async #found(): Promise<string[]> {
+    await remove(this.#session, `${this.#folder}/${this.#id}`);
     return (await namesIn(this.#session, this.#folder)).filter((name) => name.startsWith(this.#id));
   }
 

@@ -31,7 +31,7 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
     if (order) record({ event: 'checkpoint', checkpoint, ...about(order) });
     const { lane, holds = [] } = passers.getStore() ?? {};
     if (lane) await meetPlayer(lane, checkpoint, instance);
-    if (order && holds.length > 0) await hold(checkpoint, order, holds);
+    if (order && holds.length > 0) await hold(order.voucherId, checkpoint, holds);
   });
 
   return async (c, next) => {

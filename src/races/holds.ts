@@ -5,13 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { type CheckpointName, checkpointNames } from '../checkpoints.ts';
-import type { Order } from '../domain.ts';
 
 export interface Hold {
   readonly at: CheckpointName;
   /** Which passer is held; the first is 1. */
   readonly nth: number;
-  /** How long, in milliseconds; or which checkpoint another request must have reached. */
+  /** How long, in milliseconds; or until another request gets to which checkpoint. */
   readonly until: number | CheckpointName;
 }
 
@@ -35,31 +34,30 @@ const isCheckpoint = (name: string): name is CheckpointName =>
 
 /** `block` makes a connection that may be kept waiting. */
 export function holdPassers(redis: Redis, block: () => Redis) {
-  /** Tells those who wait for this checkpoint, then waits here for as long as a hold says. */
-  return async (checkpoint: CheckpointName, order: Order, holds: readonly Hold[]): Promise<void> => {
-    const counts = `holds:${order.voucherId}`;
-    const reached = ({ at, nth }: Hold) => `${counts}:${at}:${nth}`;
-    for (const hold of holds) if (hold.until === checkpoint) await tell(redis, reached(hold), order.id);
+  /** Tells those who are held until somebody gets to this checkpoint, then waits here for as long as a hold says. */
+  return async (sale: string, checkpoint: CheckpointName, holds: readonly Hold[]): Promise<void> => {
+    const counts = `holds:${sale}`;
+    const passed = async (at: CheckpointName) => Number(await redis.hget(counts, at));
+    for (const { at, nth, until } of holds)
+      if (until === checkpoint && (await passed(at)) >= nth) await tell(redis, `${counts}:${at}:${nth}`);
     if (!holds.some(({ at }) => at === checkpoint)) return;
-    const passed = await redis.hincrby(counts, checkpoint, 1);
+    const turn = await redis.hincrby(counts, checkpoint, 1);
     await redis.expire(counts, keptSeconds);
-    const hold = holds.find(({ at, nth }) => at === checkpoint && nth === passed);
+    const hold = holds.find(({ at, nth }) => at === checkpoint && nth === turn);
     if (typeof hold?.until === 'number') await sleep(hold.until);
-    else if (hold) await untilReached(block(), reached(hold), order.id);
+    else if (hold) await untilTold(block(), `${counts}:${checkpoint}:${turn}`);
   };
 }
 
-async function tell(redis: Redis, key: string, by: string): Promise<void> {
-  await redis.rpush(key, by);
+async function tell(redis: Redis, key: string): Promise<void> {
+  await redis.rpush(key, 'reached');
   await redis.expire(key, keptSeconds);
 }
 
-/** By another: it may have been there itself. */
-async function untilReached(redis: Redis, key: string, self: string): Promise<void> {
+async function untilTold(redis: Redis, key: string): Promise<void> {
   redis.on('error', () => {});
   try {
-    for (let by: string | undefined = self; by === self; )
-      by = (await redis.blpop(key, patienceSeconds))?.[1];
+    await redis.blpop(key, patienceSeconds);
   } finally {
     redis.disconnect();
   }

@@ -17,6 +17,9 @@ export interface Played {
   readonly instance?: string;
 }
 
+/** Where a lane stands that was to be killed, and had never come so far. */
+export const notThere = 'not there to be killed';
+
 export interface RaceResult {
   readonly race: RaceName;
   readonly title: string;
@@ -45,7 +48,8 @@ export function judge(
   const finding = audit(facts).findings.find(({ check }) => check === shows);
   const busy = facts.attempts?.find(({ reason }) => reason === 'busy');
   const seen = shows === 'nobody-can-buy' ? (busy ? 'violated' : 'held') : (finding?.verdict ?? 'unknown');
-  const verdict = seen === 'held' && !anybodyBought(facts) ? 'unknown' : seen;
+  const isPlayed = anybodyBought(facts) && !steps.some(({ at }) => at === notThere);
+  const verdict = seen === 'held' && !isPlayed ? 'unknown' : seen;
   const claim = claimOn(rungNamed(rung), schedule);
   const result = {
     race,
@@ -58,7 +62,9 @@ export function judge(
     steps,
     facts,
   } as const;
-  if (verdict !== 'violated') return { ...result, evidence: '' };
+  if (verdict === 'held') return { ...result, evidence: '' };
+  if (verdict === 'unknown')
+    return { ...result, evidence: `${rung} does not promise it, or has no such step` };
   if (finding) return { ...result, evidence: finding.worst ?? '', proof: counterExample(finding, facts) };
   const evidence = `user ${busy?.userId} is refused as busy, and nobody else is in the section`;
   return { ...result, evidence, proof: nobodyCanBuy(facts) };

@@ -12,7 +12,7 @@ import type { Lab } from '../lab/lab.ts';
 import { waitUntil } from '../lab/waiting.ts';
 import { type RungName, rungNamed } from '../ladder.ts';
 import { resourceOf } from '../purchase/purchase.ts';
-import { judge, type Played, type PlayedRace } from './judge.ts';
+import { judge, notThere, type Played, type PlayedRace } from './judge.ts';
 import { Lanes } from './lanes.ts';
 import { type RaceName, type Schedule, type Step, schedules } from './schedules.ts';
 
@@ -78,7 +78,7 @@ async function playStep(step: Step, lanes: Lanes, passLease: () => Promise<void>
     const where = lanes.where(lane);
     if (where?.kind === 'at') process.kill(where.arrival.pid, 'SIGKILL');
     await lanes.settled(lane, patienceMs);
-    return { lane, says: step.says, wrong, at: where?.kind === 'at' ? 'killed' : 'not there to be killed' };
+    return { lane, says: step.says, wrong, at: where?.kind === 'at' ? 'killed' : notThere };
   }
   return { lane, says: step.says, wrong, ...(await runUntil(step.until, lane, lanes)) };
 }

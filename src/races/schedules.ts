@@ -136,7 +136,7 @@ export const schedules = {
   },
   'mis-delete-by-expiry': {
     title: 'a late holder deletes the lock of the next one',
-    under: 'holder-stalls',
+    under: 'late-release',
     rung: 'redis-expiry',
     next: 'redis-owner',
     instances: 4,
@@ -155,7 +155,7 @@ export const schedules = {
   },
   'mis-delete-in-the-gap': {
     title: 'the lease ends between the look and the delete',
-    under: 'holder-stalls',
+    under: 'lease-ends-in-release',
     rung: 'redis-owner',
     next: 'redis-atomic',
     instances: 4,
@@ -174,7 +174,7 @@ export const schedules = {
   },
   'lease-shorter-than-sale': {
     title: 'the sale outlasts its lease',
-    under: 'holder-stalls',
+    under: 'lease-ends-in-sale',
     rung: 'redis-atomic',
     next: 'redis-reentrant',
     instances: 4,
@@ -219,6 +219,24 @@ export const schedules = {
       { run: 'B', until: 'before-subscribe', says: 'finds it taken, will subscribe' },
       { run: 'A', until: 'answer', says: 'leaves; nobody hears its message' },
       { run: 'B', until: 'answer', says: 'sleeps beside a free lock', wrong: true },
+    ],
+  },
+  'dead-waiter': {
+    title: 'who is next in line dies, and the line waits for it',
+    under: 'waiter-dies',
+    rung: 'redis-fair',
+    next: 'zookeeper',
+    instances: 4,
+    stock: 5,
+    lanes: { A: '7', B: '7', C: '7' },
+    shows: 'nobody-can-buy',
+    steps: [
+      { run: 'A', until: 'after-check', says: 'holds the lock' },
+      { run: 'B', until: 'before-subscribe', says: 'is next in line' },
+      { kill: 'B', says: 'dies in line' },
+      { run: 'A', until: 'answer', says: 'sells and leaves: it is B’s turn' },
+      { leaseOf: 'B', says: 'a lease’s time passes' },
+      { run: 'C', until: 'answer', says: 'waits for the dead, in vain', wrong: true },
     ],
   },
 } as const satisfies Record<string, Schedule>;

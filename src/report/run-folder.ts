@@ -8,11 +8,13 @@ import { factsFiles, withoutFacts } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';
 import { raceText } from './race-text.ts';
 import { auditLines, place, proofLines, runSentence } from './sentences.ts';
-import { costLegend, costTable, legend, raceTable, runTable } from './table.ts';
+import { costLegend, costTable, legend, raceTable, runTable, serialTable } from './table.ts';
 
 export interface RunRecord {
   readonly command: string;
   readonly runs: readonly Run[];
+  /** The runs of the comparison that `serialTable` shows. */
+  readonly serial?: readonly Run[];
   readonly races?: readonly PlayedRace[];
 }
 
@@ -20,13 +22,18 @@ export interface RunRecord {
 export async function writeRunFolder(
   root: string,
   name: string,
-  { command, runs, races = [] }: RunRecord,
+  { command, runs, serial = [], races = [] }: RunRecord,
 ): Promise<string> {
   const about = { command, time: timeStamp(), machine: machine(), versions: await versions() };
   return writeFolder(root, name, {
-    'report.json': { ...about, runs: runs.map(withoutFacts), races: races.map(withoutFacts) },
-    'report.md': markdown(about, runs, races),
-    ...factsFiles([...runs, ...races]),
+    'report.json': {
+      ...about,
+      runs: runs.map(withoutFacts),
+      serial: serial.map(withoutFacts),
+      races: races.map(withoutFacts),
+    },
+    'report.md': markdown(about, runs, serial, races),
+    ...factsFiles([...runs, ...serial, ...races]),
   });
 }
 
@@ -35,6 +42,7 @@ type About = Record<'command' | 'time', string> & Record<'machine' | 'versions',
 function markdown(
   { command, time, machine: host, versions: programs }: About,
   runs: readonly Run[],
+  serial: readonly Run[],
   races: readonly RaceResult[],
 ): string {
   const list = (entries: Record<string, string>) =>
@@ -64,6 +72,8 @@ Time between check and write (\`workMs\`): ${[...new Set(runs.map(({ result }) =
 
 ${chapters.join('\n\n')}
 
+${serialChapter(serial)}
+
 ${raceChapter(races)}
 
 ## Machine and versions
@@ -92,6 +102,11 @@ async function versions(): Promise<Record<string, string>> {
   ]);
   return { redis, mysql, nginx };
 }
+
+const serialChapter = (serial: readonly Run[]): string =>
+  serial.length === 0
+    ? ''
+    : `## What being serial costs\n\n\`\`\`text\n${serialTable(serial.map(({ result }) => result))}\n\`\`\``;
 
 function raceChapter(races: readonly RaceResult[]): string {
   if (races.length === 0) return '';

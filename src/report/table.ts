@@ -1,6 +1,7 @@
 /** The tables of runs and races, for an 80-column terminal. */
 import Table from 'cli-table3';
 import type { RunResult } from '../drills/run-rung.ts';
+import { serialPairs } from '../drills/serial-costs.ts';
 import type { RaceResult } from '../races/judge.ts';
 
 const none = Object.fromEntries(
@@ -57,6 +58,21 @@ export function costTable(results: readonly RunResult[]): string {
     return [rung, on(result), ...[ordersPerSecond, latencyMs.p50, latencyMs.p99, lost, retried].map(String)];
   });
   return plainTable(head, rows);
+}
+
+/** What being serial costs: each beside the one that does the same without making everybody wait. */
+export function serialTable(results: readonly RunResult[]): string {
+  const rate = (wanted: string) => results.find(({ rung }) => rung === wanted)?.ordersPerSecond ?? Number.NaN;
+  const rows = results.map((result) => {
+    const { rung, ordersPerSecond, latencyMs } = result;
+    const pair = serialPairs.find(({ serial }) => serial === rung);
+    const slower = pair ? `${(rate(pair.beside) / ordersPerSecond).toFixed(1)} × slower` : '';
+    return [rung, on(result), ...[ordersPerSecond, latencyMs.p50, latencyMs.p99].map(String), slower];
+  });
+  const [{ users, workMs } = { users: 0, workMs: 0 }] = results;
+  return `${plainTable(['rung', 'on', 'orders/s', 'p50', 'p99', 'what serial costs'], rows)}
+
+${users} different users at once, one request each, enough for all, ${workMs} ms of work`;
 }
 
 /** Each race, on the rung that has it and on the next one up. */

@@ -23,12 +23,13 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'never lets critical sections of several processes overlap': noLock,
       'answers null after the wait, and not before': noLock,
       'tries once when the wait is 0': noLock,
-      'stops waiting when it is aborted, and leaves nothing behind': noLock,
+      'stops waiting when it is aborted, early or late, and leaves nothing behind': noLock,
       'asks nobody while it waits: the release calls it': noLock,
       'is released once, however often release is called': noLock,
       'tells its holder when the lease is over': endless,
       'does not touch the next holder when it is released too late': noLock,
       'is free again within the lease after its holder died': noLock,
+      'is free again after its holder died, where the lock itself says how long a lease is': noLock,
     },
   },
   'process-mutex': {
@@ -39,6 +40,7 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'tells its holder when the lease is over': endless,
       'does not touch the next holder when it is released too late': endless,
       'is free again within the lease after its holder died': perProcess,
+      'is free again after its holder died, where the lock itself says how long a lease is': perProcess,
     },
   },
   'mutex-fresh-key': {
@@ -49,12 +51,13 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'never lets critical sections of several processes overlap': freshKey,
       'answers null after the wait, and not before': freshKey,
       'tries once when the wait is 0': freshKey,
-      'stops waiting when it is aborted, and leaves nothing behind': freshKey,
+      'stops waiting when it is aborted, early or late, and leaves nothing behind': freshKey,
       'asks nobody while it waits: the release calls it': freshKey,
       'is released once, however often release is called': freshKey,
       'tells its holder when the lease is over': endless,
       'does not touch the next holder when it is released too late': freshKey,
       'is free again within the lease after its holder died': freshKey,
+      'is free again after its holder died, where the lock itself says how long a lease is': freshKey,
     },
   },
   'redis-no-expiry': {
@@ -64,6 +67,8 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'tells its holder when the lease is over': endless,
       'does not touch the next holder when it is released too late': endless,
       'is free again within the lease after its holder died': 'the key of a dead holder stays for ever',
+      'is free again after its holder died, where the lock itself says how long a lease is':
+        'the key of a dead holder stays for ever',
     },
   },
   'redis-expiry': {
@@ -83,6 +88,11 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
   },
   'redis-message': { open: () => import('../../src/locks/redis-message.ts'), fails: {} },
   'redis-reentrant': { open: () => import('../../src/locks/redis-reentrant.ts'), fails: {} },
+  'redis-spin': {
+    open: () => import('../../src/locks/redis-spin.ts'),
+    fails: { 'asks nobody while it waits: the release calls it': polls },
+  },
+  'redis-fair': { open: () => import('../../src/locks/redis-fair.ts'), fails: {} },
   zookeeper: {
     open: () => import('../../src/locks/zookeeper.ts'),
     fails: {

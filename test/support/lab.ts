@@ -16,7 +16,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const lab = await Lab.start(folder, () => {});
   project.provide('labFolder', folder);
   project.provide('baseUrl', lab.baseUrl);
-  // Sessions that end soon, so that a test of a dead holder does too.
-  project.provide('environment', { ...lab.environment, ZOOKEEPER_SESSION_MS: '1500' });
+  // Sessions and leases that end soon, so that a test of a dead holder does too.
+  const soon = { ZOOKEEPER_SESSION_MS: '1500', LOCK_LEASE_MS: '1500', LOCK_WATCHDOG_MS: '1500' };
+  project.provide('environment', { ...lab.environment, ...soon });
   return () => Lab.stop(folder);
 }

@@ -21,6 +21,7 @@ const result = (given: Partial<RunResult>): RunResult => ({
     retried: 0,
     instances: 4,
     balancer: 'nginx',
+    insistence: 8,
     holds: [],
   },
   ...{ voucherId: '12', attempts: { accepted: 100, refused: 1_600, unknown: 0 }, refusedBecause: {} },

@@ -1,8 +1,12 @@
 /** The plan of a rush: the same for the same seed, everybody in it, and a crowd of insistent users in front. */
 import { describe, expect, test } from 'vitest';
-import { insistence, planRush } from '../../src/drills/rush.ts';
+import { planRush } from '../../src/drills/rush.ts';
+import { defaults } from '../../src/drills/walk.ts';
 
-const usersInOrder = (users: number, seed: number) => planRush({ users, seed }).map(({ userId }) => userId);
+const { insistence } = defaults;
+
+const usersInOrder = (users: number, seed: number) =>
+  planRush({ users, seed, insistence }).map(({ userId }) => userId);
 
 function requestsPerUser(users: number, seed: number): Map<string, number> {
   const counts = new Map<string, number>();
@@ -12,7 +16,9 @@ function requestsPerUser(users: number, seed: number): Map<string, number> {
 
 describe('the plan of a rush', () => {
   test('is the same for the same seed', () => {
-    expect(planRush({ users: 100, seed: 7 })).toEqual(planRush({ users: 100, seed: 7 }));
+    expect(planRush({ users: 100, seed: 7, insistence })).toEqual(
+      planRush({ users: 100, seed: 7, insistence }),
+    );
   });
 
   test('has another order for another seed', () => {
@@ -21,7 +27,9 @@ describe('the plan of a rush', () => {
   });
 
   test('names its requests after its seed, so that two rushes never share one', () => {
-    const ids = [1, 2].flatMap((seed) => planRush({ users: 100, seed })).map(({ requestId }) => requestId);
+    const ids = [1, 2]
+      .flatMap((seed) => planRush({ users: 100, seed, insistence }))
+      .map(({ requestId }) => requestId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 

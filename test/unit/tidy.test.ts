@@ -33,7 +33,7 @@ const directions: readonly [says: string, of: RegExp, mayNotImport: RegExp][] = 
   [
     'a lock imports no other lock',
     /^locks\//,
-    /^locks\/(?!(lock|waiting|owner|re-entry|wake-ups|watchdog)\.ts)/,
+    /^locks\/(?!(lock|waiting|owner|re-entry|redisson-holds|wake-ups|watchdog)\.ts)/,
   ],
   [
     'a lock does not know what it is used for',

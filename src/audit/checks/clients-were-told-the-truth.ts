@@ -24,7 +24,10 @@ export const clientsWereToldTheTruth: Check = (facts) => {
 };
 
 /** "Sold out" is true only if everything was taken at some time: confirmed, failed and given back, or unknown. */
-function soldOutTooEarly({ initialStock, mysql, redis }: Facts, attempts: readonly Attempt[]): Case[] {
+function soldOutTooEarly(
+  { initialStock, mysql, redis, history = [] }: Facts,
+  attempts: readonly Attempt[],
+): Case[] {
   const refusedSoldOut = attempts.filter(({ reason }) => reason === 'sold-out').length;
   const told = (wanted: Attempt['outcome']) => attempts.filter(({ outcome }) => outcome === wanted);
   const accepted = new Set(told('accepted').map(({ orderId }) => orderId));
@@ -33,5 +36,6 @@ function soldOutTooEarly({ initialStock, mysql, redis }: Facts, attempts: readon
   const taken = recorded.length + Math.max(0, told('unknown').length - unacknowledged);
   if (refusedSoldOut === 0 || taken >= initialStock) return [];
   const evidence = `${refusedSoldOut} were told sold-out, but only ${taken} of ${initialStock} were ever taken`;
-  return [{ evidence, severity: initialStock - taken }];
+  const toldSo = history.find(({ reason }) => reason === 'sold-out');
+  return [{ evidence, severity: initialStock - taken, orders: toldSo ? [toldSo.orderId] : [] }];
 }

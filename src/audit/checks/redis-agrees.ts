@@ -6,11 +6,6 @@ export const redisAgrees: Check = (facts) => {
   const { redis, mysql } = facts;
   if (!redis || redis.queued.length > 0) return 'undecided';
   const cases: Case[] = [];
-  if (redis.stock !== mysql.stock)
-    cases.push({
-      evidence: `Redis has ${redis.stock ?? 'lost the voucher, nothing'} left, MySQL ${mysql.stock}`,
-      severity: Math.abs((redis.stock ?? 0) - mysql.stock),
-    });
   const orders = new Map(confirmed(facts).map(({ userId, id }) => [userId, id]));
   for (const [userId, id] of Object.entries(redis.buyers))
     if (orders.get(userId) !== id)
@@ -26,5 +21,11 @@ export const redisAgrees: Check = (facts) => {
         severity: 1,
         orders: [id],
       });
+  if (redis.stock !== mysql.stock)
+    cases.unshift({
+      evidence: `Redis has ${redis.stock ?? 'lost the voucher, nothing'} left, MySQL ${mysql.stock}`,
+      severity: Math.abs((redis.stock ?? 0) - mysql.stock),
+      orders: cases.flatMap(({ orders = [] }) => orders),
+    });
   return cases;
 };

@@ -1,0 +1,63 @@
+/**
+ * Idea. The same hash, owner and watchdog, and a queue: the lock goes to whoever has waited longest, and only he is called.
+ * Holds while. As redis-reentrant; and everybody in the queue is alive.
+ * Breaks when. As redis-reentrant. And a waiter dies: everybody behind it waits for its turn to pass, minutes long.
+ * Source. Redisson's RedissonFairLock (3.52): a list of owners, a sorted set of when the turn of each has passed, and a
+ *   channel for each owner, with the same names.
+ */
+import { checkpoint } from '../checkpoints.ts';
+import type { Connections } from '../connections/connections.ts';
+import { loadScript, runScript } from '../connections/scripts.ts';
+import type { AcquireOptions, Lease, Lock } from './lock.ts';
+import { redissonHolds, tagged } from './redisson-holds.ts';
+import { keepUnlessAborted, timeLeft } from './waiting.ts';
+import { wakeUps, whenCalled } from './wake-ups.ts';
+
+const acquireScript = loadScript('acquire-fair');
+const releaseScript = loadScript('release-fair');
+const leaveScript = loadScript('leave-fair');
+const released = '0';
+/** How long the lock is kept for one whose turn it is: Redisson's default. */
+const turnMs = '300000';
+
+const channelOf = (key: string) => tagged('redisson_lock__channel', key);
+const queueOf = (key: string) => [tagged('redisson_lock_queue', key), tagged('redisson_lock_timeout', key)];
+const now = () => String(Date.now()); // By the clients' clocks, as in Redisson.
+
+export function open(connections: Connections): Lock {
+  const redis = connections.redis('lock');
+  const subscribe = wakeUps(connections.redis('subscriber'));
+  const holds = redissonHolds(connections, {
+    take: (key, owner, lastsMs) =>
+      runScript(redis, acquireScript, [key, ...queueOf(key)], [lastsMs, owner, turnMs, now()]),
+    giveBack: ({ key, owner, othersMs, latch, latchMs }) => {
+      const keys = [key, ...queueOf(key), channelOf(key), latch];
+      return runScript(redis, releaseScript, keys, [released, othersMs, owner, now(), latchMs]);
+    },
+  });
+
+  async function acquire(
+    resource: string,
+    { waitMs, leaseMs, signal }: AcquireOptions,
+  ): Promise<Lease | null> {
+    const leftMs = timeLeft(waitMs);
+    const [key, owner] = [`lock:${resource}`, holds.owner()];
+    const attempt = () => holds.attempt(key, owner, leaseMs);
+    signal?.throwIfAborted();
+    let lease: Lease | null = null;
+    try {
+      const first = await attempt();
+      if (typeof first !== 'number') lease = await keepUnlessAborted(first, signal);
+      if (lease || waitMs === 0) return lease;
+      await checkpoint('before-subscribe');
+      lease = await whenCalled(subscribe(`${channelOf(key)}:${owner}`), attempt, leftMs, signal);
+      return lease;
+    } finally {
+      if (!lease) await leave(key, owner).catch(() => {}); // Its turn passes at last.
+    }
+  }
+
+  const leave = (key: string, owner: string) => runScript(redis, leaveScript, queueOf(key), [owner, turnMs]);
+
+  return { reentrant: true, acquire };
+}
