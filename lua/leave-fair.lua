@@ -8,4 +8,5 @@ for _, other in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
   if other == ARGV[1] then is_behind = true end
 end
 redis.call('ZREM', KEYS[2], ARGV[1])
-return redis.call('LREM', KEYS[1], 0, ARGV[1])
+if redis.call('LREM', KEYS[1], 0, ARGV[1]) == 0 then return 0 end
+return 1

@@ -25,12 +25,9 @@ interface Channel {
 
 export function wakeUps(subscriber: Redis): (name: string) => Subscription {
   const channels = new Map<string, Channel>();
-  const unsubscribe = (name: string) => void subscriber.unsubscribe(name).catch(() => {}); // Cut off, it hears nothing anyway.
-
   subscriber.on('message', (name: string) => {
     const channel = channels.get(name);
-    if (channel) call(channel);
-    else unsubscribe(name); // One that came back with a reconnect.
+    if (channel) call(channel); // Else another lock's: they share the connection.
   });
   subscriber.on('ready', () => {
     for (const [name, channel] of channels)
@@ -51,7 +48,7 @@ export function wakeUps(subscriber: Redis): (name: string) => Subscription {
     channel.users -= 1;
     if (channel.users > 0) return;
     channels.delete(name);
-    unsubscribe(name);
+    subscriber.unsubscribe(name).catch(() => {}); // Cut off, it is sent on the next connection.
   }
 
   return (name) => {

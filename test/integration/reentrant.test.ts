@@ -7,6 +7,7 @@ import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/waiting.ts';
 import type { Lock } from '../../src/locks/lock.ts';
 import { asOneOwner } from '../../src/locks/owner.ts';
+import { open as openMessage } from '../../src/locks/redis-message.ts';
 import { open } from '../../src/locks/redis-reentrant.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someVoucherId } from '../support/sale.ts';
@@ -153,6 +154,26 @@ describe('a waiter', () => {
     expect(next).not.toBeNull();
     expect(performance.now() - askedAt).toBeLessThan(10_000); // Half of the wait: it did not sleep until its end.
     await next?.release();
+  });
+
+  test('is called also where another kind of lock listens on the same connection', async () => {
+    const connections = testConnections({ REDIS_URL: quietRedis(), LOCK_WATCHDOG_MS: '30000' });
+    const lock = open(connections);
+    openMessage(connections);
+    await connections.ready();
+    const lease = await held(lock);
+    const releasedAt = performance.now();
+    const takeTurns = async () => (await held(lock, 20_000)).release();
+    const all = Promise.all([takeTurns(), takeTurns(), takeTurns()]);
+    const channel = `redisson_lock__channel:{lock:${resource}}`;
+    await waitUntil(
+      'them to subscribe',
+      5_000,
+      async () => Number((await redis.pubsub('NUMSUB', channel))[1]) === 1,
+    );
+    await lease.release();
+    await all;
+    expect(performance.now() - releasedAt).toBeLessThan(10_000); // Not by their own clocks, after 20 s.
   });
 
   test('that gives up or is aborted unsubscribes', async () => {
