@@ -26,7 +26,7 @@ const now = () => String(Date.now()); // By the clients' clocks, as in Redisson.
 
 export function open(connections: Connections): Lock {
   const redis = connections.redis('lock');
-  const subscribe = wakeUps(connections.redis('subscriber'));
+  const subscribe = wakeUps(connections);
   const holds = redissonHolds(connections, {
     take: (key, owner, lastsMs) =>
       runScript(redis, acquireScript, [key, ...queueOf(key)], [lastsMs, owner, turnMs, now()]),

@@ -18,7 +18,7 @@ const releaseIfOwner = loadScript('release-if-owner');
 
 export function open(connections: Connections): Lock {
   const redis = connections.redis('lock');
-  const subscribe = wakeUps(connections.redis('subscriber'));
+  const subscribe = wakeUps(connections);
 
   /** @returns the lease, or how long the present one lasts. */
   async function attempt(resource: string, leaseMs: number): Promise<Lease | number> {

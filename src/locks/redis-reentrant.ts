@@ -22,7 +22,7 @@ const channelOf = (key: string) => tagged('redisson_lock__channel', key);
 
 export function open(connections: Connections): Lock {
   const redis = connections.redis('lock');
-  const subscribe = wakeUps(connections.redis('subscriber'));
+  const subscribe = wakeUps(connections);
   const holds = redissonHolds(connections, {
     take: (key, owner, lastsMs) => runScript(redis, acquireScript, [key], [lastsMs, owner]),
     giveBack: ({ key, owner, othersMs, latch, latchMs }) =>

@@ -1,5 +1,6 @@
 /** Waiting for a message: one subscription for each channel and process, one waiter woken by each message. */
-import type { Redis } from 'ioredis';
+import type { Connections } from '../connections/connections.ts';
+import { whenReady } from '../connections/redis.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import type { Lease } from './lock.ts';
 import { inTime, keepUnlessAborted } from './waiting.ts';
@@ -15,6 +16,9 @@ export interface Subscription {
   close(): void;
 }
 
+/** How long those who are called after a reconnect wait for the connection that they ask by. */
+const reconnectMs = 2_000;
+
 interface Channel {
   readonly waiters: Set<() => void>;
   /** A message that came while nobody waited: the next to wait is woken at once. */
@@ -23,7 +27,8 @@ interface Channel {
   subscribed: Promise<unknown>;
 }
 
-export function wakeUps(subscriber: Redis): (name: string) => Subscription {
+export function wakeUps(connections: Connections): (name: string) => Subscription {
+  const [subscriber, asking] = [connections.redis('subscriber'), connections.redis('lock')];
   const channels = new Map<string, Channel>();
   subscriber.on('message', (name: string) => {
     const channel = channels.get(name);
@@ -31,7 +36,7 @@ export function wakeUps(subscriber: Redis): (name: string) => Subscription {
   });
   subscriber.on('ready', () => {
     for (const [name, channel] of channels)
-      subscriber.subscribe(name).then(
+      Promise.all([subscriber.subscribe(name), whenReady(asking, reconnectMs)]).then(
         () => callAll(channel), // What was published while it was cut off, nobody heard.
         () => {}, // Cut off again: the next connection tells them.
       );

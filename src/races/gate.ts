@@ -30,8 +30,12 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
   installGate(async (checkpoint, order) => {
     if (order) record({ event: 'checkpoint', checkpoint, ...about(order) });
     const { lane, holds = [] } = passers.getStore() ?? {};
-    if (lane) await meetPlayer(lane, checkpoint, instance);
-    if (order && holds.length > 0) await hold(order.voucherId, checkpoint, holds);
+    try {
+      if (lane) await meetPlayer(lane, checkpoint, instance);
+      if (order && holds.length > 0) await hold(order.voucherId, checkpoint, holds);
+    } catch {
+      // Where the player cannot be reached, nobody is held.
+    }
   });
 
   return async (c, next) => {

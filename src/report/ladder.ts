@@ -1,5 +1,6 @@
 /** The ladder for people: what each rung does and what it claims. */
 import { ladder, type Rung, rungNames } from '../ladder.ts';
+import { raceNames, schedules } from '../races/schedules.ts';
 import { wrap } from './sentences.ts';
 
 export interface LadderRow {
@@ -55,6 +56,15 @@ export function ladderText(): string {
   return inChapters.map(chapter).join('\n\n');
 }
 
+/** For docs/races.md, which a test holds to this. */
+export function raceMarkdown(): string {
+  const rows = raceNames.map((race) => {
+    const { title, rung, next } = schedules[race];
+    return [`\`${race}\``, title, `\`${rung}\``, `\`${next}\``];
+  });
+  return markdownTable([['race', 'what goes wrong', 'has it', 'has not'], ...rows]);
+}
+
 /** For the README, which a test holds to this. */
 export function ladderMarkdown(): string {
   const cells = ladderRows().map((row) => [
@@ -64,6 +74,9 @@ export function ladderMarkdown(): string {
     row.instances,
     claimText(row),
   ]);
-  const lines = [['ch', 'rung', 'what it does', 'instances', 'claim'], ['-', '-', '-', '-', '-'], ...cells];
-  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
+  return markdownTable([['ch', 'rung', 'what it does', 'instances', 'claim'], ...cells]);
+}
+
+function markdownTable([head = [], ...rows]: (string | number)[][]): string {
+  return [head, head.map(() => '-'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n');
 }

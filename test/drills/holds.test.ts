@@ -1,25 +1,19 @@
 /** Holds: the n-th who passes a checkpoint of a sale waits there, and the rush goes on around it. */
-import { beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { withConnections } from '../../src/commands/lab-connections.ts';
 import { runRung } from '../../src/drills/run-rung.ts';
 import { defaults } from '../../src/drills/walk.ts';
 import type { HistoryEvent } from '../../src/history.ts';
-import { Lab } from '../../src/lab/lab.ts';
 import type { RungName } from '../../src/ladder.ts';
+import { theLab } from '../support/the-lab.ts';
 
 const shape = { instances: 1, balancer: 'nginx' } as const;
-let lab: Lab;
-beforeAll(async () => {
-  const running = Lab.running(inject('labFolder'));
-  if (!running) throw new Error('the lab is gone');
-  lab = running;
-  await lab.ensure(shape);
-});
+const lab = theLab(shape);
 
 /** The fastest sale there is: without a hold, nothing would stop it anywhere. */
 async function rushWith(hold: string, rung: RungName = 'stock-positive'): Promise<readonly HistoryEvent[]> {
   const request = { ...defaults, ...shape, rung, workMs: 0, users: 20, holds: [hold] };
-  const { facts } = await withConnections(lab, (connections) => runRung(request, lab, connections));
+  const { facts } = await withConnections(lab(), (connections) => runRung(request, lab(), connections));
   return facts.history ?? [];
 }
 
@@ -47,7 +41,7 @@ test('until another request gets to a checkpoint: a lost update that no work tim
 });
 
 test('a hold that cannot be read is refused, and nothing is sold', async () => {
-  const answer = await fetch(`${lab.baseUrl}/vouchers/1/orders`, {
+  const answer = await fetch(`${lab().baseUrl}/vouchers/1/orders`, {
     method: 'POST',
     headers: { 'x-lab-holds': 'somewhere:1:500' },
   });

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, inject, test } from 'vitest';
+import { theLab } from '../support/the-lab.ts';
 
 const folders = [join(process.cwd(), '.lockstep', 'bin'), ...(process.env['PATH'] ?? '').split(delimiter)];
 const k6 = folders.map((folder) => join(folder, 'k6')).find((path) => existsSync(path));
@@ -12,6 +13,7 @@ if (k6 === undefined)
   );
 
 const thresholdsFailed = 99;
+theLab();
 
 async function run(script: string, env: Readonly<Record<string, string>>) {
   const variables = { BASE_URL: inject('baseUrl'), ...env };

@@ -1,21 +1,16 @@
 /** Every famous race, played through nginx on real instances: there on the rung that has it, gone on the next one up. */
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { raceOn } from '../../src/commands/race.ts';
 import { raceWalk } from '../../src/drills/walk.ts';
-import { Lab } from '../../src/lab/lab.ts';
 import { racePage } from '../../src/report/race-page.ts';
 import { raceText } from '../../src/report/race-text.ts';
+import { theLab } from '../support/the-lab.ts';
 
-let lab: Lab;
-beforeAll(() => {
-  const running = Lab.running(inject('labFolder'));
-  if (!running) throw new Error('the lab is gone');
-  lab = running;
-});
+const lab = theLab();
 
 describe.each(raceWalk)('$race on $rung', ({ race, rung }) => {
   test('is as claimed, and told with its proof', async () => {
-    const result = await raceOn(lab, race, rung);
+    const result = await raceOn(lab(), race, rung);
     expect(result).toMatchObject({ verdict: result.claim, asClaimed: true });
     const text = raceText(result);
     expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);

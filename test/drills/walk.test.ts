@@ -1,24 +1,19 @@
 /** The walk, with another seed than the demo’s: every rung does what the ladder claims, natural races and all. */
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runRung } from '../../src/drills/run-rung.ts';
 import { walk } from '../../src/drills/walk.ts';
-import { Lab } from '../../src/lab/lab.ts';
 import { testConnections } from '../support/connections.ts';
+import { theLab } from '../support/the-lab.ts';
 
-let lab: Lab;
-beforeAll(() => {
-  const running = Lab.running(inject('labFolder'));
-  if (!running) throw new Error('the lab is gone');
-  lab = running;
-});
+const lab = theLab();
 
 describe.each(walk(7))('$rung on $instances behind $balancer', (request) => {
   test('is as claimed', async () => {
-    await lab.serve(request);
+    await lab().serve(request);
     const connections = testConnections();
     connections.redis('admin');
     await connections.ready();
-    const { result, audit } = await runRung(request, lab, connections);
+    const { result, audit } = await runRung(request, lab(), connections);
     expect(audit.findings.filter(({ verdict }) => verdict === 'unknown')).toEqual([]);
     expect(result).toMatchObject({ verdict: result.claim, asClaimed: true });
     expect(result.attempts.unknown).toBe(0);

@@ -1,7 +1,7 @@
 /** The README says what the code does: its table is the ladder's, and the commands it names exist. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ladderMarkdown } from '../../src/report/ladder.ts';
+import { ladderMarkdown, raceMarkdown } from '../../src/report/ladder.ts';
 
 const root = new URL('../../', import.meta.url);
 const readme = readFileSync(new URL('README.md', root), 'utf8');
@@ -12,6 +12,10 @@ const commandLine = readFileSync(new URL('src/bin/lockstep.ts', root), 'utf8');
 
 test('the table of rungs is the ladder’s', () => {
   expect(readme).toContain(ladderMarkdown());
+});
+
+test('the table of races is the schedules’', () => {
+  expect(readFileSync(new URL('docs/races.md', root), 'utf8')).toContain(raceMarkdown());
 });
 
 test('every npm script that the README names exists', () => {

@@ -1,0 +1,16 @@
+/** The lab that all tests on real servers share, in the shape that a file of them needs; as it was, when they are over. */
+import { afterAll, beforeAll, inject } from 'vitest';
+import { defaultShape, Lab } from '../../src/lab/lab.ts';
+import type { ServiceShape } from '../../src/lab/servers/service.ts';
+
+export function theLab(shape: ServiceShape = defaultShape): () => Lab {
+  let lab: Lab | null = null;
+  const running = () => {
+    lab ??= Lab.running(inject('labFolder'));
+    if (!lab) throw new Error('the lab is gone');
+    return lab;
+  };
+  beforeAll(() => running().ensure(shape));
+  afterAll(() => running().ensure(defaultShape));
+  return running;
+}
