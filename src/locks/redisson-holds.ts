@@ -37,7 +37,7 @@ export const tagged = (prefix: string, key: string): string =>
 export function redissonHolds(connections: Connections, protocol: Protocol) {
   const { LOCK_WATCHDOG_MS: watchdogMs, LOCK_ANSWER_MS: answerMs } = connections.config;
   const redis = connections.redis('lock');
-  const process = randomUUID();
+  const client = randomUUID();
   const holds = new Holds();
   const renew = async (key: string, owner: string) =>
     (await runScript(redis, renewScript, [key], [String(watchdogMs), owner])) === 1;
@@ -84,7 +84,7 @@ export function redissonHolds(connections: Connections, protocol: Protocol) {
   }
 
   /** Of whoever calls: an async context of this process. */
-  const owner = () => `${process}:${currentOwner()}`;
+  const owner = () => `${client}:${currentOwner()}`;
   return { attempt, owner };
 }
 

@@ -1,6 +1,7 @@
 /** A race as one HTML page that needs nothing else: lanes from left to right, time from top to bottom. */
 import { html, raw } from 'hono/html';
 import type { Played, RaceResult } from '../races/judge.ts';
+import { proofText } from './sentences.ts';
 
 const laneWidth = 300;
 const stepHeight = 84;
@@ -15,6 +16,7 @@ export function racePage(result: RaceResult): string {
     (lane) => html`<line x1="${middle(lane)}" y1="36" x2="${middle(lane)}" y2="${size.height}" class="lane" />
       <text x="${middle(lane)}" y="26" class="name">${lane}</text>`,
   );
+  const proof = result.proof ? html`<pre>${proofText(result.proof).slice(1).join('\n')}</pre>` : '';
   const drawn = steps.map((step, index) => drawStep(step, index, middle(step.lane), verdict === 'violated'));
   const page = html`<!doctype html>
 <html lang="en">
@@ -25,6 +27,7 @@ export function racePage(result: RaceResult): string {
 <p>${title}</p>
 <p class="${verdict}"><strong>${verdict}</strong>, ${asClaimed ? 'as the ladder claims' : 'NOT as the ladder claims'}${evidence && `: ${evidence}`}</p>
 <svg width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="the lanes of the race">${lines}${drawn}</svg>
+${proof}
 </html>
 `;
   return String(page);
@@ -50,5 +53,5 @@ h1 small { font-weight: 400; color: #5b6472; }
 svg text { font: 15px system-ui, sans-serif; } .name { font-weight: 700; text-anchor: middle; }
 .lane { stroke: #c6ccd6; stroke-width: 2; } .number { fill: #5b6472; } .mark { fill: #fff; text-anchor: middle; font-size: 13px; }
 .fine circle { fill: #2f5aa8; } .waits circle { fill: #8a5a00; } .wrong circle { fill: #b3261e; }
-foreignObject div { font-size: 14px; } .wrong foreignObject div { color: #b3261e; font-weight: 600; } code { color: #5b6472; }
+foreignObject div { font-size: 14px; } .wrong foreignObject div { color: #b3261e; font-weight: 600; } code { color: #5b6472; } pre { font-size: 14px; }
 `;

@@ -1,15 +1,16 @@
 /** `lockstep` as people call it: what it prints, and what its exit code says. */
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 let runsFolder: string;
 beforeAll(() => {
   runsFolder = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
 });
+afterAll(() => rmSync(runsFolder, { recursive: true, force: true }));
 
 function lockstep(...args: string[]) {
   const env = { LOCKSTEP_LAB: inject('labFolder'), LOCKSTEP_RUNS: runsFolder };

@@ -1,16 +1,14 @@
 /** The lab as people meet it: alone, on free ports, and cleaned up after a crash. */
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { LabBusy } from '../../src/errors.ts';
 import { freePorts } from '../../src/lab/ports.ts';
 import { isAlive, processRef, startProcess, stopProcess } from '../../src/lab/processes.ts';
 import { alone } from '../../src/lab/session.ts';
-
-const folder = () => mkdtempSync(join(tmpdir(), 'lockstep-lab-'));
+import { someFolder } from '../support/folder.ts';
 
 async function listenOn(port: number): Promise<void> {
   const server = createServer().listen(port, '127.0.0.1');
@@ -27,14 +25,14 @@ test('a port that is taken is passed over, and a row of ports is free as a whole
 });
 
 test('two commands are never in one lab, and a holder that died holds nothing', async () => {
-  const lab = folder();
+  const lab = someFolder();
   await alone(lab, () => expect(alone(lab, async () => 'both')).rejects.toThrow(LabBusy));
   writeFileSync(join(lab, 'in-use.json'), JSON.stringify({ pid: process.pid, startedAt: 'another time' }));
   expect(await alone(lab, async () => 'alone')).toBe('alone');
 });
 
 test('only the process that was started is ended: its pid with another start time is somebody else’s', async () => {
-  const program = { command: 'sleep', args: ['60'], logFile: join(folder(), 'sleep.log') };
+  const program = { command: 'sleep', args: ['60'], logFile: join(someFolder(), 'sleep.log') };
   const started = startProcess(program);
   await stopProcess({ ...started, startedAt: '1' });
   expect(isAlive(started)).toBe(true);

@@ -1,16 +1,15 @@
 /** nginx with the project’s own configuration, before instances that misbehave. */
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePorts } from '../../src/lab/ports.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/processes.ts';
 import { nginxServer } from '../../src/lab/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/waiting.ts';
+import { someFolder } from '../support/folder.ts';
 
 async function instance(answer: RequestListener): Promise<number> {
   const server = createServer((request, response) => {
@@ -27,7 +26,7 @@ async function instance(answer: RequestListener): Promise<number> {
 }
 
 async function nginxBefore(...ports: number[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-nginx-'));
+  const folder = someFolder();
   const port = await freePorts(17_900);
   const server = nginxServer(folder, port, ports);
   await server.prepare?.();
@@ -39,7 +38,7 @@ async function nginxBefore(...ports: number[]): Promise<string> {
 
 describe('nginx', () => {
   test('finds its configuration in order', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lockstep-nginx-'));
+    const folder = someFolder();
     const server = nginxServer(folder, 17_900, [17_901, 17_902, 17_903, 17_904]);
     await server.prepare?.();
     const { exitCode } = await execa(programPath('nginx'), ['-t', ...server.program().args], {
@@ -103,5 +102,26 @@ describe('nginx', () => {
     const header = await fetch(`${url}/vouchers`, { headers: { 'x-long': 'x'.repeat(40_000) } });
     expect([body.status, header.status, requests]).toEqual([413, 400, 0]);
     expect(await body.json()).toMatchObject({ code: 'body-too-large' });
+    expect(await header.json()).toMatchObject({ code: 'invalid-request' });
+  });
+
+  test.each([
+    ['a header without a colon', 'GET /vouchers HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n'],
+    ['two hosts', 'GET /vouchers HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ['no host', 'GET /vouchers HTTP/1.1\r\n\r\n'],
+    ['a length that is none', 'POST /vouchers HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'],
+  ])('answers %s as a problem, and no instance sees it', async (_, request) => {
+    let requests = 0;
+    const count: RequestListener = (_, response) => {
+      requests += 1;
+      response.end();
+    };
+    const socket = connect(Number(new URL(await nginxBefore(await instance(count))).port), '127.0.0.1');
+    socket.write(request);
+    const answer = await text(socket);
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*"code":"invalid-request"/,
+    );
+    expect(requests).toBe(0);
   });
 });

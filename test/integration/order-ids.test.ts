@@ -1,6 +1,5 @@
 /** Order ids of many processes on a real Redis: unique, ascending, and refused rather than risked. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
@@ -12,6 +11,7 @@ import { openRedisWorker } from '../../src/orders/ids/redis-worker.ts';
 import { openSnowflakes, type SnowflakeOptions } from '../../src/orders/ids/snowflake.ts';
 import { workerIds, workerIdsKey } from '../../src/orders/ids/worker-id.ts';
 import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { someFolder } from '../support/folder.ts';
 import { firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
@@ -39,8 +39,7 @@ async function snowflakeMaker(options: SnowflakeOptions = {}, log = quiet) {
 
 /** What each of eight processes made, in order. */
 async function madeByProcesses(orderIds: string, each: number, atOnce: number): Promise<BigUint64Array[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-order-ids-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = someFolder();
   const env = { ...inject('environment'), REDIS_URL: quietRedis(), ORDER_IDS: orderIds };
   const making = Array.from({ length: processes }, async (_, index) => {
     const file = join(folder, String(index));

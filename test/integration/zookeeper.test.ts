@@ -1,8 +1,5 @@
 /** The ZooKeeper lock on a real server: in order, never twice, and nothing left behind when answers are lost. */
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
@@ -15,6 +12,7 @@ import { waitUntil } from '../../src/lab/waiting.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { open } from '../../src/locks/zookeeper.ts';
 import { testConnections } from '../support/connections.ts';
+import { someFolder } from '../support/folder.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const sessionMs = 1_500;
@@ -203,7 +201,7 @@ test('resources whose names share a beginning, or are no names of nodes, are apa
 });
 
 test('a server that is paused or stopped is LockServiceUnavailable within 2 s; one that is back gives leases again', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-zookeeper-'));
+  const folder = someFolder();
   const server = zookeeperServer(folder, await freePorts(18_400));
   await server.prepare?.();
   const start = async () => {
