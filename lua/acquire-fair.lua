@@ -3,7 +3,7 @@
 -- KEYS[1]  the lock (hash: owner -> how many times it holds)
 -- KEYS[2]  the line (list of owners)   KEYS[3] when the turn of each has passed (sorted set: owner -> milliseconds)
 -- ARGV[1]  lease in milliseconds   ARGV[2] owner   ARGV[3] how long a turn lasts, in milliseconds
--- ARGV[4]  now, in milliseconds
+-- ARGV[4]  now, in milliseconds   ARGV[5] 'wait' to get in line | 'try' not to
 -- Answers: nil when it is the owner's now | else about how many milliseconds it has to wait
 local turn, now = tonumber(ARGV[3]), tonumber(ARGV[4])
 
@@ -31,7 +31,7 @@ if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
   return nil
 end
-if redis.call('ZSCORE', KEYS[3], ARGV[2]) then return math.max(0, redis.call('PTTL', KEYS[1])) end
+if ARGV[5] == 'try' or redis.call('ZSCORE', KEYS[3], ARGV[2]) then return math.max(0, redis.call('PTTL', KEYS[1])) end
 
 local last = redis.call('LINDEX', KEYS[2], -1)
 local passes = last and redis.call('ZSCORE', KEYS[3], last)

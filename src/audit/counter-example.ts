@@ -4,6 +4,7 @@ import type { HistoryEvent } from '../history.ts';
 import type { Audit } from './audit.ts';
 import type { Facts, OrderRow } from './facts.ts';
 import type { Finding } from './finding.ts';
+import { sectionsOf } from './history.ts';
 
 export interface Proof {
   readonly check: CheckName | 'nobody-can-buy';
@@ -34,10 +35,23 @@ export const counterExamples = ({ findings }: Audit, facts: Facts): Proof[] =>
   findings.flatMap((finding) => (finding.verdict === 'violated' ? [counterExample(finding, facts)] : []));
 
 /** One who was refused as busy, and what became of those who had the lock before. */
-export function nobodyCanBuy({ history = [] }: Facts): Proof {
-  const busy = history.find(({ reason }) => reason === 'busy');
+export function nobodyCanBuy(facts: Facts): Proof {
+  const busy = refusedBesideAFreeLock(facts);
+  const before = busy ? (facts.history ?? []).slice(0, facts.history?.indexOf(busy)) : [];
   const holds = ({ event }: HistoryEvent) => ['granted', 'lost', 'left', 'died'].includes(event);
-  const before = busy ? history.slice(0, history.indexOf(busy)) : [];
   const events = before.filter((event) => event.userId === busy?.userId && holds(event));
   return { check: 'nobody-can-buy', events: busy ? [...events, busy] : events, rows: [] };
+}
+
+/** The first who was refused as busy while nobody else was in the section. */
+export function refusedBesideAFreeLock({ history = [] }: Facts): HistoryEvent | undefined {
+  const sections = sectionsOf(history);
+  return history.find(({ reason, at, orderId, userId }) => {
+    const isInside = (time: bigint) =>
+      sections.some(
+        (other) =>
+          other.userId === userId && other.orderId !== orderId && other.from < time && time < other.to,
+      );
+    return reason === 'busy' && !isInside(BigInt(at));
+  });
 }

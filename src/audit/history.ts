@@ -23,8 +23,12 @@ const parse = <Entry>(lines: readonly string[], mark: string): Entry[] =>
 /** Whoever was in a critical section when the process died is not in it any more. */
 function diedInside(events: readonly HistoryEvent[], at: string | undefined): HistoryEvent[] {
   if (at === undefined) return [];
-  const left = new Set(events.filter(({ event }) => event === 'left').map(({ orderId }) => orderId));
-  const inside = events.filter(({ event, orderId }) => event === 'granted' && !left.has(orderId));
+  const count = (wanted: HistoryEvent['event'], of: string) =>
+    events.filter(({ event, orderId }) => event === wanted && orderId === of).length;
+  const entered = new Map(events.flatMap((each) => (each.event === 'granted' ? [[each.orderId, each]] : [])));
+  const inside = [...entered.values()].filter(
+    ({ orderId }) => count('left', orderId) < count('granted', orderId),
+  );
   return inside.map((granted) => ({ ...granted, event: 'died', at }));
 }
 
@@ -46,23 +50,28 @@ export function lookedTogether(
     if (!orders.includes(orderId)) continue;
     const [other] = looking;
     if (checkpoint === 'after-check') {
-      if (other !== undefined) return [other, orderId];
+      if (other !== undefined && other !== orderId) return [other, orderId];
       looking.add(orderId);
     } else if (event === 'accepted') looking.delete(orderId);
   }
   return undefined;
 }
 
-/** Who went in and never came out. */
-export function neverLeft(events: readonly HistoryEvent[]): string[] {
-  const left = new Set(events.filter(({ event }) => event === 'left').map(({ orderId }) => orderId));
-  return sectionsOf(events).flatMap(({ orderId }) => (left.has(orderId) ? [] : [orderId]));
+/** Who took one from stock, and was never told that it has bought. */
+export function tookInVain(events: readonly HistoryEvent[]): string | undefined {
+  const told = new Set(events.filter(({ event }) => event === 'accepted').map(({ orderId }) => orderId));
+  return events.find(({ checkpoint, orderId }) => checkpoint === 'stock-taken' && !told.has(orderId))
+    ?.orderId;
 }
 
-/** A critical section: from the grant of a lock to its release, to the death of its process, or to the end of the history. */
+/**
+ * A critical section: from the grant of a lock to its release, to the death of its process, or to the end of the
+ * history. One who enters again is in it until he has left as often.
+ */
 export interface Section {
   readonly resource: string;
   readonly orderId: string;
+  readonly userId: string;
   readonly instance: string;
   readonly from: bigint;
   readonly to: bigint;
@@ -70,14 +79,17 @@ export interface Section {
 
 export function sectionsOf(events: readonly HistoryEvent[]): Section[] {
   const end = BigInt(events.at(-1)?.at ?? 0) + 1n;
-  const left = new Map(
-    events
-      .filter(({ event }) => event === 'left' || event === 'died')
-      .map((event) => [event.orderId, BigInt(event.at)]),
-  );
-  return events.flatMap(({ event, resource, orderId, instance, at }) =>
-    event === 'granted' && resource !== undefined
-      ? [{ resource, orderId, instance, from: BigInt(at), to: left.get(orderId) ?? end }]
-      : [],
-  );
+  const ofLocks = events.filter(({ resource }) => resource !== undefined);
+  const orders = [...new Set(ofLocks.map(({ orderId }) => orderId))];
+  return orders.flatMap((order) => {
+    const all = ofLocks.filter(({ orderId }) => orderId === order);
+    const entered = all.filter(({ event }) => event === 'granted');
+    const left = all.filter(({ event }) => event === 'left');
+    const died = all.find(({ event }) => event === 'died');
+    const last = left.length < entered.length ? died : left.at(-1);
+    const [first] = entered;
+    if (!first?.resource) return [];
+    const { resource, orderId, userId, instance, at } = first;
+    return [{ resource, orderId, userId, instance, from: BigInt(at), to: last ? BigInt(last.at) : end }];
+  });
 }

@@ -49,6 +49,26 @@ export function openRedis(
   return redis;
 }
 
+/**
+ * Sends again, on the next connection, what had no answer; for what may be done twice.
+ * @throws the last error, after so many tries.
+ */
+export async function untilAnswered<T>(
+  redis: Redis,
+  tries: number,
+  reconnectMs: number,
+  send: () => Promise<T>,
+): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await send();
+    } catch (error) {
+      if (tried === tries) throw error;
+      await whenReady(redis, reconnectMs);
+    }
+  }
+}
+
 /** Resolves once the client can take commands, or when `withinMs` is over: a server that is down must not block a start. */
 export async function whenReady(redis: Redis, withinMs: number): Promise<void> {
   if (redis.status === 'ready') return;

@@ -45,21 +45,24 @@ const cycleOf =
     return waitedMs;
   };
 
+/** The two scripts of the reentrant lock, and its latch taken away as it does: without the lock around them. */
 export function rawScripts(connections: Connections): Cycle {
   const redis = connections.redis('lock');
   const [acquire, release] = [loadScript('acquire-reentrant'), loadScript('release-reentrant')];
-  let latch = 0;
+  let releases = 0;
   return async (resource) => {
     const askedAt = performance.now();
     await runScript(redis, acquire, [resource], ['30000', 'floor']);
     const waitedMs = performance.now() - askedAt;
-    latch += 1;
+    releases += 1;
+    const latch = `${resource}:latch:${releases}`;
     await runScript(
       redis,
       release,
-      [resource, `${resource}:channel`, `${resource}:latch:${latch}`],
-      ['0', '30000', 'floor', '1000'],
+      [resource, `${resource}:channel`, latch],
+      ['0', '30000', 'floor', '3000'],
     );
+    redis.del(latch).catch(() => {});
     return waitedMs;
   };
 }

@@ -60,27 +60,25 @@ export async function using<T>(
   }
 }
 
-/** A lease that ends by the clock: its signal aborts `validMs` from now unless it is released before. */
+/** A lease that ends by the clock: its signal aborts `validMs` from now, or when `lost` does, unless it is released before. */
 export function timedLease(
   resource: string,
   validMs: number,
   giveBack: () => Promise<void>,
-  fence?: string,
+  lost = new AbortController(),
 ): Lease {
   const deadline = performance.now() + validMs;
-  const lost = new AbortController();
   const timer = setTimeout(() => lost.abort(new LeaseLost(resource, validMs)), Math.ceil(validMs)).unref();
   const release = once(async () => {
     clearTimeout(timer);
     await giveBack();
   });
-  const lease = disposable({
+  return disposable({
     signal: lost.signal,
     // A timer may fire a fraction of a millisecond early: what was said to be lost has nothing left.
     remainingMs: () => (lost.signal.aborted ? 0 : Math.max(0, deadline - performance.now())),
     release,
   });
-  return fence === undefined ? lease : { ...lease, fence };
 }
 
 /** What keeps leases alive together; `onEnd` answers how to forget about the call. */

@@ -7,6 +7,7 @@
  */
 import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
+import { untilAnswered } from '../connections/redis.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
 import { redissonHolds, tagged } from './redisson-holds.ts';
@@ -19,19 +20,24 @@ const leaveScript = loadScript('leave-fair');
 const released = '0';
 /** How long the lock is kept for one whose turn it is: Redisson's default. */
 const turnMs = '300000';
+/** Whose turn it is has been called: those behind ask after it, but not all the time. */
+const leastPauseMs = 250;
+const leaveTries = 30;
 
 const channelOf = (key: string) => tagged('redisson_lock__channel', key);
-const queueOf = (key: string) => [tagged('redisson_lock_queue', key), tagged('redisson_lock_timeout', key)];
+const lineOf = (key: string) => [tagged('redisson_lock_queue', key), tagged('redisson_lock_timeout', key)];
 const now = () => String(Date.now()); // By the clients' clocks, as in Redisson.
 
 export function open(connections: Connections): Lock {
   const redis = connections.redis('lock');
   const subscribe = wakeUps(connections);
   const holds = redissonHolds(connections, {
-    take: (key, owner, lastsMs) =>
-      runScript(redis, acquireScript, [key, ...queueOf(key)], [lastsMs, owner, turnMs, now()]),
+    take: (key, owner, lastsMs, waits) => {
+      const args = [lastsMs, owner, turnMs, now(), waits ? 'wait' : 'try'];
+      return runScript(redis, acquireScript, [key, ...lineOf(key)], args);
+    },
     giveBack: ({ key, owner, othersMs, latch, latchMs }) => {
-      const keys = [key, ...queueOf(key), channelOf(key), latch];
+      const keys = [key, ...lineOf(key), channelOf(key), latch];
       return runScript(redis, releaseScript, keys, [released, othersMs, owner, now(), latchMs]);
     },
   });
@@ -42,7 +48,7 @@ export function open(connections: Connections): Lock {
   ): Promise<Lease | null> {
     const leftMs = timeLeft(waitMs);
     const [key, owner] = [`lock:${resource}`, holds.owner()];
-    const attempt = () => holds.attempt(key, owner, leaseMs);
+    const attempt = () => holds.attempt({ key, owner, leaseMs, waits: waitMs > 0 });
     signal?.throwIfAborted();
     let lease: Lease | null = null;
     try {
@@ -50,14 +56,23 @@ export function open(connections: Connections): Lock {
       if (typeof first !== 'number') lease = await keepUnlessAborted(first, signal);
       if (lease || waitMs === 0) return lease;
       await checkpoint('before-subscribe');
-      lease = await whenCalled(subscribe(`${channelOf(key)}:${owner}`), attempt, leftMs, signal);
+      const again = async () => atLeast(leastPauseMs, await attempt());
+      lease = await whenCalled(subscribe(`${channelOf(key)}:${owner}`), again, leftMs, signal);
       return lease;
     } finally {
-      if (!lease) await leave(key, owner).catch(() => {}); // Its turn passes at last.
+      if (!lease && waitMs > 0) leave(key, owner);
     }
   }
 
-  const leave = (key: string, owner: string) => runScript(redis, leaveScript, queueOf(key), [owner, turnMs]);
+  /** Goes on until it is said: one who is in line and does not come keeps everybody waiting. */
+  function leave(key: string, owner: string): void {
+    const keys = [key, ...lineOf(key), channelOf(key)];
+    const say = () => runScript(redis, leaveScript, keys, [owner, turnMs, released]);
+    untilAnswered(redis, leaveTries, 2_000, say).catch(() => {}); // Its turn passes at last.
+  }
 
   return { reentrant: true, acquire };
 }
+
+const atLeast = (pauseMs: number, result: Lease | number): Lease | number =>
+  typeof result === 'number' && result >= 0 ? Math.max(result, pauseMs) : result;

@@ -34,12 +34,12 @@ export function open(connections: Connections): Lock {
     const leftMs = timeLeft(waitMs);
     const [key, owner] = [`lock:${resource}`, holds.owner()];
     signal?.throwIfAborted();
-    const first = await holds.attempt(key, owner, leaseMs);
+    const attempt = () => holds.attempt({ key, owner, leaseMs, waits: waitMs > 0 });
+    const first = await attempt();
     if (typeof first !== 'number') return keepUnlessAborted(first, signal);
     if (waitMs === 0) return null;
     await checkpoint('before-subscribe');
-    const subscription = subscribe(channelOf(key));
-    return whenCalled(subscription, () => holds.attempt(key, owner, leaseMs), leftMs, signal);
+    return whenCalled(subscribe(channelOf(key)), attempt, leftMs, signal);
   }
 
   return { reentrant: true, acquire };

@@ -28,7 +28,7 @@ export function open(connections: Connections): Lock {
   });
 
   async function attempt(resource: string, owner: string, leaseMs?: number): Promise<Lease | null> {
-    const result = await holds.attempt(`lock:${resource}`, owner, leaseMs);
+    const result = await holds.attempt({ key: `lock:${resource}`, owner, leaseMs, waits: false });
     return typeof result === 'number' ? null : result;
   }
 

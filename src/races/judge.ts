@@ -1,6 +1,11 @@
 /** What a played race shows: the verdict on the one thing that it is about, and the events that prove it. */
 import { audit } from '../audit/audit.ts';
-import { counterExample, nobodyCanBuy, type Proof } from '../audit/counter-example.ts';
+import {
+  counterExample,
+  nobodyCanBuy,
+  type Proof,
+  refusedBesideAFreeLock,
+} from '../audit/counter-example.ts';
 import type { Facts } from '../audit/facts.ts';
 import type { Verdict } from '../domain.ts';
 import { claimOf, type Rung, type RungName, rungNamed } from '../ladder.ts';
@@ -46,7 +51,7 @@ export function judge(
 ): PlayedRace {
   const { shows, title } = schedule;
   const finding = audit(facts).findings.find(({ check }) => check === shows);
-  const busy = facts.attempts?.find(({ reason }) => reason === 'busy');
+  const busy = refusedBesideAFreeLock(facts);
   const seen = shows === 'nobody-can-buy' ? (busy ? 'violated' : 'held') : (finding?.verdict ?? 'unknown');
   const isPlayed = anybodyBought(facts) && !steps.some(({ at }) => at === notThere);
   const verdict = seen === 'held' && !isPlayed ? 'unknown' : seen;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import { collectFacts } from '../audit/collect.ts';
-import type { Facts } from '../audit/facts.ts';
+import type { Attempt, Facts } from '../audit/facts.ts';
 import { readHistory } from '../audit/history.ts';
 import type { Connections } from '../connections/connections.ts';
 import { putOnSale } from '../drills/operator.ts';
@@ -17,12 +17,12 @@ import { Lanes } from './lanes.ts';
 import { type RaceName, type Schedule, type Step, schedules } from './schedules.ts';
 
 /** Short leases, so that a race that waits for their end is short too. */
-export const leaseMs = 2_500;
+export const leaseMs = 3_000;
 export const raceSettings = {
   LOCK_LEASE_MS: String(leaseMs),
   LOCK_WATCHDOG_MS: String(leaseMs),
   ZOOKEEPER_SESSION_MS: String(leaseMs),
-  LOCK_WAIT_MS: '1700', // Longer than the player's patience, shorter than a lease.
+  LOCK_WAIT_MS: '2000', // Longer than the player's patience, shorter than a lease.
 } as const;
 /** A lane that has not come to its next checkpoint by then is waiting for a lock. */
 const patienceMs = 1_200;
@@ -55,10 +55,14 @@ export async function playRace(
   const lockOf = (lane: string) =>
     `lock:${resourceOf(rungNamed(rung).scope, { id: '', voucherId, userId: schedule.lanes[lane] ?? '', requestId: '' })}`;
   const steps: Played[] = [];
-  for (const step of schedule.steps)
-    steps.push(await playStep(step, lanes, () => leaseOver(connections, lockOf(laneOf(step)))));
-  const attempts = await lanes.finish(Object.keys(schedule.lanes), 20_000);
-  await agent.close();
+  let attempts: Attempt[] = [];
+  try {
+    for (const step of schedule.steps)
+      steps.push(await playStep(step, lanes, () => leaseOver(connections, lockOf(laneOf(step)))));
+  } finally {
+    attempts = await lanes.finish(Object.keys(schedule.lanes), 20_000); // Also of a race that failed: nobody is left waiting.
+    await agent.destroy();
+  }
   const collected = await collectFacts(connections.mysql(), connections.redis('admin'), voucherId);
   if (!collected) throw new Error(`voucher ${voucherId} is gone`);
   const facts: Facts = { ...collected, attempts, history: readHistory(lab.historyFolder, voucherId) };

@@ -1,5 +1,5 @@
 /** What a run or a race was judged by, left in its folder: `facts.json`, and what every process did in `history.jsonl`. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Facts } from '../audit/facts.ts';
 import type { HistoryEvent } from '../history.ts';
@@ -29,7 +29,7 @@ export function keptFacts(
       (kept) => kept.voucherId === voucherId && kept.createdAt === createdAt,
     );
     if (!facts?.attempts) continue;
-    const history = readEvents(join(root, folder, 'history.jsonl'), voucherId);
+    const history = eventsOf(join(root, folder, 'history.jsonl'), voucherId);
     return { attempts: facts.attempts, ...(history.length > 0 && { history }) };
   }
   return {};
@@ -44,11 +44,12 @@ function read(file: string): readonly Facts[] {
   }
 }
 
-const readEvents = (file: string, voucherId: string): HistoryEvent[] =>
-  readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line.includes(`"voucherId":"${voucherId}"`))
-    .map((line) => JSON.parse(line) as HistoryEvent);
+function eventsOf(file: string, voucherId: string): HistoryEvent[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const own = lines.filter((line) => line.includes(`"voucherId":"${voucherId}"`));
+  return own.map((line) => JSON.parse(line) as HistoryEvent);
+}
 
 function folders(root: string): string[] {
   try {

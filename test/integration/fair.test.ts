@@ -6,13 +6,16 @@ import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { open } from '../../src/locks/redis-fair.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someVoucherId } from '../support/sale.ts';
+import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 let resource: string;
 let redis: Redis;
 
 beforeEach(async () => {
   resource = `test:${someVoucherId()}`;
-  redis = testConnections({ REDIS_URL: quietRedis() }).redis('admin');
+  const connections = testConnections({ REDIS_URL: quietRedis() });
+  redis = connections.redis('admin');
+  await connections.ready();
 });
 
 /** Each in a client of its own, as in processes of their own. */
@@ -81,7 +84,7 @@ test('who gives up or is aborted leaves the line, and the next one’s turn come
   expect(await first).toBeNull();
   abort.abort(new Error('enough'));
   await expect(second).rejects.toThrow('enough');
-  expect(await inLine()).toBe(1);
+  await untilInLine(1);
   await lease.release();
   await (await third).release();
   expect(await inLine()).toBe(0);
@@ -93,7 +96,76 @@ test('a turn that has passed is passed over', async () => {
   await redis.rpush(`redisson_lock_queue:{lock:${resource}}`, 'dead:waiter');
   await redis.zadd(`redisson_lock_timeout:{lock:${resource}}`, Date.now() - 1, 'dead:waiter');
   const waiting = held(next);
-  await untilInLine(1); // The dead one is gone, the live one is there.
+  const head = () => redis.lindex(`redisson_lock_queue:{lock:${resource}}`, 0);
+  await waitUntil('the live one to be first', 5_000, async () => (await head()) !== 'dead:waiter');
+  expect(await inLine()).toBe(1);
   await lease.release();
   await (await waiting).release();
+});
+
+test('whoever is first when the one before leaves is called, if the lock is free by then', async () => {
+  const [leaving, next] = await openLocks(2);
+  const line = `redisson_lock_queue:{lock:${resource}}`;
+  // A holder that Redis forgets without a word, so that only the leaving can be what calls the next.
+  await redis.hset(`lock:${resource}`, 'somebody', 1);
+  await redis.pexpire(`lock:${resource}`, 60_000);
+  const abort = new AbortController();
+  const first = leaving?.acquire(resource, { waitMs: 20_000, signal: abort.signal });
+  await untilInLine(1);
+  const second = held(next);
+  await untilInLine(2);
+  const called = async (index: number) =>
+    Number(
+      (
+        await redis.pubsub(
+          'NUMSUB',
+          `redisson_lock__channel:{lock:${resource}}:${await redis.lindex(line, index)}`,
+        )
+      )[1],
+    );
+  await waitUntil('both to listen', 5_000, async () => (await called(0)) + (await called(1)) === 2);
+  await redis.del(`lock:${resource}`);
+  abort.abort(new Error('enough'));
+  await expect(first).rejects.toThrow('enough');
+  const leftAt = performance.now();
+  await (await second).release();
+  expect(performance.now() - leftAt).toBeLessThan(5_000); // And not by its own clock, after 20 s.
+});
+
+test('a mere try does not get in line', async () => {
+  const [holder, other] = await openLocks(2);
+  const lease = await held(holder);
+  expect(await other?.acquire(resource, { waitMs: 0 })).toBeNull();
+  expect(await inLine()).toBe(0);
+  await lease.release();
+});
+
+test('who gives up while Redis is out of reach leaves the line once it is back', async () => {
+  const [holder] = await openLocks(1);
+  const lease = await held(holder);
+  const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
+  const connections = testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+  const lock = open(connections);
+  await connections.ready();
+  const abort = new AbortController();
+  const waiting = lock.acquire(resource, { waitMs: 20_000, signal: abort.signal });
+  await untilInLine(1);
+  proxy.cut();
+  abort.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow();
+  expect(await inLine()).toBe(1);
+  proxy.mend();
+  await untilInLine(0);
+  await lease.release();
+});
+
+test('those behind one who does not come ask after it now and then, and not all the time', async () => {
+  const [late] = await openLocks(1);
+  await redis.rpush(`redisson_lock_queue:{lock:${resource}}`, 'dead:waiter');
+  await redis.zadd(`redisson_lock_timeout:{lock:${resource}}`, Date.now() + 60_000, 'dead:waiter');
+  const asked = async () =>
+    Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+  const before = await asked();
+  expect(await late?.acquire(resource, { waitMs: 1_000 })).toBeNull();
+  expect((await asked()) - before).toBeLessThan(12);
 });

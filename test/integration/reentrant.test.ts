@@ -70,6 +70,59 @@ describe('a hold inside another', () => {
     });
   });
 
+  test('that has ended by itself is gone when the outer one is given back', async () => {
+    const lock = await openLock(30_000);
+    await asOneOwner(async () => {
+      const outer = await held(lock);
+      const inner = await lock.acquire(resource, { waitMs: 0, leaseMs: 50 });
+      if (inner && !inner.signal.aborted) await once(inner.signal, 'abort');
+      await inner?.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(1);
+      await outer.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(0);
+    });
+  });
+
+  test('is not shortened by one that is taken at the same time, nor by the watchdog', async () => {
+    const lock = await openLock(600);
+    await asOneOwner(async () => {
+      const [watched, long, brief] = await Promise.all([
+        held(lock),
+        lock.acquire(resource, { waitMs: 0, leaseMs: 20_000 }),
+        lock.acquire(resource, { waitMs: 0, leaseMs: 100 }),
+      ]);
+      const renewedAt = 'the first renewal, which is after 200 ms';
+      if (brief && !brief.signal.aborted) await once(brief.signal, 'abort');
+      await waitUntil(
+        renewedAt,
+        5_000,
+        async () => watched.remainingMs() > 0 && (await redis.pttl(`lock:${resource}`)) < 19_800,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      expect(await redis.pttl(`lock:${resource}`)).toBeGreaterThan(15_000);
+      for (const lease of [brief, long, watched]) await lease?.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(0);
+    });
+  });
+
+  test('is lost with the outer one: all of them are told, and none ends what comes after', async () => {
+    const lock = await openLock(600);
+    await asOneOwner(async () => {
+      const outer = await held(lock);
+      const inner = await lock.acquire(resource, { waitMs: 0, leaseMs: 60_000 });
+      await redis.del(`lock:${resource}`);
+      await Promise.all(
+        [outer, inner].map((lease) => lease?.signal.aborted || once(lease?.signal as AbortSignal, 'abort')),
+      );
+      const next = await held(lock);
+      await inner?.release();
+      await outer.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(1);
+      await next.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(0);
+    });
+  });
+
   test('is not ended by the late release of a lease that was lost', async () => {
     const lock = await openLock(600);
     await asOneOwner(async () => {

@@ -1,7 +1,7 @@
 /** No more orders than there was stock, stock never below zero, and stock + orders = what there was. */
 import { confirmed, type Facts } from '../facts.ts';
 import type { Case, Check } from '../finding.ts';
-import { lookedTogether, neverLeft } from '../history.ts';
+import { lookedTogether, tookInVain } from '../history.ts';
 
 export const noOversell: Check = (facts) => {
   const { initialStock, mysql } = facts;
@@ -23,10 +23,11 @@ export const noOversell: Check = (facts) => {
   return cases.map((each) => ({ ...each, orders }));
 };
 
-/** Two that both found something in stock; or, where stock is missing, who went in and never came out. */
+/** Two that both found something in stock; or, where stock is missing, who took it and has no order. */
 function guilty(facts: Facts, gap: number): readonly string[] {
   const { history = [] } = facts;
-  if (gap < 0) return neverLeft(history);
+  const inVain = gap < 0 ? tookInVain(history) : undefined;
+  if (inVain !== undefined) return [inVain];
   const ids = confirmed(facts).map(({ id }) => id);
   return lookedTogether(history, ids) ?? ids.slice(-2);
 }
