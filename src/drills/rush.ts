@@ -1,4 +1,4 @@
-/** The load: many users at once on little stock, and some users many times at once, both together. Seeded and bounded. */
+/** The load: some users many times at once, and many users at once on little stock. Seeded and bounded. */
 
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
@@ -26,10 +26,16 @@ interface Intent {
   readonly requestId: string;
 }
 
+const insistentUsers = (users: number): number => Math.max(1, Math.floor(users / 10));
+
+/** How many requests come first; all of them, where nobody insists. */
+const insistentRequests = ({ users, insistence }: Pick<Rush, 'users' | 'insistence'>): number =>
+  insistence > 1 ? insistentUsers(users) * insistence : users;
+
 /** Who asks, in which order: those who insist first, so that there is stock to fight for; then everybody else. */
 export function planRush({ users, seed, insistence }: Pick<Rush, 'users' | 'seed' | 'insistence'>): Intent[] {
   const generator = xoroshiro128plus(seed);
-  const insistent = Math.max(1, Math.floor(users / 10));
+  const insistent = insistentUsers(users);
   const intent = (user: number, time: number) => ({
     userId: String(user),
     requestId: `seed-${seed}-${user}-${time}`,
@@ -49,7 +55,7 @@ export function planRush({ users, seed, insistence }: Pick<Rush, 'users' | 'seed
   return [...shuffle(many), ...shuffle(once)];
 }
 
-/** Sends every request without waiting for the others, and keeps what every client was told. */
+/** Sends requests without waiting for answers (but for the first), and keeps what every client was told. */
 export async function rush(plan: Rush): Promise<Attempt[]> {
   const intents = planRush(plan);
   const userIds = [...new Set(intents.map(({ userId }) => userId))];
@@ -64,9 +70,11 @@ export async function rush(plan: Rush): Promise<Attempt[]> {
   const url = `${plan.baseUrl}/vouchers/${plan.voucherId}/orders`;
   const held = plan.holds?.length ? { 'x-lab-holds': plan.holds.join(',') } : {};
   try {
-    return await Promise.all(
-      intents.map((intent) => buyOnce(agent, url, intent, tokenOf.get(intent.userId) ?? '', held)),
-    );
+    const buy = (intent: Intent) => buyOnce(agent, url, intent, tokenOf.get(intent.userId) ?? '', held);
+    const front = insistentRequests(plan);
+    const first = intents.slice(0, front).map(buy);
+    await Promise.race(first); // Everybody else comes once those who insist are in: they have the stock to fight for.
+    return await Promise.all([...first, ...intents.slice(front).map(buy)]);
   } finally {
     await agent.close();
   }
