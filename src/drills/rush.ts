@@ -32,19 +32,12 @@ const insistentUsers = (users: number): number => Math.max(1, Math.floor(users /
 const insistentRequests = ({ users, insistence }: Pick<Rush, 'users' | 'insistence'>): number =>
   insistence > 1 ? insistentUsers(users) * insistence : users;
 
-/** Who asks, in which order: those who insist first, so that there is stock to fight for; then everybody else. */
+/**
+ * Who asks, in which order. Those who insist come first, each with a row of requests: whoever shares requests out sends
+ * neighbours to different instances. Then everybody else.
+ */
 export function planRush({ users, seed, insistence }: Pick<Rush, 'users' | 'seed' | 'insistence'>): Intent[] {
   const generator = xoroshiro128plus(seed);
-  const insistent = insistentUsers(users);
-  const intent = (user: number, time: number) => ({
-    userId: String(user),
-    requestId: `seed-${seed}-${user}-${time}`,
-  });
-  const all = Array.from({ length: users }, (_, index) => index + 1);
-  const many = all
-    .slice(0, insistent)
-    .flatMap((user) => Array.from({ length: insistence }, (_, time) => intent(user, time)));
-  const once = all.slice(insistent).map((user) => intent(user, 0));
   const shuffle = <Item>(items: Item[]): Item[] => {
     for (let last = items.length - 1; last > 0; last--) {
       const other = uniformInt(generator, 0, last);
@@ -52,7 +45,17 @@ export function planRush({ users, seed, insistence }: Pick<Rush, 'users' | 'seed
     }
     return items;
   };
-  return [...shuffle(many), ...shuffle(once)];
+  const intents = (user: number, times: number) =>
+    Array.from({ length: times }, (_, time) => ({
+      userId: String(user),
+      requestId: `seed-${seed}-${user}-${time}`,
+    }));
+  const all = Array.from({ length: users }, (_, index) => index + 1);
+  const insistent = insistentUsers(users);
+  return [
+    ...shuffle(all.slice(0, insistent)).flatMap((user) => intents(user, insistence)),
+    ...shuffle(all.slice(insistent)).flatMap((user) => intents(user, 1)),
+  ];
 }
 
 /** Sends requests without waiting for answers (but for the first), and keeps what every client was told. */
