@@ -13,6 +13,8 @@ type What =
   | 'left'
   | 'died'
   | 'checkpoint'
+  | 'held'
+  | 'let-on'
   | 'accepted'
   | 'refused'
   | 'unknown'

@@ -7,7 +7,7 @@ import type { Finding } from './finding.ts';
 import { sectionsOf } from './history.ts';
 
 export interface Proof {
-  readonly check: CheckName | 'nobody-can-buy';
+  readonly check: CheckName | 'somebody-can-buy';
   readonly events: readonly HistoryEvent[];
   /** What MySQL has of these orders. */
   readonly rows: readonly OrderRow[];
@@ -40,7 +40,7 @@ export function nobodyCanBuy(facts: Facts): Proof {
   const before = busy ? (facts.history ?? []).slice(0, facts.history?.indexOf(busy)) : [];
   const holds = ({ event }: HistoryEvent) => ['granted', 'lost', 'left', 'died'].includes(event);
   const events = before.filter((event) => event.userId === busy?.userId && holds(event));
-  return { check: 'nobody-can-buy', events: busy ? [...events, busy] : events, rows: [] };
+  return { check: 'somebody-can-buy', events: busy ? [...events, busy] : events, rows: [] };
 }
 
 /** The first who was refused as busy while nobody else was in the section. */

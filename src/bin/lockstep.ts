@@ -23,12 +23,12 @@ const place = {
 const whole = (least: number, most: number) => (text: string) => {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isInteger(number) || number < least || number > most)
-    throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}.`);
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   return number;
 };
 
-const hold = (text: string, earlier: readonly string[]): readonly string[] => {
-  if (parseHold(text) === null) throw new InvalidArgumentError(holdFormat);
+const hold = (text: string, earlier: readonly string[] = []): readonly string[] => {
+  if (parseHold(text) === null) throw new InvalidArgumentError(`\n${wrap(holdFormat)}`);
   return [...earlier, text];
 };
 
@@ -54,13 +54,13 @@ command('run', 'rush one rung through nginx and audit what came of it')
   .option('--seed <n>', 'decides who comes in which order', whole(0, 2 ** 31), 1)
   .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 100)
   .option('--retries <n>', 'how often an optimistic sale that lost is tried again', whole(0, 50), 0)
-  .option('--hold <where>', 'hold the n-th who passes a checkpoint: after-check:1:500', hold, [])
+  .option('--hold <where>', 'hold the n-th who passes a checkpoint: after-check:1:500', hold)
   .addOption(
     new Option('--balancer <which>', 'who shares the requests out')
       .choices(['nginx', 'cluster'])
       .default('nginx'),
   )
-  .action((rung, { hold: holds, ...options }) => run(place, rung, { ...options, holds }));
+  .action((rung, { hold: holds = [], ...options }) => run(place, rung, { ...options, holds }));
 command('audit', 'check one voucher: MySQL, Redis, and what clients were told where a run kept it')
   .argument('<voucherId>', 'its id')
   .action((voucherId, options) => auditVoucher(place, voucherId, options));
@@ -70,7 +70,7 @@ command('race', 'play a famous race step by step through nginx, on the rung that
   .option('--times <n>', 'play it so many times', whole(1, 1_000), 1)
   .action((name, options) => race(place, name, options));
 command('replay', 'show a recorded race again, without servers')
-  .argument('<file>', 'race.json of a race’s folder')
+  .argument('<file>', 'a race’s folder, or its race.json')
   .action(replay);
 command('demo', 'walk the whole ladder and write a report').action((options) => demo(place, options));
 command('bench', 'purchase against an authenticated no-op, through the same nginx (needs wrk)')

@@ -38,10 +38,10 @@ function text(costs: readonly LockCost[]): string {
     crowded?.p99Ms.toFixed(1) ?? '–',
     crowded?.commandsPerCycle.toFixed(1) ?? '–',
   ]);
-  return `${plainTable(['lock', 'alone/s', 'floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
+  return `${plainTable(['lock', 'alone/s', '÷ floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
 
 alone/s       taken and given back in a second, one after the other; p99 in ms
-floor         alone/s as a share of the two script calls such a lock must send
+÷ floor       alone/s as a share of two raw script calls; SET and DEL cost less
 50 at once/s  by fifty who want it all the time; p99 of their wait, in ms
 commands      sent to Redis for each time that one of the fifty got it
 

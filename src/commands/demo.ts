@@ -3,7 +3,9 @@ import { serialRuns } from '../drills/serial-costs.ts';
 import { defaults, raceWalk, walk } from '../drills/walk.ts';
 import type { Lab } from '../lab/lab.ts';
 import { withLab } from '../lab/session.ts';
+import type { RungName } from '../ladder.ts';
 import type { PlayedRace } from '../races/judge.ts';
+import type { RaceName } from '../races/schedules.ts';
 import { withoutFacts } from '../report/facts-files.ts';
 import { writeRunFolder } from '../report/run-folder.ts';
 import { raceSentence, runSentence, wrap } from '../report/sentences.ts';
@@ -12,16 +14,26 @@ import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
 import { raceOn } from './race.ts';
 
+interface Walk {
+  readonly runs: Run[];
+  readonly serial: Run[];
+  readonly races: PlayedRace[];
+}
+
 export async function demo({ labFolder, runsFolder }: Place, { json }: Reporting): Promise<void> {
   tell('Starting the lab: MariaDB, Redis masters, nginx, the service …');
-  const { runs, serial, races } = await withLab(labFolder, tell, async (lab, signal) => ({
-    runs: await walkAll(lab, signal),
-    serial: await compareSerial(lab, signal),
-    races: await raceAll(lab, signal),
-  }));
-  const folder = await writeRunFolder(runsFolder, 'demo', { command: 'npm run demo', runs, serial, races });
-  const results = runs.map(({ result }) => result);
-  const slow = serial.map(({ result }) => result);
+  const walked: Walk = { runs: [], serial: [], races: [] };
+  const leaveReport = () => writeRunFolder(runsFolder, 'demo', { command: 'npm run demo', ...walked });
+  try {
+    await withLab(labFolder, tell, (lab, signal) => walkAll(walked, lab, signal));
+  } catch (error) {
+    if (walked.runs.length > 0) tell(`Not to the end. What there is: ${await leaveReport()}/report.md`);
+    throw error;
+  }
+  const folder = await leaveReport();
+  const { races } = walked;
+  const results = walked.runs.map(({ result }) => result);
+  const slow = walked.serial.map(({ result }) => result);
   const all = [...results, ...slow, ...races];
   const asClaimed = all.filter((result) => result.asClaimed).length;
   const summary = `${asClaimed} of ${all.length} runs and races as the ladder claims. Report: ${folder}/report.md`;
@@ -40,39 +52,29 @@ export async function demo({ labFolder, runsFolder }: Place, { json }: Reporting
   process.exitCode = all.some(({ verdict }) => verdict === 'unknown') ? 2 : Number(asClaimed < all.length);
 }
 
-async function walkAll(lab: Lab, signal: AbortSignal): Promise<Run[]> {
-  const { users, stock, seed, workMs } = defaults;
+async function walkAll({ runs, serial, races }: Walk, lab: Lab, signal: AbortSignal): Promise<void> {
+  const { users, stock, seed, workMs, insistence } = defaults;
   tell(
-    `\nRushes: ${stock} vouchers, ${users} users at once, one in ten of them 8 times; workMs ${workMs}, seed ${seed}.\n`,
+    `\nRushes: ${stock} vouchers, ${users} users at once, one in ten of them ${insistence} times; workMs ${workMs}, seed ${seed}.\n`,
   );
-  return runAll(walk(seed), lab, signal);
-}
-
-function compareSerial(lab: Lab, signal: AbortSignal): Promise<Run[]> {
+  for (const request of walk(seed)) runs.push(await runOne(request, lab, signal));
   tell('\nWhat being serial costs: different users, one request each, and enough for all.\n');
-  return runAll(serialRuns(defaults.seed), lab, signal);
+  for (const request of serialRuns(seed)) serial.push(await runOne(request, lab, signal));
+  tell('\nRaces: step by step, each on the rungs that have it and on the next one up.\n');
+  for (const { race, rung } of raceWalk) races.push(await raceOne(race, rung, lab, signal));
 }
 
-async function runAll(requests: readonly RunRequest[], lab: Lab, signal: AbortSignal): Promise<Run[]> {
-  const runs: Run[] = [];
-  for (const request of requests) {
-    signal.throwIfAborted();
-    await lab.ensure(request);
-    const run = await withConnections(lab, (connections) => runRung(request, lab, connections));
-    tell(wrap(runSentence(run)));
-    runs.push(run);
-  }
-  return runs;
+async function runOne(request: RunRequest, lab: Lab, signal: AbortSignal): Promise<Run> {
+  signal.throwIfAborted();
+  await lab.ensure(request);
+  const run = await withConnections(lab, (connections) => runRung(request, lab, connections));
+  tell(wrap(runSentence(run)));
+  return run;
 }
 
-async function raceAll(lab: Lab, signal: AbortSignal): Promise<PlayedRace[]> {
-  tell('\nRaces: step by step, each on the rung that has it and on the next one up.\n');
-  const races: PlayedRace[] = [];
-  for (const { race, rung } of raceWalk) {
-    signal.throwIfAborted();
-    const result = await raceOn(lab, race, rung);
-    tell(wrap(raceSentence(result)));
-    races.push(result);
-  }
-  return races;
+async function raceOne(race: RaceName, rung: RungName, lab: Lab, signal: AbortSignal): Promise<PlayedRace> {
+  signal.throwIfAborted();
+  const result = await raceOn(lab, race, rung);
+  tell(wrap(raceSentence(result)));
+  return result;
 }

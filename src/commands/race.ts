@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
 import { NoRecordedRace, UnknownRace, UnknownRung } from '../errors.ts';
 import type { Lab } from '../lab/lab.ts';
 import { withLab } from '../lab/session.ts';
@@ -73,9 +75,21 @@ export function replay(file: string, { json }: Reporting): void {
   report(json, result, () => raceText(result));
 }
 
+/** Enough to know a race from another file. */
+const Recorded = z.object({
+  race: z.string(),
+  rung: z.string(),
+  verdict: z.enum(['held', 'violated', 'unknown']),
+  steps: z.array(z.object({ lane: z.string(), says: z.string(), at: z.string() })).min(1),
+});
+
 function readRace(file: string): RaceResult {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as RaceResult;
+    const recorded: unknown = JSON.parse(
+      readFileSync(statSync(file).isDirectory() ? join(file, 'race.json') : file, 'utf8'),
+    );
+    Recorded.parse(recorded);
+    return recorded as RaceResult;
   } catch (cause) {
     throw new NoRecordedRace(file, cause);
   }

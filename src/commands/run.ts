@@ -4,8 +4,8 @@ import { UnknownRung } from '../errors.ts';
 import { withLab } from '../lab/session.ts';
 import { isRungName, ladder, rungNames } from '../ladder.ts';
 import { writeRunFolder } from '../report/run-folder.ts';
-import { auditLines, proofLines, runSentence, wrap } from '../report/sentences.ts';
-import { costLegend, costTable, legend, runTable } from '../report/table.ts';
+import { auditLines, claimSentence, holdLines, holdsCaught, proofLines, wrap } from '../report/sentences.ts';
+import { costTable, legend, runTable } from '../report/table.ts';
 import { withConnections } from './lab-connections.ts';
 import { type Place, type Reporting, report, tell } from './place.ts';
 
@@ -22,7 +22,9 @@ export async function run(
     await lab.ensure(request);
     return withConnections(lab, (connections) => runRung(request, lab, connections));
   });
-  const command = `lockstep run ${rung} --instances ${request.instances} --users ${request.users} --stock ${request.stock} --seed ${request.seed} --work-ms ${request.workMs} --insistence ${request.insistence} --balancer ${request.balancer}${request.holds.map((hold) => ` --hold ${hold}`).join('')}`;
+  const { instances, users, stock, seed, workMs, insistence, retries, balancer, holds } = request;
+  const held = holds.map((hold) => ` --hold ${hold}`).join('');
+  const command = `lockstep run ${rung} --instances ${instances} --users ${users} --stock ${stock} --seed ${seed} --work-ms ${workMs} --insistence ${insistence} --retries ${retries} --balancer ${balancer}${held}`;
   const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] });
   const text = () =>
     [
@@ -32,14 +34,15 @@ export async function run(
       '',
       costTable([done.result]),
       '',
-      costLegend,
-      '',
-      wrap(runSentence(done)),
+      wrap(claimSentence(done)),
       auditLines(done.audit),
       ...proofLines(done),
       '',
-      `workMs ${request.workMs}, seed ${request.seed}; report: ${folder}/report.md`,
+      ...holdLines(done),
+      `workMs ${workMs}, seed ${seed}; check it again: npx lockstep audit ${done.result.voucherId}`,
+      `report: ${folder}/report.md`,
     ].join('\n');
   report(json, done.result, text);
-  process.exitCode = done.result.verdict === 'unknown' ? 2 : Number(!done.result.asClaimed);
+  const couldTell = done.result.verdict !== 'unknown' && holdsCaught(done);
+  process.exitCode = couldTell ? Number(!done.result.asClaimed) : 2;
 }

@@ -20,7 +20,7 @@ export interface Lease extends AsyncDisposable {
   remainingMs(): number;
   /** Grows with every lease of the resource; present where the lock service can number its leases. */
   readonly fence?: string;
-  /** Gives the lock back. Once is enough, twice does nothing; never touches a lock that somebody else holds by now. */
+  /** Gives the lock back. Once is enough, twice does nothing; must not touch a lock that somebody else holds by now. */
   release(): Promise<void>;
 }
 

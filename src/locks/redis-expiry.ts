@@ -1,7 +1,8 @@
 /**
  * Idea. SET NX PX: the key expires by itself, so a dead holder blocks nobody for long. The release deletes it.
  * Holds while. Every sale is shorter than the lease.
- * Breaks when. A holder stalls past its lease: its release deletes the key of the next holder, and a third gets in.
+ * Breaks when. A holder stalls past its lease: it sells beside the next holder, or its release deletes that one's key, and
+ *   a third gets in.
  * Source. The course notes' second SimpleRedisLock.
  */
 import type { Connections } from '../connections/connections.ts';

@@ -1,7 +1,8 @@
 /**
  * Idea. SET NX PX with a random owner; the release looks whose key it is, then deletes it.
- * Holds while. Nothing happens between the look and the delete.
- * Breaks when. The lease ends in that gap: the delete hits the key of the next holder, and a third gets in.
+ * Holds while. Nothing happens between the look and the delete, and the sale is shorter than the lease.
+ * Breaks when. The lease ends in that gap: the delete hits the key of the next holder, and a third gets in. Or the sale
+ *   outlasts its lease.
  * Source. The course notes' third SimpleRedisLock.
  */
 import { randomUUID } from 'node:crypto';

@@ -32,7 +32,7 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
     const { lane, holds = [] } = passers.getStore() ?? {};
     try {
       if (lane) await meetPlayer(lane, checkpoint, instance);
-      if (order && holds.length > 0) await hold(order.voucherId, checkpoint, holds);
+      if (order && holds.length > 0) await hold(order, checkpoint, holds);
     } catch {
       // Where the player cannot be reached, nobody is held.
     }

@@ -5,6 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { type CheckpointName, checkpointNames } from '../checkpoints.ts';
+import type { Order } from '../domain.ts';
+import { about, record } from '../history.ts';
 
 export interface Hold {
   readonly at: CheckpointName;
@@ -29,14 +31,17 @@ export function parseHold(text: string): Hold | null {
   return { at, nth: Number(nth), until };
 }
 
+/** As it was written. */
+export const holdText = ({ at, nth, until }: Hold): string => `${at}:${nth}:${until}`;
+
 const isCheckpoint = (name: string): name is CheckpointName =>
   checkpointNames.some((known) => known === name);
 
 /** `block` makes a connection that may be kept waiting. */
 export function holdPassers(redis: Redis, block: () => Redis) {
   /** Tells those who are held until somebody gets to this checkpoint, then waits here for as long as a hold says. */
-  return async (sale: string, checkpoint: CheckpointName, holds: readonly Hold[]): Promise<void> => {
-    const counts = `holds:${sale}`;
+  return async (order: Order, checkpoint: CheckpointName, holds: readonly Hold[]): Promise<void> => {
+    const counts = `holds:${order.voucherId}`;
     const passed = async (at: CheckpointName) => Number(await redis.hget(counts, at));
     for (const { at, nth, until } of holds)
       if (until === checkpoint && (await passed(at)) >= nth) await tell(redis, `${counts}:${at}:${nth}`);
@@ -44,8 +49,12 @@ export function holdPassers(redis: Redis, block: () => Redis) {
     const turn = await redis.hincrby(counts, checkpoint, 1);
     await redis.expire(counts, keptSeconds);
     const hold = holds.find(({ at, nth }) => at === checkpoint && nth === turn);
-    if (typeof hold?.until === 'number') await sleep(hold.until);
-    else if (hold) await untilTold(block(), `${counts}:${checkpoint}:${turn}`);
+    if (!hold) return;
+    const reason = holdText(hold);
+    record({ event: 'held', checkpoint, reason, ...about(order) });
+    if (typeof hold.until === 'number') await sleep(hold.until);
+    else await untilTold(block(), `${counts}:${checkpoint}:${turn}`);
+    record({ event: 'let-on', checkpoint, reason, ...about(order) });
   };
 }
 

@@ -17,6 +17,8 @@ export interface Played {
   /** What the schedule says it shows on the rung that has the race. */
   readonly says: string;
   readonly wrong: boolean;
+  /** It came to where the schedule says. */
+  readonly asPlanned: boolean;
   /** Where the lane stands: a checkpoint, an answer, or `waits`. */
   readonly at: string;
   readonly instance?: string;
@@ -52,7 +54,7 @@ export function judge(
   const { shows, title } = schedule;
   const finding = audit(facts).findings.find(({ check }) => check === shows);
   const busy = refusedBesideAFreeLock(facts);
-  const seen = shows === 'nobody-can-buy' ? (busy ? 'violated' : 'held') : (finding?.verdict ?? 'unknown');
+  const seen = shows === 'somebody-can-buy' ? (busy ? 'violated' : 'held') : (finding?.verdict ?? 'unknown');
   const isPlayed = anybodyBought(facts) && !steps.some(({ at }) => at === notThere);
   const verdict = seen === 'held' && !isPlayed ? 'unknown' : seen;
   const claim = claimOn(rungNamed(rung), schedule);

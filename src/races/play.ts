@@ -76,15 +76,17 @@ async function playStep(step: Step, lanes: Lanes, passLease: () => Promise<void>
   const wrong = 'wrong' in step;
   if ('leaseOf' in step) {
     await passLease();
-    return { lane, says: step.says, wrong, at: 'time passes' };
+    return { lane, says: step.says, wrong, asPlanned: true, at: 'time passes' };
   }
   if ('kill' in step) {
     const where = lanes.where(lane);
     if (where?.kind === 'at') process.kill(where.arrival.pid, 'SIGKILL');
     await lanes.settled(lane, patienceMs);
-    return { lane, says: step.says, wrong, at: where?.kind === 'at' ? 'killed' : notThere };
+    const asPlanned = where?.kind === 'at';
+    return { lane, says: step.says, wrong, asPlanned, at: asPlanned ? 'killed' : notThere };
   }
-  return { lane, says: step.says, wrong, ...(await runUntil(step.until, lane, lanes)) };
+  const came = await runUntil(step.until, lane, lanes);
+  return { lane, says: step.says, wrong, asPlanned: came.at === step.until, ...came };
 }
 
 async function runUntil(

@@ -32,7 +32,7 @@ export interface Schedule {
   /** Lanes whose purchase is made inside a section that holds the purchase's lock already. */
   readonly nested?: readonly string[];
   /** What proves it: a check of the audit, or a lane that was refused as busy although nobody else is in the section. */
-  readonly shows: CheckName | 'nobody-can-buy';
+  readonly shows: CheckName | 'somebody-can-buy';
   readonly steps: readonly Step[];
 }
 
@@ -126,7 +126,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
-    shows: 'nobody-can-buy',
+    shows: 'somebody-can-buy',
     steps: [
       { run: 'A', until: 'after-check', says: 'holds the lock' },
       { kill: 'A', says: 'dies with it' },
@@ -198,7 +198,7 @@ export const schedules = {
     stock: 5,
     lanes: sameUser,
     nested: ['A'],
-    shows: 'nobody-can-buy',
+    shows: 'somebody-can-buy',
     steps: [
       { run: 'A', until: 'after-grant', says: 'holds the lock, and asks for it' },
       { run: 'A', until: 'answer', says: 'waits for itself, and gives up', wrong: true },
@@ -213,7 +213,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
-    shows: 'nobody-can-buy',
+    shows: 'somebody-can-buy',
     steps: [
       { run: 'A', until: 'after-check', says: 'holds the lock' },
       { run: 'B', until: 'before-subscribe', says: 'finds it taken, will subscribe' },
@@ -229,7 +229,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: { A: '7', B: '7', C: '7' },
-    shows: 'nobody-can-buy',
+    shows: 'somebody-can-buy',
     steps: [
       { run: 'A', until: 'after-check', says: 'holds the lock' },
       { run: 'B', until: 'before-subscribe', says: 'is next in line' },

@@ -33,7 +33,12 @@ ${proof}
   return String(page);
 }
 
-function drawStep({ says, at, instance, wrong }: Played, index: number, x: number, violated: boolean) {
+function drawStep(
+  { says, at, instance, wrong, asPlanned }: Played,
+  index: number,
+  x: number,
+  violated: boolean,
+) {
   const y = top + index * stepHeight;
   const kind = wrong && violated ? 'wrong' : at === 'waits' ? 'waits' : 'fine';
   const mark = { wrong: '✗', waits: '…', fine: '●' }[kind];
@@ -41,7 +46,7 @@ function drawStep({ says, at, instance, wrong }: Played, index: number, x: numbe
     <text x="14" y="${y + 5}" class="number">${index + 1}</text>
     <circle cx="${x}" cy="${y}" r="11" /><text x="${x}" y="${y + 5}" class="mark">${mark}</text>
     <foreignObject x="${x + 20}" y="${y - 16}" width="${laneWidth - 40}" height="${stepHeight - 6}">
-      <div xmlns="http://www.w3.org/1999/xhtml">${violated ? says : ''}<br /><code>${at}</code> ${instance ?? ''}</div>
+      <div xmlns="http://www.w3.org/1999/xhtml">${violated || asPlanned ? says : ''}<br /><code>${at}</code> ${instance ?? ''}</div>
     </foreignObject>
   </g>`;
 }

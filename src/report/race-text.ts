@@ -29,13 +29,13 @@ export function raceText(result: RaceResult): string {
 
 /** A dot in its lane, `✗` for the wrong step, `…` for one that waits; what it does; what came of it, and where. */
 function stepLine(
-  { lane, says, at, instance = '', wrong }: Played,
+  { lane, says, at, instance = '', wrong, asPlanned }: Played,
   number: number,
   lanes: readonly string[],
   violated: boolean,
 ) {
   const mark = wrong && violated ? '✗' : at === 'waits' ? '…' : '●';
   const marks = lanes.map((each) => (each === lane ? `${mark}  ` : '   ')).join('');
-  const words = violated ? says.padEnd(saysWidth) : '';
+  const words = (violated || asPlanned ? says : '').padEnd(saysWidth);
   return `${String(number).padStart(2)}  ${marks}${words} ${at.slice(0, atWidth).padEnd(atWidth)} ${instance}`.trimEnd();
 }

@@ -26,20 +26,22 @@ export const place = ({ result }: Run): string => {
 };
 
 /** `mutex-per-user on 4 instances: violated, as claimed.` and why, with the worst case. */
-export function runSentence(run: Run): string {
+export const runSentence = (run: Run): string => `${claimSentence(run)}${evidence(run.audit)}`;
+
+export function claimSentence(run: Run): string {
   const { result, claim } = run;
   const claimed = claim.breaks.map(({ check }) => ` of ${check}`).join(' and');
   const judged = result.asClaimed
     ? 'as claimed'
     : `NOT as claimed (the ladder says ${claim.verdict}${claimed})`;
   const because = claim.breaks.map((reason) => ` ${reason.because};`).join('');
-  return `${place(run)}: ${result.verdict}, ${judged}.${because}${evidence(run.audit)}`;
+  return `${place(run)}: ${result.verdict}, ${judged}.${because}`;
 }
 
 function evidence({ findings }: Audit): string {
   const shown = findings.filter(({ verdict }) => verdict !== 'held');
   return shown
-    .map(({ check, count, worst, first }) => ` ${check}: ${worst ?? first} (${count} in all).`)
+    .map(({ check, count, worst, first }) => ` ${check}: ${worst ?? first} (${count} cases).`)
     .join('');
 }
 
@@ -55,7 +57,7 @@ export function raceSentence({ race, rung, verdict, asClaimed, claim, evidence }
 /** Each check on a line of its own. */
 export function auditLines({ findings, leftOut }: Audit): string {
   const found = findings.map(({ check, verdict, count, worst, first }) => {
-    const detail = verdict === 'held' ? '' : `: ${worst ?? first}${count > 1 ? ` (${count} in all)` : ''}`;
+    const detail = verdict === 'held' ? '' : `: ${worst ?? first}${count > 1 ? ` (${count} cases)` : ''}`;
     return wrap(`  ${verdict.padEnd(9)} ${check}${detail}`, 79, '            ');
   });
   const notJudged = leftOut.map(({ check, why }) =>
@@ -77,5 +79,20 @@ export function proofText({ check, events, rows }: Proof): string[] {
     ({ id, userId, status }) =>
       `  ${'in MySQL'.padStart(19)} ${status.padEnd(11)} user ${userId}, order ${id}`,
   );
-  return ['', `what proves ${check}:`, ...happened, ...left];
+  return ['', `what proves that ${check} is violated:`, ...happened, ...left];
 }
+
+/** Whom each hold caught, and for how long. */
+export function holdLines({ result: { holds }, facts: { history = [] } }: Run): string[] {
+  return holds.map((hold) => {
+    const [held, letOn] = ['held', 'let-on'].map((wanted) =>
+      history.find(({ event, reason }) => event === wanted && reason === hold),
+    );
+    if (!held) return `hold ${hold}: NOBODY came by`;
+    const ms = letOn ? `${Math.round(Number(BigInt(letOn.at) - BigInt(held.at)) / 1e6)} ms` : 'to the end';
+    return `hold ${hold}: user ${held.userId}, order ${held.orderId}, ${ms}`;
+  });
+}
+
+export const holdsCaught = ({ result: { holds }, facts: { history = [] } }: Run): boolean =>
+  holds.every((hold) => history.some(({ event, reason }) => event === 'held' && reason === hold));

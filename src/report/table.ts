@@ -28,7 +28,7 @@ const on = ({ instances, balancer }: RunResult): string => `${instances}${balanc
 
 export const legend = `on       instances behind nginx; with * behind Node's own cluster
 yes/no/? attempts that were accepted / refused / of unknown outcome
-over     orders sold beyond the stock        twice    users with two orders
+over     orders sold beyond the stock        twice    users with more than one
 verdict  the audit's, from MySQL, Redis and what every client was told
 ok       ✓ the verdict is what the ladder claims, ✗ it is not`;
 

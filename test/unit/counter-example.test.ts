@@ -163,7 +163,7 @@ test('a proof is told in lines that fit the terminal, by the time since its firs
   const rows = [{ id: 'A', userId: '7', status: 'confirmed', reason: null } as const];
   expect(proofText({ check: 'one-order-per-user', events, rows })).toEqual([
     '',
-    'what proves one-order-per-user:',
+    'what proves that one-order-per-user is violated:',
     '       0.0 ms  api-1  after-check user 7, order A',
     '       1.0 ms  api-1  after-check user 7, order B',
     '             in MySQL confirmed   user 7, order A',
