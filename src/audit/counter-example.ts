@@ -24,7 +24,8 @@ const telling: Partial<Record<CheckName, readonly string[]>> = {
 
 export function counterExample({ check, orders = [] }: Finding, { history = [], mysql }: Facts): Proof {
   const kinds = telling[check] ?? outcomes;
-  const tells = ({ event, checkpoint }: HistoryEvent) => kinds.includes(checkpoint ?? event);
+  const tells = ({ event, checkpoint }: HistoryEvent) =>
+    kinds.includes(event === 'checkpoint' && checkpoint ? checkpoint : event);
   const events = history.filter((event) => orders.includes(event.orderId) && tells(event));
   const rows = check === 'sections-never-overlap' ? [] : mysql.orders.filter(({ id }) => orders.includes(id));
   return { check, events, rows };

@@ -88,7 +88,7 @@ function readRace(file: string): RaceResult {
     const recorded: unknown = JSON.parse(
       readFileSync(statSync(file).isDirectory() ? join(file, 'race.json') : file, 'utf8'),
     );
-    Recorded.parse(recorded);
+    if (!Recorded.safeParse(recorded).success) throw new Error('its fields are not those of a race');
     return recorded as RaceResult;
   } catch (cause) {
     throw new NoRecordedRace(file, cause);

@@ -34,8 +34,8 @@ export function claimSentence(run: Run): string {
   const judged = result.asClaimed
     ? 'as claimed'
     : `NOT as claimed (the ladder says ${claim.verdict}${claimed})`;
-  const because = claim.breaks.map((reason) => ` ${reason.because};`).join('');
-  return `${place(run)}: ${result.verdict}, ${judged}.${because}`;
+  const because = claim.breaks.map((reason) => reason.because).join('; ');
+  return `${place(run)}: ${result.verdict}, ${judged}.${because && ` ${because}.`}`;
 }
 
 function evidence({ findings }: Audit): string {
@@ -72,7 +72,7 @@ export function proofText({ check, events, rows }: Proof): string[] {
   const start = BigInt(events[0]?.at ?? 0);
   const happened = events.map(({ at, instance, event, checkpoint, orderId, userId, reason }) => {
     const ms = (Number(BigInt(at) - start) / 1_000_000).toFixed(1);
-    const what = reason ?? checkpoint ?? event;
+    const what = { checkpoint, refused: reason }[String(event)] ?? event;
     return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${what.padEnd(11)} user ${userId}, order ${orderId}`;
   });
   const left = rows.map(
