@@ -40,10 +40,10 @@ export async function contend(
   return sections.sort((one, other) => (one.start < other.start ? -1 : 1));
 }
 
-/** Whether one was in before another was out. @throws when nobody asked while another was inside: then nothing is proven. */
+/** Whether one was in before another was out. @throws when nobody wanted in while another was inside: then nothing is proven. */
 export function overlap(sections: readonly Section[]): boolean {
   const met = sections.some(({ process, start, end }) =>
-    sections.some((other) => other.process !== process && other.asked > start && other.asked < end),
+    sections.some((other) => other.process !== process && other.asked < end && other.start > start),
   );
   if (!met) throw new Error('the processes never met');
   let latest = 0n;
