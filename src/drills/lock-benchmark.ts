@@ -19,7 +19,7 @@ export interface LockCost {
 const warmUpMs = 500;
 const aloneMs = 600;
 /** All of them alone, so many times in turn: what else the machine does hits all alike. The middle one counts. */
-const rounds = 3;
+const rounds = 5;
 const crowdedMs = 1_500;
 const crowd = 50;
 

@@ -17,7 +17,7 @@ interface Entry {
   readonly lost: AbortController;
   holds: number;
   goodUntil: number;
-  end: NodeJS.Timeout;
+  end: NodeJS.Timeout | undefined;
 }
 
 /** Every lease is renewed each third of `timeoutMs`; one timer for all of them, running only while there are any. */
@@ -36,9 +36,6 @@ export function watchdog(
     clearTimeout(entry.end);
     const id = `${entry.key} ${entry.owner}`;
     if (entries.get(id) === entry) entries.delete(id); // One that was lost may have a successor.
-    if (entries.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
   };
   const goodFrom = (entry: Entry, since: number) => {
     clearTimeout(entry.end);
@@ -53,6 +50,13 @@ export function watchdog(
     if (held === false) lose(entry);
   };
 
+  const renewAll = () => {
+    for (const entry of entries.values()) void renewOne(entry);
+    if (entries.size > 0) return;
+    clearInterval(timer); // Not with the last release: the next lease may come at once.
+    timer = undefined;
+  };
+
   return (key, owner, since) => {
     const id = `${key} ${owner}`;
     const known = entries.get(id);
@@ -62,12 +66,12 @@ export function watchdog(
       lost: new AbortController(),
       holds: 0,
       goodUntil: 0,
-      end: setTimeout(() => {}),
+      end: undefined,
     };
     entries.set(id, entry);
     entry.holds += 1;
     goodFrom(entry, since);
-    timer ??= setInterval(() => entries.forEach((each) => void renewOne(each)), timeoutMs / 3).unref();
+    timer ??= setInterval(renewAll, timeoutMs / 3).unref();
     const unwatch = () => {
       entry.holds -= 1;
       if (entry.holds === 0) forget(entry);
