@@ -10,21 +10,19 @@ import type { Connections } from '../connections/connections.ts';
 import { untilAnswered } from '../connections/redis.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { redissonHolds, tagged } from './redisson-holds.ts';
+import { channelOf, redissonHolds, released, tagged } from './redisson-holds.ts';
 import { keepUnlessAborted, timeLeft } from './waiting.ts';
 import { wakeUps, whenCalled } from './wake-ups.ts';
 
 const acquireScript = loadScript('acquire-fair');
 const releaseScript = loadScript('release-fair');
 const leaveScript = loadScript('leave-fair');
-const released = '0';
 /** How long the lock is kept for one whose turn it is: Redisson's default. */
 const turnMs = '300000';
 /** Whose turn it is has been called: those behind ask after it, but not all the time. */
 const leastPauseMs = 250;
 const leaveTries = 30;
 
-const channelOf = (key: string) => tagged('redisson_lock__channel', key);
 const lineOf = (key: string) => [tagged('redisson_lock_queue', key), tagged('redisson_lock_timeout', key)];
 const now = () => String(Date.now()); // By the clients' clocks, as in Redisson.
 

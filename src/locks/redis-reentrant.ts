@@ -8,26 +8,14 @@
  */
 import { checkpoint } from '../checkpoints.ts';
 import type { Connections } from '../connections/connections.ts';
-import { loadScript, runScript } from '../connections/scripts.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { redissonHolds, tagged } from './redisson-holds.ts';
+import { channelOf, hashProtocol, redissonHolds } from './redisson-holds.ts';
 import { keepUnlessAborted, timeLeft } from './waiting.ts';
 import { wakeUps, whenCalled } from './wake-ups.ts';
 
-const acquireScript = loadScript('acquire-reentrant');
-const releaseScript = loadScript('release-reentrant');
-const released = '0';
-
-const channelOf = (key: string) => tagged('redisson_lock__channel', key);
-
 export function open(connections: Connections): Lock {
-  const redis = connections.redis('lock');
   const subscribe = wakeUps(connections);
-  const holds = redissonHolds(connections, {
-    take: (key, owner, lastsMs) => runScript(redis, acquireScript, [key], [lastsMs, owner]),
-    giveBack: ({ key, owner, othersMs, latch, latchMs }) =>
-      runScript(redis, releaseScript, [key, channelOf(key), latch], [released, othersMs, owner, latchMs]),
-  });
+  const holds = redissonHolds(connections, hashProtocol(connections));
 
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
     const { waitMs, leaseMs, signal } = options;

@@ -5,27 +5,16 @@
  * Source. Redisson's RedissonSpinLock, with its pauses: 1 ms, doubled each time, 128 ms at most.
  */
 import type { Connections } from '../connections/connections.ts';
-import { loadScript, runScript } from '../connections/scripts.ts';
 import type { Lease, Lock } from './lock.ts';
-import { redissonHolds, tagged } from './redisson-holds.ts';
+import { hashProtocol, redissonHolds } from './redisson-holds.ts';
 import { askAgain } from './waiting.ts';
 
-const acquireScript = loadScript('acquire-reentrant');
-const releaseScript = loadScript('release-reentrant');
-const released = '0';
 const mostPauseMs = 128;
 
 const pauseMs = (tries: number) => Math.min(2 ** (tries - 1), mostPauseMs);
 
 export function open(connections: Connections): Lock {
-  const redis = connections.redis('lock');
-  const holds = redissonHolds(connections, {
-    take: (key, owner, lastsMs) => runScript(redis, acquireScript, [key], [lastsMs, owner]),
-    giveBack: ({ key, owner, othersMs, latch, latchMs }) => {
-      const keys = [key, tagged('redisson_lock__channel', key), latch]; // For those who do listen.
-      return runScript(redis, releaseScript, keys, [released, othersMs, owner, latchMs]);
-    },
-  });
+  const holds = redissonHolds(connections, hashProtocol(connections));
 
   async function attempt(resource: string, owner: string, leaseMs?: number): Promise<Lease | null> {
     const result = await holds.attempt({ key: `lock:${resource}`, owner, leaseMs, waits: false });

@@ -38,12 +38,28 @@ export interface Attempt {
   readonly waits: boolean;
 }
 
+const acquireScript = loadScript('acquire-reentrant');
+const releaseScript = loadScript('release-reentrant');
 const renewScript = loadScript('renew-reentrant');
+/** What a release publishes. */
+export const released = '0';
 const releaseTries = 3;
 
 /** Redisson's names: in braces, so that what belongs to a lock shares its slot on Redis Cluster. */
 export const tagged = (prefix: string, key: string): string =>
   key.includes('{') ? `${prefix}:${key}` : `${prefix}:{${key}}`;
+
+export const channelOf = (key: string): string => tagged('redisson_lock__channel', key);
+
+/** The hash of owner → count; a release is published, whether or not anybody listens. */
+export function hashProtocol(connections: Connections): Protocol {
+  const redis = connections.redis('lock');
+  return {
+    take: (key, owner, lastsMs) => runScript(redis, acquireScript, [key], [lastsMs, owner]),
+    giveBack: ({ key, owner, othersMs, latch, latchMs }) =>
+      runScript(redis, releaseScript, [key, channelOf(key), latch], [released, othersMs, owner, latchMs]),
+  };
+}
 
 export function redissonHolds(connections: Connections, protocol: Protocol) {
   const { LOCK_WATCHDOG_MS: watchdogMs, LOCK_ANSWER_MS: answerMs } = connections.config;

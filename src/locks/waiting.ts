@@ -12,16 +12,15 @@ export async function askAgain(
   { waitMs, signal }: AcquireOptions,
   pauseMs: number | ((tries: number) => number),
 ): Promise<Lease | null> {
-  const deadline = performance.now() + waitMs;
+  const leftMs = timeLeft(waitMs);
   const pauseAfter = typeof pauseMs === 'number' ? () => pauseMs : pauseMs;
   for (let tries = 1; ; tries++) {
     signal?.throwIfAborted();
     const lease = await attempt();
     if (lease && !signal?.aborted) return lease;
     if (lease) await lease.release(); // The caller left while we were asking.
-    const leftMs = deadline - performance.now();
-    if (leftMs <= 0 && !signal?.aborted) return null;
-    await pause(Math.min(leftMs, pauseAfter(tries) * (0.5 + Math.random())), signal);
+    if (leftMs() === 0 && !signal?.aborted) return null;
+    await pause(Math.min(leftMs(), pauseAfter(tries) * (0.5 + Math.random())), signal);
   }
 }
 

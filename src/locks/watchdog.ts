@@ -20,7 +20,7 @@ interface Entry {
   end: NodeJS.Timeout | undefined;
 }
 
-/** Every lease is renewed each third of `timeoutMs`; one timer for all of them, running only while there are any. */
+/** Every lease is renewed each third of `timeoutMs`; one timer for all of them, which ends at the first round without any. */
 export function watchdog(
   renew: Renew,
   timeoutMs: number,
