@@ -6,9 +6,13 @@ import { fileURLToPath } from 'node:url';
 
 const cli = new URL('../dist/bin/lockstep.js', import.meta.url);
 if (!isBuilt()) {
-  const setup = spawnSync(process.execPath, [fileURLToPath(new URL('./setup.mjs', import.meta.url))], {
-    stdio: ['ignore', 2, 2], // Set-up talks on standard error, so that --json stays clean.
-  });
+  const setup = spawnSync(
+    process.execPath,
+    [fileURLToPath(new URL('./setup.mjs', import.meta.url))],
+    {
+      stdio: ['ignore', 2, 2], // Set-up talks on standard error, so that --json stays clean.
+    },
+  );
   if (setup.status !== 0) process.exit(setup.status ?? 2);
 }
 await import(cli.href);

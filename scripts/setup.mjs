@@ -79,10 +79,14 @@ function installServers() {
   say(`installing from Debian's packages: ${packages.join(' ')} (no system service is started) …`);
   const apt = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const { status, stdout, stderr } = spawnSync('apt-get', ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args], {
-      env,
-      encoding: 'utf8',
-    });
+    const { status, stdout, stderr } = spawnSync(
+      'apt-get',
+      ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args],
+      {
+        env,
+        encoding: 'utf8',
+      },
+    );
     if (status === 0) return; // What it says of services that were not started would only worry.
     console.error(stdout, stderr);
     stop(`apt-get ${args[0]} failed (its message is above); no network?`, byHand, compose);
@@ -92,7 +96,8 @@ function installServers() {
     apt('install', '-y', '--no-install-recommends', ...packages);
   });
   const stillMissing = missing.filter((program) => !has(program));
-  if (stillMissing.length > 0) stop(`still missing after the install: ${stillMissing.join(', ')}`, compose);
+  if (stillMissing.length > 0)
+    stop(`still missing after the install: ${stillMissing.join(', ')}`, compose);
 }
 
 /** Debian asks policy-rc.d before it starts a service; 101 means no. An existing policy is the owner's, and stays. */
@@ -118,7 +123,10 @@ function installK6() {
   say(`building k6 ${k6Version} with Go (a few minutes, once) …`);
   // A module of its own, built in place: `go install` would first ask k6's own site, which a proxy may not reach.
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'go.mod'), `module k6build\n\ngo 1.26\n\nrequire go.k6.io/k6/v2 ${k6Version}\n`);
+  writeFileSync(
+    join(folder, 'go.mod'),
+    `module k6build\n\ngo 1.26\n\nrequire go.k6.io/k6/v2 ${k6Version}\n`,
+  );
   const quietly = { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] };
   if (!run('go', ['build', '-mod=mod', '-buildvcs=false', '-o', 'k6', 'go.k6.io/k6/v2'], quietly))
     stop(

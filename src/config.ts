@@ -11,11 +11,15 @@ const list = z.string().transform((value) =>
 );
 /** Digits only: an empty text is a mistake, and not 0. */
 const whole = (least: number, most: number) =>
-  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(least).max(most));
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(least).max(most));
 const milliseconds = whole(1, 86_400_000);
 
 const Environment = z.object({
-  /** Where requests are taken. */
+  /** The address that the API instances listen on. */
   HOST: z.string().default('127.0.0.1'),
   /** Port of the first API instance; the others follow (with BALANCER=cluster all share this one). */
   PORT: whole(1, 65_000).default(8080),
@@ -35,6 +39,10 @@ const Environment = z.object({
   MYSQL_POOL_SIZE: whole(1, 100).default(10),
   /** The Redis of the final rung: vouchers, buyers and the order stream. Also the single-Redis locks. */
   REDIS_URL: z.url(),
+  /** 1: REDIS_URL is one node of a Redis Cluster. */
+  REDIS_CLUSTER: flag.default(false),
+  /** The final rung's keys are in so many slots of a Redis Cluster, each with its own order stream. */
+  SALE_SHARDS: whole(1, 64).default(1),
   /** The independent masters of Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
   /** ZooKeeper's servers as `host:port`, comma-separated; for the ZooKeeper rung only. */
@@ -42,44 +50,50 @@ const Environment = z.object({
     .string()
     .regex(/^$|^[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*$/, 'must be host:port')
     .default(''),
-  /** How long ZooKeeper keeps the locks of a process that it does not hear from. */
+  /** How long ZooKeeper keeps the locks of a process that it does not hear from, in milliseconds. */
   ZOOKEEPER_SESSION_MS: whole(500, 60_000).default(4_000),
   /** Signs and verifies bearer tokens (HS256). */
   TOKEN_SECRET: z.string().min(32),
-  /** Rungs that vouchers may be sold by, comma-separated. The lab allows all; elsewhere the final one. */
+  /** The rungs that vouchers may be sold by, comma-separated, or `all`. */
   ALLOWED_RUNGS: list.default(['lua-stream']),
-  /** 1 in the lab only: vouchers may choose `workMs`, rails may be off, /lab routes exist. */
+  /** 1 in the lab only: vouchers may have `lab` options, and /lab routes exist. */
   LAB: flag.default(false),
-  /** In the lab: named in every answer, so that one lab does not take another's for its own. */
+  /** In the lab: a header of every answer, so that a lab does not mistake the instances of another for its own. */
   LAB_ID: z.string().default(''),
-  /** In the lab: the folder of the history. Empty: none is kept. */
+  /** In the lab: the folder of the history. Empty: no history is kept. */
   HISTORY_FOLDER: z.string().default(''),
-  /** What makes order ids: in memory with a leased worker id, or by counting in Redis (docs/order-ids.md). */
+  /** How order ids are made: in memory with a leased worker id, or counted in Redis (docs/order-ids.md). */
   ORDER_IDS: z.enum(['snowflake', 'redis-worker']).default('snowflake'),
   LOCK_WAIT_MS: milliseconds.default(3_000),
   LOCK_LEASE_MS: milliseconds.default(10_000),
-  /** A reentrant lock's lease: renewed every third of it while its holder works. */
+  /** A reentrant lock's lease: renewed every third of it while its owner works. */
   LOCK_WATCHDOG_MS: milliseconds.default(30_000),
   /** How long one answer of a lock server may take. */
   LOCK_ANSWER_MS: milliseconds.default(500),
-  /** How long the answer of the purchase script may take; later than that is `outcome-unknown`. */
+  /** How long the answer of the purchase script may take; a later answer is `outcome-unknown`. */
   PURCHASE_ANSWER_MS: milliseconds.default(2_000),
   /** Most orders that a worker records in one transaction. */
   BATCH_SIZE: whole(1, 1_000).default(500),
-  /** How long a worker lets orders gather after a batch that was not full: fewer, larger transactions. */
+  /** How long a worker waits after a batch that was not full: fewer, larger transactions. */
   BATCH_GATHER_MS: whole(0, 5_000).default(50),
-  /** An order that a worker took and did not settle in this time is taken over by another. */
+  /** An order that a worker did not settle in this time is claimed by another. */
   CLAIM_IDLE_MS: milliseconds.default(5_000),
   /** How long a stopping process waits for requests in flight. */
   DRAIN_MS: milliseconds.default(5_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
-const Relations = Environment.refine((env) => !(env.LOCK_ANSWER_MS * 3 > env.LOCK_LEASE_MS), {
+const Relations = Environment.refine(leaseOutlastsAnswers, {
   path: ['LOCK_LEASE_MS'],
   message: 'must be at least three times LOCK_ANSWER_MS',
   when: () => true, // Beside other problems too, so that all are named at once.
 });
+
+/** True also for values that are no numbers: they are reported separately. */
+function leaseOutlastsAnswers(env: { LOCK_ANSWER_MS: number; LOCK_LEASE_MS: number }): boolean {
+  const isTooShort = env.LOCK_LEASE_MS < env.LOCK_ANSWER_MS * 3;
+  return !isTooShort;
+}
 
 export type Config = Readonly<z.output<typeof Environment>>;
 

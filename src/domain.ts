@@ -11,23 +11,44 @@ export interface Voucher {
   readonly stock: number;
   readonly beginTime: Date;
   readonly endTime: Date;
-  /** The row of the ladder that sells it. */
+  /** The rung of the ladder that sells it. */
   readonly rung: string;
-  /** Whether the database's last line (one order per user and voucher) is on. Only the lab turns it off. */
+  /** Present in the lab only. */
+  readonly lab?: LabOptions;
+}
+
+/** What only the lab may set on a voucher, so that a weak rung shows its fault. */
+export interface LabOptions {
+  /** Whether the database refuses a second order of one user. */
   readonly rails: boolean;
-  /** How long a sale works between its check and its write, in milliseconds. Not 0 only in the lab. */
+  /** How long a sale works between its check and its write, in milliseconds. */
   readonly workMs: number;
-  /** How often an optimistic sale that lost is tried again; 0 outside the lab's comparisons. */
+  /** How often an optimistic sale is tried again after a conflict. */
   readonly retries: number;
 }
+
+/** Outside the lab the rails are always on. */
+export const hasRails = ({ lab }: Pick<Voucher, 'lab'>): boolean => lab?.rails ?? true;
 
 /** One voucher sold to one user. */
 export interface Order {
   readonly id: string;
   readonly voucherId: string;
   readonly userId: string;
-  /** The client's name for this purchase: sent twice, it is still one purchase. */
+  /** The client's name for this purchase. A repeated request has the same one, and is still one purchase. */
   readonly requestId: string;
+}
+
+/** What the lock of a purchase is on: the whole method, one voucher, or one user who buys one voucher. */
+export type Scope = 'method' | 'voucher' | 'user';
+
+/** The name of the resource that a purchase locks. */
+export function resourceOf(
+  scope: Scope,
+  { voucherId, userId }: Pick<Order, 'voucherId' | 'userId'>,
+): string {
+  if (scope === 'method') return 'purchase';
+  return scope === 'user' ? `voucher:${voucherId}:user:${userId}` : `voucher:${voucherId}`;
 }
 
 export type OrderStatus = 'queued' | 'confirmed' | 'failed';
@@ -38,12 +59,13 @@ export type RefusalReason =
   | 'not-started'
   | 'ended'
   | 'busy'
+  | 'database-busy'
   | 'conflict'
   | 'lease-lost'
   | 'lock-service-unavailable'
   | 'not-ready';
 
-/** What became of an attempt. A time-out after a write was sent is `unknown`, never `refused`. */
+/** The result of an attempt. A timeout after a write was sent is `unknown`, never `refused`. */
 export type Outcome =
   | {
       readonly kind: 'accepted';
@@ -59,13 +81,14 @@ export const refused = (reason: RefusalReason, orderId?: string): Outcome =>
 
 export type Verdict = 'held' | 'violated' | 'unknown';
 
-/** What the audit checks; each is a file in `audit/checks/`. */
+/** The promises that the audit checks; each is a file in `audit/checks/`. */
 export type CheckName =
   | 'no-oversell'
   | 'one-order-per-user'
-  | 'accepted-orders-exist'
-  | 'no-order-unasked'
-  | 'redis-agrees'
+  | 'no-lost-orders'
+  | 'no-phantom-orders'
+  | 'redis-matches-mysql'
   | 'order-ids-unique'
-  | 'clients-were-told-the-truth'
-  | 'sections-never-overlap';
+  | 'responses-match-database'
+  | 'mutual-exclusion'
+  | 'progress';

@@ -1,6 +1,6 @@
 /**
- * Every error that Lockstep raises itself: a class, a stable code to match on, and a sentence with the numbers and
- * what to do next. Those of order ids are in orders/ids/errors.ts.
+ * Every error that the service raises itself: a class, a stable code to match on, and a sentence with the numbers and
+ * what to do next. The lab's are in lab/errors.ts.
  */
 export abstract class LockstepError extends Error {
   abstract readonly code: string;
@@ -15,7 +15,9 @@ export class ConfigurationInvalid extends LockstepError {
   readonly code = 'CONFIGURATION_INVALID';
 
   constructor(problems: readonly string[]) {
-    super(`The configuration is not valid: ${problems.join('; ')}. Each name is explained in src/config.ts.`);
+    super(
+      `The configuration is not valid: ${problems.join('; ')}. Each name is explained in src/config.ts.`,
+    );
   }
 }
 
@@ -27,31 +29,26 @@ export class UnknownRung extends LockstepError {
   }
 }
 
-export class UnknownRace extends LockstepError {
-  readonly code = 'UNKNOWN_RACE';
-
-  constructor(race: string, known: readonly string[]) {
-    super(`There is no race "${race}". There are: ${known.join(', ')}.`);
-  }
-}
-
 /** The lock service itself failed; whether the lock is free is not known. */
 export class LockServiceUnavailable extends LockstepError {
   readonly code = 'LOCK_SERVICE_UNAVAILABLE';
 
+  /** `answered` and `needed` count the servers of the lock service. */
   constructor(resource: string, answered: number, needed: number, cause?: unknown) {
-    super(`The lock on ${resource} needs ${needed} server(s) and ${answered} answered; start the others.`, {
-      cause,
-    });
+    super(
+      `The lock on ${resource} is not available: ${answered} of ${needed} needed lock servers answered. ` +
+        'Check that they run and can be reached.',
+      { cause },
+    );
   }
 }
 
-/** The lease ended before the work did: somebody else may hold the lock now. */
+/** The lease ended before the work did: another owner may hold the lock now. */
 export class LeaseLost extends LockstepError {
   readonly code = 'LEASE_LOST';
 
   constructor(resource: string, leaseMs: number, advice = 'raise LOCK_LEASE_MS') {
-    super(`The lease on ${resource} ended after ${leaseMs} ms, before its work did; ${advice}.`);
+    super(`The lease on ${resource} ended after ${leaseMs} ms, before the work did; ${advice}.`);
   }
 }
 
@@ -60,11 +57,11 @@ export class CommitUnknown extends LockstepError {
   readonly code = 'COMMIT_UNKNOWN';
 
   constructor(cause: unknown) {
-    super('COMMIT was sent and no answer came: look the order up before you try again.', { cause });
+    super('COMMIT was sent and no answer came. Look the order up before you try again.', { cause });
   }
 }
 
-/** A Lua script answered something that its header does not list. */
+/** A Lua script gave an answer that its header does not list. */
 export class ScriptAnswerUnexpected extends LockstepError {
   readonly code = 'SCRIPT_ANSWER_UNEXPECTED';
 
@@ -73,100 +70,51 @@ export class ScriptAnswerUnexpected extends LockstepError {
   }
 }
 
-/** A program that the lab starts is not on this machine. */
-export class ProgramMissing extends LockstepError {
-  readonly code = 'PROGRAM_MISSING';
-
-  constructor(program: string) {
-    super(`${program} is not installed: run \`npm run setup\`, or use docker compose (see README).`);
-  }
-}
-
-/** Something was waited for and did not come within its deadline. */
+/** A condition did not become true before its deadline. */
 export class DeadlinePassed extends LockstepError {
   readonly code = 'DEADLINE_PASSED';
 
-  constructor(what: string, deadlineMs: number, cause?: unknown) {
-    super(`Waited ${deadlineMs} ms for ${what}, and it did not come.`, { cause });
+  constructor(condition: string, deadlineMs: number, cause?: unknown) {
+    super(`Waited ${deadlineMs} ms for ${condition}, and it did not happen.`, { cause });
   }
 }
 
-/** Another command works with this lab at the moment. */
-export class LabBusy extends LockstepError {
-  readonly code = 'LAB_BUSY';
+/** No order id can be made at the moment. Nothing was sold, since a purchase begins with its order id. */
+export abstract class OrderIdUnavailable extends LockstepError {}
 
-  constructor(pid: number, home: string) {
-    super(`The lab in ${home} is in use by process ${pid}; wait for it, or end it.`);
-  }
-}
+/** The lease of a worker id, which keeps the order ids of processes apart, could not be acquired or renewed. */
+export class WorkerIdUnavailable extends OrderIdUnavailable {
+  readonly code = 'WORKER_ID_UNAVAILABLE';
 
-/** The lab is not running and the command needs it to be. */
-export class LabDown extends LockstepError {
-  readonly code = 'LAB_DOWN';
-
-  constructor() {
-    super('The lab is not running: start it with `npm run up`.');
-  }
-}
-
-/** The service refused something that the lab, its operator, asked for. */
-export class ServiceRefused extends LockstepError {
-  readonly code = 'SERVICE_REFUSED';
-
-  constructor(what: string, status: number, detail: string) {
-    super(`The service answered ${status} to ${what}: ${detail}`);
-  }
-}
-
-export class UnknownVoucher extends LockstepError {
-  readonly code = 'UNKNOWN_VOUCHER';
-
-  constructor(voucherId: string) {
-    super(`There is no voucher ${voucherId} in this lab; \`curl <url>/vouchers\` lists those there are.`);
-  }
-}
-
-/** The lab's own record cannot be read: it was damaged. */
-export class LabStateUnreadable extends LockstepError {
-  readonly code = 'LAB_STATE_UNREADABLE';
-
-  constructor(file: string, cause: unknown) {
-    super(`${file} is damaged. End what \`ps\` shows of the lab, and remove its folder.`, { cause });
-  }
-}
-
-/** A server of the lab ended while it was waited for. */
-export class ServerEnded extends LockstepError {
-  readonly code = 'SERVER_ENDED';
-
-  constructor(name: string, logFile: string) {
-    super(`${name} ended at once; its log says why: ${logFile}`);
-  }
-}
-
-/** The command was interrupted: what it still wanted to start is not started. */
-export class Interrupted extends LockstepError {
-  readonly code = 'INTERRUPTED';
-
-  constructor() {
-    super('Interrupted.');
-  }
-}
-
-export class InvalidId extends LockstepError {
-  readonly code = 'INVALID_ID';
-
-  constructor(id: string) {
+  constructor(reason: string) {
     super(
-      `"${id}" is not an id: 1 to 9223372036854775807, a decimal id without sign, spaces or leading zeros.`,
+      `No order id can be made: ${reason}. Two processes must never make the same id, so this one stops making ids.`,
     );
   }
 }
 
-export class NoRecordedRace extends LockstepError {
-  readonly code = 'NO_RECORDED_RACE';
+/** The clock is so far behind the latest order id that one of the two must be wrong. */
+export class ClockSteppedBack extends OrderIdUnavailable {
+  readonly code = 'CLOCK_STEPPED_BACK';
 
-  constructor(file: string, cause: unknown) {
-    super(`${file} holds no recorded race; \`lockstep race\` writes one, race.json.`, { cause });
+  constructor(behindMs: number, mostMs: number) {
+    super(
+      `No order id can be made: the clock is ${behindMs} ms behind the latest order id, and at most ${mostMs} ms are ` +
+        'waited for. Set the clock, or restart this process if the clock is right now.',
+    );
+  }
+}
+
+/** Redis did not return a count for an order id. */
+export class OrderIdNotCounted extends OrderIdUnavailable {
+  readonly code = 'ORDER_ID_NOT_COUNTED';
+
+  constructor(reason: string, cause?: unknown) {
+    super(
+      `No order id can be made: ${reason}. The count is skipped. Check the Redis of REDIS_URL.`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -1,29 +1,29 @@
-/** Reads the facts of one voucher from MySQL and Redis: the only input and output in this folder. */
+/** Reads the facts of one voucher from MySQL and Redis: with read-history.ts the only input of this folder. */
 import type { Redis } from 'ioredis';
+import type { Connections } from '../connections/connections.ts';
 import { type Pool, select } from '../connections/mysql.ts';
-import { saleKeys } from '../connections/sale-keys.ts';
-import { rungNamed } from '../ladder.ts';
+import type { SaleKeys } from '../connections/sale-keys.ts';
+import { rungNamed } from '../ladder/rungs.ts';
 import type { Facts, OrderRow } from './facts.ts';
 
 /** @returns null when there is no such voucher. */
-export async function collectFacts(pool: Pool, redis: Redis, voucherId: string): Promise<Facts | null> {
-  // Redis first: what leaves its queue in the meantime is in MySQL by the time that is read.
-  const inRedis = await collectRedis(redis, voucherId);
-  const inMysql = await collectMysql(pool, voucherId);
+export async function collectFacts(
+  connections: Connections,
+  voucherId: string,
+): Promise<Facts | null> {
+  // Redis first: an order that leaves its queue in the meantime is in MySQL by the time that is read.
+  const inRedis = await collectRedis(connections.redis('admin'), connections.saleKeys, voucherId);
+  const inMysql = await collectMysql(connections.mysql(), voucherId);
   if (!inMysql) return null;
   const { rung, initialStock, stock, orders } = inMysql;
-  const createdAt = inMysql.createdAt.toISOString();
-  const row = rungNamed(rung);
+  const { onePerUser, lock, queue } = rungNamed(rung);
   const facts = {
-    voucherId,
-    createdAt,
-    rung,
-    onePerUser: row.onePerUser,
-    locked: row.locked,
-    initialStock,
+    ...{ voucherId, rung, onePerUser, initialStock },
+    createdAt: inMysql.createdAt.toISOString(),
+    locked: lock !== undefined,
     mysql: { stock, orders },
   };
-  return row.queue ? { ...facts, redis: inRedis } : facts;
+  return queue ? { ...facts, redis: inRedis } : facts;
 }
 
 /** One snapshot, so that stock and orders belong together while orders are still being recorded. */
@@ -32,7 +32,12 @@ async function collectMysql(pool: Pool, voucherId: string) {
   try {
     await db.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
     await db.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
-    const [voucher] = await select<{ createdAt: Date; rung: string; initialStock: number; stock: number }>(
+    const [voucher] = await select<{
+      createdAt: Date;
+      rung: string;
+      initialStock: number;
+      stock: number;
+    }>(
       db,
       `SELECT v.created_at AS createdAt, v.rung, s.initial_stock AS initialStock, s.stock
        FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id WHERE v.id = ?`,
@@ -51,16 +56,19 @@ async function collectMysql(pool: Pool, voucherId: string) {
   }
 }
 
-async function collectRedis(redis: Redis, voucherId: string) {
+async function collectRedis(redis: Redis, keys: SaleKeys, voucherId: string) {
+  const shard = keys.of(voucherId);
   const [stock, buyers, queued] = await Promise.all([
-    redis.hget(saleKeys.voucher(voucherId), 'stock'),
-    redis.hgetall(saleKeys.buyers(voucherId)),
-    redis.hgetall(saleKeys.queued),
+    redis.hget(shard.voucher(voucherId), 'stock'),
+    redis.hgetall(shard.buyers(voucherId)),
+    redis.hgetall(shard.queued),
   ]);
   const orderOf = (value: string) => value.slice(0, value.indexOf(':'));
   return {
     stock: stock === null ? null : Number(stock),
-    buyers: Object.fromEntries(Object.entries(buyers).map(([userId, value]) => [userId, orderOf(value)])),
+    buyers: Object.fromEntries(
+      Object.entries(buyers).map(([userId, value]) => [userId, orderOf(value)]),
+    ),
     queued: Object.keys(queued).filter((id) => queued[id]?.startsWith(`${voucherId}:`)),
   };
 }

@@ -1,18 +1,18 @@
-/** What is known after a run. The checks read this and nothing else, so a test can write facts by hand. */
-
+/** The facts about one voucher after a run. The checks read nothing else, so a test can write facts by hand. */
 import type { RefusalReason } from '../domain.ts';
-import type { HistoryEvent } from '../history.ts';
+import type { HistoryEvent } from '../trace/history.ts';
+import { groupBy } from './group-by.ts';
 
-/** What one HTTP request of a client came to. */
+/** One HTTP request of a client, and its answer. */
 export interface Attempt {
   readonly userId: string;
   readonly requestId: string;
   readonly outcome: 'accepted' | 'refused' | 'unknown';
-  /** Why it was refused, or what went wrong where the outcome is unknown. */
+  /** Why it was refused, or the error when the outcome is unknown. */
   readonly reason?: RefusalReason | string;
   readonly orderId?: string;
   readonly latencyMs: number;
-  /** How often an optimistic sale was tried until it won. */
+  /** How often an optimistic sale was tried until it was accepted. */
   readonly tries?: number;
   readonly instance?: string;
 }
@@ -26,27 +26,27 @@ export interface OrderRow {
 
 export interface Facts {
   readonly voucherId: string;
-  /** When the voucher was made; with its id, it is this voucher and no other. */
+  /** When the voucher was created; with its id, it is this voucher and no other. */
   readonly createdAt: string;
   readonly rung: string;
   /** Whether the rung promises one order per user. */
   readonly onePerUser: boolean;
-  /** Whether the rung has a lock that is meant to exclude. */
+  /** Whether the rung has a lock that should exclude others. */
   readonly locked: boolean;
   readonly initialStock: number;
   readonly mysql: { readonly stock: number; readonly orders: readonly OrderRow[] };
-  /** Present where the rung keeps its stock in Redis. */
+  /** Present where the rung keeps stock and buyers in Redis. */
   readonly redis?: {
-    /** null when Redis has lost the voucher. */
+    /** null when Redis does not have the voucher. */
     readonly stock: number | null;
     /** user id → order id */
     readonly buyers: Readonly<Record<string, string>>;
     /** Orders of this voucher that are not yet in MySQL. */
     readonly queued: readonly string[];
   };
-  /** What every process did, in order; present where it was kept. */
+  /** The events of every process, in order; present where they were kept. */
   readonly history?: readonly HistoryEvent[];
-  /** Present where every client's answer was kept. */
+  /** Present where the answers to the clients were kept. */
   readonly attempts?: readonly Attempt[];
 }
 
@@ -54,8 +54,6 @@ export const confirmed = (facts: Facts): OrderRow[] =>
   facts.mysql.orders.filter(({ status }) => status === 'confirmed');
 
 export function usersWithSeveralOrders(facts: Facts): number {
-  const seen = new Set<string>();
-  return new Set(
-    confirmed(facts).flatMap(({ userId }) => (seen.has(userId) || !seen.add(userId) ? [userId] : [])),
-  ).size;
+  const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
+  return [...byUser.values()].filter((orders) => orders.length > 1).length;
 }

@@ -1,13 +1,13 @@
-/** One API instance. Started by the service's primary, which gives it a name and a port. */
+/** One API instance. The service's primary starts it with a name and a port. */
 import { once } from 'node:events';
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
-import { keepHistory } from '../history.ts';
 import { createApp } from '../http/app.ts';
 import { openService } from '../http/service.ts';
 import { drain, listen } from '../processes/api-server.ts';
 import { openLog } from '../processes/log.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
+import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
 const instance = config.INSTANCE || `${config.NAME}-1`;
@@ -17,7 +17,7 @@ const stop = stopSignal(log);
 const connections = new Connections(config, log);
 const service = await openService(connections, log, instance, () => !stop.aborted);
 const address = { host: config.HOST, port: config.PORT, shared: config.BALANCER === 'cluster' };
-const server = await listen(createApp(service), address);
+const server = await listen(createApp(service, await extensions()), address);
 log.info({ event: 'listening', ...address });
 
 if (!stop.aborted) await once(stop, 'abort');
@@ -26,3 +26,10 @@ service.orderIds.close();
 await connections.close();
 log.info({ event: 'stopped' });
 process.exit();
+
+/** The service itself does not know the lab: its gate and routes are loaded here, and only in the lab. */
+async function extensions() {
+  if (!config.LAB) return undefined;
+  const { labExtensions } = await import('../lab/service/lab-extensions.ts');
+  return labExtensions(service);
+}

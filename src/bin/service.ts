@@ -1,10 +1,10 @@
 /** The service: migrates the schema, then runs the API instances and the order workers until it is told to stop. */
 import { readConfig } from '../config.ts';
 import { migrate } from '../connections/schema.ts';
-import { keepHistory } from '../history.ts';
 import { openLog } from '../processes/log.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { supervise } from '../processes/supervisor.ts';
+import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
 const log = openLog(`${config.NAME}-primary`, config.LOG_LEVEL);

@@ -1,14 +1,17 @@
-/** What a process is connected to: each opened on first use, all closed in reverse order. */
+/** The connections of a process: each is opened at its first use, all are closed in reverse order. */
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { ConfigurationInvalid } from '../errors.ts';
 import { openPool, type Pool } from './mysql.ts';
 import { openRedis, type RedisRole, whenReady } from './redis.ts';
+import { type SaleKeys, saleKeys } from './sale-keys.ts';
 import { Zookeeper } from './zookeeper.ts';
 
 export class Connections {
   readonly config: Config;
+  /** The keys of the final rung, for the configured number of shards. */
+  readonly saleKeys: SaleKeys;
   readonly #log: Logger;
   readonly #clients = new Map<string, Redis>();
   readonly #closers: (() => Promise<unknown>)[] = [];
@@ -17,6 +20,7 @@ export class Connections {
 
   constructor(config: Config, log: Logger) {
     this.config = config;
+    this.saleKeys = saleKeys(config.SALE_SHARDS);
     this.#log = log;
   }
 
@@ -29,20 +33,29 @@ export class Connections {
   }
 
   redis(role: RedisRole): Redis {
+    return this.#shared(this.config.REDIS_URL, role);
+  }
+
+  /** A new client with this role, for a caller that blocks it. The caller disconnects it. */
+  newRedis(role: RedisRole): Redis {
     return this.#open(this.config.REDIS_URL, role);
   }
 
-  /** The independent masters; clients of servers that are down reconnect by themselves. */
+  /** The independent masters; a client whose server is down reconnects by itself. */
   redlockMasters(): Redis[] {
-    return this.config.REDLOCK_URLS.map((url) => this.#open(url, 'lock'));
+    return this.config.REDLOCK_URLS.map((url) => this.#shared(url, 'lock'));
   }
 
-  /** @throws ConfigurationInvalid where the service was not told of a ZooKeeper. */
+  /** @throws ConfigurationInvalid when ZOOKEEPER_URL is not set. */
   zookeeper(): Zookeeper {
     if (this.#zookeeper) return this.#zookeeper;
-    const servers = this.config.ZOOKEEPER_URL;
+    const {
+      ZOOKEEPER_URL: servers,
+      LOCK_ANSWER_MS: answerMs,
+      ZOOKEEPER_SESSION_MS: sessionMs,
+    } = this.config;
     if (!servers) throw new ConfigurationInvalid(['ZOOKEEPER_URL: the ZooKeeper rung needs it']);
-    const zookeeper = new Zookeeper(servers, this.config, () =>
+    const zookeeper = new Zookeeper(servers, { answerMs, sessionMs }, () =>
       this.#log.warn({ event: 'zookeeper-session-over', servers }),
     );
     this.#zookeeper = zookeeper;
@@ -60,15 +73,19 @@ export class Connections {
     for (const close of this.#closers.splice(0).reverse()) await close();
   }
 
-  #open(url: string, role: RedisRole): Redis {
+  #shared(url: string, role: RedisRole): Redis {
     const known = this.#clients.get(`${role} ${url}`);
     if (known) return known;
-    const server = new URL(url).host;
-    const redis = openRedis(url, role, this.config, (error) =>
-      this.#log.warn({ event: 'redis-error', role, server, error: error.message }),
-    );
+    const redis = this.#open(url, role);
     this.#clients.set(`${role} ${url}`, redis);
     this.#closers.push(async () => redis.disconnect());
     return redis;
+  }
+
+  #open(url: string, role: RedisRole): Redis {
+    const server = new URL(url).host;
+    return openRedis(url, role, this.config, (error) =>
+      this.#log.warn({ event: 'redis-error', role, server, error: error.message }),
+    );
   }
 }

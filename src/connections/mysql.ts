@@ -25,13 +25,21 @@ export function openPool(url: string, connectionLimit: number): Pool {
   });
 }
 
-export async function select<Row>(db: Queryable, sql: string, values: readonly Value[] = []): Promise<Row[]> {
+export async function select<Row>(
+  db: Queryable,
+  sql: string,
+  values: readonly Value[] = [],
+): Promise<Row[]> {
   const [rows] = await db.execute<RowDataPacket[]>(sql, [...values]);
   return rows as Row[];
 }
 
 /** @returns how many rows matched: `UPDATE … WHERE` tells by it whether its condition was true. */
-export async function change(db: Queryable, sql: string, values: readonly Value[] = []): Promise<number> {
+export async function change(
+  db: Queryable,
+  sql: string,
+  values: readonly Value[] = [],
+): Promise<number> {
   const [result] = await db.execute<ResultSetHeader>(sql, [...values]);
   return result.affectedRows;
 }
@@ -68,7 +76,8 @@ export async function transaction<T>(
 /** The server's error numbers that Lockstep acts on. */
 const numbers = { duplicateKey: 1062, lockWaitTimeout: 1205, deadlock: 1213 } as const;
 
-export const isDuplicateKey = (error: unknown): boolean => errorNumber(error) === numbers.duplicateKey;
+export const isDuplicateKey = (error: unknown): boolean =>
+  errorNumber(error) === numbers.duplicateKey;
 
 /** The whole transaction is worth another try. */
 export const isContention = (error: unknown): boolean =>

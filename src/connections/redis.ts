@@ -1,21 +1,25 @@
 /**
- * One Redis client for each role. ioredis by default sends a command again after a reconnect: a purchase whose reply
- * was lost would run twice. `maxRetriesPerRequest: 0` gives one rejection and one effect at most.
+ * One Redis client for each role. By default ioredis sends a command again after a reconnect, so a purchase whose answer
+ * was lost would run twice. `maxRetriesPerRequest: 0` gives one error and at most one effect.
  */
 import { once } from 'node:events';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import type { Config } from '../config.ts';
 
 /**
- * lock: short answers or none. purchase: the final rung's script. consumer: blocks in XREADGROUP, so it shares with
- * nobody. subscriber: hears messages, and subscribes again after a reconnect. admin: looking and preparing.
+ * lock: short answers or none. purchase: the final rung's script. consumer: blocks in XREADGROUP, so it is shared with
+ * nobody. subscriber: receives messages, and subscribes again after a reconnect. admin: queries and preparation.
  */
 export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin';
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
 
 /** No offline queue either: a command that waited there would run long after its caller was told that it failed. */
-const sendOnce = { maxRetriesPerRequest: 0, enableOfflineQueue: false, connectTimeout: 1_000 } as const;
+const sendOnce = {
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  connectTimeout: 1_000,
+} as const;
 
 function profile(role: RedisRole, config: Config) {
   switch (role) {
@@ -32,25 +36,41 @@ function profile(role: RedisRole, config: Config) {
   }
 }
 
-/** An answer that comes late still took effect: callers treat every error of a write as `unknown`. */
+/** A late answer still took effect: callers treat every error of a write as `unknown`. */
 export function openRedis(
   url: string,
   role: RedisRole,
   config: Config,
   onError: (error: Error) => void,
 ): Redis {
-  const redis = new Redis(url, {
-    ...profile(role, config),
-    retryStrategy: reconnectMs,
-    disableClientInfo: true, // Redis 7.0 does not know CLIENT SETINFO.
-    connectionName: role,
-  });
+  const { maxRetriesPerRequest, ...own } = profile(role, config);
+  const options = { ...own, disableClientInfo: true, connectionName: role }; // Redis 7.0 has no CLIENT SETINFO.
+  const isCluster = config.REDIS_CLUSTER && url === config.REDIS_URL;
+  const redis = isCluster
+    ? asRedis(
+        new Cluster([url], {
+          redisOptions: options,
+          clusterRetryStrategy: reconnectMs,
+          ...queueing(role),
+        }),
+      )
+    : new Redis(url, { ...options, maxRetriesPerRequest, retryStrategy: reconnectMs });
   redis.on('error', onError);
   return redis;
 }
 
+/** A cluster client has its own offline queue, and sends a command again after MOVED only. */
+const queueing = (role: RedisRole) => ({
+  enableOfflineQueue: role === 'consumer' || role === 'subscriber',
+  retryDelayOnFailover: 100,
+  retryDelayOnClusterDown: 100,
+});
+
+/** Both classes have the same commands, events and status; their types differ in the context of a pipeline only. */
+const asRedis = (cluster: Cluster): Redis => cluster as unknown as Redis;
+
 /**
- * Sends again, on the next connection, what had no answer; for what may be done twice.
+ * Sends again, on the next connection, a command that got no answer. Only for commands that may run twice.
  * @throws the last error, after so many tries.
  */
 export async function untilAnswered<T>(
@@ -69,7 +89,7 @@ export async function untilAnswered<T>(
   }
 }
 
-/** Resolves once the client can take commands, or when `withinMs` is over: a server that is down must not block a start. */
+/** Resolves once the client can take commands, or after `withinMs`: a server that is down must not block a start. */
 export async function whenReady(redis: Redis, withinMs: number): Promise<void> {
   if (redis.status === 'ready') return;
   const signal = AbortSignal.timeout(withinMs);

@@ -1,35 +1,40 @@
-/** The tables, as migrations that run once each, in order, under the database's own lock (kysely's Migrator). */
+/**
+ * The tables, as migrations that run once each, in order, under the database's own lock (kysely's Migrator). MySQL commits
+ * every DDL statement by itself: so a migration is one statement, and repeating it changes nothing.
+ */
 import { Kysely, type Migration, Migrator, MysqlDialect, sql } from 'kysely';
 import { createPool } from 'mysql2';
 
-const statements = (...all: string[]): Migration => ({
+const statement = (ddl: string): Migration => ({
   async up(db) {
-    for (const statement of all) await sql.raw(statement).execute(db);
+    await sql.raw(ddl).execute(db);
   },
 });
 
 const migrations: Record<string, Migration> = {
-  '0001-flash-sale': statements(
-    `CREATE TABLE vouchers (
+  '0001-vouchers': statement(
+    `CREATE TABLE IF NOT EXISTS vouchers (
        id         BIGINT       NOT NULL AUTO_INCREMENT PRIMARY KEY,
        title      VARCHAR(200) NOT NULL,
        begin_time DATETIME(3)  NOT NULL,
        end_time   DATETIME(3)  NOT NULL,
        rung       VARCHAR(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-       rails      BOOLEAN      NOT NULL,
-       work_ms    INT          NOT NULL,
        created_at DATETIME(3)  NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
      ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4`,
-    // Stock is signed, so that a weak rung's mistake shows in the audit and not as an error.
-    `CREATE TABLE seckill_stock (
+  ),
+  // Stock is signed, so that a weak rung's fault shows in the audit and not as an error.
+  '0002-seckill-stock': statement(
+    `CREATE TABLE IF NOT EXISTS seckill_stock (
        voucher_id    BIGINT NOT NULL PRIMARY KEY,
        initial_stock INT    NOT NULL,
        stock         INT    NOT NULL,
        version       INT    NOT NULL DEFAULT 0
      ) ENGINE = InnoDB`,
-    // one_per_user is 1 with rails and NULL without: NULLs are not equal to each other. A failed order has NULL too,
-    // so its user may buy again.
-    `CREATE TABLE orders (
+  ),
+  // one_per_user is 1 with rails and NULL without: NULLs are not equal to each other. A failed order has NULL too, so its
+  // user may buy again.
+  '0003-orders': statement(
+    `CREATE TABLE IF NOT EXISTS orders (
        id           BIGINT      NOT NULL PRIMARY KEY,
        voucher_id   BIGINT      NOT NULL,
        user_id      BIGINT      NOT NULL,
@@ -41,7 +46,14 @@ const migrations: Record<string, Migration> = {
        UNIQUE KEY one_order_per_user (voucher_id, user_id, one_per_user)
      ) ENGINE = InnoDB`,
   ),
-  '0002-retries': statements('ALTER TABLE vouchers ADD COLUMN retries INT NOT NULL DEFAULT 0'),
+  '0004-lab-options': statement(
+    `CREATE TABLE IF NOT EXISTS lab_options (
+       voucher_id BIGINT  NOT NULL PRIMARY KEY,
+       rails      TINYINT NOT NULL,
+       work_ms    INT     NOT NULL,
+       retries    INT     NOT NULL
+     ) ENGINE = InnoDB`,
+  ),
 };
 
 /** @throws the first migration's error; those before it stay applied. */

@@ -1,12 +1,12 @@
 /**
- * node-zookeeper-client 1.1.3 with what it lacks. It never times a read out, keeps half of an answer that was cut for
- * the next connection, and throws what it cannot read at the whole process.
+ * node-zookeeper-client 1.1.3 with three repairs. It never times out a read, it keeps half of a cut answer for the next
+ * connection, and an answer that it cannot parse becomes an uncaught exception.
  */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { type Client, createClient } from 'node-zookeeper-client';
 
-/** The part of its inside that is needed for that. */
+/** The internals that the repairs need. */
 interface Internals {
   readonly connectionManager: {
     pendingBuffer: Buffer | null;
@@ -16,14 +16,14 @@ interface Internals {
   };
 }
 
-/** A connection is being made: one of its inner states. */
+/** The internal state in which a connection is being made. */
 const connecting = 1;
 
 export interface ClientConnection {
   readonly client: Client;
-  /** Cuts the connection; unless it was closed, the client makes another and stays in its session. */
+  /** Closes the connection; unless the client was closed, it makes another and stays in its session. */
   hangUp(): void;
-  /** Resolves when the connection that there is now has ended. */
+  /** Resolves when the present connection has ended. */
   closed(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function openClient(servers: string, sessionTimeout: number): ClientConne
     try {
       read(bytes);
     } catch {
-      hangUp(); // An error code that it does not know, or what comes in after it was closed.
+      hangUp(); // An unknown error code, or data after the client was closed.
     }
   };
   inside.on('state', (state) => {

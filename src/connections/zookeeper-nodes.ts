@@ -1,9 +1,10 @@
-/** What the lock does with ZooKeeper's nodes, with the answers that are ordinary told apart from failures. */
+/** The lock's operations on ZooKeeper nodes. Ordinary answers (no such node) are values, failures are errors. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateMode, Exception, type Stat } from 'node-zookeeper-client';
 import type { ZookeeperSession } from './zookeeper-session.ts';
 
-/** Makes a node that lasts, and those above it where they are missing; what is there already is fine. */
-export async function makeFolder(session: ZookeeperSession, path: string): Promise<void> {
+/** Creates a persistent node and its missing parents; an existing node is fine. */
+export async function createFolder(session: ZookeeperSession, path: string): Promise<void> {
   const isMade = await session
     .ask<string>((client, reply) => client.create(path, CreateMode.PERSISTENT, reply))
     .then(() => true)
@@ -12,27 +13,27 @@ export async function makeFolder(session: ZookeeperSession, path: string): Promi
   if (!isMade) await session.ask<string>((client, reply) => client.mkdirp(path, reply));
 }
 
-/** Makes a node that ends with the session; ZooKeeper puts a growing number behind its name. Null: no such folder. */
-export function makeNumbered(session: ZookeeperSession, prefix: string): Promise<string | null> {
+/** Creates a node that ends with the session; ZooKeeper appends a growing number to its name. Null: no such folder. */
+export function createNumbered(session: ZookeeperSession, prefix: string): Promise<string | null> {
   const made = session.ask<string>((client, reply) =>
     client.create(prefix, CreateMode.EPHEMERAL_SEQUENTIAL, reply),
   );
   return made.catch(ordinary(null, Exception.NO_NODE));
 }
 
-/** The names in a folder; none where there is no folder. */
+/** The names in a folder; none when there is no folder. */
 export function namesIn(session: ZookeeperSession, folder: string): Promise<string[]> {
   const names = session.ask<string[]>((client, reply) => client.getChildren(folder, reply));
   return names.catch(ordinary([], Exception.NO_NODE));
 }
 
-/** The transaction that made the node (czxid): it grows with every write to ZooKeeper. Null: no such node. */
-export async function madeBy(session: ZookeeperSession, path: string): Promise<bigint | null> {
+/** The transaction that created the node (czxid): it grows with every write to ZooKeeper. Null: no such node. */
+export async function createdBy(session: ZookeeperSession, path: string): Promise<bigint | null> {
   const stat = await session.ask<Stat | null>((client, reply) => client.exists(path, reply));
   return stat ? stat.czxid.readBigUInt64BE() : null;
 }
 
-/** Removes a node; one that is gone, or a folder that is in use, is fine. */
+/** Removes a node. A node that is gone is fine, and so is a folder that is in use. */
 export function remove(session: ZookeeperSession, path: string): Promise<void> {
   const removed = session.ask<void>((client, reply) =>
     client.remove(path, (error) => reply(error, undefined)),
@@ -40,36 +41,39 @@ export function remove(session: ZookeeperSession, path: string): Promise<void> {
   return removed.catch(ordinary(undefined, Exception.NO_NODE, Exception.NOT_EMPTY));
 }
 
-/** Resolves when the node is gone, or may be; or when the time is over; or when the signal aborts. */
+/** @returns true when the node is gone or may be, false when `withinMs` is over; resolves early when the signal aborts. */
 export async function untilRemoved(
   session: ZookeeperSession,
   path: string,
   withinMs: number,
   signal?: AbortSignal,
-): Promise<void> {
-  let stop = () => {};
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
-  const timer = setTimeout(stop, withinMs);
-  signal?.addEventListener('abort', stop);
-  session.removals.once(path, stop);
+): Promise<boolean> {
+  const removal = new AbortController();
+  const onRemoval = () => removal.abort();
+  session.removals.once(path, onRemoval);
   try {
-    if (await watch(session, path)) await stopped;
+    return !(await exists(session, path)) || (await aborted(withinMs, removal.signal, signal));
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
-    session.removals.off(path, stop);
+    session.removals.off(path, onRemoval);
   }
 }
 
+/** True when one of the signals aborts, false after `withinMs`. */
+export async function aborted(
+  withinMs: number,
+  ...signals: readonly (AbortSignal | undefined)[]
+): Promise<boolean> {
+  const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
+  return sleep(withinMs, false, { signal }).catch(() => true);
+}
+
 /**
- * Leaves a watch on a node, and looks whether it is there, in one. Reads its data for that: `exists` would leave its
- * watch on a node that is gone too, for ever.
+ * Sets a watch on a node and says whether it exists, in one request. It reads the data for that: `exists` would leave its
+ * watch on a node that is gone, for ever.
  */
-function watch(session: ZookeeperSession, path: string): Promise<boolean> {
+export function exists(session: ZookeeperSession, path: string): Promise<boolean> {
   const seen = session.ask<boolean>((client, reply) =>
-    client.getData(path, session.tellOfRemoval, (error) => reply(error, true)),
+    client.getData(path, session.announceRemoval, (error) => reply(error, true)),
   );
   return seen.catch(ordinary(false, Exception.NO_NODE));
 }

@@ -1,14 +1,20 @@
 /**
- * One ZooKeeper session for each process. The client says that a session has expired only once it has reached the
- * server again; cut off, it never does. So the session keeps a clock of its own: it is good for its timeout from the
- * moment the last answered request was *sent*, since the server heard of the process no earlier than that.
+ * One ZooKeeper session for each process. The client reports an expired session only once it has reached the server
+ * again; disconnected, it never does. So the session keeps its own clock: it is valid for its timeout from the moment the
+ * last answered request was *sent*, since the server heard of the process no earlier than that.
  */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Client, type Event, Exception, State } from 'node-zookeeper-client';
-import type { Config } from '../config.ts';
 import { DeadlinePassed } from '../errors.ts';
 import { type ClientConnection, openClient } from './zookeeper-client.ts';
+
+export interface ZookeeperOptions {
+  /** How long one answer may take, in milliseconds. */
+  readonly answerMs: number;
+  /** How long ZooKeeper keeps the nodes of a process that it does not hear from, in milliseconds. */
+  readonly sessionMs: number;
+}
 
 export type Reply<T> = (error: Error | Exception | null, value: T) => void;
 
@@ -16,10 +22,10 @@ const { CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED } = Exception;
 const withoutAnswer: readonly number[] = [CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED];
 
 export class ZookeeperSession {
-  /** Emits the path of a node that was removed, or may have been; everything that is listened for when in doubt. */
+  /** Emits the path of a removed node; when in doubt, every path that has a listener. */
   readonly removals = new EventEmitter().setMaxListeners(0);
-  /** One function for every watch: the client calls the same one once, however many wait for a node. */
-  readonly tellOfRemoval = (event: Event) => void this.removals.emit(event.getPath());
+  /** One function for every watch: the client calls the same function once, however many requests wait for a node. */
+  readonly announceRemoval = (event: Event) => void this.removals.emit(event.getPath());
   readonly #client: Client;
   readonly #connection: ClientConnection;
   readonly #answerMs: number;
@@ -28,43 +34,46 @@ export class ZookeeperSession {
   readonly #heartbeats: NodeJS.Timeout;
   #watchdog: NodeJS.Timeout;
   /** By performance.now(). */
-  #goodUntil: number;
+  #validUntil: number;
   #isOver = false;
   #isBeating = false;
 
-  constructor(servers: string, { LOCK_ANSWER_MS, ZOOKEEPER_SESSION_MS }: Config) {
-    this.#answerMs = LOCK_ANSWER_MS;
-    this.#timeoutMs = ZOOKEEPER_SESSION_MS;
+  constructor(servers: string, { answerMs, sessionMs }: ZookeeperOptions) {
+    this.#answerMs = answerMs;
+    this.#timeoutMs = sessionMs;
     this.#connection = openClient(servers, this.#timeoutMs);
     this.#client = this.#connection.client;
     this.#client.on('connected', () => this.#connected());
     this.#client.on('expired', () => this.#end());
-    this.#goodUntil = performance.now() + this.#timeoutMs;
+    this.#validUntil = performance.now() + this.#timeoutMs;
     this.#watchdog = setTimeout(() => this.#watch(), this.#timeoutMs).unref();
     this.#heartbeats = setInterval(() => void this.#beat(), this.#timeoutMs / 6).unref();
   }
 
-  /** True once the session has ended or may have: what was held in it is not held any more. */
+  /** True once the session has ended, or may have: its locks are lost. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** How long ZooKeeper surely keeps what this session holds, by this process's steady clock. */
+  /** How long ZooKeeper surely keeps this session's nodes, by this process's monotonic clock. */
   remainingMs(): number {
-    return this.#isOver ? 0 : Math.max(0, this.#goodUntil - performance.now());
+    return this.#isOver ? 0 : Math.max(0, this.#validUntil - performance.now());
   }
 
-  /** @returns how to forget about it. */
-  onEnd(tell: () => void): () => void {
-    this.#ends.once('end', tell);
-    return () => void this.#ends.off('end', tell);
+  /** @returns a function that removes the listener. */
+  onEnd(listener: () => void): () => void {
+    this.#ends.once('end', listener);
+    return () => void this.#ends.off('end', listener);
   }
 
   /**
-   * Sends a request when there is a connection. A request that failed may still take effect, but before any later
-   * one of this session does. @throws DeadlinePassed, or what ZooKeeper answered.
+   * Sends a request once there is a connection. A failed request may still take effect, but only before any later request
+   * of this session. @throws DeadlinePassed, or ZooKeeper's error.
    */
-  async ask<T>(send: (client: Client, reply: Reply<T>) => void, withinMs = this.#answerMs): Promise<T> {
+  async ask<T>(
+    send: (client: Client, reply: Reply<T>) => void,
+    withinMs = this.#answerMs,
+  ): Promise<T> {
     const deadline = performance.now() + withinMs;
     const late = (cause?: unknown) => new DeadlinePassed('an answer of ZooKeeper', withinMs, cause);
     if (this.#isOver) throw late();
@@ -86,7 +95,7 @@ export class ZookeeperSession {
     });
   }
 
-  /** Ends the session, so that ZooKeeper removes its nodes at once where it can still be told. */
+  /** Ends the session, so that ZooKeeper removes its nodes at once if it can be reached. */
   async close(): Promise<void> {
     await nextTurn(); // The client cannot be closed in the turn in which it was opened.
     const closed = this.#connection.closed();
@@ -96,14 +105,14 @@ export class ZookeeperSession {
 
   #connected(): void {
     void this.#beat();
-    for (const path of this.removals.eventNames()) this.removals.emit(path); // Their notices may be lost.
+    for (const path of this.removals.eventNames()) this.removals.emit(path); // Their events may be lost.
   }
 
   #heard(sentAt: number, error: Parameters<Reply<unknown>>[0]): void {
     const code = error instanceof Exception ? error.code : Exception.OK;
     if (code === SESSION_EXPIRED) this.#end();
     if (withoutAnswer.includes(code) || this.#isOver) return;
-    this.#goodUntil = sentAt + Math.min(this.#timeoutMs, this.#client.getSessionTimeout());
+    this.#validUntil = sentAt + Math.min(this.#timeoutMs, this.#client.getSessionTimeout());
   }
 
   #watch(): void {
@@ -112,7 +121,7 @@ export class ZookeeperSession {
     else this.#watchdog = setTimeout(() => this.#watch(), leftMs).unref();
   }
 
-  /** A connection that does not answer is given up while there is still time to make another in the same session. */
+  /** A connection that does not answer is closed while there is still time to make another in the same session. */
   async #beat(): Promise<void> {
     if (this.#isBeating) return;
     this.#isBeating = true;

@@ -1,18 +1,17 @@
-/** ZooKeeper for a process: the session that is open now. One that is over is replaced when it is next needed. */
-import type { Config } from '../config.ts';
-import { ZookeeperSession } from './zookeeper-session.ts';
+/** ZooKeeper for a process: the present session. A session that is over is replaced at the next use. */
+import { type ZookeeperOptions, ZookeeperSession } from './zookeeper-session.ts';
 
 export class Zookeeper {
   readonly #servers: string;
-  readonly #config: Config;
+  readonly #options: ZookeeperOptions;
   readonly #onEnd: () => void;
   #session: ZookeeperSession;
   #isClosed = false;
 
-  /** `onEnd` hears of sessions that ended by themselves. */
-  constructor(servers: string, config: Config, onEnd: () => void) {
+  /** `onEnd` is called when a session ended by itself. */
+  constructor(servers: string, options: ZookeeperOptions, onEnd: () => void) {
     this.#servers = servers;
-    this.#config = config;
+    this.#options = options;
     this.#onEnd = onEnd;
     this.#session = this.#open();
   }
@@ -22,7 +21,7 @@ export class Zookeeper {
     return this.#session;
   }
 
-  /** Resolves once ZooKeeper has answered, or when `withinMs` is over: a server that is down must not block a start. */
+  /** Resolves once ZooKeeper has answered, or after `withinMs`: a server that is down must not block a start. */
   async ready(withinMs: number): Promise<void> {
     await this.session()
       .ask<unknown>((client, reply) => client.exists('/', reply), withinMs)
@@ -35,7 +34,7 @@ export class Zookeeper {
   }
 
   #open(): ZookeeperSession {
-    const session = new ZookeeperSession(this.#servers, this.#config);
+    const session = new ZookeeperSession(this.#servers, this.#options);
     session.onEnd(() => this.#isClosed || this.#onEnd());
     return session;
   }

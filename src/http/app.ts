@@ -1,49 +1,39 @@
-/** The application: what every request goes through, then the routes. */
-import { OpenAPIHono } from '@hono/zod-openapi';
+/** The application: the middleware that every request passes, then the routes. */
+import type { MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
-import { OrderIdUnavailable } from '../orders/ids/errors.ts';
-import { labGate } from '../races/gate.ts';
-import { auditRoutes } from './audit.ts';
-import { healthRoutes } from './health.ts';
-import { labRoutes } from './lab.ts';
-import { orderRoutes } from './orders.ts';
+import { OrderIdUnavailable } from '../errors.ts';
+import { type App, routes } from './openapi.ts';
 import { problem } from './problems.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { healthRoutes } from './routes/health.ts';
+import { orderRoutes } from './routes/orders.ts';
+import { voucherRoutes } from './routes/vouchers.ts';
 import type { Service } from './service.ts';
 import type { Identified } from './tokens.ts';
-import { voucherRoutes } from './vouchers.ts';
 
-export type App = OpenAPIHono<Identified>;
+/** What a process may add to the service. */
+export interface Extensions {
+  readonly middleware: readonly MiddlewareHandler<Identified>[];
+  readonly routes: readonly App[];
+}
 
-/** A group of routes: every input that does not fit its schema is answered 400, and changes nothing. */
-export const routes = (): App =>
-  new OpenAPIHono<Identified>({
-    defaultHook: (result, c) => {
-      if (result.success) return;
-      const details = result.error.issues.map(
-        ({ path, message }) => `${path.join('.') || 'body'}: ${message}`,
-      );
-      return problem(c, 'invalid-request', details.join('; '));
-    },
-  });
+const none: Extensions = { middleware: [], routes: [] };
 
-export function createApp(service: Service): App {
+export function createApp(service: Service, extensions: Extensions = none): App {
   const app = routes();
-  const { LAB, LAB_ID, HISTORY_FOLDER } = service.connections.config;
   app.use(requestId(), async (c, next) => {
     c.header('X-Instance', service.instance);
-    if (LAB_ID !== '') c.header('X-Lab-Id', LAB_ID);
     c.header('X-Content-Type-Options', 'nosniff');
     c.header('Cache-Control', 'no-store');
     await next();
   });
-  // Without a history, as in a benchmark, nothing is in the way that production has not got.
-  if (LAB && HISTORY_FOLDER !== '') app.use(labGate(service.connections, service.instance));
+  for (const middleware of extensions.middleware) app.use(middleware);
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
   app.route('/', orderRoutes(service));
   app.route('/', auditRoutes(service));
-  if (LAB) app.route('/', labRoutes(service));
+  for (const more of extensions.routes) app.route('/', more);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
@@ -55,13 +45,20 @@ export function createApp(service: Service): App {
     if (error instanceof HTTPException && error.status < 500)
       return problem(c, clientError(error.status), error.message);
     if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
-    service.log.error({ event: 'request-failed', requestId: c.get('requestId'), path: c.req.path, error });
+    service.log.error({
+      event: 'request-failed',
+      requestId: c.get('requestId'),
+      path: c.req.path,
+      error,
+    });
     return problem(c, 'internal-error');
   });
   return app;
 }
 
-function clientError(status: number): 'unsupported-media-type' | 'body-too-large' | 'invalid-request' {
+function clientError(
+  status: number,
+): 'unsupported-media-type' | 'body-too-large' | 'invalid-request' {
   if (status === 415) return 'unsupported-media-type';
   return status === 413 ? 'body-too-large' : 'invalid-request';
 }

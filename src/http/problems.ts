@@ -1,4 +1,4 @@
-/** Every HTTP error: application/problem+json (RFC 9457), one row a code. Clients match on `code`. */
+/** Every HTTP error: application/problem+json (RFC 9457), one row for each code. Clients match on `code`. */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { RefusalReason } from '../domain.ts';
@@ -14,21 +14,30 @@ const rows = {
   unauthenticated: { status: 401, title: 'A valid bearer token is needed' },
   forbidden: { status: 403, title: 'This token may not do that' },
   'not-started': { status: 403, title: 'The sale has not started' },
-  'not-found': { status: 404, title: 'There is nothing here' },
+  'not-found': { status: 404, title: 'This path does not exist' },
   'unknown-voucher': { status: 404, title: 'There is no such voucher' },
-  'unknown-order': { status: 404, title: 'There is no such order of yours' },
+  'unknown-order': { status: 404, title: 'This user has no such order' },
   'sold-out': { status: 409, title: 'Everything is sold' },
-  'already-ordered': { status: 409, title: 'This user has an order already' },
+  'already-ordered': { status: 409, title: 'This user already has an order' },
   conflict: {
     status: 409,
-    title: 'Somebody else was faster; nothing was sold, try again',
+    title: 'Another buyer was faster; nothing was sold, try again',
     retryAfterSeconds: 1,
   },
   ended: { status: 410, title: 'The sale is over' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'internal-error': { status: 500, title: 'Something went wrong here' },
-  busy: { status: 503, title: 'Too many are buying this at once; nothing was sold', retryAfterSeconds: 1 },
+  busy: {
+    status: 503,
+    title: 'Another request has the lock; nothing was sold',
+    retryAfterSeconds: 1,
+  },
+  'database-busy': {
+    status: 503,
+    title: 'The database is busy; nothing was sold',
+    retryAfterSeconds: 1,
+  },
   'lease-lost': {
     status: 503,
     title: 'The lock ended before the sale did; nothing was sold',
@@ -39,7 +48,11 @@ const rows = {
     title: 'The lock service does not answer; nothing was sold',
     retryAfterSeconds: 2,
   },
-  'not-ready': { status: 503, title: 'The sale is not ready; nothing was sold', retryAfterSeconds: 2 },
+  'not-ready': {
+    status: 503,
+    title: 'The sale is not ready; nothing was sold',
+    retryAfterSeconds: 2,
+  },
   'outcome-unknown': {
     status: 503,
     title: 'It is not known whether this was sold',
@@ -63,7 +76,12 @@ export const Problem = z
 type StatusOf<Code extends ProblemCode> = (typeof rows)[Code]['status'];
 
 /** Compiles only in a route that lists the code among its `problemAnswers`. */
-export function problem<Code extends ProblemCode>(c: Context, code: Code, detail?: string, orderId?: string) {
+export function problem<Code extends ProblemCode>(
+  c: Context,
+  code: Code,
+  detail?: string,
+  orderId?: string,
+) {
   const { status, title, retryAfterSeconds }: Row = rows[code];
   if (retryAfterSeconds !== undefined) c.header('Retry-After', String(retryAfterSeconds));
   if (status === 401) c.header('WWW-Authenticate', 'Bearer');
@@ -73,7 +91,10 @@ export function problem<Code extends ProblemCode>(c: Context, code: Code, detail
   return c.json({ ...body, ...more }, status as StatusOf<Code>, headers);
 }
 
-type Answer = { description: string; content: { 'application/problem+json': { schema: typeof Problem } } };
+type Answer = {
+  description: string;
+  content: { 'application/problem+json': { schema: typeof Problem } };
+};
 
 /** The shape of a route's error answers, for the OpenAPI document. */
 export function problemAnswers<Code extends ProblemCode>(...codes: Code[]) {

@@ -5,7 +5,11 @@ import { z } from 'zod';
 import { Id } from './ids.ts';
 import { problem } from './problems.ts';
 
-const Claims = z.object({ sub: Id, role: z.enum(['user', 'operator']).default('user'), exp: z.number() });
+const Claims = z.object({
+  sub: Id,
+  role: z.enum(['user', 'operator']).default('user'),
+  exp: z.number(),
+});
 export type Claims = z.output<typeof Claims>;
 
 export type Identified = { Variables: { claims: Claims } };
@@ -34,4 +38,5 @@ export const signToken = (
   sub: string,
   role: Claims['role'],
   ttlSeconds = 3_600,
-): Promise<string> => sign({ sub, role, exp: Math.floor(Date.now() / 1_000) + ttlSeconds }, secret, 'HS256');
+): Promise<string> =>
+  sign({ sub, role, exp: Math.floor(Date.now() / 1_000) + ttlSeconds }, secret, 'HS256');

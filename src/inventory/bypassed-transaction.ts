@@ -5,15 +5,22 @@
  * Breaks when. The process dies between the two writes: the stock is gone, and there is no order.
  * Source. The course notes' chapter on one order per user (`AopContext.currentProxy()` is their answer).
  */
-import { checkpoint } from '../checkpoints.ts';
-import type { Connections } from '../connections/connections.ts';
-import { change } from '../connections/mysql.ts';
-import { refused } from '../domain.ts';
-import type { Inventory } from './inventory.ts';
-import { insertOrder, orderOf, type Sale, sqlInventory, withoutTransaction, work } from './sql-sale.ts';
 
-export const open = (connections: Connections): Inventory =>
-  sqlInventory(connections, sale, withoutTransaction);
+import { change, type Pool } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
+import type { Inventory } from './inventory.ts';
+import {
+  insertOrder,
+  orderOf,
+  type Sale,
+  sqlInventory,
+  withoutTransaction,
+} from './shared/sql-sale.ts';
+import { work } from './shared/work.ts';
+
+export const bypassedTransaction = (pool: Pool): Inventory =>
+  sqlInventory(pool, sale, withoutTransaction);
 
 const sale: Sale = async (pool, order, voucher) => {
   const already = await orderOf(pool, order);

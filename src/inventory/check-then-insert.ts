@@ -4,15 +4,16 @@
  * Breaks when. Two requests of one user both look before either inserts: one user, two orders.
  * Source. The course notes' first version of one order per user.
  */
-import { checkpoint } from '../checkpoints.ts';
-import type { Connections } from '../connections/connections.ts';
-import { change } from '../connections/mysql.ts';
-import { refused } from '../domain.ts';
-import type { Inventory } from './inventory.ts';
-import { insertOrder, orderOf, sqlInventory, work } from './sql-sale.ts';
 
-export const open = (connections: Connections): Inventory =>
-  sqlInventory(connections, async (db, order, voucher) => {
+import { change, type Pool } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, orderOf, sqlInventory } from './shared/sql-sale.ts';
+import { work } from './shared/work.ts';
+
+export const checkThenInsert = (pool: Pool): Inventory =>
+  sqlInventory(pool, async (db, order, voucher) => {
     const already = await orderOf(db, order);
     if (already !== undefined) return refused('already-ordered', already);
     await checkpoint('after-check');

@@ -1,22 +1,28 @@
 /**
- * Idea. The same check and insert, with the lock inside the transaction: the notes' `synchronized` in a method that is
- *   `@Transactional`. The block ends, the lock is free, and only then does the framework commit.
- * Holds while. Nobody looks between the release and the commit.
- * Breaks when. The next holder, who has been waiting right there, looks at once: it cannot see the order yet.
+ * Idea. The check and insert, with the lock inside the transaction: the notes' `synchronized` in a method that is
+ *   `@Transactional`. The block ends, the lock is released, and only then does the framework commit.
+ * Holds while. No request checks between the release and the commit.
+ * Breaks when. The next owner, who has been waiting for that release, checks at once: it cannot see the order yet.
  * Source. The course notes' chapter on one order per user; Redisson issue 2183.
  */
-import { checkpoint } from '../checkpoints.ts';
-import type { Connections } from '../connections/connections.ts';
-import { change } from '../connections/mysql.ts';
-import { refused } from '../domain.ts';
-import { type Lock, using } from '../locks/lock.ts';
-import type { Inventory } from './inventory.ts';
-import { insertOrder, orderOf, sqlInventory, work } from './sql-sale.ts';
 
-export const open = (connections: Connections, lock: Lock): Inventory =>
-  sqlInventory(connections, async (db, order, voucher) => {
-    const resource = `voucher:${voucher.id}:user:${order.userId}`;
-    const sold = await using(lock, resource, { waitMs: connections.config.LOCK_WAIT_MS }, async () => {
+import { change, type Pool } from '../connections/mysql.ts';
+import { refused, resourceOf, type Scope } from '../domain.ts';
+import { type Lock, using } from '../locks/lock.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, orderOf, sqlInventory } from './shared/sql-sale.ts';
+import { work } from './shared/work.ts';
+
+export interface LockInside {
+  readonly lock: Lock;
+  readonly scope: Scope;
+  readonly waitMs: number;
+}
+
+export const lockInsideTransaction = (pool: Pool, { lock, scope, waitMs }: LockInside): Inventory =>
+  sqlInventory(pool, async (db, order, voucher) => {
+    const sold = await using(lock, resourceOf(scope, order), { waitMs }, async () => {
       const already = await orderOf(db, order);
       if (already !== undefined) return refused('already-ordered', already);
       await checkpoint('after-check');
@@ -30,6 +36,5 @@ export const open = (connections: Connections, lock: Lock): Inventory =>
       await insertOrder(db, order, voucher);
       return 'sold';
     });
-    if (sold === 'sold') await work(voucher); // What a framework does between the end of the method and its commit.
     return sold ?? refused('busy');
   });

@@ -1,59 +1,36 @@
 /**
- * Idea. One Lua script checks the window, the stock and the user, takes one, and puts the order into a stream: no step
- *   between them in which to fail. Workers record the stream in MySQL; the client hears "accepted" before that.
+ * Idea. One Lua script checks the window, the stock and the user, takes one, and puts the order into a stream: there is no
+ *   gap in which to fail. Workers record the stream in MySQL; the client is answered "accepted" before that.
  * Holds while. Redis keeps what it acknowledged (append-only file, synced always); MySQL's rails catch what it forgets.
- * Breaks when. Redis loses acknowledged writes: the sale must then stop until it is rebuilt from MySQL.
+ * Breaks when. Redis loses acknowledged writes: the sale must then stop until Redis is rebuilt from MySQL.
  * Source. The course notes' last chapter, with their missing steps: declared keys, idempotency, the order id made before.
  */
-import type { Connections } from '../connections/connections.ts';
-import { saleKeys } from '../connections/sale-keys.ts';
+import type { Redis } from 'ioredis';
+import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
-import { ScriptAnswerUnexpected } from '../errors.ts';
+import { type Order, type Outcome, refused } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
+import { asOutcome, prepare, remaining } from './shared/claims.ts';
 
-const purchase = loadScript('purchase');
-const prepareVoucher = loadScript('prepare-voucher');
+const purchase = loadScript('sale/purchase');
 
-export function open(connections: Connections): Inventory {
-  const redis = connections.redis('purchase');
-
-  async function prepare({ id, stock, beginTime, endTime }: Voucher): Promise<void> {
-    const numbers = [stock, beginTime.getTime(), endTime.getTime()].map(String);
-    await runScript(redis, prepareVoucher, [saleKeys.voucher(id)], numbers);
-  }
-
+export function luaStream(redis: Redis, keys: SaleKeys): Inventory {
   async function sell({ id, voucherId, userId, requestId }: Order): Promise<Outcome> {
     if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
-    const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.orders, saleKeys.queued];
+    const { voucher, buyers, orders, queued } = keys.of(voucherId);
+    const touched = [voucher(voucherId), buyers(voucherId), orders, queued];
     try {
-      return asOutcome(await runScript(redis, purchase, keys, [id, voucherId, userId, requestId]));
+      const answer = await runScript(redis, purchase, touched, [id, voucherId, userId, requestId]);
+      return asOutcome(purchase.name, answer);
     } catch (cause) {
-      return { kind: 'unknown', orderId: id, cause }; // It may have run; the same request again will tell.
+      return { kind: 'unknown', orderId: id, cause }; // It may have run; a repeated request gets the answer.
     }
   }
 
-  async function remaining(voucherId: string): Promise<number> {
-    return Number((await redis.hget(saleKeys.voucher(voucherId), 'stock')) ?? 0);
-  }
-
-  return { clock: 'redis', prepare, sell, remaining };
-}
-
-function asOutcome(answer: unknown): Outcome {
-  const [word, orderId] = answer as [string, string];
-  switch (word) {
-    case 'accepted':
-      return { kind: 'accepted', orderId, status: 'queued' };
-    case 'already-ordered':
-      return refused('already-ordered', orderId);
-    case 'sold-out':
-    case 'not-started':
-    case 'ended':
-      return refused(word);
-    case 'unknown-voucher':
-      return refused('not-ready'); // MySQL knows the voucher and Redis does not: not sold out, and not for sale either.
-    default:
-      throw new ScriptAnswerUnexpected('purchase', answer);
-  }
+  return {
+    clock: 'redis',
+    prepare: (voucher) => prepare(redis, keys, voucher),
+    sell,
+    remaining: (voucherId) => remaining(redis, keys, voucherId),
+  };
 }

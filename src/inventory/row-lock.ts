@@ -4,15 +4,16 @@
  * Breaks when. Never, but all sales of a voucher stand in one line, and a paused holder stops the line.
  * Source. MySQL, "Locking Reads"; the course notes' pessimistic lock.
  */
-import { checkpoint } from '../checkpoints.ts';
-import type { Connections } from '../connections/connections.ts';
-import { change, select } from '../connections/mysql.ts';
-import { refused } from '../domain.ts';
-import type { Inventory } from './inventory.ts';
-import { insertOrder, sqlInventory, work } from './sql-sale.ts';
 
-export const open = (connections: Connections): Inventory =>
-  sqlInventory(connections, async (db, order, voucher) => {
+import { change, type Pool, select } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, sqlInventory } from './shared/sql-sale.ts';
+import { work } from './shared/work.ts';
+
+export const rowLock = (pool: Pool): Inventory =>
+  sqlInventory(pool, async (db, order, voucher) => {
     const [row] = await select<{ stock: number }>(
       db,
       'SELECT stock FROM seckill_stock WHERE voucher_id = ? FOR UPDATE',
@@ -21,7 +22,10 @@ export const open = (connections: Connections): Inventory =>
     if (!row || row.stock <= 0) return refused('sold-out');
     await checkpoint('after-check');
     await work(voucher);
-    await change(db, 'UPDATE seckill_stock SET stock = ? WHERE voucher_id = ?', [row.stock - 1, voucher.id]);
+    await change(db, 'UPDATE seckill_stock SET stock = ? WHERE voucher_id = ?', [
+      row.stock - 1,
+      voucher.id,
+    ]);
     await insertOrder(db, order, voucher);
     return 'sold';
   });

@@ -4,15 +4,16 @@
  * Breaks when. Never, but it refuses many although stock is left, exactly as the version check does.
  * Source. The course notes' optimistic lock, compare-and-set method.
  */
-import { checkpoint } from '../checkpoints.ts';
-import type { Connections } from '../connections/connections.ts';
-import { change, select } from '../connections/mysql.ts';
-import { refused } from '../domain.ts';
-import type { Inventory } from './inventory.ts';
-import { insertOrder, sqlInventory, work } from './sql-sale.ts';
 
-export const open = (connections: Connections): Inventory =>
-  sqlInventory(connections, async (db, order, voucher) => {
+import { change, type Pool, select } from '../connections/mysql.ts';
+import { refused } from '../domain.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
+import type { Inventory } from './inventory.ts';
+import { insertOrder, sqlInventory } from './shared/sql-sale.ts';
+import { work } from './shared/work.ts';
+
+export const stockCompareAndSet = (pool: Pool): Inventory =>
+  sqlInventory(pool, async (db, order, voucher) => {
     const [row] = await select<{ stock: number }>(
       db,
       'SELECT stock FROM seckill_stock WHERE voucher_id = ?',

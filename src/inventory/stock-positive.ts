@@ -4,14 +4,15 @@
  * Breaks when. One order per user is wanted too: it says nothing about who buys.
  * Source. The course notes' answer to overselling.
  */
-import type { Connections } from '../connections/connections.ts';
-import { change } from '../connections/mysql.ts';
+
+import { change, type Pool } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
-import { insertOrder, sqlInventory, work } from './sql-sale.ts';
+import { insertOrder, sqlInventory } from './shared/sql-sale.ts';
+import { work } from './shared/work.ts';
 
-export const open = (connections: Connections): Inventory =>
-  sqlInventory(connections, async (db, order, voucher) => {
+export const stockPositive = (pool: Pool): Inventory =>
+  sqlInventory(pool, async (db, order, voucher) => {
     await work(voucher);
     const taken = await change(
       db,

@@ -1,13 +1,14 @@
 /**
- * Idea. A mutex for each user, found by the object that names the user. Every request brings an object of its own.
- * Holds while. Nobody asks twice.
+ * Idea. A mutex for each user, found by the object that names the user. Every request makes a new object.
+ * Holds while. Each user sends one request at a time.
  * Breaks when. Two requests of one user arrive: equal names, different objects, different mutexes. It excludes nobody.
  * Source. The course notes' `synchronized (userId.toString())` without `intern()`.
  */
 import { Mutex } from 'async-mutex';
-import { endlessLease, type Lease, type Lock } from './lock.ts';
+import type { Lease, Lock } from './lock.ts';
+import { endlessLease } from './shared/leases.ts';
 
-export function open(): Lock {
+export function mutexFreshKey(): Lock {
   const mutexes = new WeakMap<object, Mutex>();
 
   async function acquire(resource: string): Promise<Lease | null> {

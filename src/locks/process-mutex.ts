@@ -1,22 +1,26 @@
 /**
- * Idea. One mutex for each resource in this process's memory: the notes' `synchronized (userId.intern())`.
+ * Idea. One mutex for each resource in this process's memory: the notes' `synchronized (userId.toString().intern())`.
  * Holds while. One process sells.
- * Breaks when. A second process sells too: it has a mutex of its own, and the two never meet.
+ * Breaks when. A second process sells too. Each process has its own mutex, so the two exclude nobody in the other.
  * Source. async-mutex; the course notes' chapter on one order per user.
  */
 import { E_TIMEOUT, Mutex, withTimeout } from 'async-mutex';
-import { type AcquireOptions, endlessLease, type Lease, type Lock } from './lock.ts';
+import type { AcquireOptions, Lease, Lock } from './lock.ts';
+import { endlessLease } from './shared/leases.ts';
 
 interface Entry {
   readonly mutex: Mutex;
-  /** Holders and waiters; the entry leaves the map with the last of them. */
+  /** The owner and the waiters; the last of them removes the entry from the map. */
   users: number;
 }
 
-export function open(): Lock {
+export function processMutex(): Lock {
   const entries = new Map<string, Entry>();
 
-  async function acquire(resource: string, { waitMs, signal }: AcquireOptions): Promise<Lease | null> {
+  async function acquire(
+    resource: string,
+    { waitMs, signal }: AcquireOptions,
+  ): Promise<Lease | null> {
     signal?.throwIfAborted();
     const entry = entries.get(resource) ?? { mutex: new Mutex(), users: 0 };
     entries.set(resource, entry);
@@ -40,7 +44,7 @@ export function open(): Lock {
   return { acquire };
 }
 
-/** Waits for the mutex, for the time-out or for the abort; a wait that was given up passes its turn on. */
+/** Waits for the mutex, the timeout or the abort. After an abort, a late turn is released at once. */
 async function locked(mutex: Mutex, waitMs: number, signal?: AbortSignal): Promise<() => void> {
   if (waitMs === 0 && mutex.isLocked()) throw E_TIMEOUT;
   const turn = withTimeout(mutex, Math.max(1, waitMs)).acquire();
@@ -48,7 +52,7 @@ async function locked(mutex: Mutex, waitMs: number, signal?: AbortSignal): Promi
   return new Promise((resolve, reject) => {
     const giveUp = () => {
       reject(signal.reason);
-      turn.then((unlock) => unlock()).catch(() => {}); // Its time-out has nobody left to tell.
+      turn.then((unlock) => unlock()).catch(() => {}); // A timeout after the abort concerns nobody.
     };
     signal.addEventListener('abort', giveUp, { once: true });
     turn.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));

@@ -1,44 +1,44 @@
 /**
- * Idea. SET NX PX with a random owner; the release compares and deletes in one script, so nobody deletes another's lock.
- * Holds while. The sale is shorter than the lease and the Redis master keeps its data.
- * Breaks when. The sale outlasts the lease, the holder is paused past it, or a replica without the key takes over.
- * Source. Redis, "Distributed locks with Redis"; the course notes' last version of SimpleRedisLock.
+ * Idea. SET NX PX with a random owner; one script compares and deletes, so no owner deletes another's key.
+ * Holds while. The sale is shorter than the lease, and the Redis master keeps its data.
+ * Breaks when. The sale outlasts the lease, its process is paused past it, or a replica without the key is promoted.
+ * Source. Redis, "Distributed locks with Redis"; the course notes' last SimpleRedisLock, with unlock.lua.
  */
 import { randomUUID } from 'node:crypto';
-import type { Connections } from '../connections/connections.ts';
+import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { LockServiceUnavailable } from '../errors.ts';
-import { type Lease, type Lock, timedLease } from './lock.ts';
-import { askAgain } from './waiting.ts';
+import {
+  defaultKeyPrefix,
+  defaultLeaseMs,
+  type Lease,
+  type Lock,
+  type RedisLockOptions,
+} from './lock.ts';
+import { timedLease } from './shared/leases.ts';
+import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
-const releaseIfOwner = loadScript('release-if-owner');
+const releaseIfOwner = loadScript('locks/release-if-owner');
 
-export function open(connections: Connections): Lock {
-  const redis = connections.redis('lock');
+export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): Lock {
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
-    const key = `lock:${resource}`;
+    const key = keyPrefix + resource;
     const owner = randomUUID();
-    const askedAt = performance.now();
     const release = async () => {
       await runScript(redis, releaseIfOwner, [key], [owner]);
     };
+    const askedAt = performance.now();
     try {
       if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK') return null;
     } catch (cause) {
-      await release().catch(() => {}); // The SET may have landed; if this cannot either, the lease ends by itself.
+      await release().catch(() => {}); // The SET may have taken effect; if this fails too, the key expires.
       throw new LockServiceUnavailable(resource, 0, 1, cause);
     }
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
-  return {
-    acquire: (resource, options) =>
-      askAgain(
-        () => attempt(resource, options.leaseMs ?? connections.config.LOCK_LEASE_MS),
-        options,
-        retryMs,
-      ),
-  };
+  return pollingLock(attempt, { leaseMs: defaultMs, retryMs });
 }

@@ -1,40 +1,40 @@
 /**
- * Idea. SET NX PX: the key expires by itself, so a dead holder blocks nobody for long. The release deletes it.
+ * Idea. SET NX PX: the key expires by itself, so a dead owner blocks nobody for long. The release deletes the key.
  * Holds while. Every sale is shorter than the lease.
- * Breaks when. A holder stalls past its lease: it sells beside the next holder, or its release deletes that one's key, and
- *   a third gets in.
- * Source. The course notes' second SimpleRedisLock.
+ * Breaks when. A sale stalls past its lease: it commits beside the next owner's sale, or its release deletes that
+ *   owner's key, and a third request enters.
+ * Source. The course notes' first SimpleRedisLock (SET with NX and EX, then DEL).
  */
-import type { Connections } from '../connections/connections.ts';
+import type { Redis } from 'ioredis';
 import { LockServiceUnavailable } from '../errors.ts';
-import { type Lease, type Lock, timedLease } from './lock.ts';
-import { askAgain } from './waiting.ts';
+import {
+  defaultKeyPrefix,
+  defaultLeaseMs,
+  type Lease,
+  type Lock,
+  type RedisLockOptions,
+} from './lock.ts';
+import { timedLease } from './shared/leases.ts';
+import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
 
-export function open(connections: Connections): Lock {
-  const redis = connections.redis('lock');
+export function redisExpiryLock(redis: Redis, options: RedisLockOptions = {}): Lock {
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
-    const key = `lock:${resource}`;
-    const askedAt = performance.now();
+    const key = keyPrefix + resource;
     const release = async () => {
       await redis.del(key);
     };
+    const askedAt = performance.now();
     try {
       if ((await redis.set(key, 'locked', 'PX', leaseMs, 'NX')) !== 'OK') return null;
     } catch (cause) {
-      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SET may have landed: then the lease ends by itself.
+      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SET may have taken effect: then the key expires.
     }
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
-  return {
-    acquire: (resource, options) =>
-      askAgain(
-        () => attempt(resource, options.leaseMs ?? connections.config.LOCK_LEASE_MS),
-        options,
-        retryMs,
-      ),
-  };
+  return pollingLock(attempt, { leaseMs: defaultMs, retryMs });
 }

@@ -1,52 +1,62 @@
 /**
- * Idea. The same hash, owner and watchdog, and a queue: the lock goes to whoever has waited longest, and only he is called.
- * Holds while. As redis-reentrant; and everybody in the queue is alive.
- * Breaks when. As redis-reentrant. And a waiter dies: everybody behind it waits for its turn to pass, minutes long.
- * Source. Redisson's RedissonFairLock (3.52): a list of owners, a sorted set of when the turn of each has passed, and a
+ * Idea. The hash, owner and watchdog of redis-reentrant, and a queue: the lock goes to the longest waiter, and the
+ *   release notifies only that one.
+ * Holds while. As redis-reentrant; and every process with a waiter lives.
+ * Breaks when. As redis-reentrant. And when a waiter dies, every waiter behind it waits until its turn times out.
+ * Source. Redisson's RedissonFairLock (3.52): a list of owners, a sorted set of when the turn of each times out, and a
  *   channel for each owner, with the same names.
  */
-import { checkpoint } from '../checkpoints.ts';
-import type { Connections } from '../connections/connections.ts';
+import type { Redis } from 'ioredis';
 import { untilAnswered } from '../connections/redis.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { channelOf, redissonHolds, released, tagged } from './redisson-holds.ts';
-import { keepUnlessAborted, timeLeft } from './waiting.ts';
-import { wakeUps, whenCalled } from './wake-ups.ts';
+import { keepUnlessAborted, timeLeft } from './shared/polling.ts';
+import {
+  channelOf,
+  type Protocol,
+  type RedissonOptions,
+  redissonLeases,
+  releaseMessage,
+  tagged,
+} from './shared/redisson-leases.ts';
+import {
+  acquireWhenNotified,
+  releaseNotifications,
+  type SubscriberOptions,
+} from './shared/release-notifications.ts';
 
-const acquireScript = loadScript('acquire-fair');
-const releaseScript = loadScript('release-fair');
-const leaveScript = loadScript('leave-fair');
-/** How long the lock is kept for one whose turn it is: Redisson's default. */
+const acquireScript = loadScript('locks/acquire-fair');
+const releaseScript = loadScript('locks/release-fair');
+const leaveScript = loadScript('locks/leave-fair');
+/** How long the lock is kept free for the waiter whose turn it is: Redisson's default. */
 const turnMs = '300000';
-/** Whose turn it is has been called: those behind ask after it, but not all the time. */
+/** A release notifies the first waiter; the others ask from time to time only. */
 const leastPauseMs = 250;
 const leaveTries = 30;
+const leaveAnswerMs = 2_000;
 
-const lineOf = (key: string) => [tagged('redisson_lock_queue', key), tagged('redisson_lock_timeout', key)];
+const queueOf = (key: string) => [
+  tagged('redisson_lock_queue', key),
+  tagged('redisson_lock_timeout', key),
+];
 const now = () => String(Date.now()); // By the clients' clocks, as in Redisson.
 
-export function open(connections: Connections): Lock {
-  const redis = connections.redis('lock');
-  const subscribe = wakeUps(connections);
-  const holds = redissonHolds(connections, {
-    take: (key, owner, lastsMs, waits) => {
-      const args = [lastsMs, owner, turnMs, now(), waits ? 'wait' : 'try'];
-      return runScript(redis, acquireScript, [key, ...lineOf(key)], args);
-    },
-    giveBack: ({ key, owner, othersMs, latch, latchMs }) => {
-      const keys = [key, ...lineOf(key), channelOf(key), latch];
-      return runScript(redis, releaseScript, keys, [released, othersMs, owner, now(), latchMs]);
-    },
-  });
+export function redisFairLock(
+  redis: Redis,
+  options: RedissonOptions & SubscriberOptions = {},
+): Lock {
+  const subscribe = releaseNotifications(redis, options);
+  const leases = redissonLeases(redis, fairProtocol(redis), options);
 
   async function acquire(
     resource: string,
     { waitMs, leaseMs, signal }: AcquireOptions,
   ): Promise<Lease | null> {
     const leftMs = timeLeft(waitMs);
-    const [key, owner] = [`lock:${resource}`, holds.owner()];
-    const attempt = () => holds.attempt({ key, owner, leaseMs, waits: waitMs > 0 });
+    const key = leases.keyOf(resource);
+    const owner = leases.owner();
+    const attempt = () => leases.attempt({ resource, owner, leaseMs, waits: waitMs > 0 });
     signal?.throwIfAborted();
     let lease: Lease | null = null;
     try {
@@ -54,23 +64,35 @@ export function open(connections: Connections): Lock {
       if (typeof first !== 'number') lease = await keepUnlessAborted(first, signal);
       if (lease || waitMs === 0) return lease;
       await checkpoint('before-subscribe');
+      const subscription = subscribe(`${channelOf(key)}:${owner}`);
       const again = async () => atLeast(leastPauseMs, await attempt());
-      lease = await whenCalled(subscribe(`${channelOf(key)}:${owner}`), again, leftMs, signal);
+      lease = await acquireWhenNotified(subscription, again, leftMs, signal);
       return lease;
     } finally {
-      if (!lease && waitMs > 0) leave(key, owner);
+      if (!lease && waitMs > 0) leaveQueue(key, owner);
     }
   }
 
-  /** Goes on until it is said: one who is in line and does not come keeps everybody waiting. */
-  function leave(key: string, owner: string): void {
-    const keys = [key, ...lineOf(key), channelOf(key)];
-    const say = () => runScript(redis, leaveScript, keys, [owner, turnMs, released]);
-    untilAnswered(redis, leaveTries, 2_000, say).catch(() => {}); // Its turn passes at last.
+  /** Retries until Redis confirms: a stale queue entry blocks every waiter behind it. */
+  function leaveQueue(key: string, owner: string): void {
+    const keys = [key, ...queueOf(key), channelOf(key)];
+    const leave = () => runScript(redis, leaveScript, keys, [owner, turnMs, releaseMessage]);
+    untilAnswered(redis, leaveTries, leaveAnswerMs, leave).catch(() => {}); // Its turn times out in the end.
   }
 
   return { reentrant: true, acquire };
 }
+
+const fairProtocol = (redis: Redis): Protocol => ({
+  take: (key, owner, leaseMs, waits) => {
+    const args = [leaseMs, owner, turnMs, now(), waits ? 'wait' : 'try'];
+    return runScript(redis, acquireScript, [key, ...queueOf(key)], args);
+  },
+  giveBack: ({ key, owner, othersMs, latch, latchMs }) => {
+    const keys = [key, ...queueOf(key), channelOf(key), latch];
+    return runScript(redis, releaseScript, keys, [releaseMessage, othersMs, owner, now(), latchMs]);
+  },
+});
 
 const atLeast = (pauseMs: number, result: Lease | number): Lease | number =>
   typeof result === 'number' && result >= 0 ? Math.max(result, pauseMs) : result;

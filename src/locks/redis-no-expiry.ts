@@ -1,33 +1,38 @@
 /**
- * Idea. SET NX in a Redis that all instances share: one key, one holder. The release deletes it.
- * Holds while. Every holder lives to release.
- * Breaks when. A holder dies: its key stays for ever, and nobody can buy.
- * Source. The course notes' first SimpleRedisLock.
+ * Idea. SET NX in a Redis that all instances share: one key, one owner. The release deletes it.
+ * Holds while. Every owner lives until its release, and every release arrives.
+ * Breaks when. The owner dies, or its release is lost: the key stays for ever, and nobody can buy.
+ * Source. The SETNX and DEL that the course notes start from, before they add an expiry.
  */
-import type { Connections } from '../connections/connections.ts';
+import type { Redis } from 'ioredis';
 import { LockServiceUnavailable } from '../errors.ts';
-import { endlessLease, type Lease, type Lock } from './lock.ts';
-import { askAgain } from './waiting.ts';
+import {
+  defaultKeyPrefix,
+  defaultLeaseMs,
+  type Lease,
+  type Lock,
+  type RedisLockOptions,
+} from './lock.ts';
+import { endlessLease } from './shared/leases.ts';
+import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
 
-export function open(connections: Connections): Lock {
-  const redis = connections.redis('lock');
+export function redisNoExpiryLock(redis: Redis, options: RedisLockOptions = {}): Lock {
+  const { keyPrefix = defaultKeyPrefix, leaseMs = defaultLeaseMs } = options;
 
   async function attempt(resource: string): Promise<Lease | null> {
-    const key = `lock:${resource}`;
+    const key = keyPrefix + resource;
     const release = async () => {
       await redis.del(key);
     };
     try {
       if ((await redis.set(key, 'locked', 'NX')) !== 'OK') return null;
     } catch (cause) {
-      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SET may have landed: then it stays.
+      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SET may have taken effect: then the key stays.
     }
     return endlessLease(release);
   }
 
-  return {
-    acquire: (resource, options) => askAgain(() => attempt(resource), options, retryMs),
-  };
+  return pollingLock(attempt, { leaseMs, retryMs });
 }

@@ -1,33 +1,49 @@
 /**
- * Idea. A hash of owner → count: its owner may take it again. A watchdog renews the lease while the sale runs, and a
- *   release is published; who waits subscribes, looks once more, and is then called.
+ * Idea. A hash of owner → count: the owner may acquire again. A watchdog renews the lease while the sale runs, and the
+ *   release is published; a waiter subscribes, asks once more, and is then notified.
  * Holds while. The process lives and its event loop turns within the lease, and the Redis master keeps its data.
- * Breaks when. The holder is paused past the lease, or a replica without the key takes over. It says so, by `signal`.
+ * Breaks when. The process is paused past the lease, or a replica without the key is promoted. `signal` says so. A lock
+ *   that a living process never releases is renewed for ever.
  * Source. Redisson's RLock, commit 66863978 (August 2026): same keys, channel, latch and answers, so that a JVM with
  *   Redisson and this lock exclude each other on one Redis (tested with Redisson 3.52).
  */
-import { checkpoint } from '../checkpoints.ts';
-import type { Connections } from '../connections/connections.ts';
+import type { Redis } from 'ioredis';
+import { checkpoint } from '../trace/checkpoints.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { channelOf, hashProtocol, redissonHolds } from './redisson-holds.ts';
-import { keepUnlessAborted, timeLeft } from './waiting.ts';
-import { wakeUps, whenCalled } from './wake-ups.ts';
+import { keepUnlessAborted, timeLeft } from './shared/polling.ts';
+import {
+  channelOf,
+  hashProtocol,
+  type RedissonOptions,
+  redissonLeases,
+} from './shared/redisson-leases.ts';
+import {
+  acquireWhenNotified,
+  releaseNotifications,
+  type SubscriberOptions,
+} from './shared/release-notifications.ts';
 
-export function open(connections: Connections): Lock {
-  const subscribe = wakeUps(connections);
-  const holds = redissonHolds(connections, hashProtocol(connections));
+export function redisReentrantLock(
+  redis: Redis,
+  options: RedissonOptions & SubscriberOptions = {},
+): Lock {
+  const subscribe = releaseNotifications(redis, options);
+  const leases = redissonLeases(redis, hashProtocol(redis), options);
 
-  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
-    const { waitMs, leaseMs, signal } = options;
+  async function acquire(
+    resource: string,
+    { waitMs, leaseMs, signal }: AcquireOptions,
+  ): Promise<Lease | null> {
     const leftMs = timeLeft(waitMs);
-    const [key, owner] = [`lock:${resource}`, holds.owner()];
+    const owner = leases.owner();
     signal?.throwIfAborted();
-    const attempt = () => holds.attempt({ key, owner, leaseMs, waits: waitMs > 0 });
+    const attempt = () => leases.attempt({ resource, owner, leaseMs, waits: waitMs > 0 });
     const first = await attempt();
     if (typeof first !== 'number') return keepUnlessAborted(first, signal);
     if (waitMs === 0) return null;
     await checkpoint('before-subscribe');
-    return whenCalled(subscribe(channelOf(key)), attempt, leftMs, signal);
+    const subscription = subscribe(channelOf(leases.keyOf(resource)));
+    return acquireWhenNotified(subscription, attempt, leftMs, signal);
   }
 
   return { reentrant: true, acquire };

@@ -1,31 +1,31 @@
 /**
- * Idea. The same hash, owner and watchdog, and nobody is called: who waits asks again, after a pause that doubles.
- * Holds while. As redis-reentrant; and nobody minds that a free lock is noticed late.
- * Breaks when. As redis-reentrant. It cannot miss a message, and it needs no subscription for each lock.
+ * Idea. The hash, owner and watchdog of redis-reentrant, without messages: a waiter asks again, after a pause that doubles.
+ * Holds while. As redis-reentrant.
+ * Breaks when. As redis-reentrant. It cannot miss a message and needs no subscription, but notices a free lock late.
  * Source. Redisson's RedissonSpinLock, with its pauses: 1 ms, doubled each time, 128 ms at most.
  */
-import type { Connections } from '../connections/connections.ts';
+import type { Redis } from 'ioredis';
 import type { Lease, Lock } from './lock.ts';
-import { hashProtocol, redissonHolds } from './redisson-holds.ts';
-import { askAgain } from './waiting.ts';
+import { poll } from './shared/polling.ts';
+import { hashProtocol, type RedissonOptions, redissonLeases } from './shared/redisson-leases.ts';
 
 const mostPauseMs = 128;
 
-const pauseMs = (tries: number) => Math.min(2 ** (tries - 1), mostPauseMs);
+const pauseMs = (attempts: number) => Math.min(2 ** (attempts - 1), mostPauseMs);
 
-export function open(connections: Connections): Lock {
-  const holds = redissonHolds(connections, hashProtocol(connections));
+export function redisSpinLock(redis: Redis, options: RedissonOptions = {}): Lock {
+  const leases = redissonLeases(redis, hashProtocol(redis), options);
 
   async function attempt(resource: string, owner: string, leaseMs?: number): Promise<Lease | null> {
-    const result = await holds.attempt({ key: `lock:${resource}`, owner, leaseMs, waits: false });
+    const result = await leases.attempt({ resource, owner, leaseMs, waits: false });
     return typeof result === 'number' ? null : result;
   }
 
   return {
     reentrant: true,
     acquire: (resource, options) => {
-      const owner = holds.owner();
-      return askAgain(() => attempt(resource, owner, options.leaseMs), options, pauseMs);
+      const owner = leases.owner();
+      return poll(() => attempt(resource, owner, options.leaseMs), options, pauseMs);
     },
   };
 }

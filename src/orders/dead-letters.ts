@@ -1,7 +1,7 @@
 /** An order that can never be recorded: the database decides first, then stock and buyer are given back, once. */
 import type { Redis } from 'ioredis';
 import { change, isDuplicateKey, type Pool, select } from '../connections/mysql.ts';
-import { saleKeys } from '../connections/sale-keys.ts';
+import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import type { Order } from '../domain.ts';
 
@@ -11,7 +11,7 @@ export type DeadLetterReason =
   | 'id-belongs-to-another-order'
   | 'undeliverable';
 
-const giveBack = loadScript('give-back');
+const giveBack = loadScript('sale/give-back');
 
 /**
  * Inserts the order's failed row (a tombstone: a paused worker that wakes later finds its id taken), and only if that
@@ -20,20 +20,22 @@ const giveBack = loadScript('give-back');
 export async function deadLetter(
   pool: Pool,
   redis: Redis,
+  saleKeys: SaleKeys,
   order: Order,
   reason: DeadLetterReason,
 ): Promise<void> {
-  if (reason !== 'id-belongs-to-another-order' && !(await buried(pool, order, reason))) return;
+  if (reason !== 'id-belongs-to-another-order' && !(await tombstoned(pool, order, reason))) return;
   const { id, voucherId, userId } = order;
-  const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.dead];
+  const shard = saleKeys.of(voucherId);
+  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.dead];
   // Stock that MySQL does not have is not given back: Redis had too much of it, or this order would have been recorded.
   const stock = reason === 'stock-short' ? '0' : '1';
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
   await runScript(redis, giveBack, keys, [id, voucherId, userId, reason, stock, buyer]);
 }
 
-/** @returns false when somebody recorded the order after all. */
-async function buried(pool: Pool, order: Order, reason: DeadLetterReason): Promise<boolean> {
+/** @returns false when another worker recorded the order after all. */
+async function tombstoned(pool: Pool, order: Order, reason: DeadLetterReason): Promise<boolean> {
   const { id, voucherId, userId, requestId } = order;
   await change(
     pool,
@@ -42,11 +44,13 @@ async function buried(pool: Pool, order: Order, reason: DeadLetterReason): Promi
   ).catch((error: unknown) => {
     if (!isDuplicateKey(error)) throw error;
   });
-  const [row] = await select<{ status: string }>(pool, 'SELECT status FROM orders WHERE id = ?', [id]);
+  const [row] = await select<{ status: string }>(pool, 'SELECT status FROM orders WHERE id = ?', [
+    id,
+  ]);
   return row?.status === 'failed';
 }
 
-/** The order that the user has, as Redis keeps buyers: it stays what this user has bought. */
+/** The user's other order, in the form of the buyers' hash: it stays this user's purchase. */
 async function otherOrder(pool: Pool, { voucherId, userId }: Order): Promise<string> {
   const [row] = await select<{ buyer: string }>(
     pool,

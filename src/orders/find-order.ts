@@ -1,7 +1,6 @@
-/** The state of an order, from the moment it was accepted. */
+/** The state of an order, from its acceptance on. */
 import type { Connections } from '../connections/connections.ts';
 import { select } from '../connections/mysql.ts';
-import { saleKeys } from '../connections/sale-keys.ts';
 import type { OrderStatus } from '../domain.ts';
 
 export interface OrderState {
@@ -15,7 +14,7 @@ export interface OrderState {
 
 /** Redis first, then MySQL: an order leaves the queue only after it is recorded, so it is always found in one of them. */
 export async function findOrder(connections: Connections, id: string): Promise<OrderState | null> {
-  const queued = await connections.redis('admin').hget(saleKeys.queued, id);
+  const queued = await findQueued(connections, id);
   if (queued !== null) {
     const [voucherId = '', userId = ''] = queued.split(':');
     return { id, voucherId, userId, status: 'queued' };
@@ -30,4 +29,13 @@ export async function findOrder(connections: Connections, id: string): Promise<O
   if (!row) return null;
   const { reason, ...state } = row;
   return reason === null ? state : { ...state, reason };
+}
+
+/** An order id does not name its shard, so every shard is asked. */
+async function findQueued(connections: Connections, id: string): Promise<string | null> {
+  const redis = connections.redis('admin');
+  const found = await Promise.all(
+    connections.saleKeys.shards.map(({ queued }) => redis.hget(queued, id)),
+  );
+  return found.find((each) => each !== null) ?? null;
 }

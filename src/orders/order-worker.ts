@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { isAboutTheRow } from '../connections/mysql.ts';
 import type { Order } from '../domain.ts';
-import { about, record } from '../history.ts';
+import { openVouchers } from '../purchase/vouchers.ts';
 import type { Delivery, OrderQueue } from '../queues/order-queue.ts';
+import { about, record } from '../trace/history.ts';
 import { type DeadLetterReason, deadLetter } from './dead-letters.ts';
 import { recordBatch, recordOne } from './record-orders.ts';
 
@@ -21,11 +22,12 @@ export async function workOrders(
 ): Promise<void> {
   const pool = connections.mysql();
   const redis = connections.redis('admin');
+  const records = { pool, vouchers: openVouchers(connections) };
 
   async function handle(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
     try {
       await recordBatch(
-        pool,
+        records,
         deliveries.map(({ order }) => order),
       );
       for (const { order } of deliveries) recordDelivery(order);
@@ -36,7 +38,7 @@ export async function workOrders(
     }
   }
 
-  /** Until one is refused for a reason that the next would meet too: then the rest comes again. */
+  /** Stops at an error that the next order would meet too; the rest is delivered again. */
   async function handleOneByOne(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
     const settled = new Set<string>();
     for (const { order, attempt } of deliveries) {
@@ -51,18 +53,18 @@ export async function workOrders(
     return settled;
   }
 
-  /** A database that is away or busy is waited for, however often; only an order that it refuses is buried. */
+  /** A database that is down or busy is retried without end; only an order that it refuses is dead-lettered. */
   async function settleOne(order: Order, attempt: number): Promise<void> {
-    const recording = await recordOne(pool, order).catch((error: unknown) => {
+    const recording = await recordOne(records, order).catch((error: unknown) => {
       if (attempt < deliveriesAtMost || !isAboutTheRow(error)) throw error;
       return 'undeliverable' as const;
     });
     if (recording === 'recorded') recordDelivery(order);
-    else await bury(order, recording);
+    else await discard(order, recording);
   }
 
-  async function bury(order: Order, reason: DeadLetterReason): Promise<void> {
-    await deadLetter(pool, redis, order, reason);
+  async function discard(order: Order, reason: DeadLetterReason): Promise<void> {
+    await deadLetter(pool, redis, connections.saleKeys, order, reason);
     log.error({ event: 'order-dead-lettered', orderId: order.id, reason });
   }
 

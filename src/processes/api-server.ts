@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
-import type { App } from '../http/app.ts';
+import type { App } from '../http/openapi.ts';
 
 export interface Address {
   readonly host: string;

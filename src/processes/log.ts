@@ -8,5 +8,8 @@ export const openLog = (instance: string, level: string): Logger =>
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: stdSerializers.errWithCause },
-    redact: { paths: ['*.authorization', '*.token', '*.secret', '*.TOKEN_SECRET'], censor: '[removed]' },
+    redact: {
+      paths: ['*.authorization', '*.token', '*.secret', '*.TOKEN_SECRET'],
+      censor: '[removed]',
+    },
   });

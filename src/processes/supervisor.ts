@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { recordDeath } from '../history.ts';
+import { recordDeath } from '../trace/history.ts';
 
 interface Role {
   readonly program: string;
@@ -32,7 +32,9 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
   const children = new Set<Worker>();
 
   function start(role: Role, failures = 0): void {
-    cluster.setupPrimary({ exec: fileURLToPath(new URL(`../bin/${role.program}.js`, import.meta.url)) });
+    cluster.setupPrimary({
+      exec: fileURLToPath(new URL(`../bin/${role.program}.js`, import.meta.url)),
+    });
     const startedAt = performance.now();
     const child = cluster.fork(role.env);
     children.add(child);
@@ -52,7 +54,11 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
   await stopAll(children, config.DRAIN_MS + graceMs, log);
 }
 
-async function stopAll(children: ReadonlySet<Worker>, withinMs: number, log: Logger): Promise<void> {
+async function stopAll(
+  children: ReadonlySet<Worker>,
+  withinMs: number,
+  log: Logger,
+): Promise<void> {
   const all = [...children];
   const gone = all.map((child) => once(child, 'exit'));
   for (const child of all) child.process.kill('SIGTERM');

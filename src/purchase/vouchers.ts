@@ -1,27 +1,33 @@
-/** Vouchers in MySQL. What an operator sets never changes afterwards, so an instance may remember it. */
+/** Vouchers in MySQL. A voucher never changes after its creation, so an instance may keep it in memory. */
 import { LRUCache } from 'lru-cache';
+import type { ResultSetHeader } from 'mysql2';
 import type { Connections } from '../connections/connections.ts';
-import { type Pool, select, transaction } from '../connections/mysql.ts';
-import type { Voucher } from '../domain.ts';
+import { type Pool, type PoolConnection, select, transaction } from '../connections/mysql.ts';
+import type { LabOptions, Voucher } from '../domain.ts';
 
 export type NewVoucher = Omit<Voucher, 'id'>;
 
-interface Row extends Omit<Voucher, 'rails'> {
-  readonly rails: number;
+interface Row extends Omit<Voucher, 'lab'> {
+  /** The lab options; null outside the lab. */
+  readonly rails: number | null;
+  readonly workMs: number;
+  readonly retries: number;
 }
 
 const selectVouchers = `
   SELECT CAST(v.id AS CHAR) AS id, v.title, s.initial_stock AS stock, v.begin_time AS beginTime, v.end_time AS endTime,
-         v.rung, v.rails, v.work_ms AS workMs, v.retries
-  FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id`;
+         v.rung, l.rails, l.work_ms AS workMs, l.retries
+  FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id LEFT JOIN lab_options l ON l.voucher_id = v.id`;
 
-const asVoucher = (row: Row): Voucher => ({ ...row, rails: row.rails === 1 });
+function asVoucher({ rails, workMs, retries, ...voucher }: Row): Voucher {
+  return rails === null ? voucher : { ...voucher, lab: { rails: rails === 1, workMs, retries } };
+}
 
 export interface Vouchers {
   create(voucher: NewVoucher): Promise<Voucher>;
-  /** Remembered by this instance, so that a purchase asks MySQL nothing. */
+  /** From this instance's memory after the first time, so that a purchase needs no query. */
   find(id: string): Promise<Voucher | undefined>;
-  /** For one that never went on sale. */
+  /** For a voucher that never went on sale. */
   remove(id: string): Promise<void>;
   /** The newest first. */
   list(limit: number): Promise<Voucher[]>;
@@ -48,31 +54,32 @@ export function openVouchers(connections: Connections): Vouchers {
 }
 
 async function create(pool: Pool, voucher: NewVoucher): Promise<Voucher> {
-  const { title, stock, beginTime, endTime, rung, rails, workMs, retries } = voucher;
+  const { title, stock, beginTime, endTime, rung, lab } = voucher;
   const id = await transaction(pool, 'READ COMMITTED', async (db) => {
-    const insertVoucher =
-      'INSERT INTO vouchers (title, begin_time, end_time, rung, rails, work_ms, retries) VALUES (?, ?, ?, ?, ?, ?, ?)';
-    const [{ insertId }] = await db.execute<import('mysql2').ResultSetHeader>(insertVoucher, [
-      title,
-      beginTime,
-      endTime,
-      rung,
-      rails,
-      workMs,
-      retries,
-    ]);
-    await db.execute('INSERT INTO seckill_stock (voucher_id, initial_stock, stock) VALUES (?, ?, ?)', [
-      insertId,
-      stock,
-      stock,
-    ]);
+    const [{ insertId }] = await db.execute<ResultSetHeader>(
+      'INSERT INTO vouchers (title, begin_time, end_time, rung) VALUES (?, ?, ?, ?)',
+      [title, beginTime, endTime, rung],
+    );
+    await db.execute(
+      'INSERT INTO seckill_stock (voucher_id, initial_stock, stock) VALUES (?, ?, ?)',
+      [insertId, stock, stock],
+    );
+    if (lab) await insertLabOptions(db, insertId, lab);
     return String(insertId);
   });
   return { ...voucher, id };
 }
 
+async function insertLabOptions(db: PoolConnection, id: number, lab: LabOptions): Promise<void> {
+  await db.execute(
+    'INSERT INTO lab_options (voucher_id, rails, work_ms, retries) VALUES (?, ?, ?, ?)',
+    [id, lab.rails ? 1 : 0, lab.workMs, lab.retries],
+  );
+}
+
 async function remove(pool: Pool, id: string): Promise<void> {
   await transaction(pool, 'READ COMMITTED', async (db) => {
+    await db.execute('DELETE FROM lab_options WHERE voucher_id = ?', [id]);
     await db.execute('DELETE FROM seckill_stock WHERE voucher_id = ?', [id]);
     await db.execute('DELETE FROM vouchers WHERE id = ?', [id]);
   });

@@ -1,17 +1,27 @@
 /**
- * Idea. A stream and a consumer group: an order stays pending until it is acknowledged, whoever dies meanwhile.
+ * Idea. A stream and a consumer group: an order stays pending until it is acknowledged, whichever consumer dies.
  * Holds while. Redis keeps what it acknowledged. Each order is then delivered at least once.
- * Breaks when. An order is taken from stock and Redis or the process dies before the XADD; one script closes that gap.
+ * Breaks when. The process dies after it took an order from stock and before the XADD. One script closes that gap.
  * Source. Redis, "Streams"; the course notes' last chapter, whose consumers all had one name and never claimed.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Connections } from '../connections/connections.ts';
-import { orderGroup, saleKeys } from '../connections/sale-keys.ts';
+import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import type { Delivery, Handle, OrderQueue } from './order-queue.ts';
+
+export interface StreamGroupOptions {
+  /** Most orders in one delivery; 500 without it. */
+  readonly batchSize?: number;
+  /** The pause after a batch that was not full, in milliseconds, so that orders gather; 50 without it. */
+  readonly gatherMs?: number;
+  /** An order that was not settled in this time is claimed by another consumer, in milliseconds; 5,000 without it. */
+  readonly claimIdleMs?: number;
+  /** Makes the connection that a consumer blocks; without it the client is duplicated. */
+  readonly newConsumer?: () => Redis;
+}
 
 const blockMs = 500;
 type Entry = [id: string, fields: string[] | null];
@@ -19,81 +29,131 @@ interface Taken extends Delivery {
   readonly entryId: string;
 }
 
-export function open(connections: Connections): OrderQueue {
-  const admin = connections.redis('admin');
-  const { BATCH_SIZE: batchSize, BATCH_GATHER_MS: gatherMs, CLAIM_IDLE_MS: claimIdleMs } = connections.config;
-
+export function redisStreamGroupQueue(
+  redis: Redis,
+  keys: SaleKeys,
+  options: StreamGroupOptions = {},
+): OrderQueue {
   async function publish(order: Order): Promise<void> {
     const { id, voucherId, userId, requestId } = order;
-    const fields = ['orderId', id, 'voucherId', voucherId, 'userId', userId, 'requestId', requestId];
-    const publication = admin.multi().hset(saleKeys.queued, id, `${voucherId}:${userId}`);
-    throwFirst(await publication.xadd(saleKeys.orders, '*', ...fields).exec());
+    const { queued, orders } = keys.of(voucherId);
+    const fields = [
+      'orderId',
+      id,
+      'voucherId',
+      voucherId,
+      'userId',
+      userId,
+      'requestId',
+      requestId,
+    ];
+    const publication = redis.multi().hset(queued, id, `${voucherId}:${userId}`);
+    throwFirst(await publication.xadd(orders, '*', ...fields).exec());
   }
 
+  async function depth(): Promise<number> {
+    const depths = await Promise.all(keys.shards.map(({ orders }) => redis.xlen(orders)));
+    return depths.reduce((sum, each) => sum + each, 0);
+  }
+
+  /** One consumer for each shard: XREADGROUP blocks its connection, and shards may be on different masters. */
   async function consume(handle: Handle, signal: AbortSignal): Promise<void> {
-    const blocking = connections.redis('consumer');
-    const consumer = `${hostname()}-${process.pid}-${randomUUID()}`; // A new name each start: nobody else's pending list.
-    let claimFrom = '0-0';
-    let claimAt = 0;
-    const next = async (): Promise<Taken[]> => {
-      if (performance.now() < claimAt) return takeNew(blocking, admin, consumer, batchSize);
-      const [cursor, taken] = await claimIdle(admin, consumer, claimIdleMs, claimFrom, batchSize);
-      claimFrom = cursor;
-      if (cursor === '0-0') claimAt = performance.now() + claimIdleMs / 2;
-      return taken;
-    };
-    while (!signal.aborted) {
-      try {
-        const taken = await next();
-        if (taken.length === 0) continue;
-        await settle(admin, taken, await handle(taken));
-        if (taken.length < batchSize) await sleep(gatherMs); // Let a batch gather: one commit costs about as much as fifty.
-      } catch (error) {
-        if (isGroupLost(error)) await createGroup(admin).catch(() => {});
-        else await sleep(200); // Redis is away; what was in hand stays pending and is claimed later.
-      }
+    await Promise.all(
+      keys.shards.map((shard) => consumeShard(redis, shard, options, handle, signal)),
+    );
+  }
+
+  return { publish, consume, depth };
+}
+
+async function consumeShard(
+  redis: Redis,
+  shard: ShardKeys,
+  options: StreamGroupOptions,
+  handle: Handle,
+  signal: AbortSignal,
+): Promise<void> {
+  const { batchSize = 500, gatherMs = 50, newConsumer = () => redis.duplicate() } = options;
+  const blocking = newConsumer();
+  const next = deliveries(redis, blocking, shard, options);
+  while (!signal.aborted) {
+    try {
+      const taken = await next();
+      if (taken.length === 0) continue;
+      await settle(redis, shard, taken, await handle(taken));
+      if (taken.length < batchSize) await sleep(gatherMs); // One commit costs about as much as fifty.
+    } catch (error) {
+      if (isGroupLost(error)) await createGroup(redis, shard).catch(() => {});
+      else await sleep(200); // Redis is down; the batch in hand stays pending and is claimed later.
     }
   }
-
-  return { publish, consume, depth: () => admin.xlen(saleKeys.orders) };
+  blocking.disconnect();
 }
 
-/** From the beginning, never from `$`: a group that was lost must find every order that nobody settled. */
-async function createGroup(redis: Redis): Promise<void> {
-  await redis.xgroup('CREATE', saleKeys.orders, orderGroup, '0', 'MKSTREAM');
+/** @returns a function that takes new orders, and from time to time those that another consumer left unsettled. */
+function deliveries(
+  redis: Redis,
+  blocking: Redis,
+  shard: ShardKeys,
+  { batchSize = 500, claimIdleMs = 5_000 }: StreamGroupOptions,
+): () => Promise<Taken[]> {
+  const consumer = `${hostname()}-${process.pid}-${randomUUID()}`; // A new name each start: no other's pending list.
+  let claimFrom = '0-0';
+  let claimAt = 0;
+  return async () => {
+    if (performance.now() < claimAt) return takeNew(blocking, redis, shard, consumer, batchSize);
+    const [cursor, taken] = await claimIdle(
+      redis,
+      shard,
+      consumer,
+      claimIdleMs,
+      claimFrom,
+      batchSize,
+    );
+    claimFrom = cursor;
+    if (cursor === '0-0') claimAt = performance.now() + claimIdleMs / 2;
+    return taken;
+  };
 }
 
-async function takeNew(redis: Redis, admin: Redis, consumer: string, count: number): Promise<Taken[]> {
-  const from = ['STREAMS', saleKeys.orders, '>'] as const;
-  const answer = await redis.xreadgroup(
-    'GROUP',
-    orderGroup,
-    consumer,
-    'COUNT',
-    count,
-    'BLOCK',
-    blockMs,
-    ...from,
-  );
+/** From the beginning, never from `$`: after a group was lost, every order that was not settled must be found. */
+async function createGroup(redis: Redis, { orders }: ShardKeys): Promise<void> {
+  await redis.xgroup('CREATE', orders, orderGroup, '0', 'MKSTREAM');
+}
+
+async function takeNew(
+  blocking: Redis,
+  redis: Redis,
+  shard: ShardKeys,
+  consumer: string,
+  count: number,
+): Promise<Taken[]> {
+  const from = ['STREAMS', shard.orders, '>'] as const;
+  const group = ['GROUP', orderGroup, consumer] as const;
+  const answer = await blocking.xreadgroup(...group, 'COUNT', count, 'BLOCK', blockMs, ...from);
   const [stream] = (answer ?? []) as [string, Entry[]][];
-  await moveMalformed(admin, stream?.[1] ?? []);
-  return parse(stream?.[1] ?? [], () => 1);
+  const entries = stream?.[1] ?? [];
+  await moveMalformed(redis, shard, entries);
+  return parse(entries, () => 1);
 }
 
-/** Takes over what has been pending too long, this consumer's own included: a lost reply leaves entries with a live one. */
+/** Claims what has been pending too long, also from itself: a lost answer leaves entries with a live consumer. */
 async function claimIdle(
   redis: Redis,
+  shard: ShardKeys,
   consumer: string,
   idleMs: number,
   from: string,
   count: number,
 ): Promise<[cursor: string, Taken[]]> {
-  const answer = await redis.xautoclaim(saleKeys.orders, orderGroup, consumer, idleMs, from, 'COUNT', count);
+  const { orders } = shard;
+  const answer = await redis.xautoclaim(orders, orderGroup, consumer, idleMs, from, 'COUNT', count);
   const [cursor, entries] = answer as [string, Entry[]];
-  await moveMalformed(redis, entries);
-  const [first, last] = [entries.at(0)?.[0], entries.at(-1)?.[0]];
+  await moveMalformed(redis, shard, entries);
+  const first = entries.at(0)?.[0];
+  const last = entries.at(-1)?.[0];
   if (first === undefined || last === undefined) return [cursor, []];
-  const pending = await redis.xpending(saleKeys.orders, orderGroup, first, last, count, consumer);
+  const pending = await redis.xpending(orders, orderGroup, first, last, count, consumer);
   const attempts = new Map(
     (pending as [string, string, number, number][]).map(([id, , , times]) => [id, times]),
   );
@@ -101,16 +161,21 @@ async function claimIdle(
 }
 
 /** Acknowledges and removes in one transaction: an acknowledged entry that stayed would count as depth for ever. */
-async function settle(redis: Redis, taken: readonly Taken[], settled: ReadonlySet<string>): Promise<void> {
+async function settle(
+  redis: Redis,
+  { orders, queued }: ShardKeys,
+  taken: readonly Taken[],
+  settled: ReadonlySet<string>,
+): Promise<void> {
   const done = taken.filter(({ order }) => settled.has(order.id));
   if (done.length === 0) return;
   const entryIds = done.map(({ entryId }) => entryId);
   const orderIds = done.map(({ order }) => order.id);
-  const settlement = redis.multi().xack(saleKeys.orders, orderGroup, ...entryIds);
+  const acknowledgement = redis.multi().xack(orders, orderGroup, ...entryIds);
   throwFirst(
-    await settlement
-      .xdel(saleKeys.orders, ...entryIds)
-      .hdel(saleKeys.queued, ...orderIds)
+    await acknowledgement
+      .xdel(orders, ...entryIds)
+      .hdel(queued, ...orderIds)
       .exec(),
   );
 }
@@ -127,16 +192,22 @@ function asOrder(fields: readonly string[]): Order | null {
     const index = fields.indexOf(name);
     return index < 0 ? undefined : fields[index + 1];
   };
-  const [id, voucherId, userId, requestId] = ['orderId', 'voucherId', 'userId', 'requestId'].map(at);
+  const [id, voucherId, userId, requestId] = ['orderId', 'voucherId', 'userId', 'requestId'].map(
+    at,
+  );
   return id && voucherId && userId && requestId ? { id, voucherId, userId, requestId } : null;
 }
 
-/** What is no order can never be recorded: it is moved to the dead, whole, and acknowledged. */
-async function moveMalformed(redis: Redis, entries: readonly Entry[]): Promise<void> {
+/** An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and acknowledged. */
+async function moveMalformed(
+  redis: Redis,
+  { orders, dead }: ShardKeys,
+  entries: readonly Entry[],
+): Promise<void> {
   for (const [entryId, fields] of entries) {
     if (!fields || asOrder(fields)) continue;
-    const move = redis.multi().xadd(saleKeys.dead, '*', 'reason', 'malformed', ...fields);
-    throwFirst(await move.xack(saleKeys.orders, orderGroup, entryId).xdel(saleKeys.orders, entryId).exec());
+    const move = redis.multi().xadd(dead, '*', 'reason', 'malformed', ...fields);
+    throwFirst(await move.xack(orders, orderGroup, entryId).xdel(orders, entryId).exec());
   }
 }
 

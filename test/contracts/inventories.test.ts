@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { InventoryModule } from '../../src/inventory/inventory.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { open as openMutex } from '../../src/locks/process-mutex.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { open as openQueue } from '../../src/queues/redis-stream-group.ts';
@@ -85,7 +85,8 @@ const inventories: Record<string, { open: () => Promise<InventoryModule>; fails:
   'lua-stream': {
     open: () => import('../../src/inventory/lua-stream.ts'),
     fails: {
-      'sells nothing under a lease that was lost': 'it needs no lease: the script is the critical section',
+      'sells nothing under a lease that was lost':
+        'it needs no lease: the script is the critical section',
     },
   },
 };
@@ -102,7 +103,8 @@ describe.each(Object.entries(inventories))('%s', (_name, { open, fails }) => {
     const queue = openQueue(connections);
     await connections.ready();
     worker = workOrders(connections, queue, quiet, stop.signal);
-    const drained = () => waitUntil('the queue to drain', 20_000, async () => (await queue.depth()) === 0);
+    const drained = () =>
+      waitUntil('the queue to drain', 20_000, async () => (await queue.depth()) === 0);
     contestant = { inventory, connections, drained };
   });
   afterAll(async () => {

@@ -44,11 +44,17 @@ export const clauses = {
   'sells what there is, then answers sold-out': async (contestant) => {
     const { inventory } = contestant;
     const voucher = await onSale(contestant, { stock: 2 });
-    const sell = (userId: string) => inventory.sell(someOrder(voucher.id, userId), voucher, lease());
+    const sell = (userId: string) =>
+      inventory.sell(someOrder(voucher.id, userId), voucher, lease());
     const [first, second, third] = [await sell('1'), await sell('2'), await sell('3')];
     const left = await inventory.remaining(voucher.id);
     const refusal = third.kind === 'refused' && third.reason;
-    return first.kind === 'accepted' && second.kind === 'accepted' && refusal === 'sold-out' && left === 0;
+    return (
+      first.kind === 'accepted' &&
+      second.kind === 'accepted' &&
+      refusal === 'sold-out' &&
+      left === 0
+    );
   },
 
   'records an accepted order under the id that the client was told': async (contestant) => {
@@ -98,7 +104,9 @@ export const clauses = {
     const order = someOrder(voucher.id, '7');
     await inventory.sell(order, voucher, lease());
     const again = await inventory.sell(someOrder(voucher.id, '7'), voucher, lease());
-    return again.kind === 'refused' && again.reason === 'already-ordered' && again.orderId === order.id;
+    return (
+      again.kind === 'refused' && again.reason === 'already-ordered' && again.orderId === order.id
+    );
   },
 
   'answers the same request again with the order it already has': async (contestant) => {
@@ -137,7 +145,8 @@ export const clauses = {
       .query(`SELECT 1 FROM orders WHERE voucher_id = ${voucher.id} AND status = 'confirmed'`);
     await contestant.drained();
     return (
-      (confirmed[0] as unknown[]).length === 1 && (await inventory.remaining(voucher.id)) === voucher.stock
+      (confirmed[0] as unknown[]).length === 1 &&
+      (await inventory.remaining(voucher.id)) === voucher.stock
     );
   },
 } satisfies Record<string, Clause>;

@@ -9,7 +9,7 @@ import { inject, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
 import { LeaseLost } from '../../src/errors.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { contend, contender, overlap } from '../support/contend.ts';
 
@@ -91,7 +91,9 @@ export const clauses = {
   }) => {
     const [resource, mark] = someMarkedResource();
     const lease = await held(lock, resource);
-    const reasons = await Promise.all([0, 100].map((afterMs) => abortedAfter(lock, resource, afterMs)));
+    const reasons = await Promise.all(
+      [0, 100].map((afterMs) => abortedAfter(lock, resource, afterMs)),
+    );
     await lease.release();
     const next = await held(lock, resource);
     await next.release();
@@ -163,7 +165,10 @@ export const clauses = {
     return waited && called && asked <= heartbeats;
   },
 
-  'leaves no key, no subscription and no timer behind after 10,000 cycles': async ({ lock, connections }) => {
+  'leaves no key, no subscription and no timer behind after 10,000 cycles': async ({
+    lock,
+    connections,
+  }) => {
     const mark = randomUUID();
     const timers = liveTimers();
     const cycles = async (resource: string) => {
@@ -239,7 +244,11 @@ function liveTimers(): { readonly stop: () => number } {
 
 /** Waits until nothing carries the mark any more; false when something still does. */
 const nothingLeft = (connections: Connections, mark: string): Promise<boolean> =>
-  waitUntil('nothing to be left behind', 1_200, async () => (await traces(connections, mark)) === 0).then(
+  waitUntil(
+    'nothing to be left behind',
+    1_200,
+    async () => (await traces(connections, mark)) === 0,
+  ).then(
     () => true,
     () => false,
   );
@@ -256,13 +265,19 @@ async function traces(connections: Connections, mark: string): Promise<number> {
   });
   const nodes = await namesIn(connections.zookeeper().session(), '/lockstep/locks');
   const inRedis = await Promise.all(counts);
-  return inRedis.reduce((sum, count) => sum + count, 0) + nodes.filter((name) => name.includes(mark)).length;
+  return (
+    inRedis.reduce((sum, count) => sum + count, 0) +
+    nodes.filter((name) => name.includes(mark)).length
+  );
 }
 
 const environment = () => ({ ...process.env, ...inject('environment') }) as Record<string, string>;
 
 /** Resolves once it has said its first line. */
-async function child(file: string, ...args: readonly string[]): Promise<{ said: string; kill: () => void }> {
+async function child(
+  file: string,
+  ...args: readonly string[]
+): Promise<{ said: string; kill: () => void }> {
   const process_ = execa('node', [support(file), ...args], { env: environment(), reject: false });
   const [line] = (await once(process_.stdout, 'data')) as [Buffer];
   return { said: String(line).trim(), kill: () => process_.kill('SIGKILL') };

@@ -40,7 +40,8 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'tells its holder when the lease is over': endless,
       'does not touch the next holder when it is released too late': endless,
       'is free again within the lease after its holder died': perProcess,
-      'is free again after its holder died, where the lock itself says how long a lease is': perProcess,
+      'is free again after its holder died, where the lock itself says how long a lease is':
+        perProcess,
     },
   },
   'mutex-fresh-key': {
@@ -57,7 +58,8 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'tells its holder when the lease is over': endless,
       'does not touch the next holder when it is released too late': freshKey,
       'is free again within the lease after its holder died': freshKey,
-      'is free again after its holder died, where the lock itself says how long a lease is': freshKey,
+      'is free again after its holder died, where the lock itself says how long a lease is':
+        freshKey,
     },
   },
   'redis-no-expiry': {
@@ -66,7 +68,8 @@ const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions
       'asks nobody while it waits: the release calls it': polls,
       'tells its holder when the lease is over': endless,
       'does not touch the next holder when it is released too late': endless,
-      'is free again within the lease after its holder died': 'the key of a dead holder stays for ever',
+      'is free again within the lease after its holder died':
+        'the key of a dead holder stays for ever',
       'is free again after its holder died, where the lock itself says how long a lease is':
         'the key of a dead holder stays for ever',
     },

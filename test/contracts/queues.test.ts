@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { saleKeys } from '../../src/connections/sale-keys.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Delivery, Handle, OrderQueue, QueueModule } from '../../src/queues/order-queue.ts';
 import { openConnections, quietRedis } from '../support/connections.ts';
 import { someOrder } from '../support/sale.ts';
@@ -98,7 +98,9 @@ describe.each(Object.entries(queues))('%s', (_name, { open }) => {
   });
 
   test('hands each order to one of two consumers when nothing goes wrong', async () => {
-    const orders = Array.from({ length: 50 }, (_, index) => someOrder('7', String(index + 1), randomUUID()));
+    const orders = Array.from({ length: 50 }, (_, index) =>
+      someOrder('7', String(index + 1), randomUUID()),
+    );
     const [other] = await openQueue();
     const seen: string[] = [];
     const keep: Handle = async (deliveries) => {

@@ -72,7 +72,11 @@ describe('lockstep run', () => {
       '1',
       '--json',
     );
-    expect(JSON.parse(stdout)).toMatchObject({ claim: 'violated', asClaimed: false, usersWithTwoOrders: 0 });
+    expect(JSON.parse(stdout)).toMatchObject({
+      claim: 'violated',
+      asClaimed: false,
+      usersWithTwoOrders: 0,
+    });
     expect(exitCode).toBe(1);
   });
 
@@ -100,6 +104,9 @@ test('status says what runs, and that nothing runs, by its exit code', async () 
   const up = await lockstep('status', '--json');
   expect(JSON.parse(up.stdout)).toMatchObject({ running: true, url: inject('baseUrl') });
   expect(up.exitCode).toBe(0);
-  const down = await execa('node', [program, 'status'], { env: { LOCKSTEP_LAB: runsFolder }, reject: false });
+  const down = await execa('node', [program, 'status'], {
+    env: { LOCKSTEP_LAB: runsFolder },
+    reject: false,
+  });
   expect(down.exitCode).toBe(1);
 });

@@ -1,19 +1,24 @@
 /** Holds: the n-th who passes a checkpoint of a sale waits there, and the rush goes on around it. */
 import { expect, test } from 'vitest';
-import { withConnections } from '../../src/commands/lab-connections.ts';
-import { runRung } from '../../src/drills/run-rung.ts';
-import { defaults } from '../../src/drills/walk.ts';
-import type { HistoryEvent } from '../../src/history.ts';
-import type { RungName } from '../../src/ladder.ts';
+import { defaults } from '../../src/lab/drills/demo-plan.ts';
+import { runRung } from '../../src/lab/drills/run-rung.ts';
+import { withConnections } from '../../src/lab/environment/lab-connections.ts';
+import type { RungName } from '../../src/ladder/rungs.ts';
+import type { HistoryEvent } from '../../src/trace/history.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const shape = { instances: 1, balancer: 'nginx' } as const;
 const lab = theLab(shape);
 
 /** The fastest sale there is: without a hold, nothing would stop it anywhere. */
-async function rushWith(hold: string, rung: RungName = 'stock-positive'): Promise<readonly HistoryEvent[]> {
+async function rushWith(
+  hold: string,
+  rung: RungName = 'stock-positive',
+): Promise<readonly HistoryEvent[]> {
   const request = { ...defaults, ...shape, rung, workMs: 0, users: 20, holds: [hold] };
-  const { facts } = await withConnections(lab(), (connections) => runRung(request, lab(), connections));
+  const { facts } = await withConnections(lab(), (connections) =>
+    runRung(request, lab(), connections),
+  );
   return facts.history ?? [];
 }
 

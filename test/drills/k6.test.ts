@@ -5,7 +5,10 @@ import { execa } from 'execa';
 import { describe, expect, inject, test } from 'vitest';
 import { theLab } from '../support/the-lab.ts';
 
-const folders = [join(process.cwd(), '.lockstep', 'bin'), ...(process.env['PATH'] ?? '').split(delimiter)];
+const folders = [
+  join(process.cwd(), '.lockstep', 'bin'),
+  ...(process.env['PATH'] ?? '').split(delimiter),
+];
 const k6 = folders.map((folder) => join(folder, 'k6')).find((path) => existsSync(path));
 if (k6 === undefined)
   console.warn(
@@ -45,7 +48,11 @@ describe.skipIf(k6 === undefined)('k6', () => {
   });
 
   test('rush.js passes on the final rung: exactly the stock is accepted', async () => {
-    const { exitCode, output } = await run('rush.js', { RUNG: 'lua-stream', SECONDS: '2', STOCK: '100' });
+    const { exitCode, output } = await run('rush.js', {
+      RUNG: 'lua-stream',
+      SECONDS: '2',
+      STOCK: '100',
+    });
     expect(output).toContain("✓ 'count==100' count=100");
     expect(exitCode).toBe(0);
   });

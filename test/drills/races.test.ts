@@ -1,9 +1,9 @@
 /** Every famous race, played through nginx on real instances: there on the rung that has it, gone on the next one up. */
 import { describe, expect, test } from 'vitest';
-import { raceOn } from '../../src/commands/race.ts';
-import { raceWalk } from '../../src/drills/walk.ts';
-import { racePage } from '../../src/report/race-page.ts';
-import { raceText } from '../../src/report/race-text.ts';
+import { raceOn } from '../../src/cli/race.ts';
+import { raceWalk } from '../../src/lab/drills/demo-plan.ts';
+import { racePage } from '../../src/lab/report/race-page.ts';
+import { raceText } from '../../src/lab/report/race-text.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab();
@@ -15,7 +15,9 @@ describe.each(raceWalk)('$race on $rung', ({ race, rung }) => {
     const text = raceText(result);
     expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
     expect(text.includes('✗')).toBe(result.verdict === 'violated');
-    expect(result.proof !== undefined && result.proof.events.length >= 2).toBe(result.verdict === 'violated');
+    expect(result.proof !== undefined && result.proof.events.length >= 2).toBe(
+      result.verdict === 'violated',
+    );
     expect(racePage(result)).toContain(`<h1>${race}`);
   });
 });

@@ -1,7 +1,7 @@
 /** The walk, with another seed than the demo’s: every rung does what the ladder claims, natural races and all. */
 import { describe, expect, test } from 'vitest';
-import { runRung } from '../../src/drills/run-rung.ts';
-import { walk } from '../../src/drills/walk.ts';
+import { walk } from '../../src/lab/drills/demo-plan.ts';
+import { runRung } from '../../src/lab/drills/run-rung.ts';
 import { testConnections } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';
 

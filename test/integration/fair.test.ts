@@ -1,7 +1,7 @@
 /** What the contract cannot say of the fair lock: the order of its line, and what becomes of those who leave it. */
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, test } from 'vitest';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { open } from '../../src/locks/redis-fair.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
@@ -64,7 +64,11 @@ test('nobody who comes later gets in before those in line, also while the lock i
   await untilInLine(1);
   // The head of the line is there, and does not come: as if its process were stopped.
   await redis.lset(`redisson_lock_queue:{lock:${resource}}`, 0, 'stopped:process');
-  await redis.zadd(`redisson_lock_timeout:{lock:${resource}}`, Date.now() + 60_000, 'stopped:process');
+  await redis.zadd(
+    `redisson_lock_timeout:{lock:${resource}}`,
+    Date.now() + 60_000,
+    'stopped:process',
+  );
   await lease.release();
   expect(await late?.acquire(resource, { waitMs: 300 })).toBeNull();
   abort.abort(new Error('enough'));

@@ -1,8 +1,8 @@
 /** The API as clients meet it: through nginx, on four instances. */
 import { sign } from 'hono/jwt';
 import { describe, expect, test } from 'vitest';
-import { labTokenSecret } from '../../src/lab/stores.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { labTokenSecret } from '../../src/lab/environment/stores.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 
 const hourMs = 3_600_000;
@@ -12,10 +12,16 @@ describe('a purchase', () => {
   test('on the final rung is accepted with 202 and confirmed soon after', async () => {
     const voucherId = await putOnSale();
     const order = await buy(voucherId, '7');
-    expect(order).toMatchObject({ httpStatus: 202, status: 'queued', location: `/orders/${order.id}` });
+    expect(order).toMatchObject({
+      httpStatus: 202,
+      status: 'queued',
+      location: `/orders/${order.id}`,
+    });
     const token = await tokenFor('7');
     await waitUntil('the order to be confirmed', 10_000, async () => {
-      const state = (await (await call(`/orders/${order.id}`, { token })).json()) as { status: string };
+      const state = (await (await call(`/orders/${order.id}`, { token })).json()) as {
+        status: string;
+      };
       expect(['queued', 'confirmed']).toContain(state.status);
       return state.status === 'confirmed';
     });
@@ -32,7 +38,9 @@ describe('a purchase', () => {
       Array.from({ length: 12 }, () => buy(voucherId, '7', { 'idempotency-key': 'once' })),
     );
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
-    const { remaining } = (await (await call(`/vouchers/${voucherId}`)).json()) as { remaining: number };
+    const { remaining } = (await (await call(`/vouchers/${voucherId}`)).json()) as {
+      remaining: number;
+    };
     expect(remaining).toBe(4);
   });
 
@@ -52,7 +60,10 @@ describe('a purchase', () => {
       const late = await putOnSale({ rung, endTime: fromNow(-hourMs / 2) });
       expect(await buy(late, '7')).toMatchObject({ httpStatus: 410, code: 'ended' });
     }
-    expect(await buy('999999999999', '7')).toMatchObject({ httpStatus: 404, code: 'unknown-voucher' });
+    expect(await buy('999999999999', '7')).toMatchObject({
+      httpStatus: 404,
+      code: 'unknown-voucher',
+    });
   });
 
   test('is the token’s user’s, whatever headers and body say', async () => {
@@ -98,9 +109,13 @@ describe('tokens', () => {
 
   test('of the wrong role: 403', async () => {
     const user = await tokenFor('7');
-    expect((await call('/vouchers', { method: 'POST', token: user, body: openSale() })).status).toBe(403);
+    expect(
+      (await call('/vouchers', { method: 'POST', token: user, body: openSale() })).status,
+    ).toBe(403);
     const operator = await tokenFor('1', 'operator');
-    expect((await call('/vouchers/1/orders', { method: 'POST', token: operator })).status).toBe(403);
+    expect((await call('/vouchers/1/orders', { method: 'POST', token: operator })).status).toBe(
+      403,
+    );
   });
 });
 
@@ -119,7 +134,10 @@ describe('input that does not fit', () => {
     '%7B1%7D',
     '1%0D%0AFLUSHALL',
   ])('voucher id %s: 400', async (id) => {
-    const answer = await call(`/vouchers/${id}/orders`, { method: 'POST', token: await tokenFor('7') });
+    const answer = await call(`/vouchers/${id}/orders`, {
+      method: 'POST',
+      token: await tokenFor('7'),
+    });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code: 'invalid-request' });
   });
@@ -150,7 +168,9 @@ describe('input that does not fit', () => {
   test('an Idempotency-Key that is too long or has odd letters: 400', async () => {
     const voucherId = await putOnSale();
     for (const key of ['x'.repeat(65), 'a b', 'a:b'])
-      expect(await buy(voucherId, '7', { 'idempotency-key': key })).toMatchObject({ httpStatus: 400 });
+      expect(await buy(voucherId, '7', { 'idempotency-key': key })).toMatchObject({
+        httpStatus: 400,
+      });
   });
 
   test.each(['text/plain', 'application/x-www-form-urlencoded'])(
@@ -196,7 +216,10 @@ describe('every answer', () => {
     const voucherId = await putOnSale();
     const { id } = await buy(voucherId, '7');
     const stranger = { token: await tokenFor('8') };
-    const [foreign, absent] = [await call(`/orders/${id}`, stranger), await call('/orders/1', stranger)];
+    const [foreign, absent] = [
+      await call(`/orders/${id}`, stranger),
+      await call('/orders/1', stranger),
+    ];
     expect([foreign.status, absent.status]).toEqual([404, 404]);
     expect(await foreign.text()).toBe(await absent.text());
   });
@@ -207,7 +230,9 @@ describe('every answer', () => {
 });
 
 test('the OpenAPI document describes every route', async () => {
-  const { paths } = (await (await call('/openapi.json')).json()) as { paths: Record<string, object> };
+  const { paths } = (await (await call('/openapi.json')).json()) as {
+    paths: Record<string, object>;
+  };
   expect(Object.keys(paths).toSorted()).toEqual([
     '/lab/noop',
     '/lab/vouchers/{id}/nested-orders',
@@ -224,7 +249,9 @@ test('the OpenAPI document describes every route', async () => {
 test('an operator can have a voucher audited, and a user cannot', async () => {
   const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });
   await buy(voucherId, '7');
-  const audit = await call(`/vouchers/${voucherId}/audit`, { token: await tokenFor('1', 'operator') });
+  const audit = await call(`/vouchers/${voucherId}/audit`, {
+    token: await tokenFor('1', 'operator'),
+  });
   expect(await audit.json()).toMatchObject({
     verdict: 'held',
     initialStock: 1,
@@ -232,5 +259,7 @@ test('an operator can have a voucher audited, and a user cannot', async () => {
     orders: 1,
     usersWithTwoOrders: 0,
   });
-  expect((await call(`/vouchers/${voucherId}/audit`, { token: await tokenFor('7') })).status).toBe(403);
+  expect((await call(`/vouchers/${voucherId}/audit`, { token: await tokenFor('7') })).status).toBe(
+    403,
+  );
 });

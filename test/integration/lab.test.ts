@@ -1,13 +1,19 @@
 /** The lab as people meet it: alone, on free ports, and cleaned up after a crash. */
+
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { LabBusy } from '../../src/errors.ts';
-import { freePorts } from '../../src/lab/ports.ts';
-import { isAlive, processRef, startProcess, stopProcess } from '../../src/lab/processes.ts';
-import { alone } from '../../src/lab/session.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import {
+  isAlive,
+  processRef,
+  startProcess,
+  stopProcess,
+} from '../../src/lab/environment/processes.ts';
+import { alone } from '../../src/lab/environment/session.ts';
+import { LabBusy } from '../../src/lab/errors.ts';
 import { someFolder } from '../support/folder.ts';
 
 async function listenOn(port: number): Promise<void> {
@@ -27,7 +33,10 @@ test('a port that is taken is passed over, and a row of ports is free as a whole
 test('two commands are never in one lab, and a holder that died holds nothing', async () => {
   const lab = someFolder();
   await alone(lab, () => expect(alone(lab, async () => 'both')).rejects.toThrow(LabBusy));
-  writeFileSync(join(lab, 'in-use.json'), JSON.stringify({ pid: process.pid, startedAt: 'another time' }));
+  writeFileSync(
+    join(lab, 'in-use.json'),
+    JSON.stringify({ pid: process.pid, startedAt: 'another time' }),
+  );
   expect(await alone(lab, async () => 'alone')).toBe('alone');
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { saleKeys } from '../../src/connections/sale-keys.ts';
 import { open as openLuaStream } from '../../src/inventory/lua-stream.ts';
 import { open as openStockPositive } from '../../src/inventory/stock-positive.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/lock.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
@@ -28,7 +28,11 @@ describe('a purchase whose answer is lost', () => {
     expect(lost).toMatchObject({ kind: 'unknown', orderId: order.id });
 
     // Were the command sent again after the reconnect, a second sale would show here.
-    await waitUntil('the client to reconnect', 5_000, () => connections.redis('purchase').status === 'ready');
+    await waitUntil(
+      'the client to reconnect',
+      5_000,
+      () => connections.redis('purchase').status === 'ready',
+    );
     expect(await redis.hget(saleKeys.voucher(voucher.id), 'stock')).toBe('9');
     const again = await inventory.sell(someOrder(voucher.id, '7', 'once'), voucher, lease);
     expect(again).toEqual({ kind: 'accepted', orderId: order.id, status: 'queued' });

@@ -5,10 +5,10 @@ import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { freePorts } from '../../src/lab/ports.ts';
-import { programPath, startProcess, stopProcess } from '../../src/lab/processes.ts';
-import { nginxServer } from '../../src/lab/servers/nginx.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { nginxServer } from '../../src/lab/environment/servers/nginx.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/folder.ts';
 
 async function instance(answer: RequestListener): Promise<number> {
@@ -63,7 +63,10 @@ describe('nginx', () => {
 
   test('asks the next instance when one refuses the connection, because nothing was sent', async () => {
     const dead = await freePorts(17_950);
-    const url = await nginxBefore(dead, await instance((_, response) => response.end('{"id":"1"}')));
+    const url = await nginxBefore(
+      dead,
+      await instance((_, response) => response.end('{"id":"1"}')),
+    );
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => fetch(`${url}/vouchers/1/orders`, { method: 'POST' })),
     );
@@ -87,7 +90,8 @@ describe('nginx', () => {
     };
     await fetch(`${url}/orders/1`, { headers: forged });
     expect(seen[0]).toMatchObject({ 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1' });
-    for (const name of ['x-user-id', 'x-user-role', 'forwarded']) expect(seen[0]).not.toHaveProperty(name);
+    for (const name of ['x-user-id', 'x-user-role', 'forwarded'])
+      expect(seen[0]).not.toHaveProperty(name);
   });
 
   test('refuses large bodies and headers before an instance sees them', async () => {
@@ -115,7 +119,10 @@ describe('nginx', () => {
       requests += 1;
       response.end();
     };
-    const socket = connect(Number(new URL(await nginxBefore(await instance(count))).port), '127.0.0.1');
+    const socket = connect(
+      Number(new URL(await nginxBefore(await instance(count))).port),
+      '127.0.0.1',
+    );
     socket.write(request);
     const answer = await text(socket);
     expect(answer).toMatch(

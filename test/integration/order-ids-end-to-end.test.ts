@@ -5,10 +5,10 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import { saleKeys } from '../../src/connections/sale-keys.ts';
-import { freePorts } from '../../src/lab/ports.ts';
-import { startProcess, stopProcess } from '../../src/lab/processes.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
-import { counterKey } from '../../src/orders/ids/redis-worker.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { counterKey } from '../../src/order-ids/redis-worker.ts';
 import { call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 
@@ -31,7 +31,11 @@ async function instanceWith(orderIds: string): Promise<string> {
   });
   onTestFinished(() => stopProcess(service));
   const baseUrl = `http://127.0.0.1:${port}`;
-  await waitUntil(`the instance with ${orderIds}`, 15_000, async () => (await fetch(`${baseUrl}/readyz`)).ok);
+  await waitUntil(
+    `the instance with ${orderIds}`,
+    15_000,
+    async () => (await fetch(`${baseUrl}/readyz`)).ok,
+  );
   return baseUrl;
 }
 
@@ -96,7 +100,9 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
     await change(connections.mysql(), none, [voucherId]); // So that the order is dead-lettered, which is logged.
     const { id } = await buyAt(baseUrl, voucherId, '7');
     const log = () => readFileSync(join(inject('labFolder'), 'service.log'), 'utf8');
-    await waitUntil('the log to tell of the order', 10_000, () => log().includes(`"orderId":"${id}"`));
+    await waitUntil('the log to tell of the order', 10_000, () =>
+      log().includes(`"orderId":"${id}"`),
+    );
   });
 });
 

@@ -1,15 +1,16 @@
 /** Order ids of many processes on a real Redis: unique, ascending, and refused rather than risked. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
-import { OrderIdNotCounted, WorkerIdUnavailable } from '../../src/orders/ids/errors.ts';
-import { openRedisWorker } from '../../src/orders/ids/redis-worker.ts';
-import { openSnowflakes, type SnowflakeOptions } from '../../src/orders/ids/snowflake.ts';
-import { workerIds, workerIdsKey } from '../../src/orders/ids/worker-id.ts';
+import { OrderIdNotCounted, WorkerIdUnavailable } from '../../src/errors.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { openRedisWorker } from '../../src/order-ids/redis-worker.ts';
+import { openSnowflakes, type SnowflakeOptions } from '../../src/order-ids/snowflake.ts';
+import { workerIds, workerIdsKey } from '../../src/order-ids/worker-id.ts';
 import { quiet, quietRedis, testConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
@@ -38,7 +39,11 @@ async function snowflakeMaker(options: SnowflakeOptions = {}, log = quiet) {
 }
 
 /** What each of eight processes made, in order. */
-async function madeByProcesses(orderIds: string, each: number, atOnce: number): Promise<BigUint64Array[]> {
+async function madeByProcesses(
+  orderIds: string,
+  each: number,
+  atOnce: number,
+): Promise<BigUint64Array[]> {
   const folder = someFolder();
   const env = { ...inject('environment'), REDIS_URL: quietRedis(), ORDER_IDS: orderIds };
   const making = Array.from({ length: processes }, async (_, index) => {

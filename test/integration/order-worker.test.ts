@@ -5,7 +5,7 @@ import { change, select } from '../../src/connections/mysql.ts';
 import { saleKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { open as openLuaStream } from '../../src/inventory/lua-stream.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/lock.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
@@ -18,7 +18,11 @@ let connections: Connections;
 let voucher: Voucher;
 
 beforeEach(async () => {
-  connections = openConnections({ REDIS_URL: quietRedis(), CLAIM_IDLE_MS: '100', BATCH_GATHER_MS: '0' });
+  connections = openConnections({
+    REDIS_URL: quietRedis(),
+    CLAIM_IDLE_MS: '100',
+    BATCH_GATHER_MS: '0',
+  });
   connections.redis('admin');
   connections.redis('purchase');
   await connections.ready();
@@ -53,8 +57,8 @@ async function workUntilEmpty(): Promise<void> {
   const stop = new AbortController();
   const queue = openQueue(connections);
   const working = workOrders(connections, queue, quiet, stop.signal);
-  await waitUntil('the queue to drain', 15_000, async () => (await queue.depth()) === 0).finally(() =>
-    stop.abort(),
+  await waitUntil('the queue to drain', 15_000, async () => (await queue.depth()) === 0).finally(
+    () => stop.abort(),
   );
   await working;
 }
@@ -87,7 +91,9 @@ describe('recording', () => {
 
   test('another order of the same user is not a success', async () => {
     await recordOne(connections.mysql(), someOrder(voucher.id, '1'));
-    expect(await recordOne(connections.mysql(), someOrder(voucher.id, '1'))).toBe('user-has-another-order');
+    expect(await recordOne(connections.mysql(), someOrder(voucher.id, '1'))).toBe(
+      'user-has-another-order',
+    );
   });
 });
 
@@ -100,7 +106,10 @@ describe('an order', () => {
       voucherId: voucher.id,
     });
     await workUntilEmpty();
-    expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed', userId: '1' });
+    expect(await findOrder(connections, order.id)).toMatchObject({
+      status: 'confirmed',
+      userId: '1',
+    });
   });
 
   test('that MySQL has no stock for fails with its reason; its buyer is free again, and no stock is made up', async () => {
@@ -110,7 +119,10 @@ describe('an order', () => {
     const order = await buy('1');
     expect(await redisStock()).toBe('2');
     await workUntilEmpty();
-    expect(await findOrder(connections, order.id)).toMatchObject({ status: 'failed', reason: 'stock-short' });
+    expect(await findOrder(connections, order.id)).toMatchObject({
+      status: 'failed',
+      reason: 'stock-short',
+    });
     expect(await redisStock()).toBe('2');
     expect(await connections.redis('admin').hexists(saleKeys.buyers(voucher.id), '1')).toBe(0);
   });

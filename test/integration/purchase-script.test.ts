@@ -6,9 +6,9 @@ import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
 
-const purchase = loadScript('purchase');
-const prepare = loadScript('prepare-voucher');
-const giveBack = loadScript('give-back');
+const purchase = loadScript('sale/purchase');
+const prepare = loadScript('sale/prepare-voucher');
+const giveBack = loadScript('sale/give-back');
 const hourMs = 3_600_000;
 
 let redis: Redis;
@@ -24,15 +24,25 @@ beforeEach(async () => {
 const onSale = (stock: string, beginMs = Date.now() - hourMs, endMs = Date.now() + hourMs) =>
   runScript(redis, prepare, [saleKeys.voucher(voucherId)], [stock, String(beginMs), String(endMs)]);
 
-function buy(userId: string, requestId = 'request', order = someOrder(voucherId, userId, requestId)) {
-  const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.orders, saleKeys.queued];
+function buy(
+  userId: string,
+  requestId = 'request',
+  order = someOrder(voucherId, userId, requestId),
+) {
+  const keys = [
+    saleKeys.voucher(voucherId),
+    saleKeys.buyers(voucherId),
+    saleKeys.orders,
+    saleKeys.queued,
+  ];
   return runScript(redis, purchase, keys, [order.id, voucherId, userId, requestId]);
 }
 
 const stockLeft = () => redis.hget(saleKeys.voucher(voucherId), 'stock');
 const queuedOrders = async () =>
-  Object.values(await redis.hgetall(saleKeys.queued)).filter((value) => value.startsWith(`${voucherId}:`))
-    .length;
+  Object.values(await redis.hgetall(saleKeys.queued)).filter((value) =>
+    value.startsWith(`${voucherId}:`),
+  ).length;
 
 describe('the purchase script', () => {
   test('sells, takes one from stock, remembers the buyer and queues the order, all or nothing', async () => {
@@ -118,7 +128,8 @@ test('giving back restores stock and buyer once, however often it runs', async (
   await onSale('1');
   const [, orderId] = (await buy('7')) as [string, string];
   const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.dead];
-  const undo = () => runScript(redis, giveBack, keys, [orderId, voucherId, '7', 'undeliverable', '1', '']);
+  const undo = () =>
+    runScript(redis, giveBack, keys, [orderId, voucherId, '7', 'undeliverable', '1', '']);
   expect([await undo(), await undo()]).toEqual(['given-back', 'already-given-back']);
   expect(await stockLeft()).toBe('1');
   expect(await buy('7', 'again')).toEqual(['accepted', expect.any(String)]);

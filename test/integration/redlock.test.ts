@@ -8,7 +8,8 @@ import { testConnections } from '../support/connections.ts';
 const nobody = 'redis://127.0.0.1:1';
 const masters = () => (inject('environment')['REDLOCK_URLS'] ?? '').split(',');
 
-const ready = (redis: Redis) => new Promise<void>((resolve) => void redis.once('ready', () => resolve()));
+const ready = (redis: Redis) =>
+  new Promise<void>((resolve) => void redis.once('ready', () => resolve()));
 
 async function redlockOver(...urls: (string | undefined)[]) {
   const connections = testConnections({ REDLOCK_URLS: urls.join(',') });

@@ -2,13 +2,13 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { installGate } from '../../src/checkpoints.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lock } from '../../src/locks/lock.ts';
-import { asOneOwner } from '../../src/locks/owner.ts';
 import { open as openMessage } from '../../src/locks/redis-message.ts';
 import { open } from '../../src/locks/redis-reentrant.ts';
+import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import { installGate } from '../../src/trace/checkpoints.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
@@ -24,7 +24,10 @@ beforeEach(async () => {
 });
 
 async function openLock(watchdogMs: number): Promise<Lock> {
-  const connections = testConnections({ REDIS_URL: quietRedis(), LOCK_WATCHDOG_MS: String(watchdogMs) });
+  const connections = testConnections({
+    REDIS_URL: quietRedis(),
+    LOCK_WATCHDOG_MS: String(watchdogMs),
+  });
   const lock = open(connections);
   await connections.ready();
   return lock;
@@ -112,7 +115,9 @@ describe('a hold inside another', () => {
       const inner = await lock.acquire(resource, { waitMs: 0, leaseMs: 60_000 });
       await redis.del(`lock:${resource}`);
       await Promise.all(
-        [outer, inner].map((lease) => lease?.signal.aborted || once(lease?.signal as AbortSignal, 'abort')),
+        [outer, inner].map(
+          (lease) => lease?.signal.aborted || once(lease?.signal as AbortSignal, 'abort'),
+        ),
       );
       const next = await held(lock);
       await inner?.release();

@@ -2,9 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { Lab } from '../../src/lab/lab.ts';
-import { isAlive, processRef, startProcess, stopProcess } from '../../src/lab/processes.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { Lab } from '../../src/lab/environment/lab.ts';
+import {
+  isAlive,
+  processRef,
+  startProcess,
+  stopProcess,
+} from '../../src/lab/environment/processes.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 
@@ -24,12 +29,16 @@ function there(pid: number | undefined): number {
 
 const primary = () => there(lab.servers.find(({ name }) => name === 'service')?.pid);
 const children = (): number[] =>
-  readFileSync(`/proc/${primary()}/task/${primary()}/children`, 'utf8').trim().split(' ').map(Number);
+  readFileSync(`/proc/${primary()}/task/${primary()}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number);
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 
 async function instancesAnswering(): Promise<number> {
   const answers = await Promise.all(Array.from({ length: 16 }, () => call('/readyz')));
-  return new Set(answers.filter(({ ok }) => ok).map(({ headers }) => headers.get('x-instance'))).size;
+  return new Set(answers.filter(({ ok }) => ok).map(({ headers }) => headers.get('x-instance')))
+    .size;
 }
 
 describe('the primary', () => {
@@ -42,7 +51,11 @@ describe('the primary', () => {
       10_000,
       () => !children().includes(killed) && children().length === before,
     );
-    await waitUntil('four instances to answer', 10_000, async () => (await instancesAnswering()) === 4);
+    await waitUntil(
+      'four instances to answer',
+      10_000,
+      async () => (await instancesAnswering()) === 4,
+    );
   });
 
   test('takes its children with it when it is killed', async () => {
@@ -59,11 +72,19 @@ describe('SIGTERM', () => {
   test('lets the request in flight finish, takes no new ones, and ends every process', async () => {
     const redis = testConnections().redis('admin');
     const voucherId = await putOnSale({ rung: 'redis-atomic', workMs: 1_000 });
-    const buying = call(`/vouchers/${voucherId}/orders`, { method: 'POST', token: await tokenFor('7') });
+    const buying = call(`/vouchers/${voucherId}/orders`, {
+      method: 'POST',
+      token: await tokenFor('7'),
+    });
     const service = processRef(primary());
     const all = children().flatMap((pid) => processRef(pid) ?? []);
     const lock = `lock:voucher:${voucherId}:user:7`;
-    await waitUntil('the request to hold its lock', 5_000, async () => (await redis.exists(lock)) === 1, 5);
+    await waitUntil(
+      'the request to hold its lock',
+      5_000,
+      async () => (await redis.exists(lock)) === 1,
+      5,
+    );
     process.kill(primary(), 'SIGTERM');
     expect((await buying).status).toBe(201);
     await waitUntil(
@@ -92,13 +113,18 @@ describe('outside the lab', () => {
       await waitUntil('the deployment', 15_000, async () => (await fetch(`${baseUrl}/readyz`)).ok);
       const operator = await tokenFor('1', 'operator');
       const create = (changes: object) =>
-        call('/vouchers', { method: 'POST', token: operator, body: openSale({ ...changes }), baseUrl });
+        call('/vouchers', {
+          method: 'POST',
+          token: operator,
+          body: openSale({ ...changes }),
+          baseUrl,
+        });
       expect((await create({ rung: 'read-then-write' })).status).toBe(400);
       expect((await create({ workMs: 5 })).status).toBe(400);
       expect((await create({})).status).toBe(201);
-      expect((await call('/lab/noop', { method: 'POST', token: await tokenFor('7'), baseUrl })).status).toBe(
-        404,
-      );
+      expect(
+        (await call('/lab/noop', { method: 'POST', token: await tokenFor('7'), baseUrl })).status,
+      ).toBe(404);
     } finally {
       await stopProcess(service);
     }
@@ -110,6 +136,9 @@ describe('outside the lab', () => {
     expect(log).not.toMatch(/Bearer|eyJ[\w-]{10}|lockstep-lab-secret/);
     // A child whose primary is killed while it starts ends with Node’s own words; everything else is JSON.
     for (const line of log.split('\n').filter((text) => text.startsWith('{')))
-      expect(JSON.parse(line)).toMatchObject({ instance: expect.any(String), event: expect.any(String) });
+      expect(JSON.parse(line)).toMatchObject({
+        instance: expect.any(String),
+        event: expect.any(String),
+      });
   });
 });

@@ -1,6 +1,12 @@
 /** Transactions on a real server: what is rolled back, and what the errors are told by. */
 import { expect, test } from 'vitest';
-import { change, isContention, isDuplicateKey, select, transaction } from '../../src/connections/mysql.ts';
+import {
+  change,
+  isContention,
+  isDuplicateKey,
+  select,
+  transaction,
+} from '../../src/connections/mysql.ts';
 import { migrate } from '../../src/connections/schema.ts';
 import { testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
@@ -37,10 +43,11 @@ test('a duplicate key is told by its number, and a connection is usable after it
   const order = someOrder(id, '7');
   const insert = () =>
     transaction(pool, 'READ COMMITTED', (db) =>
-      change(db, `INSERT INTO orders (id, voucher_id, user_id, request_id) VALUES (?, ?, 7, 'test')`, [
-        order.id,
-        id,
-      ]),
+      change(
+        db,
+        `INSERT INTO orders (id, voucher_id, user_id, request_id) VALUES (?, ?, 7, 'test')`,
+        [order.id, id],
+      ),
     );
   await insert();
   expect(isDuplicateKey(await insert().catch((error: unknown) => error))).toBe(true);
@@ -54,5 +61,9 @@ test('migrations run once, however often and from however many processes they ar
     testConnections().mysql(),
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT LIKE 'kysely%'`,
   );
-  expect(tables.map(({ name }) => name).toSorted()).toEqual(['orders', 'seckill_stock', 'vouchers']);
+  expect(tables.map(({ name }) => name).toSorted()).toEqual([
+    'orders',
+    'seckill_stock',
+    'vouchers',
+  ]);
 });

@@ -5,10 +5,10 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
-import { freePorts } from '../../src/lab/ports.ts';
-import { startProcess, stopProcess } from '../../src/lab/processes.ts';
-import { zookeeperServer } from '../../src/lab/servers/zookeeper.ts';
-import { waitUntil } from '../../src/lab/waiting.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { open } from '../../src/locks/zookeeper.ts';
 import { testConnections } from '../support/connections.ts';
@@ -109,7 +109,9 @@ test('a process whose session is over takes locks in a new one', async () => {
   const lease = await held(lock, 'new-session');
   proxy.cut();
   await once(lease.signal, 'abort');
-  await expect(lock.acquire('new-session', { waitMs: 100 })).rejects.toThrow(LockServiceUnavailable);
+  await expect(lock.acquire('new-session', { waitMs: 100 })).rejects.toThrow(
+    LockServiceUnavailable,
+  );
   proxy.mend();
   await (await held(lock, 'new-session')).release();
 });
@@ -154,10 +156,16 @@ test('a waiter that gives up or is aborted leaves no node, even when it is not a
   await sleep(100);
   proxy.swallowNextAnswer();
   abort.abort(new Error('enough'));
-  expect((await Promise.all(waits)).filter((answer) => answer && !(answer instanceof Error))).toEqual([]);
+  expect(
+    (await Promise.all(waits)).filter((answer) => answer && !(answer instanceof Error)),
+  ).toEqual([]);
   await lease.release();
   await (await held(other.lock, 'given-up', sessionMs / 2)).release();
-  await waitUntil('no folder', sessionMs, async () => (await foldersOf(other, 'given-up')).length === 0);
+  await waitUntil(
+    'no folder',
+    sessionMs,
+    async () => (await foldersOf(other, 'given-up')).length === 0,
+  );
 });
 
 test('a lease that is released while its holder is cut off is free once the connection is back', async () => {
@@ -189,7 +197,9 @@ test('500 cycles leave no node, and the fence grows with every lease', async () 
   };
   await Promise.all([...processes, ...processes].map(cycles));
   expect(fences).toHaveLength(500);
-  expect(fences.every((fence, index) => index === 0 || fence > (fences[index - 1] ?? 0n))).toBe(true);
+  expect(fences.every((fence, index) => index === 0 || fence > (fences[index - 1] ?? 0n))).toBe(
+    true,
+  );
   for (const process of processes) expect(await foldersOf(process, 'cycles')).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 /** A client of the lab: through nginx, with tokens as the lab signs them. */
 import { inject } from 'vitest';
 import { signToken } from '../../src/http/tokens.ts';
-import { labTokenSecret } from '../../src/lab/stores.ts';
+import { labTokenSecret } from '../../src/lab/environment/stores.ts';
 
 export const tokenFor = (sub: string, role: 'user' | 'operator' = 'user') =>
   signToken(labTokenSecret, sub, role);
@@ -51,10 +51,19 @@ export async function putOnSale(changes: Readonly<Record<string, unknown>> = {})
   return id;
 }
 
-export async function buy(voucherId: string, userId: string, headers: Readonly<Record<string, string>> = {}) {
+export async function buy(
+  voucherId: string,
+  userId: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const token = await tokenFor(userId);
   const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, headers });
-  const body = (await answer.json()) as { id?: string; status?: string; code?: string; orderId?: string };
+  const body = (await answer.json()) as {
+    id?: string;
+    status?: string;
+    code?: string;
+    orderId?: string;
+  };
   return {
     status: answer.status,
     location: answer.headers.get('location'),

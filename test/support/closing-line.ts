@@ -12,6 +12,8 @@ export default class ClosingLine implements Reporter {
       counts.failed += module.errors().length;
     }
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';
-    process.on('exit', () => console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`));
+    process.on('exit', () =>
+      console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`),
+    );
   }
 }

@@ -7,7 +7,8 @@ import { Connections } from '../../src/connections/connections.ts';
 export const quiet = pino({ level: 'silent' });
 
 /** A Redis that the lab's own order workers do not read, so that a test alone settles what it queues. */
-export const quietRedis = (): string => (inject('environment')['REDLOCK_URLS'] ?? '').split(',')[0] ?? '';
+export const quietRedis = (): string =>
+  (inject('environment')['REDLOCK_URLS'] ?? '').split(',')[0] ?? '';
 
 /** Opened with the lab's configuration and these changes; not closed by itself. */
 export function openConnections(changes: Readonly<Record<string, string>> = {}): Connections {

@@ -1,7 +1,7 @@
 /** Starts a lab for the tests, apart from the one that people use, and stops it afterwards. */
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { Lab } from '../../src/lab/lab.ts';
+import { Lab } from '../../src/lab/environment/lab.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

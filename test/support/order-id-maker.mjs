@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { readConfig } from '../../dist/config.js';
 import { Connections } from '../../dist/connections/connections.js';
-import { openOrderIds } from '../../dist/orders/ids/open.js';
+import { openOrderIds } from '../../dist/order-ids/open-order-ids.js';
 
 const [count, atOnce] = process.argv.slice(2, 4).map(Number);
 const log = pino({ level: 'silent' });

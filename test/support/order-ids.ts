@@ -1,9 +1,13 @@
 /** Order ids for tests: worker ids that nobody leased, clocks that are told what to say, logs that are read back. */
 import { type Logger, pino } from 'pino';
-import type { Stretch } from '../../src/orders/ids/worker-id.ts';
+import type { Stretch } from '../../src/order-ids/worker-id.ts';
 
 /** A worker id without beginning or end: two makers of one process must not share it. */
-export const always = (workerId: number) => (): Stretch => ({ workerId, fromMs: 0, untilMs: Infinity });
+export const always = (workerId: number) => (): Stretch => ({
+  workerId,
+  fromMs: 0,
+  untilMs: Infinity,
+});
 
 export interface SetClock {
   readonly now: () => number;

@@ -2,7 +2,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
-import { snowflakes } from '../../src/orders/ids/snowflake.ts';
+import { snowflakes } from '../../src/order-ids/snowflake.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { quiet } from './connections.ts';
 import { always } from './order-ids.ts';
@@ -11,7 +11,10 @@ const nextId = snowflakes(always(randomInt(1024)), quiet);
 const hourMs = 3_600_000;
 
 /** A voucher in MySQL whose sale is open. */
-export function someVoucher(connections: Connections, changes: Partial<Voucher> = {}): Promise<Voucher> {
+export function someVoucher(
+  connections: Connections,
+  changes: Partial<Voucher> = {},
+): Promise<Voucher> {
   const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + hourMs)];
   const voucher = {
     title: 'test',
@@ -27,7 +30,11 @@ export function someVoucher(connections: Connections, changes: Partial<Voucher> 
   return openVouchers(connections).create(voucher);
 }
 
-export const someOrder = (voucherId: string, userId: string, requestId: string = randomUUID()): Order => ({
+export const someOrder = (
+  voucherId: string,
+  userId: string,
+  requestId: string = randomUUID(),
+): Order => ({
   id: nextId(),
   voucherId,
   userId,

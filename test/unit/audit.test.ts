@@ -4,26 +4,48 @@ import { describe, expect, test } from 'vitest';
 import { audit, worstOf } from '../../src/audit/audit.ts';
 import type { Attempt, Facts, OrderRow } from '../../src/audit/facts.ts';
 import { type Finding, find } from '../../src/audit/finding.ts';
-import type { HistoryEvent } from '../../src/history.ts';
+import type { HistoryEvent } from '../../src/trace/history.ts';
 
-const row = (id: string, userId: string): OrderRow => ({ id, userId, status: 'confirmed', reason: null });
+const row = (id: string, userId: string): OrderRow => ({
+  id,
+  userId,
+  status: 'confirmed',
+  reason: null,
+});
 const told = (userId: string, rest: Pick<Attempt, 'outcome' | 'orderId' | 'reason'>): Attempt => ({
   ...{ userId, requestId: `r${userId}`, latencyMs: 1, ...rest },
 });
 const yes = (userId: string, orderId: string) => told(userId, { outcome: 'accepted', orderId });
 const no = (userId: string, reason: string) => told(userId, { outcome: 'refused', reason });
 const unsure = (userId: string) => told(userId, { outcome: 'unknown' });
-const already = (userId: string, orderId: string) => ({ ...no(userId, 'already-ordered'), orderId });
+const already = (userId: string, orderId: string) => ({
+  ...no(userId, 'already-ordered'),
+  orderId,
+});
 
 const [a, b] = [row('a', '1'), row('b', '2')];
 const failed: OrderRow = { ...b, status: 'failed', reason: 'undeliverable' };
-type Given = Partial<Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { redis: Partial<Facts['redis']> }>;
+type Given = Partial<
+  Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { redis: Partial<Facts['redis']> }
+>;
 
 /** A sale without a flaw (two of three sold, by Redis and by MySQL, both accepted) but for what is given. */
 function facts({ stock = 1, orders = [a, b], redis = {}, ...given }: Given): Facts {
   return {
-    ...{ voucherId: '9', createdAt: '', rung: 'lua-stream', onePerUser: true, locked: true, initialStock: 3 },
-    ...{ attempts: [yes('1', 'a'), yes('2', 'b')], history: [], ...given, mysql: { stock, orders } },
+    ...{
+      voucherId: '9',
+      createdAt: '',
+      rung: 'lua-stream',
+      onePerUser: true,
+      locked: true,
+      initialStock: 3,
+    },
+    ...{
+      attempts: [yes('1', 'a'), yes('2', 'b')],
+      history: [],
+      ...given,
+      mysql: { stock, orders },
+    },
     redis: { stock: 1, buyers: { 1: 'a', 2: 'b' }, queued: [], ...redis },
   };
 }
@@ -114,7 +136,9 @@ const table: Record<Finding['check'], readonly Row[]> = {
 for (const [check, rows] of Object.entries(table))
   describe(check, () => {
     test.each(rows)('%s', (_, given, expected) => {
-      expect(audit(facts(given)).findings).toContainEqual(expect.objectContaining({ check, ...expected }));
+      expect(audit(facts(given)).findings).toContainEqual(
+        expect.objectContaining({ check, ...expected }),
+      );
     });
   });
 
@@ -128,7 +152,9 @@ describe('the audit as a whole', () => {
   test('is as bad as its worst finding, and a violation is worse than not knowing', () => {
     expect(worstOf(['held', 'unknown', 'violated', 'held'])).toBe('violated');
     expect(audit(facts({ orders: [a], redis: { queued: ['b'] } })).verdict).toBe('violated');
-    expect(audit(facts({ stock: 2, orders: [a], redis: { queued: ['b'] } })).verdict).toBe('unknown');
+    expect(audit(facts({ stock: 2, orders: [a], redis: { queued: ['b'] } })).verdict).toBe(
+      'unknown',
+    );
     expect(audit(facts({})).verdict).toBe('held');
   });
 
@@ -141,9 +167,17 @@ describe('the audit as a whole', () => {
     } = facts({ rung: 'read-then-write', onePerUser: false });
     const { findings, leftOut } = audit(known);
     expect(findings.map(({ check }) => check)).toEqual(['no-oversell', 'order-ids-unique']);
-    expect(leftOut).toContainEqual({ check: 'one-order-per-user', why: 'this rung does not promise it' });
-    expect(leftOut).toContainEqual({ check: 'redis-agrees', why: 'this rung keeps no stock in Redis' });
-    expect(leftOut.filter(({ why }) => why === 'what clients were told was not kept')).toHaveLength(3);
+    expect(leftOut).toContainEqual({
+      check: 'one-order-per-user',
+      why: 'this rung does not promise it',
+    });
+    expect(leftOut).toContainEqual({
+      check: 'redis-agrees',
+      why: 'this rung keeps no stock in Redis',
+    });
+    expect(leftOut.filter(({ why }) => why === 'what clients were told was not kept')).toHaveLength(
+      3,
+    );
   });
 
   test('never takes a check that crashed for a pass', () => {
@@ -151,6 +185,9 @@ describe('the audit as a whole', () => {
       throw new TypeError('not iterable');
     };
     const finding = find('no-oversell', crash, facts({}));
-    expect(finding).toMatchObject({ verdict: 'unknown', first: expect.stringContaining('not iterable') });
+    expect(finding).toMatchObject({
+      verdict: 'unknown',
+      first: expect.stringContaining('not iterable'),
+    });
   });
 });

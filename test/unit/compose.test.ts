@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { configNames, readConfig } from '../../src/config.ts';
-import { rungNames } from '../../src/ladder.ts';
+import { rungNames } from '../../src/ladder/rungs.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -85,7 +85,9 @@ describe('the roles', () => {
   test('are divided: instances only sell, workers only record, and somebody does each', () => {
     for (const name of apis)
       expect(readConfig(environment(name))).toMatchObject({ INSTANCES: 1, ORDER_WORKERS: 0 });
-    const workers = ours.filter((name) => !apis.includes(name)).map((name) => readConfig(environment(name)));
+    const workers = ours
+      .filter((name) => !apis.includes(name))
+      .map((name) => readConfig(environment(name)));
     expect(workers).toEqual([expect.objectContaining({ INSTANCES: 0, ORDER_WORKERS: 2 })]);
   });
 
@@ -111,7 +113,8 @@ describe('nginx', () => {
     const filter = new RegExp(environment('nginx')['NGINX_ENVSUBST_FILTER'] ?? 'no filter');
     for (const name of names) expect(environment('nginx')).toHaveProperty(name);
     for (const name of names) expect(name).toMatch(filter);
-    for (const [, variable] of template.matchAll(/\$([a-z_]+)/g)) expect(variable).not.toMatch(filter);
+    for (const [, variable] of template.matchAll(/\$([a-z_]+)/g))
+      expect(variable).not.toMatch(filter);
   });
 
   test('never sends a purchase twice', () => {

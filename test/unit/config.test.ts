@@ -81,7 +81,11 @@ describe('the configuration', () => {
   });
 
   test('never repeats a value that it refuses, since some are secret', () => {
-    const values = { MYSQL_URL: 'shop:hunter2@db', REDIS_URL: ':opensesame@cache', TOKEN_SECRET: 'tooshort' };
+    const values = {
+      MYSQL_URL: 'shop:hunter2@db',
+      REDIS_URL: ':opensesame@cache',
+      TOKEN_SECRET: 'tooshort',
+    };
     const message = complaint({ ...values, LOG_LEVEL: 'hunter3', PORT: 'hunter4' });
     for (const value of [...Object.values(values), 'hunter', 'opensesame'])
       expect(message).not.toContain(value);

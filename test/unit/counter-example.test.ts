@@ -1,10 +1,10 @@
 /** What proves a violation: the two purchases that should not both have happened, and nothing about anybody else. */
 import { describe, expect, test } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
-import { counterExamples, nobodyCanBuy } from '../../src/audit/counter-example.ts';
+import { counterExamples, nobodyCanBuy } from '../../src/audit/evidence.ts';
 import type { Facts } from '../../src/audit/facts.ts';
-import type { HistoryEvent } from '../../src/history.ts';
-import { proofText } from '../../src/report/sentences.ts';
+import { proofText } from '../../src/lab/report/sentences.ts';
+import type { HistoryEvent } from '../../src/trace/history.ts';
 
 /** `A 7 after-check` is order A of user 7 passing that checkpoint; in this order, a millisecond apart. */
 function happened(...lines: string[]): HistoryEvent[] {
@@ -25,9 +25,13 @@ function happened(...lines: string[]): HistoryEvent[] {
   });
 }
 
-const told = (facts: Partial<Facts> & { sold: readonly [id: string, userId: string][]; stock: number }) => {
+const told = (
+  facts: Partial<Facts> & { sold: readonly [id: string, userId: string][]; stock: number },
+) => {
   const { sold, stock, ...rest } = facts;
-  const orders = sold.map(([id, userId]) => ({ id, userId, status: 'confirmed', reason: null }) as const);
+  const orders = sold.map(
+    ([id, userId]) => ({ id, userId, status: 'confirmed', reason: null }) as const,
+  );
   const base = {
     voucherId: '9',
     createdAt: '',
@@ -128,7 +132,11 @@ describe('a violation is proven', () => {
       'C 1 left',
     );
     expect(told({ sold: [], stock: 3, history })).toEqual([
-      { check: 'sections-never-overlap', events: ['A granted', 'B granted', 'A left', 'B left'], rows: [] },
+      {
+        check: 'sections-never-overlap',
+        events: ['A granted', 'B granted', 'A left', 'B left'],
+        rows: [],
+      },
     ]);
   });
 
@@ -143,7 +151,13 @@ describe('a violation is proven', () => {
   });
 
   test('of a lock that nobody gets: by the refusal, and by who had it before', () => {
-    const history = happened('A 7 granted', 'B 8 granted', 'A 7 died', 'C 7 refused busy', 'D 7 granted');
+    const history = happened(
+      'A 7 granted',
+      'B 8 granted',
+      'A 7 died',
+      'C 7 refused busy',
+      'D 7 granted',
+    );
     const { events } = nobodyCanBuy({ history } as unknown as Facts);
     expect(events.map(({ orderId, event }) => `${orderId} ${event}`)).toEqual([
       'A granted',
@@ -154,7 +168,14 @@ describe('a violation is proven', () => {
 });
 
 test('a dead holder is not in its section any more, and one who enters again does not meet himself', () => {
-  const history = happened('A 1 granted', 'A 1 died', 'B 1 granted', 'B 1 granted', 'B 1 left', 'B 1 left');
+  const history = happened(
+    'A 1 granted',
+    'A 1 died',
+    'B 1 granted',
+    'B 1 granted',
+    'B 1 left',
+    'B 1 left',
+  );
   expect(told({ sold: [], stock: 3, history })).toEqual([]);
 });
 

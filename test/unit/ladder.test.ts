@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Audit } from '../../src/audit/audit.ts';
 import type { CheckName, Verdict } from '../../src/domain.ts';
-import { isAsClaimed } from '../../src/drills/run-rung.ts';
-import { raceWalk, walk } from '../../src/drills/walk.ts';
 import { UnknownRung } from '../../src/errors.ts';
+import { raceWalk, walk } from '../../src/lab/drills/demo-plan.ts';
+import { isAsClaimed } from '../../src/lab/drills/run-rung.ts';
+import { type Schedule, schedules } from '../../src/lab/races/schedules.ts';
 import {
   type Claim,
   claimOf,
@@ -13,8 +14,7 @@ import {
   type RungName,
   rungNamed,
   rungNames,
-} from '../../src/ladder.ts';
-import { type Schedule, schedules } from '../../src/races/schedules.ts';
+} from '../../src/ladder/rungs.ts';
 
 describe.each(rungNames)('the rung %s', (name) => {
   const rung: Rung = rungNamed(name);
@@ -28,7 +28,8 @@ describe.each(rungNames)('the rung %s', (name) => {
     for (const instances of [1, 4]) {
       const { verdict, breaks } = claimOf(rung, instances);
       const expected = rung.breaks.filter(
-        ({ under }) => under === 'two-requests-at-once' || (under === 'several-instances' && instances > 1),
+        ({ under }) =>
+          under === 'two-requests-at-once' || (under === 'several-instances' && instances > 1),
       );
       expect(breaks).toEqual(expected);
       expect(verdict).toBe(expected.length > 0 ? 'violated' : 'held');
@@ -44,7 +45,9 @@ describe.each(rungNames)('the rung %s', (name) => {
     const visits = walk(5).filter((request) => request.rung === name);
     expect(visits[0]).toMatchObject({ instances: rung.instances, balancer: 'nginx', seed: 5 });
     const rushed = visits.flatMap(({ instances }) => claimOf(rung, instances).breaks);
-    const raced = raceWalk.filter((race) => race.rung === name).map(({ race }) => schedules[race].shows);
+    const raced = raceWalk
+      .filter((race) => race.rung === name)
+      .map(({ race }) => schedules[race].shows);
     for (const reason of rung.breaks)
       expect(rushed.includes(reason) || raced.some((shown) => shown === reason.check)).toBe(true);
   });
@@ -66,7 +69,9 @@ describe('the ladder', () => {
   });
 
   test('shows the headline behind nginx and behind Node’s own cluster', () => {
-    const headline = walk(1).filter(({ rung, instances }) => rung === 'mutex-per-user' && instances > 1);
+    const headline = walk(1).filter(
+      ({ rung, instances }) => rung === 'mutex-per-user' && instances > 1,
+    );
     expect(headline.map(({ balancer }) => balancer)).toEqual(['nginx', 'cluster']);
   });
 
@@ -81,14 +86,17 @@ describe('the ladder', () => {
   });
 
   test('is not fooled by names that every object has', () => {
-    for (const name of ['toString', '__proto__', 'constructor']) expect(isRungName(name)).toBe(false);
+    for (const name of ['toString', '__proto__', 'constructor'])
+      expect(isRungName(name)).toBe(false);
   });
 });
 
 describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedule) => {
   test('is played on every rung whose row claims it, and then on one higher up the ladder that does not', () => {
     const claims = (name: RungName) =>
-      rungNamed(name).breaks.some(({ under, check }) => under === schedule.under && check === schedule.shows);
+      rungNamed(name).breaks.some(
+        ({ under, check }) => under === schedule.under && check === schedule.shows,
+      );
     expect(claims(schedule.rung)).toBe(true);
     expect(claims(schedule.next)).toBe(false);
     expect(rungNames.indexOf(schedule.next)).toBeGreaterThan(rungNames.indexOf(schedule.rung));
@@ -114,7 +122,9 @@ describe('a run is as claimed', () => {
   const [stock, twice] = ['no-oversell', 'one-order-per-user'] as const;
   const found = (verdict: Verdict, ...violated: CheckName[]): Audit => {
     const of = (check: CheckName) => (violated.includes(check) ? 'violated' : 'held');
-    const findings = [stock, twice].map((check) => ({ check, verdict: of(check), count: 1 }) as const);
+    const findings = [stock, twice].map(
+      (check) => ({ check, verdict: of(check), count: 1 }) as const,
+    );
     return { verdict, findings, leftOut: [] };
   };
   const claim = (verdict: Verdict, ...checks: CheckName[]): Claim => {
@@ -125,13 +135,33 @@ describe('a run is as claimed', () => {
   test.each<[string, Audit, Claim, boolean]>([
     ['when everything held that should', found('held'), claim('held'), true],
     ['when what should break broke', found('violated', twice), claim('violated', twice), true],
-    ['when all broke that should', found('violated', twice, stock), claim('violated', stock, twice), true],
+    [
+      'when all broke that should',
+      found('violated', twice, stock),
+      claim('violated', stock, twice),
+      true,
+    ],
     ['not when it could not be told', found('unknown'), claim('held'), false],
     ['not when something broke that should hold', found('violated', stock), claim('held'), false],
     ['not when a claimed violation did not show', found('held'), claim('violated', twice), false],
-    ['not when another check broke instead', found('violated', stock), claim('violated', twice), false],
-    ['not when another broke as well', found('violated', stock, twice), claim('violated', twice), false],
-    ['not when one of two did not show', found('violated', stock), claim('violated', stock, twice), false],
+    [
+      'not when another check broke instead',
+      found('violated', stock),
+      claim('violated', twice),
+      false,
+    ],
+    [
+      'not when another broke as well',
+      found('violated', stock, twice),
+      claim('violated', twice),
+      false,
+    ],
+    [
+      'not when one of two did not show',
+      found('violated', stock),
+      claim('violated', stock, twice),
+      false,
+    ],
   ])('%s', (_, audit, claimed, expected) => {
     expect(isAsClaimed(audit, claimed)).toBe(expected);
   });

@@ -37,13 +37,19 @@ const withoutKey = ["'TIME'"];
 
 test('there are scripts, and the reader of this test can read them', () => {
   expect(scripts.map(({ file }) => file)).toContain('purchase.lua');
-  const nested = "redis.call('HSET', KEYS[2], f(a, b), ARGV[1] .. ':,' .. ARGV[4]) redis.call('TIME')";
-  expect(calls(nested)).toEqual([["'HSET'", 'KEYS[2]', 'f(a, b)', "ARGV[1] .. ':,' .. ARGV[4]"], ["'TIME'"]]);
+  const nested =
+    "redis.call('HSET', KEYS[2], f(a, b), ARGV[1] .. ':,' .. ARGV[4]) redis.call('TIME')";
+  expect(calls(nested)).toEqual([
+    ["'HSET'", 'KEYS[2]', 'f(a, b)', "ARGV[1] .. ':,' .. ARGV[4]"],
+    ["'TIME'"],
+  ]);
 });
 
 describe.each(scripts)('$file', ({ header, code }) => {
   test('opens with its purpose, its keys, its arguments and its answers', () => {
-    const order = ['Purpose:', 'KEYS[1]', 'ARGV[1]', 'Answers:'].map((part) => header.indexOf(part));
+    const order = ['Purpose:', 'KEYS[1]', 'ARGV[1]', 'Answers:'].map((part) =>
+      header.indexOf(part),
+    );
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
@@ -73,6 +79,8 @@ describe.each(scripts)('$file', ({ header, code }) => {
 
   test('never makes a number of an id', () => {
     const times = all(header, /ARGV(\[\d+\]) [^[\]]*milliseconds/g);
-    expect(all(code, /tonumber\(ARGV(\[\d+\])/g).filter((argument) => !times.includes(argument))).toEqual([]);
+    expect(
+      all(code, /tonumber\(ARGV(\[\d+\])/g).filter((argument) => !times.includes(argument)),
+    ).toEqual([]);
   });
 });

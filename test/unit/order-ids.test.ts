@@ -1,10 +1,11 @@
 /** Order ids: ascending and unique whatever the clock does, and the same decimal string wherever they travel. */
+
 import { describe, expect, test } from 'vitest';
+import { ClockSteppedBack, OrderIdNotCounted, WorkerIdUnavailable } from '../../src/errors.ts';
 import { Id } from '../../src/http/ids.ts';
-import { ClockSteppedBack, OrderIdNotCounted, WorkerIdUnavailable } from '../../src/orders/ids/errors.ts';
-import { composeId, counterKey } from '../../src/orders/ids/redis-worker.ts';
-import { snowflakes } from '../../src/orders/ids/snowflake.ts';
-import type { Stretch } from '../../src/orders/ids/worker-id.ts';
+import { composeId, counterKey } from '../../src/order-ids/redis-worker.ts';
+import { snowflakes } from '../../src/order-ids/snowflake.ts';
+import type { Stretch } from '../../src/order-ids/worker-id.ts';
 import { quiet } from '../support/connections.ts';
 import { always, firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 
@@ -74,7 +75,11 @@ describe('snowflakes', () => {
 
   test('keep to the stretch of time that is reserved for them', () => {
     const clock = setClock(start);
-    let stretch: Stretch | undefined = { workerId: 1, fromMs: start + 1_000, untilMs: start + 2_000 };
+    let stretch: Stretch | undefined = {
+      workerId: 1,
+      fromMs: start + 1_000,
+      untilMs: start + 2_000,
+    };
     const next = snowflakes(() => stretch, quiet, clock.now);
     expect(millisecondsOf(next())).toBe(start + 1_000 - Date.UTC(2026, 0));
     clock.step(1_999);
@@ -192,7 +197,10 @@ describe('an id at the edge', () => {
     expect(Id.safeParse(id).success).toBe(false);
   });
 
-  test.each([7, 7n, ['7'], null, undefined])('may not be anything but a string, such as %s', (id) => {
-    expect(Id.safeParse(id).success).toBe(false);
-  });
+  test.each([7, 7n, ['7'], null, undefined])(
+    'may not be anything but a string, such as %s',
+    (id) => {
+      expect(Id.safeParse(id).success).toBe(false);
+    },
+  );
 });

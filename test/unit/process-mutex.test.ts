@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { endlessLease, type Lease } from '../../src/locks/lock.ts';
 import { open } from '../../src/locks/process-mutex.ts';
-import { askAgain } from '../../src/locks/waiting.ts';
+import { askAgain } from '../../src/locks/shared/polling.ts';
 
 const marginMs = 250;
 const resource = 'voucher:1:user:1';
 
-const leaseOf = (lease: Lease | null): Lease => lease ?? expect.unreachable('the lock was not to be had');
+const leaseOf = (lease: Lease | null): Lease =>
+  lease ?? expect.unreachable('the lock was not to be had');
 
 describe('the mutex in memory', () => {
   test('serves waiters in the order in which they came', async () => {
@@ -88,7 +89,9 @@ describe('asking again', () => {
 
   test('returns the first lease that it is given', async () => {
     const lease = endlessLease(async () => {});
-    const attempt = vi.fn(async (): Promise<Lease | null> => (attempt.mock.calls.length < 3 ? null : lease));
+    const attempt = vi.fn(
+      async (): Promise<Lease | null> => (attempt.mock.calls.length < 3 ? null : lease),
+    );
     expect(await askAgain(attempt, { waitMs: 5_000 }, 5)).toBe(lease);
     expect(attempt).toHaveBeenCalledTimes(3);
   });

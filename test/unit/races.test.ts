@@ -1,9 +1,9 @@
 /** Races and holds as text: what may be written, and what is printed. */
 import { describe, expect, test } from 'vitest';
-import { parseHold } from '../../src/races/holds.ts';
-import type { PlayedRace } from '../../src/races/judge.ts';
-import { type Schedule, schedules } from '../../src/races/schedules.ts';
-import { raceText, saysWidth } from '../../src/report/race-text.ts';
+import { parseHold } from '../../src/lab/races/pauses.ts';
+import type { PlayedRace } from '../../src/lab/races/race-verdict.ts';
+import { type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import { raceText, saysWidth } from '../../src/lab/report/race-text.ts';
 
 describe('a hold', () => {
   test.each([
@@ -29,7 +29,12 @@ describe.each(Object.entries(schedules))('the race %s', (race, schedule: Schedul
   test('is told in one line a step that fits the terminal, in two lanes at least, with its wrong step marked', () => {
     const steps = schedule.steps.map((step) => ({
       lane: 'run' in step ? step.run : 'kill' in step ? step.kill : step.leaseOf,
-      ...{ says: step.says, wrong: 'wrong' in step, at: 'order 9223372036854775807', instance: 'api-4' },
+      ...{
+        says: step.says,
+        wrong: 'wrong' in step,
+        at: 'order 9223372036854775807',
+        instance: 'api-4',
+      },
     }));
     const result = {
       race,

@@ -1,7 +1,7 @@
 /** The README says what the code does: its table is the ladder's, and the commands it names exist. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ladderMarkdown, raceMarkdown } from '../../src/report/ladder.ts';
+import { ladderMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
 
 const root = new URL('../../', import.meta.url);
 const readme = readFileSync(new URL('README.md', root), 'utf8');

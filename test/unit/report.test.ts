@@ -1,10 +1,10 @@
 /** What people see: tables for an 80-column terminal, and sentences that are cut only between words. */
 import { describe, expect, test } from 'vitest';
-import type { RunResult } from '../../src/drills/run-rung.ts';
-import { rungNames } from '../../src/ladder.ts';
-import { ladderText } from '../../src/report/ladder.ts';
-import { auditLines, wrap } from '../../src/report/sentences.ts';
-import { legend, runTable } from '../../src/report/table.ts';
+import type { RunResult } from '../../src/lab/drills/run-rung.ts';
+import { ladderText } from '../../src/lab/report/ladder-tables.ts';
+import { auditLines, wrap } from '../../src/lab/report/sentences.ts';
+import { legend, runTable } from '../../src/lab/report/tables.ts';
+import { rungNames } from '../../src/ladder/rungs.ts';
 
 const columns = 80;
 const tooLong = (text: string) => text.split('\n').filter((line) => [...line].length > columns);
@@ -24,7 +24,11 @@ const result = (given: Partial<RunResult>): RunResult => ({
     insistence: 8,
     holds: [],
   },
-  ...{ voucherId: '12', attempts: { accepted: 100, refused: 1_600, unknown: 0 }, refusedBecause: {} },
+  ...{
+    voucherId: '12',
+    attempts: { accepted: 100, refused: 1_600, unknown: 0 },
+    refusedBecause: {},
+  },
   ...{ orders: 100, stockLeft: 0, oversoldBy: 0, usersWithTwoOrders: 0, ordersPerSecond: 134 },
   ...{ latencyMs: { p50: 975.4, p99: 3_140.9 }, verdict: 'held', claim: 'held', asClaimed: true },
   ...given,
@@ -39,7 +43,13 @@ describe('the table of runs', () => {
 
   test('fits the terminal when one rung oversells and another does not break as it should', () => {
     const attempts = { accepted: 1_580, refused: 0, unknown: 120 };
-    const sold = { attempts, orders: 1_700, stockLeft: 82, oversoldBy: 1_600, usersWithTwoOrders: 100 };
+    const sold = {
+      attempts,
+      orders: 1_700,
+      stockLeft: 82,
+      oversoldBy: 1_600,
+      usersWithTwoOrders: 100,
+    };
     const oversold = result({ ...sold, verdict: 'violated', claim: 'held', asClaimed: false });
     const unbroken = result({ rung: 'check-then-insert', claim: 'violated', asClaimed: false });
     expect(tooLong(runTable([oversold, unbroken]))).toEqual([]);
@@ -62,7 +72,8 @@ describe('the table of runs', () => {
     expect(tooLong(legend)).toEqual([]);
     const head = runTable([]).trim().split(/\s+/);
     const plain = ['rung', 'orders', 'left'];
-    for (const column of head.filter((name) => !plain.includes(name))) expect(legend).toContain(column);
+    for (const column of head.filter((name) => !plain.includes(name)))
+      expect(legend).toContain(column);
   });
 });
 
@@ -75,7 +86,8 @@ describe('the table of the ladder', () => {
 });
 
 describe('wrapping', () => {
-  const text = 'user 2 has 3 orders: 117164965371125761, 117164965375320064, 117164965379514368 (6 in all)';
+  const text =
+    'user 2 has 3 orders: 117164965371125761, 117164965375320064, 117164965379514368 (6 in all)';
 
   test.each([30, 40, 79])('keeps every word and never passes %i columns', (width) => {
     for (let words = 1; words <= text.split(' ').length; words++) {
@@ -92,7 +104,12 @@ describe('wrapping', () => {
   });
 
   test('continues the line of a finding under the name of its check', () => {
-    const finding = { check: 'one-order-per-user', verdict: 'violated', count: 6, worst: text } as const;
+    const finding = {
+      check: 'one-order-per-user',
+      verdict: 'violated',
+      count: 6,
+      worst: text,
+    } as const;
     const [first = '', second = ''] = auditLines({
       verdict: 'violated',
       findings: [finding],

@@ -1,7 +1,7 @@
 /** The plan of a rush: the same for the same seed, everybody in it, and a crowd of insistent users in front. */
 import { describe, expect, test } from 'vitest';
-import { planRush } from '../../src/drills/rush.ts';
-import { defaults } from '../../src/drills/walk.ts';
+import { defaults } from '../../src/lab/drills/demo-plan.ts';
+import { planRush } from '../../src/lab/workload/rush.ts';
 
 const { insistence } = defaults;
 
@@ -35,7 +35,9 @@ describe('the plan of a rush', () => {
 
   test.each([1, 2, 10, 100, 999])('has every one of %i users in it, and nobody else', (users) => {
     const expected = Array.from({ length: users }, (_, index) => String(index + 1));
-    expect([...requestsPerUser(users, 3).keys()].toSorted((a, b) => Number(a) - Number(b))).toEqual(expected);
+    expect([...requestsPerUser(users, 3).keys()].toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      expected,
+    );
   });
 
   test.each([

@@ -43,8 +43,16 @@ const directions: readonly [says: string, of: RegExp, mayNotImport: RegExp][] = 
   ['an inventory imports no concrete lock', /^inventory\//, /^locks\/(?!lock\.ts)/],
   ['an inventory imports no concrete queue', /^inventory\//, /^queues\/(?!order-queue\.ts)/],
   ['a queue imports no lock and no inventory', /^queues\//, /^(locks|inventory)\//],
-  ['a check of the audit reads facts and nothing else', /^audit\/checks\//, /^(?!audit\/|domain\.ts$)/],
-  ['the lab knows the service as an operator does', /^lab\//, /^(locks|inventory|queues|purchase|http)\//],
+  [
+    'a check of the audit reads facts and nothing else',
+    /^audit\/checks\//,
+    /^(?!audit\/|domain\.ts$)/,
+  ],
+  [
+    'the lab knows the service as an operator does',
+    /^lab\//,
+    /^(locks|inventory|queues|purchase|http)\//,
+  ],
   ['nothing imports a process’s entry', /./, /^bin\//],
 ];
 
@@ -92,7 +100,9 @@ describe('every source file', () => {
   });
 
   test('has no `any` and no `as never`', () => {
-    expect(offenders(/./, (file) => /(?<![.\w])any\b(?!\w)|\bas never\b/.test(codeOf(file)))).toEqual([]);
+    expect(
+      offenders(/./, (file) => /(?<![.\w])any\b(?!\w)|\bas never\b/.test(codeOf(file))),
+    ).toEqual([]);
   });
 
   test('has nothing left to do', () => {

@@ -1,15 +1,23 @@
-/** Nobody has two orders for the voucher. */
+/** No user has two orders for the voucher. */
+import type { Check } from '../check.ts';
 import { confirmed } from '../facts.ts';
-import type { Check } from '../finding.ts';
+import { groupBy } from '../group-by.ts';
 
-export const oneOrderPerUser: Check = (facts) => {
-  const byUser = new Map<string, string[]>();
-  for (const { id, userId } of confirmed(facts)) byUser.set(userId, [...(byUser.get(userId) ?? []), id]);
-  return [...byUser]
-    .filter(([, ids]) => ids.length > 1)
-    .map(([userId, ids]) => ({
-      evidence: `user ${userId} has ${ids.length} orders: ${ids.join(', ')}`,
-      severity: ids.length,
-      orders: ids.slice(0, 2),
-    }));
+export const oneOrderPerUser: Check = {
+  name: 'one-order-per-user',
+  skip: ({ onePerUser }) => (onePerUser ? null : 'this rung does not promise it'),
+  cases(facts) {
+    const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
+    return [...byUser]
+      .filter(([, orders]) => orders.length > 1)
+      .map(([userId, orders]) => {
+        const ids = orders.map(({ id }) => id);
+        return {
+          evidence: `user ${userId} has ${ids.length} orders: ${ids.join(', ')}`,
+          severity: ids.length,
+          orders: ids.slice(0, 2),
+        };
+      });
+  },
+  evidence: ['after-check', 'accepted'],
 };

@@ -1,28 +1,38 @@
-/** One order id never means two purchases, in the database or in what clients were told. */
-import type { Check } from '../finding.ts';
+/** One order id never means two purchases, neither in MySQL nor in the answers to clients. */
+import { type Check, never, outcomes } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import { groupBy } from '../group-by.ts';
 
-export const orderIdsUnique: Check = ({ attempts = [], mysql }) => {
-  const purchases = new Map<string, Set<string>>();
-  const meet = (id: string, purchase: string) =>
-    purchases.set(id, (purchases.get(id) ?? new Set()).add(purchase));
-  for (const { outcome, orderId, userId, requestId } of attempts)
-    if (outcome === 'accepted' && orderId !== undefined)
-      meet(orderId, `user ${userId}, request ${requestId}`);
-  const twice = [...purchases].filter(([, meanings]) => meanings.size > 1);
-  const rows = new Map<string, number>();
-  for (const { id } of mysql.orders) rows.set(id, (rows.get(id) ?? 0) + 1);
-  return [
-    ...twice.map(([id, all]) => ({
-      evidence: `order ${id} means ${[...all].join(' and ')}`,
-      severity: all.size,
-      orders: [id],
-    })),
-    ...[...rows]
-      .filter(([, count]) => count > 1)
-      .map(([id, count]) => ({
-        evidence: `order ${id} stands ${count} times in MySQL`,
-        severity: count,
-        orders: [id],
-      })),
-  ];
+export const orderIdsUnique: Check = {
+  name: 'order-ids-unique',
+  skip: never,
+  cases: (facts) => [...acceptedTwice(facts), ...storedTwice(facts)],
+  evidence: outcomes,
 };
+
+function acceptedTwice({ attempts = [] }: Facts) {
+  const purchases = new Map<string, Set<string>>();
+  for (const { outcome, orderId, userId, requestId } of attempts) {
+    if (outcome !== 'accepted' || orderId === undefined) continue;
+    const meanings = purchases.get(orderId) ?? new Set<string>();
+    purchases.set(orderId, meanings.add(`user ${userId}, request ${requestId}`));
+  }
+  return [...purchases]
+    .filter(([, meanings]) => meanings.size > 1)
+    .map(([id, meanings]) => ({
+      evidence: `order ${id} means ${[...meanings].join(' and ')}`,
+      severity: meanings.size,
+      orders: [id],
+    }));
+}
+
+function storedTwice({ mysql }: Facts) {
+  const rows = groupBy(mysql.orders, ({ id }) => id);
+  return [...rows]
+    .filter(([, same]) => same.length > 1)
+    .map(([id, same]) => ({
+      evidence: `order ${id} is ${same.length} times in MySQL`,
+      severity: same.length,
+      orders: [id],
+    }));
+}

@@ -1,0 +1,34 @@
+/** A check of the audit: one promise, judged from the facts alone. */
+import type { CheckName } from '../domain.ts';
+import type { CheckpointName } from '../trace/checkpoints.ts';
+import type { HistoryEvent } from '../trace/history.ts';
+import type { Facts } from './facts.ts';
+
+/** One violation: a sentence with its evidence, how bad it is beside the others, and the orders that prove it. */
+export interface Case {
+  readonly evidence: string;
+  readonly severity: number;
+  readonly orders?: readonly string[];
+}
+
+/** An event of the history, or a checkpoint that was reached. */
+export type EventKind = HistoryEvent['event'] | CheckpointName;
+
+export interface Check {
+  readonly name: CheckName;
+  /** Why these facts cannot be judged by this check; null when they can. */
+  skip(facts: Facts): string | null;
+  /** Every violation; `'undecided'` when the facts are not complete yet. */
+  cases(facts: Facts): readonly Case[] | 'undecided';
+  /** The kinds of events that prove a violation. */
+  readonly evidence: readonly EventKind[];
+}
+
+/** Reasons to skip that several checks share. */
+export const needsAttempts = ({ attempts }: Facts): string | null =>
+  attempts ? null : 'the answers of the clients were not kept';
+
+export const never = (): null => null;
+
+/** The events that say how a purchase ended. */
+export const outcomes = ['accepted', 'refused', 'unknown', 'recorded'] as const;

@@ -1,0 +1,28 @@
+/** No order without an attempt that was accepted, or whose outcome is unknown. */
+import { type Check, needsAttempts, outcomes } from '../check.ts';
+
+export const noPhantomOrders: Check = {
+  name: 'no-phantom-orders',
+  skip: needsAttempts,
+  cases({ attempts = [], mysql }) {
+    const accepted = new Set(
+      attempts.filter(({ outcome }) => outcome === 'accepted').map(({ orderId }) => orderId),
+    );
+    const unknown = new Map<string, number>();
+    for (const { outcome, userId } of attempts)
+      if (outcome === 'unknown') unknown.set(userId, (unknown.get(userId) ?? 0) + 1);
+    const isExplained = (userId: string): boolean => {
+      const left = unknown.get(userId) ?? 0;
+      unknown.set(userId, left - 1);
+      return left > 0;
+    };
+    return mysql.orders
+      .filter(({ id, userId }) => !accepted.has(id) && !isExplained(userId))
+      .map(({ id, userId }) => ({
+        evidence: `order ${id} of user ${userId} belongs to no attempt`,
+        severity: 1,
+        orders: [id],
+      }));
+  },
+  evidence: outcomes,
+};

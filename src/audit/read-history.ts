@@ -1,0 +1,49 @@
+/** Reads the history of one voucher from the files of all processes, in order. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Death, HistoryEvent } from '../trace/history.ts';
+import { groupBy } from './group-by.ts';
+
+export function readHistory(folder: string, voucherId: string): HistoryEvent[] {
+  const mark = `"voucherId":"${voucherId}"`;
+  const lines = new Map(files(folder).map((file) => [file, linesOf(join(folder, file))]));
+  const deaths = parse<Death>([...lines.values()].flat(), '"event":"died"');
+  const diedAt = new Map(deaths.map(({ pid, at }) => [String(pid), at]));
+  const events = [...lines].flatMap(([file, all]) => {
+    const own = parse<HistoryEvent>(all, mark);
+    const pid = /(\d+)\.jsonl$/.exec(file)?.[1] ?? '';
+    return [...own, ...diedInside(own, diedAt.get(pid))];
+  });
+  return events.sort((a, b) => (BigInt(a.at) < BigInt(b.at) ? -1 : 1));
+}
+
+const linesOf = (file: string): string[] => readFileSync(file, 'utf8').split('\n');
+
+const parse = <Entry>(lines: readonly string[], mark: string): Entry[] =>
+  lines.filter((line) => line.includes(mark)).map((line) => JSON.parse(line) as Entry);
+
+/** A `died` event for every order that was in a critical section when the process died. */
+function diedInside(events: readonly HistoryEvent[], at: string | undefined): HistoryEvent[] {
+  if (at === undefined) return [];
+  const granted = groupBy(
+    events.filter(({ event }) => event === 'granted'),
+    ({ orderId }) => orderId,
+  );
+  return [...granted.values()].flatMap((grants) => {
+    const [first] = grants;
+    const released = events.filter(
+      ({ event, orderId }) => event === 'releasing' && orderId === first?.orderId,
+    );
+    return first && released.length < grants.length
+      ? [{ ...first, event: 'died' as const, at }]
+      : [];
+  });
+}
+
+function files(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((file) => file.endsWith('.jsonl'));
+  } catch {
+    return []; // Nothing has happened yet.
+  }
+}

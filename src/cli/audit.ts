@@ -1,0 +1,58 @@
+import { audit } from '../audit/audit.ts';
+import { collectFacts } from '../audit/collect.ts';
+import { proofsOf } from '../audit/evidence.ts';
+import { confirmed } from '../audit/facts.ts';
+import { readHistory } from '../audit/read-history.ts';
+import { Id } from '../http/ids.ts';
+import { Lab } from '../lab/environment/lab.ts';
+import { withConnections } from '../lab/environment/lab-connections.ts';
+import { InvalidId, LabDown, UnknownVoucher } from '../lab/errors.ts';
+import { keptFacts } from '../lab/report/facts-files.ts';
+import { auditLines, proofText } from '../lab/report/sentences.ts';
+import { json } from './options.ts';
+import { type AddCommand, type JsonOption, type Place, print, setExitCode } from './output.ts';
+
+export const addAudit: AddCommand = (program, place) =>
+  program
+    .command('audit')
+    .description(
+      'check one voucher: MySQL, Redis, and the answers to clients where a run kept them',
+    )
+    .argument('<voucherId>', 'its id')
+    .addOption(json())
+    .action((voucherId: string, options: JsonOption) => auditVoucher(place, voucherId, options));
+
+const answers = { held: 'yes', violated: 'no', unknown: 'unknown' } as const;
+
+async function auditVoucher(
+  { labFolder, runsFolder }: Place,
+  voucherId: string,
+  { json }: JsonOption,
+): Promise<void> {
+  if (!Id.safeParse(voucherId).success) throw new InvalidId(voucherId);
+  const lab = Lab.running(labFolder);
+  if (!lab) throw new LabDown();
+  const collected = await withConnections(lab, (connections) =>
+    collectFacts(connections, voucherId),
+  );
+  if (!collected) throw new UnknownVoucher(voucherId);
+  const kept = keptFacts(runsFolder, collected);
+  const history = readHistory(lab.historyFolder, voucherId);
+  const isComplete = history.length >= (kept.history?.length ?? 0); // A new shape of the lab empties its history.
+  const facts = { ...collected, ...kept, ...(isComplete && history.length > 0 && { history }) };
+  const result = audit(facts);
+  const proofs = proofsOf(result, facts);
+  const orders = confirmed(facts).length;
+  const { rung, initialStock, mysql } = facts;
+  print(
+    json,
+    { voucherId, rung, initialStock, stock: mysql.stock, orders, ...result, proofs },
+    () =>
+      [
+        `voucher ${voucherId} (${rung}): ${result.verdict}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
+        auditLines(result),
+        ...proofs.flatMap(proofText),
+      ].join('\n'),
+  );
+  setExitCode([answers[result.verdict]]);
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'undici';
+import type { Attempt } from '../audit/facts.ts';
+import { Id } from '../http/ids.ts';
+import { signToken } from '../http/tokens.ts';
+import { Lab } from '../lab/environment/lab.ts';
+import { labTokenSecret } from '../lab/environment/stores.ts';
+import { InvalidId, LabDown } from '../lab/errors.ts';
+import { buyOnce } from '../lab/workload/buy-once.ts';
+import { json, pause } from './options.ts';
+import {
+  type AddCommand,
+  type Answer,
+  type JsonOption,
+  type Place,
+  print,
+  setExitCode,
+} from './output.ts';
+
+interface BuyOptions extends JsonOption {
+  readonly user: string;
+  readonly pause?: readonly string[];
+  readonly key?: string;
+}
+
+export const addBuy: AddCommand = (program, place) =>
+  program
+    .command('buy')
+    .description('buy a voucher of the running lab, as one user would')
+    .argument('<voucher>', 'the voucher’s id')
+    .requiredOption('--user <id>', 'the user who buys')
+    .option('--key <text>', 'the idempotency key of the request; a new one without it')
+    .option('--pause <where>', 'pause the request, as a debugger would: after-check:1:20000', pause)
+    .addOption(json())
+    .action((voucherId: string, options: BuyOptions) => buy(place, voucherId, options));
+
+async function buy({ labFolder }: Place, voucherId: string, options: BuyOptions): Promise<void> {
+  const { user, pause: pauses = [], key = randomUUID(), json } = options;
+  for (const id of [voucherId, user]) if (!Id.safeParse(id).success) throw new InvalidId(id);
+  const lab = Lab.running(labFolder);
+  if (!lab) throw new LabDown();
+  const agent = new Agent({ headersTimeout: 120_000 });
+  const url = `${lab.baseUrl}/vouchers/${voucherId}/orders`;
+  const token = await signToken(labTokenSecret, user, 'user');
+  const headers = pauses.length > 0 ? { 'x-lab-pauses': pauses.join(',') } : {};
+  const attempt = await buyOnce(agent, url, { userId: user, requestId: key }, token, headers);
+  await agent.close();
+  print(json, attempt, () => text(attempt));
+  setExitCode([answers[attempt.outcome]]);
+}
+
+const answers: Record<Attempt['outcome'], Answer> = {
+  accepted: 'yes',
+  refused: 'no',
+  unknown: 'unknown',
+};
+
+function text({ outcome, orderId, reason, instance, userId }: Attempt): string {
+  const detail =
+    outcome === 'accepted'
+      ? `order ${orderId}`
+      : `${reason}${orderId ? ` (order ${orderId})` : ''}`;
+  return `${outcome}: user ${userId}, ${detail}, answered by ${instance}`;
+}

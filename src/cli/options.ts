@@ -1,0 +1,25 @@
+/** The parsers of command line options. */
+import { InvalidArgumentError, Option } from 'commander';
+import { parsePause, pauseFormat } from '../lab/races/pauses.ts';
+import { wrap } from '../lab/report/wrap.ts';
+import { languages } from '../ladder/texts/texts.ts';
+
+export const whole = (least: number, most: number) => (text: string) => {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isInteger(number) || number < least || number > most)
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  return number;
+};
+
+/** May be given several times. */
+export function pause(text: string, earlier: readonly string[] = []): readonly string[] {
+  if (parsePause(text) === null) throw new InvalidArgumentError(`\n${wrap(pauseFormat)}`);
+  return [...earlier, text];
+}
+
+export const json = () => new Option('--json', 'print JSON instead of text').default(false);
+
+export const language = () =>
+  new Option('--language <code>', 'the language of the ladder’s sentences')
+    .choices(languages)
+    .default('en');

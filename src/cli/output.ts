@@ -1,0 +1,46 @@
+/** Where a command works, how it prints, and its exit code: one rule for all commands. */
+import type { Command } from 'commander';
+import type { Verdict } from '../domain.ts';
+
+export interface Place {
+  readonly labFolder: string;
+  readonly runsFolder: string;
+}
+
+/** Adds a command to the program. */
+export type AddCommand = (program: Command, place: Place) => void;
+
+export interface JsonOption {
+  readonly json: boolean;
+}
+
+/** Progress goes to standard error, so that standard output is the result alone. */
+export const progress = (line: string): void => console.error(line);
+
+export function print(json: boolean, data: unknown, text: () => string): void {
+  console.log(json ? JSON.stringify(data, null, 2) : text());
+}
+
+/** Whether a result is as expected; `unknown` when it could not be told. */
+export type Answer = 'yes' | 'no' | 'unknown';
+
+export const exitCodes = 'Exit codes: 0 as expected, 1 not as expected, 2 could not tell.';
+
+/** 1 when any answer is no, 2 when there is none or one is unknown, else 0. */
+export function setExitCode(answers: readonly Answer[]): void {
+  if (answers.includes('no')) process.exitCode = 1;
+  else process.exitCode = answers.length === 0 || answers.includes('unknown') ? 2 : 0;
+}
+
+export function asClaimed(results: readonly { verdict: Verdict; asClaimed: boolean }[]): Answer[] {
+  return results.map((result) => {
+    if (result.verdict === 'unknown') return 'unknown';
+    return result.asClaimed ? 'yes' : 'no';
+  });
+}
+
+/** A measured figure against its target; NaN is unknown. */
+export function atLeast(measured: number, target: number): Answer {
+  if (Number.isNaN(measured)) return 'unknown';
+  return measured >= target ? 'yes' : 'no';
+}

@@ -1,0 +1,84 @@
+import { UnknownRung } from '../errors.ts';
+import { withLab } from '../lab/environment/session.ts';
+import { UnknownRace } from '../lab/errors.ts';
+import { raceOn } from '../lab/races/race-on.ts';
+import type { PlayedRace } from '../lab/races/race-verdict.ts';
+import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
+import { factsFiles, withoutFacts } from '../lab/report/facts-files.ts';
+import { writeFolder } from '../lab/report/folder.ts';
+import { racePage } from '../lab/report/race-page.ts';
+import { raceText } from '../lab/report/race-text.ts';
+import { isRungName, rungNames } from '../ladder/rungs.ts';
+import { json, whole } from './options.ts';
+import {
+  type AddCommand,
+  asClaimed,
+  type JsonOption,
+  type Place,
+  print,
+  progress,
+  setExitCode,
+} from './output.ts';
+
+interface RaceOptions extends JsonOption {
+  readonly rung?: string;
+  readonly times: number;
+}
+
+export const addRace: AddCommand = (program, place) =>
+  program
+    .command('race')
+    .description('play a famous race step by step through nginx, on the rung with the bug')
+    .argument('<name>', `one of ${raceNames.join(', ')}`)
+    .option('--rung <rung>', 'play it on this rung instead')
+    .option('--times <n>', 'play it so many times', whole(1, 1_000), 1)
+    .addOption(json())
+    .action((name: string, options: RaceOptions) => race(place, name, options));
+
+async function race(
+  { labFolder, runsFolder }: Place,
+  name: string,
+  { json, rung, times }: RaceOptions,
+): Promise<void> {
+  if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
+  const on = rung ?? schedules[name].rung;
+  if (!isRungName(on)) throw new UnknownRung(on, rungNames);
+  const played = await withLab(labFolder, progress, (lab, signal) =>
+    playTimes(times, signal, () => raceOn(lab, name, on)),
+  );
+  const shown = played.find((each) => !each.asClaimed) ?? played[0];
+  if (!shown) throw new RangeError('a race is played at least once');
+  const count = {
+    times,
+    violated: played.filter(({ verdict }) => verdict === 'violated').length,
+    asClaimed: played.filter((each) => each.asClaimed).length,
+  };
+  const files = {
+    'race.json': withoutFacts(shown),
+    'race.html': racePage(shown),
+    ...factsFiles([shown]),
+  };
+  const folder = writeFolder(runsFolder, `race-${name}-${on}`, files);
+  const counted = `played ${times} times: ${count.violated} violated, ${count.asClaimed} as claimed\n`;
+  const where = `picture: ${folder}/race.html\nagain, without servers: npx lockstep replay ${folder}/race.json`;
+  print(json, { ...withoutFacts(shown), count }, () =>
+    [raceText(shown), '', ...(times > 1 ? [counted] : []), where].join('\n'),
+  );
+  setExitCode(asClaimed(played));
+}
+
+async function playTimes(
+  times: number,
+  signal: AbortSignal,
+  play: () => Promise<PlayedRace>,
+): Promise<PlayedRace[]> {
+  const played: PlayedRace[] = [];
+  while (played.length < times) {
+    signal.throwIfAborted();
+    played.push(await play());
+    if (times > 1) progress(`${played.length} of ${times}: ${played.at(-1)?.verdict}`);
+  }
+  return played;
+}
+
+const isRaceName = (name: string): name is RaceName => Object.hasOwn(schedules, name);

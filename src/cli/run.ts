@@ -1,0 +1,117 @@
+import { Option } from 'commander';
+import { UnknownRung } from '../errors.ts';
+import { defaults } from '../lab/drills/demo-plan.ts';
+import { type RunRequest, runRung } from '../lab/drills/run-rung.ts';
+import { withConnections } from '../lab/environment/lab-connections.ts';
+import { withLab } from '../lab/environment/session.ts';
+import { writeRunFolder } from '../lab/report/run-folder.ts';
+import {
+  auditLines,
+  claimSentence,
+  pauseLines,
+  pausesReached,
+  proofLines,
+} from '../lab/report/sentences.ts';
+import { costTable, legend, runTable } from '../lab/report/tables.ts';
+import { wrap } from '../lab/report/wrap.ts';
+import { isRungName, ladder, rungNames } from '../ladder/rungs.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { json, language, pause, whole } from './options.ts';
+import {
+  type AddCommand,
+  asClaimed,
+  type JsonOption,
+  type Place,
+  print,
+  progress,
+  setExitCode,
+} from './output.ts';
+
+interface RunOptions extends JsonOption, Omit<RunRequest, 'rung' | 'instances' | 'pauses'> {
+  readonly instances?: number;
+  readonly pause?: readonly string[];
+  readonly language: Language;
+}
+
+export const addRun: AddCommand = (program, place) =>
+  program
+    .command('run')
+    .description('rush one rung through nginx, and audit the result')
+    .argument('<rung>', 'a name from `lockstep ladder`')
+    .option('--instances <n>', 'API processes that share the requests', whole(1, 16))
+    .option('--users <n>', 'users at once; every tenth is eager', whole(1, 10_000), defaults.users)
+    .option(
+      '--requests-per-eager-user <n>',
+      'requests that an eager user sends at once',
+      whole(1, 100),
+      defaults.requestsPerEagerUser,
+    )
+    .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), defaults.stock)
+    .option('--seed <n>', 'decides the order of the users', whole(0, 2 ** 31), defaults.seed)
+    .option(
+      '--work-ms <n>',
+      'time between a sale’s check and its write',
+      whole(0, 10_000),
+      defaults.workMs,
+    )
+    .option(
+      '--retries <n>',
+      'retries of an optimistic sale after a conflict',
+      whole(0, 50),
+      defaults.retries,
+    )
+    .option('--pause <where>', 'pause the n-th request at a checkpoint: after-check:1:500', pause)
+    .addOption(
+      new Option('--balancer <name>', 'shares the requests out')
+        .choices(['nginx', 'cluster'])
+        .default(defaults.balancer),
+    )
+    .addOption(language())
+    .addOption(json())
+    .action((rung: string, options: RunOptions) => run(place, rung, options));
+
+async function run(
+  { labFolder, runsFolder }: Place,
+  rung: string,
+  options: RunOptions,
+): Promise<void> {
+  if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
+  const { json, language, pause: pauses, ...load } = options;
+  const { instances = ladder[rung].instances } = options;
+  const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };
+  const done = await withLab(labFolder, progress, async (lab) => {
+    await lab.ensure(request);
+    return withConnections(lab, (connections) => runRung(request, lab, connections));
+  });
+  const folder = await writeRunFolder(runsFolder, rung, {
+    command: commandLine(request),
+    runs: [done],
+  });
+  const { workMs, seed } = request;
+  const text = () =>
+    [
+      runTable([done.result]),
+      '',
+      legend,
+      '',
+      costTable([done.result]),
+      '',
+      wrap(claimSentence(done, language)),
+      auditLines(done.audit),
+      ...proofLines(done),
+      '',
+      ...pauseLines(done),
+      `workMs ${workMs}, seed ${seed}; check it again: npx lockstep audit ${done.result.voucherId}`,
+      `report: ${folder}/index.html`,
+    ].join('\n');
+  print(json, done.result, text);
+  setExitCode(pausesReached(done) ? asClaimed([done.result]) : ['unknown']);
+}
+
+/** The command that repeats this run. */
+function commandLine(request: RunRequest): string {
+  const { rung, instances, users, stock, seed, workMs, requestsPerEagerUser, retries, balancer } =
+    request;
+  const pauses = request.pauses.map((each) => ` --pause ${each}`).join('');
+  return `npx lockstep run ${rung} --instances ${instances} --users ${users} --stock ${stock} --seed ${seed} --work-ms ${workMs} --requests-per-eager-user ${requestsPerEagerUser} --retries ${retries} --balancer ${balancer}${pauses}`;
+}

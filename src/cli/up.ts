@@ -1,0 +1,47 @@
+import { signToken } from '../http/tokens.ts';
+import { Lab } from '../lab/environment/lab.ts';
+import { alone } from '../lab/environment/session.ts';
+import { labTokenSecret } from '../lab/environment/stores.ts';
+import { json } from './options.ts';
+import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';
+
+export const addUp: AddCommand = (program, place) =>
+  program
+    .command('up')
+    .description('start the lab and leave it running')
+    .addOption(json())
+    .action((options: JsonOption) => up(place, options));
+
+async function up({ labFolder }: Place, { json }: JsonOption): Promise<void> {
+  const lab = await alone(
+    labFolder,
+    async (signal) => Lab.running(labFolder) ?? (await startUnlessInterrupted(labFolder, signal)),
+  );
+  const url = lab.baseUrl;
+  const token = await signToken(labTokenSecret, '1', 'operator', 86_400);
+  const data = { url, token, tokenSecret: labTokenSecret, servers: lab.servers };
+  print(json, data, () => {
+    return `
+Lockstep is up: ${url} (nginx, with ${lab.shape.instances} instances behind it)
+  API description     ${url}/openapi.json
+  Servers, ladder     npx lockstep status; npx lockstep ladder
+  The headline        npx lockstep run mutex-per-user --instances 4
+  Buy by hand         npx lockstep voucher mutex-per-user
+                      npx lockstep buy <voucher> --user 7
+  Load it with k6     npm run k6 -- k6/rush.js
+  A bearer token      npx lockstep token 7
+  Stop it             npm run down`;
+  });
+}
+
+/** Up as a whole or not at all. */
+async function startUnlessInterrupted(folder: string, signal: AbortSignal): Promise<Lab> {
+  try {
+    const lab = await Lab.start(folder, progress);
+    signal.throwIfAborted();
+    return lab;
+  } catch (error) {
+    await Lab.stop(folder);
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+import { UnknownRung } from '../errors.ts';
+import { Lab } from '../lab/environment/lab.ts';
+import { labTokenSecret } from '../lab/environment/stores.ts';
+import { LabDown } from '../lab/errors.ts';
+import { putOnSale } from '../lab/workload/create-voucher.ts';
+import { isRungName, rungNames } from '../ladder/rungs.ts';
+import { json, whole } from './options.ts';
+import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+
+interface VoucherOptions extends JsonOption {
+  readonly stock: number;
+  readonly workMs: number;
+}
+
+export const addVoucher: AddCommand = (program, place) =>
+  program
+    .command('voucher')
+    .description('put a voucher on sale in the running lab, to buy it by hand')
+    .argument('<rung>', 'a name from `lockstep ladder`')
+    .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), 10)
+    .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 0)
+    .addOption(json())
+    .action((rung: string, options: VoucherOptions) => voucher(place, rung, options));
+
+async function voucher(
+  { labFolder }: Place,
+  rung: string,
+  { stock, workMs, json }: VoucherOptions,
+): Promise<void> {
+  if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
+  const lab = Lab.running(labFolder);
+  if (!lab) throw new LabDown();
+  const sale = { title: 'by hand', stock, rung, lab: { workMs } };
+  const id = await putOnSale(lab.baseUrl, labTokenSecret, lab.shape.instances, sale);
+  print(json, { id, rung, stock }, () => `voucher ${id}: ${stock} in stock, sold by ${rung}`);
+}

@@ -1,0 +1,18 @@
+/** A group of routes that describes itself in the OpenAPI document. */
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { problem } from './problems.ts';
+import type { Identified } from './tokens.ts';
+
+export type App = OpenAPIHono<Identified>;
+
+/** Input that does not fit its schema is answered 400, and changes nothing. */
+export const routes = (): App =>
+  new OpenAPIHono<Identified>({
+    defaultHook: (result, c) => {
+      if (result.success) return;
+      const details = result.error.issues.map(
+        ({ path, message }) => `${path.join('.') || 'body'}: ${message}`,
+      );
+      return problem(c, 'invalid-request', details.join('; '));
+    },
+  });

@@ -1,0 +1,147 @@
+/** The purchase, and the state of its order. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { Order, Outcome, Voucher } from '../../domain.ts';
+import { findOrder } from '../../orders/find-order.ts';
+import { about, record } from '../../trace/history.ts';
+import { Id } from '../ids.ts';
+import { type App, routes } from '../openapi.ts';
+import { jsonAnswer, type ProblemCode, problem, problemAnswers } from '../problems.ts';
+import type { Service } from '../service.ts';
+import { requireRole } from '../tokens.ts';
+
+const OrderView = z
+  .object({
+    id: Id,
+    voucherId: Id,
+    status: z.enum(['queued', 'confirmed', 'failed']),
+    reason: z.string().optional(),
+  })
+  .openapi('Order');
+
+/** Read by hand: a header schema would copy every header of every purchase. */
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Names this purchase: a repeated request is still one purchase (final rung). Without it every request is a new one.',
+  schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
+} as const;
+const keyPattern = new RegExp(idempotencyKey.schema.pattern);
+
+const security = [{ token: [] }];
+const refusals = [
+  'sold-out',
+  'already-ordered',
+  'not-started',
+  'ended',
+  'busy',
+  'database-busy',
+  'conflict',
+  'lease-lost',
+  'lock-service-unavailable',
+  'not-ready',
+  'outcome-unknown',
+] as const satisfies readonly ProblemCode[];
+
+/** Every answer that a purchase may get. */
+export const purchaseAnswers = {
+  201: jsonAnswer(OrderView, 'Sold and recorded'),
+  202: jsonAnswer(OrderView, 'Sold; being recorded'),
+  ...problemAnswers(
+    'invalid-request',
+    'unauthenticated',
+    'forbidden',
+    'unknown-voucher',
+    ...refusals,
+  ),
+};
+
+export function orderRoutes(service: Service): App {
+  const { connections, vouchers, openRung, orderIds, log } = service;
+  const { LAB, TOKEN_SECRET } = connections.config;
+  const user = requireRole('user', TOKEN_SECRET);
+  /** A voucher with lab options is sold in the lab only. */
+  const isAllowed = ({ rung, lab }: Voucher) => service.allowedRungs.has(rung) && (LAB || !lab);
+
+  const buy = createRoute({
+    method: 'post',
+    path: '/vouchers/{id}/orders',
+    security,
+    middleware: user,
+    parameters: [idempotencyKey],
+    request: { params: z.object({ id: Id }) },
+    responses: purchaseAnswers,
+  });
+  const show = createRoute({
+    method: 'get',
+    path: '/orders/{id}',
+    security,
+    middleware: user,
+    request: { params: z.object({ id: Id }) },
+    responses: {
+      200: jsonAnswer(OrderView, 'The state of the order'),
+      ...problemAnswers('invalid-request', 'unauthenticated', 'unknown-order'),
+    },
+  });
+
+  return routes()
+    .openapi(buy, async (c) => {
+      const requestId = c.req.header('idempotency-key') ?? crypto.randomUUID();
+      if (!keyPattern.test(requestId))
+        return problem(
+          c,
+          'invalid-request',
+          'Idempotency-Key: must be 1 to 64 letters, digits, _ or -',
+        );
+      const voucher = await vouchers.find(c.req.valid('param').id);
+      if (!voucher) return problem(c, 'unknown-voucher');
+      if (!isAllowed(voucher))
+        return problem(c, 'not-ready', `This deployment does not sell by ${voucher.rung}.`);
+      const userId = c.get('claims').sub;
+      const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
+      const { purchase } = await openRung(voucher);
+      const outcome = await purchase(order, voucher);
+      recordOutcome(order, outcome);
+      if (outcome.kind === 'unknown')
+        log.warn({
+          event: 'outcome-unknown',
+          requestId,
+          orderId: order.id,
+          cause: String(outcome.cause),
+        });
+      return answer(c, order, outcome);
+    })
+    .openapi(show, async (c) => {
+      const order = await findOrder(connections, c.req.valid('param').id);
+      // Another user's order and a missing one get the same answer, so that ids reveal nothing.
+      if (order?.userId !== c.get('claims').sub) return problem(c, 'unknown-order');
+      const { userId: _, ...view } = order;
+      return c.json(view, 200);
+    });
+}
+
+export function recordOutcome(order: Order, outcome: Outcome): void {
+  const reason = outcome.kind === 'refused' ? { reason: outcome.reason } : {};
+  record({ event: outcome.kind, ...about(order), ...reason });
+}
+
+export function answer(c: Context, order: Order, outcome: Outcome) {
+  if (outcome.kind === 'unknown') {
+    c.header('Idempotency-Key', order.requestId); // Repeated with it, the final rung answers with the order.
+    return problem(
+      c,
+      'outcome-unknown',
+      `It may have become order ${outcome.orderId}.`,
+      outcome.orderId,
+    );
+  }
+  if (outcome.kind === 'refused') return problem(c, outcome.reason, undefined, outcome.orderId);
+  const { orderId, status, tries = 1 } = outcome;
+  if (tries > 1) c.header('X-Tries', String(tries));
+  c.header('Location', `/orders/${orderId}`);
+  return c.json(
+    { id: orderId, voucherId: order.voucherId, status },
+    status === 'confirmed' ? 201 : 202,
+  );
+}

@@ -1,0 +1,36 @@
+/** What the inventories in Redis share: a voucher's hash, and the answers of the sale scripts as outcomes. */
+import type { Redis } from 'ioredis';
+import type { SaleKeys } from '../../connections/sale-keys.ts';
+import { loadScript, runScript } from '../../connections/scripts.ts';
+import { type Outcome, refused, type Voucher } from '../../domain.ts';
+import { ScriptAnswerUnexpected } from '../../errors.ts';
+
+const prepareVoucher = loadScript('sale/prepare-voucher');
+
+export async function prepare(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
+  const { id, stock, beginTime, endTime } = voucher;
+  const numbers = [stock, beginTime.getTime(), endTime.getTime()].map(String);
+  await runScript(redis, prepareVoucher, [keys.of(id).voucher(id)], numbers);
+}
+
+export const remaining = async (redis: Redis, keys: SaleKeys, voucherId: string): Promise<number> =>
+  Number((await redis.hget(keys.of(voucherId).voucher(voucherId), 'stock')) ?? 0);
+
+/** @throws ScriptAnswerUnexpected */
+export function asOutcome(script: string, answer: unknown): Outcome {
+  const [word, orderId] = answer as [string, string];
+  switch (word) {
+    case 'accepted':
+      return { kind: 'accepted', orderId, status: 'queued' };
+    case 'already-ordered':
+      return refused('already-ordered', orderId);
+    case 'sold-out':
+    case 'not-started':
+    case 'ended':
+      return refused(word);
+    case 'unknown-voucher':
+      return refused('not-ready'); // MySQL has the voucher and Redis does not: it is neither sold out nor on sale.
+    default:
+      throw new ScriptAnswerUnexpected(script, answer);
+  }
+}

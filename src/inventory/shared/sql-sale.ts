@@ -1,0 +1,129 @@
+/** What every sale in one MySQL transaction shares: commit or roll back, and turn the result into an outcome. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  change,
+  isContention,
+  isDuplicateKey,
+  type Pool,
+  type PoolConnection,
+  select,
+  transaction,
+} from '../../connections/mysql.ts';
+import { hasRails, type Order, type Outcome, refused, type Voucher } from '../../domain.ts';
+import { CommitUnknown, LeaseLost } from '../../errors.ts';
+import type { Lease } from '../../locks/lock.ts';
+import { checkpoint } from '../../trace/checkpoints.ts';
+import type { Inventory } from '../inventory.ts';
+
+/** The part in which the rungs differ. A refusal is rolled back, `'sold'` is committed. */
+export type Sale = (
+  db: Pool | PoolConnection,
+  order: Order,
+  voucher: Voucher,
+  lease: Lease,
+) => Promise<'sold' | Outcome>;
+
+/** Runs the statements of a sale in one transaction, or without one. */
+type Run = (pool: Pool, sale: (db: Pool | PoolConnection) => Promise<void>) => Promise<void>;
+
+const inTransaction: Run = (pool, sale) => transaction(pool, 'READ COMMITTED', sale);
+
+/** Each statement commits by itself. */
+export const withoutTransaction: Run = (pool, sale) => sale(pool);
+
+export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): Inventory {
+  return {
+    clock: 'instance',
+    prepare: async () => {}, // The stock row is inserted together with the voucher.
+    sell: (order, voucher, lease) =>
+      untilNoConflict(voucher.lab?.retries ?? 0, () =>
+        outcomeOf(() => run(pool, (db) => sellOne(db, sale, order, voucher, lease)), pool, order),
+      ),
+    remaining: async (voucherId) => {
+      const [row] = await select<{ stock: number }>(
+        pool,
+        'SELECT stock FROM seckill_stock WHERE voucher_id = ?',
+        [voucherId],
+      );
+      return row?.stock ?? 0;
+    },
+  };
+}
+
+/** A refusal travels as an error inside the transaction, because it must roll back. */
+class Refusal extends Error {
+  readonly outcome: Outcome;
+  constructor(outcome: Outcome) {
+    super('refused');
+    this.outcome = outcome;
+  }
+}
+
+async function sellOne(
+  db: Pool | PoolConnection,
+  sale: Sale,
+  order: Order,
+  voucher: Voucher,
+  lease: Lease,
+): Promise<void> {
+  const result = await sale(db, order, voucher, lease);
+  if (result !== 'sold') throw new Refusal(result);
+  lease.signal.throwIfAborted(); // The last check before the commit: does this request still have the lock?
+  await checkpoint('before-commit');
+}
+
+async function outcomeOf(sale: () => Promise<void>, pool: Pool, order: Order): Promise<Outcome> {
+  try {
+    await sale();
+    return { kind: 'accepted', orderId: order.id, status: 'confirmed' };
+  } catch (error) {
+    if (error instanceof Refusal) return error.outcome;
+    if (error instanceof CommitUnknown) return { kind: 'unknown', orderId: order.id, cause: error };
+    if (error instanceof LeaseLost) return refused('lease-lost');
+    if (isContention(error)) return refused('database-busy');
+    if (isDuplicateKey(error)) return refusedByRails(pool, order, error);
+    throw error;
+  }
+}
+
+/** Tries again after a conflict, a bounded number of times, with jitter so that the losers do not meet again. */
+async function untilNoConflict(retries: number, attempt: () => Promise<Outcome>): Promise<Outcome> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await attempt();
+    const isConflict = outcome.kind === 'refused' && outcome.reason === 'conflict';
+    if (isConflict && tries <= retries) await sleep(Math.random() * 10 * 2 ** Math.min(tries, 6));
+    else return outcome.kind === 'accepted' ? { ...outcome, tries } : outcome;
+  }
+}
+
+/** The unique key refused the row: because of the user's other order, or because this order's own id exists. */
+async function refusedByRails(pool: Pool, order: Order, error: unknown): Promise<Outcome> {
+  const other = await orderOf(pool, order);
+  if (other === undefined || other === order.id) throw error;
+  return refused('already-ordered', other);
+}
+
+/** The id of the order that this user has for this voucher, if there is one. */
+export async function orderOf(
+  db: Pool | PoolConnection,
+  order: Order,
+): Promise<string | undefined> {
+  const [row] = await select<{ id: string }>(
+    db,
+    `SELECT CAST(id AS CHAR) AS id FROM orders WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed' LIMIT 1`,
+    [order.voucherId, order.userId],
+  );
+  return row?.id;
+}
+
+export async function insertOrder(
+  db: Pool | PoolConnection,
+  order: Order,
+  voucher: Voucher,
+): Promise<void> {
+  await change(
+    db,
+    'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, ?)',
+    [order.id, order.voucherId, order.userId, order.requestId, hasRails(voucher) ? 1 : null],
+  );
+}

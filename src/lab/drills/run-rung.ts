@@ -1,0 +1,138 @@
+/** One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check everything. */
+import { createHistogram } from 'node:perf_hooks';
+import { type Audit, audit } from '../../audit/audit.ts';
+import { type Proof, proofsOf } from '../../audit/evidence.ts';
+import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
+import { readHistory } from '../../audit/read-history.ts';
+import type { Connections } from '../../connections/connections.ts';
+import type { Verdict } from '../../domain.ts';
+import { type Claim, claimOf } from '../../ladder/claims.ts';
+import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import type { Lab } from '../environment/lab.ts';
+import type { ServiceShape } from '../environment/servers/service.ts';
+import { putOnSale } from '../workload/create-voucher.ts';
+import { drained } from '../workload/drained.ts';
+import { rush } from '../workload/rush.ts';
+import { warmUp } from '../workload/warm-up.ts';
+
+export interface RunRequest extends ServiceShape {
+  readonly rung: RungName;
+  readonly users: number;
+  readonly stock: number;
+  readonly seed: number;
+  /** Time between check and write, in milliseconds: it makes races show without luck. */
+  readonly workMs: number;
+  /** How often an optimistic sale is tried again after a conflict. */
+  readonly retries: number;
+  /** Every tenth user sends so many requests at once; the others send one. */
+  readonly requestsPerEagerUser: number;
+  /** Pauses at checkpoints: `after-check:1:500` (races/pauses.ts). */
+  readonly pauses: readonly string[];
+}
+
+/** What `lockstep run --json` prints. */
+export interface RunResult extends RunRequest {
+  readonly voucherId: string;
+  readonly attempts: Readonly<Record<'accepted' | 'refused' | 'unknown', number>>;
+  /** The retries of all accepted attempts. */
+  readonly retried: number;
+  readonly refusedBecause: Readonly<Record<string, number>>;
+  readonly orders: number;
+  readonly stockLeft: number;
+  readonly oversoldBy: number;
+  readonly usersWithTwoOrders: number;
+  readonly ordersPerSecond: number;
+  readonly latencyMs: { readonly p50: number; readonly p99: number };
+  readonly verdict: Verdict;
+  readonly claim: Verdict;
+  readonly asClaimed: boolean;
+}
+
+export interface Run {
+  readonly proofs: readonly Proof[];
+  readonly result: RunResult;
+  readonly claim: Claim;
+  readonly audit: Audit;
+  readonly facts: Facts;
+}
+
+export async function runRung(
+  request: RunRequest,
+  { baseUrl, historyFolder }: Pick<Lab, 'baseUrl' | 'historyFolder'>,
+  connections: Connections,
+): Promise<Run> {
+  const { rung, stock, workMs, retries, instances, users, seed, requestsPerEagerUser, pauses } =
+    request;
+  const tokenSecret = connections.config.TOKEN_SECRET;
+  const sale = {
+    title: `${rung} on ${instances}, seed ${seed}`,
+    stock,
+    rung,
+    lab: { workMs, retries },
+  };
+  await warmUp({ ...request, baseUrl }, connections);
+  const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
+  const startedAt = performance.now();
+  const load = { baseUrl, tokenSecret, voucherId, users, seed, requestsPerEagerUser, pauses };
+  const attempts = await rush(load);
+  const collected = await drained(connections, voucherId);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const facts = { ...collected, attempts, history: readHistory(historyFolder, voucherId) };
+  const claim = claimOf(rungNamed(rung), instances);
+  const audited = audit(facts);
+  const result = summarize(request, facts, audited, claim, seconds);
+  return { result, claim, audit: audited, facts, proofs: proofsOf(audited, facts) };
+}
+
+function summarize(
+  request: RunRequest,
+  facts: Facts,
+  audited: Audit,
+  claim: Claim,
+  seconds: number,
+): RunResult {
+  const { attempts = [], mysql, initialStock, voucherId } = facts;
+  const orders = confirmed(facts).length;
+  const outcomes = countBy(attempts.map(({ outcome }) => outcome));
+  const refusals = attempts.filter(({ outcome }) => outcome === 'refused');
+  return {
+    ...request,
+    voucherId,
+    attempts: { accepted: 0, refused: 0, unknown: 0, ...outcomes },
+    retried: attempts.reduce((sum, { tries = 1 }) => sum + tries - 1, 0),
+    refusedBecause: countBy(refusals.map(({ reason = 'no reason' }) => reason)),
+    orders,
+    stockLeft: mysql.stock,
+    oversoldBy: Math.max(0, orders - initialStock),
+    usersWithTwoOrders: usersWithSeveralOrders(facts),
+    ordersPerSecond: Math.round(orders / seconds),
+    latencyMs: percentiles(attempts.map(({ latencyMs }) => latencyMs)),
+    verdict: audited.verdict,
+    claim: claim.verdict,
+    asClaimed: isAsClaimed(audited, claim),
+  };
+}
+
+/** The claimed verdict, and for the claimed reasons: a violation of another check is another fault. */
+export function isAsClaimed({ verdict, findings }: Audit, claim: Claim): boolean {
+  const checksWith = (wanted: Verdict) =>
+    findings.filter((finding) => finding.verdict === wanted).map(({ check }) => check);
+  const violated = checksWith('violated');
+  const claimed = new Set(claim.breaks.map(({ check }) => check));
+  if (verdict !== claim.verdict || checksWith('unknown').length > 0) return false;
+  return violated.length === claimed.size && violated.every((check) => claimed.has(check));
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+function percentiles(milliseconds: readonly number[]): { p50: number; p99: number } {
+  if (milliseconds.length === 0) return { p50: 0, p99: 0 };
+  const histogram = createHistogram();
+  for (const value of milliseconds) histogram.record(Math.max(1, Math.round(value * 1_000)));
+  const at = (percentile: number) => Math.round(histogram.percentile(percentile) / 100) / 10;
+  return { p50: at(50), p99: at(99) };
+}

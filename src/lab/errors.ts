@@ -1,0 +1,108 @@
+/** Every error that the lab and the command line raise themselves: a class, a stable code, a sentence. */
+import { LockstepError } from '../errors.ts';
+
+export class UnknownRace extends LockstepError {
+  readonly code = 'UNKNOWN_RACE';
+
+  constructor(race: string, known: readonly string[]) {
+    super(`There is no race "${race}". The races are: ${known.join(', ')}.`);
+  }
+}
+
+/** A program that the lab starts is not on this machine. */
+export class ProgramMissing extends LockstepError {
+  readonly code = 'PROGRAM_MISSING';
+
+  constructor(program: string) {
+    super(
+      `${program} is not installed. Run \`npm run setup\`, or use docker compose (see README).`,
+    );
+  }
+}
+
+/** Another command uses this lab at the moment. */
+export class LabBusy extends LockstepError {
+  readonly code = 'LAB_BUSY';
+
+  constructor(pid: number, home: string) {
+    super(`The lab in ${home} is in use by process ${pid}. Wait for it, or end it.`);
+  }
+}
+
+/** The lab is not running, and the command needs a running lab. */
+export class LabDown extends LockstepError {
+  readonly code = 'LAB_DOWN';
+
+  constructor() {
+    super('The lab is not running. Start it with `npm run up`.');
+  }
+}
+
+/** The service refused a request of the lab, its operator. */
+export class ServiceRefused extends LockstepError {
+  readonly code = 'SERVICE_REFUSED';
+
+  constructor(request: string, status: number, detail: string) {
+    super(`The service answered ${status} to ${request}: ${detail}`);
+  }
+}
+
+export class UnknownVoucher extends LockstepError {
+  readonly code = 'UNKNOWN_VOUCHER';
+
+  constructor(voucherId: string) {
+    super(
+      `There is no voucher ${voucherId} in this lab; \`curl <url>/vouchers\` lists the vouchers.`,
+    );
+  }
+}
+
+/** The file in which the lab keeps its ports and processes is damaged. */
+export class LabStateUnreadable extends LockstepError {
+  readonly code = 'LAB_STATE_UNREADABLE';
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} is damaged. End the lab's processes that \`ps\` shows, and remove its folder.`, {
+      cause,
+    });
+  }
+}
+
+/** A server of the lab ended while the lab waited for its first answer. */
+export class ServerEnded extends LockstepError {
+  readonly code = 'SERVER_ENDED';
+
+  constructor(name: string, logFile: string) {
+    super(`${name} ended right after its start. Its log has the reason: ${logFile}`);
+  }
+}
+
+/** The command was interrupted, so it starts nothing more. */
+export class Interrupted extends LockstepError {
+  readonly code = 'INTERRUPTED';
+
+  constructor() {
+    super('Interrupted.');
+  }
+}
+
+export class InvalidId extends LockstepError {
+  readonly code = 'INVALID_ID';
+
+  constructor(id: string) {
+    super(
+      `"${id}" is not an id. An id is a decimal number from 1 to 9223372036854775807, ` +
+        'without sign, spaces or leading zeros.',
+    );
+  }
+}
+
+export class NoRecordedRace extends LockstepError {
+  readonly code = 'NO_RECORDED_RACE';
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} is not a recorded race. \`npx lockstep race\` writes one as race.json.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,76 @@
+/** The player's side of the lanes: starts requests, receives their arrivals, resumes them. */
+import type { Redis } from 'ioredis';
+import type { Attempt } from '../../audit/facts.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import { type Arrival, raceKeys } from './race-keys.ts';
+
+export type LaneState =
+  | { readonly kind: 'paused'; readonly arrival: Arrival }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'answered'; readonly attempt: Attempt };
+
+export class Lanes {
+  readonly #race: string;
+  readonly #redis: Redis;
+  readonly #send: (lane: string) => Promise<Attempt>;
+  readonly #states = new Map<string, LaneState>();
+
+  constructor(race: string, redis: Redis, send: (lane: string) => Promise<Attempt>) {
+    this.#race = race;
+    this.#redis = redis;
+    this.#send = send;
+  }
+
+  state(lane: string): LaneState | undefined {
+    return this.#states.get(lane);
+  }
+
+  /** Starts the lane's request, or resumes it; nothing for a lane that runs or is answered. */
+  async resume(lane: string): Promise<void> {
+    const state = this.#states.get(lane);
+    if (state && state.kind !== 'paused') return;
+    this.#states.set(lane, { kind: 'running' });
+    if (state) await this.#redis.rpush(raceKeys.resume(this.#race, lane), 'resume');
+    else
+      void this.#send(lane).then((attempt) =>
+        this.#states.set(lane, { kind: 'answered', attempt }),
+      );
+  }
+
+  /** True once the lane is paused or answered; false when it still runs after `withinMs`: it waits for a lock. */
+  async settled(lane: string, withinMs: number): Promise<boolean> {
+    const isSettled = () => this.#states.get(lane)?.kind !== 'running';
+    const condition = async () => {
+      await this.#receive();
+      return isSettled();
+    };
+    await waitUntil(`lane ${lane}`, withinMs, condition, 5).catch(() => {});
+    return isSettled();
+  }
+
+  /** Runs every lane to its answer. */
+  async finish(lanes: readonly string[], withinMs: number): Promise<Attempt[]> {
+    await waitUntil('every lane to be answered', withinMs, async () => {
+      await this.#receive();
+      for (const lane of lanes)
+        if (this.#states.get(lane)?.kind === 'paused') await this.resume(lane);
+      return lanes.every((lane) => this.#states.get(lane)?.kind !== 'running');
+    });
+    return lanes.flatMap((lane) => this.#answer(lane) ?? []);
+  }
+
+  #answer(lane: string): Attempt | undefined {
+    const state = this.#states.get(lane);
+    return state?.kind === 'answered' ? state.attempt : undefined;
+  }
+
+  async #receive(): Promise<void> {
+    const arrivals = (await this.#redis.lpop(raceKeys.arrivals(this.#race), 100)) ?? [];
+    for (const text of arrivals) {
+      const arrival = JSON.parse(text) as Arrival;
+      // A lane that was answered meanwhile (its process was killed) is paused nowhere.
+      if (this.#states.get(arrival.lane)?.kind === 'running')
+        this.#states.set(arrival.lane, { kind: 'paused', arrival });
+    }
+  }
+}

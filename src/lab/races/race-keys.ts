@@ -1,0 +1,18 @@
+/** The messages between the player and the service, through Redis. */
+import type { CheckpointName } from '../../trace/checkpoints.ts';
+
+export interface Arrival {
+  readonly lane: string;
+  readonly checkpoint: CheckpointName;
+  readonly instance: string;
+  readonly pid: number;
+  /** Nanoseconds of the machine's monotonic clock. */
+  readonly at: string;
+}
+
+export const raceKeys = {
+  /** LIST of arrivals, in order. */
+  arrivals: (race: string) => `race:${race}:arrivals`,
+  /** LIST: one element resumes the lane once. */
+  resume: (race: string, lane: string) => `race:${race}:resume:${lane}`,
+} as const;

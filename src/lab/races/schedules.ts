@@ -1,0 +1,317 @@
+/**
+ * The famous races as data: which request runs up to which checkpoint, in which order. A lane is one request; it runs
+ * until it reaches the checkpoint, is answered, or waits for a lock. On the next rung the same schedule must do no harm.
+ */
+import type { CheckName } from '../../domain.ts';
+import type { Circumstance } from '../../ladder/rung.ts';
+import type { RungName } from '../../ladder/rungs.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
+
+export type Step =
+  | {
+      readonly run: string;
+      readonly until: CheckpointName | 'answer';
+      readonly text: string;
+      readonly wrong?: true;
+    }
+  /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
+  | { readonly expire: string; readonly text: string }
+  /** Kills the process of this lane with SIGKILL. */
+  | { readonly kill: string; readonly text: string };
+
+export interface Schedule {
+  readonly title: string;
+  /** The circumstance that it plays. */
+  readonly under: Circumstance;
+  /** The rung with the bug, and the next rung, which fixes it. */
+  readonly rung: RungName;
+  readonly next: RungName;
+  readonly instances: number;
+  readonly stock: number;
+  /** Lane → user. */
+  readonly lanes: Readonly<Record<string, string>>;
+  /** Lanes whose purchase runs while its own lock is already held. */
+  readonly nested?: readonly string[];
+  /** Lanes whose purchase never releases its lock. */
+  readonly forgets?: readonly string[];
+  /** The check of the audit that must turn red. */
+  readonly shows: CheckName;
+  readonly steps: readonly Step[];
+}
+
+const sameUser = { A: '7', B: '7' };
+
+export const schedules = {
+  'lost-update': {
+    title: 'two sales read the same stock, and both write it back one lower',
+    under: 'two-requests-at-once',
+    rung: 'read-then-write',
+    next: 'version-check',
+    instances: 1,
+    stock: 1,
+    lanes: { A: '7', B: '8' },
+    shows: 'no-oversell',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'reads the stock: 1 is left' },
+      { run: 'B', until: 'after-check', text: 'reads the stock: 1 is left' },
+      { run: 'A', until: 'answer', text: 'writes 0 and inserts its order' },
+      { run: 'B', until: 'answer', text: 'writes 0 again, inserts another', wrong: true },
+    ],
+  },
+  'check-then-insert': {
+    title: 'two requests of one user both check before either inserts',
+    under: 'two-requests-at-once',
+    rung: 'check-then-insert',
+    next: 'mutex-per-user',
+    instances: 1,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'one-order-per-user',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'finds no order' },
+      { run: 'B', until: 'after-check', text: 'finds no order' },
+      { run: 'A', until: 'answer', text: 'inserts an order' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'unlock-before-commit': {
+    title: 'the lock is released before the commit',
+    under: 'two-requests-at-once',
+    rung: 'mutex-inside-transaction',
+    next: 'mutex-per-user',
+    instances: 1,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'one-order-per-user',
+    steps: [
+      { run: 'A', until: 'before-commit', text: 'has released, not yet committed' },
+      { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { run: 'A', until: 'answer', text: 'commits' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'crash-between-writes': {
+    title: 'the process dies between two writes that are not in a transaction',
+    under: 'crash-between-writes',
+    rung: 'mutex-bypassed-transaction',
+    next: 'mutex-per-user',
+    instances: 4,
+    stock: 1,
+    lanes: { A: '7', B: '8' },
+    shows: 'no-oversell',
+    steps: [
+      { run: 'A', until: 'stock-taken', text: 'has taken the last one' },
+      { kill: 'A', text: 'dies before it inserts its order' },
+      { run: 'B', until: 'answer', text: 'sold out, but nobody bought it', wrong: true },
+    ],
+  },
+  'two-processes': {
+    title: 'each process has its own mutex',
+    under: 'several-instances',
+    rung: 'mutex-per-user',
+    next: 'redis-no-expiry',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'one-order-per-user',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the mutex of its process' },
+      { run: 'B', until: 'after-check', text: 'has the mutex of another process' },
+      { run: 'A', until: 'answer', text: 'inserts an order' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'dead-holder': {
+    title: 'the owner dies, and its lock stays',
+    under: 'holder-dies',
+    rung: 'redis-no-expiry',
+    next: 'redis-expiry',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { kill: 'A', text: 'dies with it' },
+      { expire: 'A', text: 'the time of a lease passes' },
+      { run: 'B', until: 'answer', text: 'is refused: nobody can buy now', wrong: true },
+    ],
+  },
+  'crash-before-expire': {
+    title: 'the owner dies between SETNX and EXPIRE',
+    under: 'crash-before-expire',
+    rung: 'redis-expiry-later',
+    next: 'redis-expiry',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'before-expire', text: 'has set the key, without expiry' },
+      { kill: 'A', text: 'dies before EXPIRE' },
+      { expire: 'A', text: 'the time of a lease passes' },
+      { run: 'B', until: 'answer', text: 'is refused: nobody can buy now', wrong: true },
+    ],
+  },
+  'release-after-expiry': {
+    title: 'a late release deletes the lock of the next owner',
+    under: 'release-after-expiry',
+    rung: 'redis-expiry',
+    next: 'redis-owner',
+    instances: 4,
+    stock: 5,
+    lanes: { A: '7', B: '7', C: '7' },
+    shows: 'one-order-per-user',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock, and stalls' },
+      { expire: 'A', text: 'its lease expires' },
+      { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { run: 'A', until: 'answer', text: 'gives up, and deletes B’s lock' },
+      { run: 'C', until: 'after-check', text: 'enters beside B, finds no order' },
+      { run: 'B', until: 'answer', text: 'inserts an order' },
+      { run: 'C', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'check-then-delete': {
+    title: 'the lease expires between comparing and deleting',
+    under: 'lease-expires-in-release',
+    rung: 'redis-owner',
+    next: 'redis-atomic',
+    instances: 4,
+    stock: 5,
+    lanes: { A: '7', B: '7', C: '7' },
+    shows: 'mutual-exclusion',
+    steps: [
+      { run: 'A', until: 'owner-checked', text: 'has sold; sees its own lock' },
+      { expire: 'A', text: 'its lease expires right there' },
+      { run: 'B', until: 'after-acquire', text: 'gets the lock' },
+      { run: 'A', until: 'answer', text: 'deletes the key, which is B’s now' },
+      { run: 'C', until: 'after-acquire', text: 'enters beside B', wrong: true },
+      { run: 'B', until: 'answer', text: 'leaves' },
+      { run: 'C', until: 'answer', text: 'leaves' },
+    ],
+  },
+  'lease-expires-during-sale': {
+    title: 'the sale takes longer than its lease',
+    under: 'lease-expires-during-sale',
+    rung: 'redis-atomic',
+    next: 'redis-reentrant',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'one-order-per-user',
+    steps: [
+      { run: 'A', until: 'before-commit', text: 'has checked its lease, last time' },
+      { expire: 'A', text: 'the time of a lease passes' },
+      { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { run: 'A', until: 'answer', text: 'commits' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  're-entry': {
+    title: 'the owner acquires its lock again',
+    under: 're-entry',
+    rung: 'redis-atomic',
+    next: 'redis-reentrant',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    nested: ['A'],
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'after-acquire', text: 'has the lock, and acquires it again' },
+      { run: 'A', until: 'answer', text: 'waits for itself, and gives up', wrong: true },
+      { run: 'B', until: 'answer', text: 'enters as soon as A has left' },
+    ],
+  },
+  'lost-wakeup': {
+    title: 'the release comes between a waiter’s attempt and its subscription',
+    under: 'lost-wakeup',
+    rung: 'redis-message',
+    next: 'redis-reentrant',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { run: 'B', until: 'before-subscribe', text: 'is refused, will subscribe' },
+      { run: 'A', until: 'answer', text: 'releases; nobody listens' },
+      { run: 'B', until: 'answer', text: 'sleeps beside a free lock', wrong: true },
+    ],
+  },
+  'latch-after-exists': {
+    title: 'the notes’ ZooKeeper wait: a removal between exists and the latch',
+    under: 'lost-wakeup',
+    rung: 'zookeeper-latch',
+    next: 'zookeeper',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { run: 'B', until: 'before-subscribe', text: 'sees A’s node, has no latch yet' },
+      { run: 'A', until: 'answer', text: 'removes its node' },
+      { run: 'B', until: 'answer', text: 'sleeps beside a free lock', wrong: true },
+    ],
+  },
+  'never-released': {
+    title: 'the owner forgets to release, and its process lives on',
+    under: 'never-released',
+    rung: 'redis-reentrant',
+    next: 'redlock',
+    instances: 1,
+    stock: 5,
+    lanes: sameUser,
+    forgets: ['A'],
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'answer', text: 'sells, and never releases' },
+      { expire: 'A', text: 'the time of a lease passes' },
+      { run: 'B', until: 'answer', text: 'is refused: nobody can buy now', wrong: true },
+    ],
+  },
+  'dead-waiter': {
+    title: 'the next waiter dies, and the queue waits for it',
+    under: 'waiter-dies',
+    rung: 'redis-fair',
+    next: 'zookeeper',
+    instances: 4,
+    stock: 5,
+    lanes: { A: '7', B: '7', C: '7' },
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { run: 'B', until: 'before-subscribe', text: 'is next in the queue' },
+      { kill: 'B', text: 'dies in the queue' },
+      { run: 'A', until: 'answer', text: 'sells and releases: B’s turn' },
+      { expire: 'B', text: 'the time of a lease passes' },
+      { run: 'C', until: 'answer', text: 'waits for the dead, in vain', wrong: true },
+    ],
+  },
+  'crash-before-publish': {
+    title: 'the instance dies between the claim and the queue',
+    under: 'crash-before-publish',
+    rung: 'redis-stream-group',
+    next: 'lua-stream',
+    instances: 4,
+    stock: 1,
+    lanes: { A: '7', B: '8' },
+    shows: 'redis-matches-mysql',
+    steps: [
+      { run: 'A', until: 'claimed', text: 'has taken the last one in Redis' },
+      { kill: 'A', text: 'dies before it queues its order' },
+      { run: 'B', until: 'answer', text: 'sold out, but nobody bought it', wrong: true },
+    ],
+  },
+} as const satisfies Record<string, Schedule>;
+
+export type RaceName = keyof typeof schedules;
+export const raceNames = Object.keys(schedules) as RaceName[];
+
+/** The lane of a step. */
+export function laneOf(step: Step): string {
+  if ('run' in step) return step.run;
+  return 'kill' in step ? step.kill : step.expire;
+}

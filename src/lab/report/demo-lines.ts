@@ -1,0 +1,113 @@
+/** The demo's output: one result at a time, for an 80-column terminal. */
+import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { defaults } from '../drills/demo-plan.ts';
+import type { Run, RunResult } from '../drills/run-rung.ts';
+import type { RaceResult } from '../races/race-verdict.ts';
+import { columns, wrap } from './wrap.ts';
+
+export const demoHead = ({
+  users,
+  stock,
+  requestsPerEagerUser,
+  workMs,
+}: typeof defaults): string => `
+${wrap(`Every rush: ${users} users want ${stock} vouchers. Every tenth user is eager and sends ${requestsPerEagerUser} requests at once; each sale works ${workMs} ms between its check and its write.`, 79, '')}
+
+on: instances behind nginx; * behind Node's own cluster    twice: users with two
+orders    ✓ the verdict is what the ladder claims, ✗ it is not
+
+${line(['', 'rung', 'on', 'sold', 'twice', 'verdict', ''])}`;
+
+const widths = [2, 27, 4, 5, 6];
+
+/** Cells in columns; numbers to the right. */
+function line(cells: readonly string[]): string {
+  const padded = cells.map((cell, index) => {
+    const width = widths[index];
+    if (width === undefined) return cell;
+    return index < 2 ? cell.padEnd(width) : cell.padStart(width);
+  });
+  return padded.slice(0, 5).join('') + ['', ...padded.slice(5)].join('  ').trimEnd();
+}
+
+/** One line for a run, and below it the lesson when the rung is a new one. */
+export function runLines(
+  run: Run,
+  before: Run | undefined,
+  chapter: number,
+  language: Language,
+): string {
+  const { rung, retries, stock, orders, usersWithTwoOrders, verdict, asClaimed } = run.result;
+  const isNew = before?.result.rung !== rung;
+  const name = retries > 0 ? `  with ${retries} retries` : rung;
+  const result = line([
+    isNew ? String(chapter) : '',
+    isNew ? name : name.replace(rung, ''),
+    on(run.result),
+    `${orders}${orders > stock ? '!' : ''}`,
+    String(usersWithTwoOrders),
+    verdict,
+    asClaimed ? '✓' : `✗ the ladder claims ${run.claim.verdict}`,
+  ]);
+  const lesson = isNew ? [wrap(`    ${texts[language].rungs[rung].lesson}`, 79, '    ')] : [];
+  return [result, ...lesson, ...(asClaimed ? [] : evidence(run))].join('\n');
+}
+
+const evidence = ({ audit }: Run): string[] =>
+  audit.findings
+    .filter(({ verdict }) => verdict !== 'held')
+    .map(({ check, worst, first }) => wrap(`    ${check}: ${worst ?? first}`, 79, '      '));
+
+const on = ({ instances, balancer }: RunResult): string =>
+  `${instances}${balancer === 'cluster' ? '*' : ''}`;
+
+/** `lost-update  read-then-write  violated ✓  2 orders for 1 in stock` */
+export function raceLine({
+  race,
+  rung,
+  verdict,
+  asClaimed,
+  claim,
+  evidence: text,
+}: RaceResult): string {
+  const mark = asClaimed ? '✓' : `✗ (the ladder claims ${claim})`;
+  const result = `${race.padEnd(25)} ${rung.padEnd(26)} ${verdict.padEnd(8)} ${mark}`;
+  return text === '' ? result : `${result}\n${wrap(`    ${text}`, 79, '    ')}`;
+}
+
+/** The four runs that tell the story of the ladder. */
+const story: readonly { rung: string; instances: number; title: string }[] = [
+  { rung: 'mutex-per-user', instances: 1, title: 'a mutex, 1 process' },
+  { rung: 'mutex-per-user', instances: 4, title: 'the same mutex, 4 processes' },
+  { rung: 'redis-atomic', instances: 4, title: 'a Redis lock, 4 processes' },
+  { rung: 'lua-stream', instances: 4, title: 'Lua script + Redis Stream, 4 processes' },
+];
+
+export function headline(
+  runs: readonly RunResult[],
+  all: readonly { asClaimed: boolean }[],
+  folder: string,
+): string {
+  const count = all.filter(({ asClaimed }) => asClaimed).length;
+  return `
+${headlineTable(runs)}
+
+${wrap(`${count} of ${all.length} runs and races ended as the ladder claims. Report: ${folder}/index.html`)}`;
+}
+
+/** What the README shows first. */
+export function headlineTable(runs: readonly RunResult[]): string {
+  const head = ['', 'sold', 'users with two orders', 'verdict'];
+  const rows = story.flatMap(({ rung, instances, title }) => {
+    const run = runs.find(
+      (each) => each.rung === rung && each.instances === instances && each.balancer === 'nginx',
+    );
+    return run ? [[title, String(run.orders), String(run.usersWithTwoOrders), run.verdict]] : [];
+  });
+  const width = Math.max(...story.map(({ title }) => columns(title)));
+  return [head, ...rows]
+    .map(([title = '', sold = '', twice = '', verdict = '']) =>
+      `${title.padEnd(width)}  ${sold.padStart(4)}  ${twice.padStart(21)}  ${verdict}`.trimEnd(),
+    )
+    .join('\n');
+}

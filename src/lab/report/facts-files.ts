@@ -1,0 +1,69 @@
+/** The facts that a run or a race was judged by, in its folder: `facts.json`, and the history in `history.jsonl`. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Facts } from '../../audit/facts.ts';
+import type { HistoryEvent } from '../../trace/history.ts';
+
+interface Judged {
+  readonly facts: Facts;
+}
+
+export const withoutFacts = <Kind extends Judged>({
+  facts: _,
+  ...rest
+}: Kind): Omit<Kind, 'facts'> => rest;
+
+/** Files by name, for `writeFolder`. */
+export function factsFiles(judged: readonly Judged[]): Record<string, unknown> {
+  const events = judged.flatMap(({ facts }) => facts.history ?? []);
+  return {
+    'facts.json': judged.map(({ facts: { history: _, ...facts } }) => facts),
+    'history.jsonl': events.map((event) => JSON.stringify(event)).join('\n'),
+  };
+}
+
+/** The answers to clients and the history, from the newest folder that has this voucher. */
+export function keptFacts(
+  root: string,
+  { voucherId, createdAt }: Facts,
+): Pick<Facts, 'attempts' | 'history'> {
+  for (const folder of folders(root)) {
+    const facts = read(join(root, folder, 'facts.json')).find(
+      (kept) => kept.voucherId === voucherId && kept.createdAt === createdAt,
+    );
+    if (!facts?.attempts) continue;
+    const history = eventsOf(join(root, folder, 'history.jsonl'), voucherId);
+    return { attempts: facts.attempts, ...(history.length > 0 && { history }) };
+  }
+  return {};
+}
+
+/** Nothing, for a folder without facts. */
+function read(file: string): readonly Facts[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Facts[];
+  } catch {
+    return [];
+  }
+}
+
+function eventsOf(file: string, voucherId: string): HistoryEvent[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const own = lines.filter((line) => line.includes(`"voucherId":"${voucherId}"`));
+  return own.map((line) => JSON.parse(line) as HistoryEvent);
+}
+
+function folders(root: string): string[] {
+  try {
+    const entries = readdirSync(root, { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
+    return entries
+      .map(({ name }) => name)
+      .sort()
+      .reverse();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,87 @@
+/** The ladder for people: what each rung does and what it claims. */
+import type { CheckName } from '../../domain.ts';
+import type { Rung } from '../../ladder/rung.ts';
+import { ladder, rungNames } from '../../ladder/rungs.ts';
+import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { raceNames, schedules } from '../races/schedules.ts';
+import { wrap } from './wrap.ts';
+
+export interface LadderRow {
+  readonly chapter: Rung['chapter'];
+  readonly rung: string;
+  readonly idea: string;
+  readonly lesson: string;
+  readonly instances: number;
+  readonly promises: readonly CheckName[];
+  readonly breaks: readonly {
+    readonly under: string;
+    readonly check: CheckName;
+    readonly because: string;
+  }[];
+}
+
+export const ladderRows = (language: Language = 'en'): LadderRow[] =>
+  rungNames.map((rung) => {
+    const { chapter, instances, onePerUser, breaks }: Rung = ladder[rung];
+    const { rungs, reasons } = texts[language];
+    const promises: CheckName[] = [
+      'no-oversell',
+      ...(onePerUser ? (['one-order-per-user'] as const) : []),
+    ];
+    const explained = breaks.map((each) => ({ ...each, because: reasons[each.because] }));
+    return { chapter, rung, ...rungs[rung], instances, promises, breaks: explained };
+  });
+
+/** `breaks a, b under c; d under e`, or what it holds. */
+export function claimText({ breaks, promises }: LadderRow): string {
+  if (breaks.length === 0) return `holds ${promises.join(', ')}`;
+  const checks = new Map<string, string[]>();
+  for (const { under, check } of breaks) checks.set(under, [...(checks.get(under) ?? []), check]);
+  const texts = [...checks].map(([under, broken]) => `${broken.join(', ')} under ${under}`);
+  return `breaks ${texts.join('; ')}`;
+}
+
+/** Chapter by chapter, each rung with its idea and its claim. */
+export function ladderText(language: Language = 'en'): string {
+  const rows = ladderRows(language);
+  const chapters = [...new Set(rows.map(({ chapter }) => chapter))];
+  const rung = (row: LadderRow) =>
+    [
+      `  ${row.rung}`,
+      wrap(`      ${row.idea}`, 79, '      '),
+      wrap(`      ${claimText(row)}`, 79, '      '),
+    ].join('\n');
+  const chapter = (number: Rung['chapter']) => {
+    const inChapter = rows.filter((row) => row.chapter === number).map(rung);
+    return [`${number} ${texts[language].chapters[number]}`, ...inChapter].join('\n');
+  };
+  return chapters.map(chapter).join('\n\n');
+}
+
+/** For docs/ladder.md. */
+export function ladderMarkdown(language: Language = 'en'): string {
+  const cells = ladderRows(language).map((row) => [
+    row.chapter,
+    `\`${row.rung}\``,
+    row.idea,
+    row.instances,
+    claimText(row),
+  ]);
+  return markdownTable([['ch', 'rung', 'what it does', 'instances', 'claim'], ...cells]);
+}
+
+/** For docs/races.md. */
+export function raceMarkdown(): string {
+  const rows = raceNames.map((race) => {
+    const { title, rung, next } = schedules[race];
+    return [`\`${race}\``, title, `\`${rung}\``, `\`${next}\``];
+  });
+  return markdownTable([
+    ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
+    ...rows,
+  ]);
+}
+
+function markdownTable([head = [], ...rows]: (string | number)[][]): string {
+  return [head, head.map(() => '-'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n');
+}

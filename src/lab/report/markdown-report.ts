@@ -1,0 +1,36 @@
+/** A run folder's report as Markdown. */
+import type { Run } from '../drills/run-rung.ts';
+import type { RaceResult } from '../races/race-verdict.ts';
+import { raceText } from './race-text.ts';
+import type { Report } from './run-folder.ts';
+import { auditLines, claimSentence, proofLines, topology } from './sentences.ts';
+import { raceTable, tablesText } from './tables.ts';
+
+export function markdownReport({ command, time, machine, runs, serial, races }: Report): string {
+  const results = runs.map(({ result }) => result);
+  const list = Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`);
+  return [
+    `# Lockstep, ${time}`,
+    `\`${command}\``,
+    fenced(
+      tablesText(
+        results,
+        serial.map(({ result }) => result),
+      ),
+    ),
+    ...runs.map(runChapter),
+    ...raceChapters(races),
+    '## Machine and versions',
+    list.join('\n'),
+  ].join('\n\n');
+}
+
+const fenced = (text: string): string => `\`\`\`text\n${text}\n\`\`\``;
+
+const runChapter = (run: Run): string =>
+  `## ${topology(run)}\n\n${claimSentence(run)}\n\n${fenced([auditLines(run.audit), ...proofLines(run)].join('\n'))}`;
+
+const raceChapters = (races: readonly RaceResult[]): string[] =>
+  races.length === 0
+    ? []
+    : ['## Races', fenced(raceTable(races)), ...races.map((race) => fenced(raceText(race)))];

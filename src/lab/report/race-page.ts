@@ -1,0 +1,69 @@
+/** A race as one HTML page without other files: lanes from left to right, time from top to bottom. */
+import { html, raw } from 'hono/html';
+import type { Played, RaceResult } from '../races/race-verdict.ts';
+import { proofText } from './sentences.ts';
+
+const laneWidth = 300;
+const stepHeight = 84;
+const top = 60;
+
+export function racePage(result: RaceResult): string {
+  const { race, rung, title, verdict, asClaimed, evidence, steps } = result;
+  const lanes = [...new Set(steps.map(({ lane }) => lane))];
+  const size = {
+    width: lanes.length * laneWidth + 60,
+    height: top + steps.length * stepHeight + 10,
+  };
+  const middle = (lane: string) => 60 + lanes.indexOf(lane) * laneWidth;
+  const lines = lanes.map(
+    (
+      lane,
+    ) => html`<line x1="${middle(lane)}" y1="36" x2="${middle(lane)}" y2="${size.height}" class="lane" />
+      <text x="${middle(lane)}" y="26" class="name">${lane}</text>`,
+  );
+  const proof = result.proof ? html`<pre>${proofText(result.proof).slice(1).join('\n')}</pre>` : '';
+  const drawn = steps.map((step, index) =>
+    drawStep(step, index, middle(step.lane), verdict === 'violated'),
+  );
+  const page = html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>${race} on ${rung}</title>
+<style>${raw(style)}</style>
+<h1>${race} <small>on ${rung}</small></h1>
+<p>${title}</p>
+<p class="${verdict}"><strong>${verdict}</strong>, ${asClaimed ? 'as the ladder claims' : 'NOT as the ladder claims'}${evidence && `: ${evidence}`}</p>
+<svg width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="the lanes of the race">${lines}${drawn}</svg>
+${proof}
+</html>
+`;
+  return String(page);
+}
+
+function drawStep(
+  { text, at, instance, wrong, asPlanned }: Played,
+  index: number,
+  x: number,
+  violated: boolean,
+) {
+  const y = top + index * stepHeight;
+  const kind = wrong && violated ? 'wrong' : at === 'waits' ? 'waits' : 'fine';
+  const mark = { wrong: '✗', waits: '…', fine: '●' }[kind];
+  return html`<g class="${kind}">
+    <text x="14" y="${y + 5}" class="number">${index + 1}</text>
+    <circle cx="${x}" cy="${y}" r="11" /><text x="${x}" y="${y + 5}" class="mark">${mark}</text>
+    <foreignObject x="${x + 20}" y="${y - 16}" width="${laneWidth - 40}" height="${stepHeight - 6}">
+      <div xmlns="http://www.w3.org/1999/xhtml">${violated || asPlanned ? text : ''}<br /><code>${at}</code> ${instance ?? ''}</div>
+    </foreignObject>
+  </g>`;
+}
+
+const style = `
+body { font: 16px/1.4 system-ui, sans-serif; margin: 2rem; color: #1d2433; background: #fff; }
+h1 small { font-weight: 400; color: #5b6472; }
+.violated strong { color: #b3261e; } .held strong { color: #1b6e3c; } .unknown strong { color: #8a5a00; }
+svg text { font: 15px system-ui, sans-serif; } .name { font-weight: 700; text-anchor: middle; }
+.lane { stroke: #c6ccd6; stroke-width: 2; } .number { fill: #5b6472; } .mark { fill: #fff; text-anchor: middle; font-size: 13px; }
+.fine circle { fill: #2f5aa8; } .waits circle { fill: #8a5a00; } .wrong circle { fill: #b3261e; }
+foreignObject div { font-size: 14px; } .wrong foreignObject div { color: #b3261e; font-weight: 600; } code { color: #5b6472; } pre { font-size: 14px; }
+`;

@@ -1,0 +1,55 @@
+/**
+ * `runs/<time>-<name>/`: `index.html` with a page for each race, the same as Markdown and JSON, the facts and the history.
+ * `runs/latest` points at the newest.
+ */
+import type { Run } from '../drills/run-rung.ts';
+import type { PlayedRace } from '../races/race-verdict.ts';
+import { factsFiles, withoutFacts } from './facts-files.ts';
+import { timeStamp, writeFolder } from './folder.ts';
+import { describeMachine } from './machine.ts';
+import { markdownReport } from './markdown-report.ts';
+import { racePage } from './race-page.ts';
+import { racePageName, reportPage } from './report-page.ts';
+import { tablesText } from './tables.ts';
+
+export interface RunRecord {
+  readonly command: string;
+  readonly runs: readonly Run[];
+  /** The runs that compare serial sales with concurrent ones. */
+  readonly serial?: readonly Run[];
+  readonly races?: readonly PlayedRace[];
+}
+
+/** The record, where and when it was made. */
+export interface Report extends Required<RunRecord> {
+  readonly time: string;
+  readonly machine: Readonly<Record<string, string>>;
+}
+
+/** @returns the folder's path. */
+export async function writeRunFolder(
+  root: string,
+  name: string,
+  record: RunRecord,
+): Promise<string> {
+  const machine = await describeMachine();
+  const report: Report = { serial: [], races: [], ...record, time: timeStamp(), machine };
+  const { command, time, runs, serial, races } = report;
+  const pages = races.map((race) => [racePageName(race), racePage(race)] as const);
+  return writeFolder(root, name, {
+    'index.html': reportPage(report),
+    ...Object.fromEntries(pages),
+    'report.md': markdownReport(report),
+    'tables.txt': tablesText(
+      runs.map(({ result }) => result),
+      serial.map(({ result }) => result),
+    ),
+    'report.json': {
+      ...{ command, time, machine },
+      runs: runs.map(withoutFacts),
+      serial: serial.map(withoutFacts),
+      races: races.map(withoutFacts),
+    },
+    ...factsFiles([...runs, ...serial, ...races]),
+  });
+}

@@ -1,0 +1,75 @@
+/** The results of a run or a race in sentences, with their evidence. */
+import type { Audit } from '../../audit/audit.ts';
+import type { Proof } from '../../audit/evidence.ts';
+import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { Run } from '../drills/run-rung.ts';
+import { wrap } from './wrap.ts';
+
+export const topology = ({ result }: Run): string => {
+  const balancer = result.balancer === 'cluster' ? ' (Node’s cluster)' : '';
+  return `${result.rung} on ${result.instances} instance${result.instances === 1 ? '' : 's'}${balancer}`;
+};
+
+/** `mutex-per-user on 4 instances: violated, as claimed.` and the ladder's reasons. */
+export function claimSentence(run: Run, language: Language = 'en'): string {
+  const { result, claim } = run;
+  const checks = claim.breaks.map(({ check }) => ` of ${check}`).join(' and');
+  const judged = result.asClaimed
+    ? 'as claimed'
+    : `NOT as claimed (the ladder claims ${claim.verdict}${checks})`;
+  const reasons = new Set(claim.breaks.map(({ because }) => texts[language].reasons[because]));
+  const because = [...reasons].map((reason) => ` ${reason}.`).join('');
+  return `${topology(run)}: ${result.verdict}, ${judged}.${because}`;
+}
+
+/** The proof of each violation of a run. */
+export const proofLines = ({ proofs }: Run): string[] => proofs.flatMap(proofText);
+
+/** Each check on its own line. */
+export function auditLines({ findings, skipped }: Audit): string {
+  const judged = findings.map(({ check, verdict, count, worst, first }) => {
+    const detail =
+      verdict === 'held' ? '' : `: ${worst ?? first}${count > 1 ? ` (${count} cases)` : ''}`;
+    return wrap(`  ${verdict.padEnd(9)} ${check}${detail}`, 79, '            ');
+  });
+  const notJudged = skipped.map(({ check, why }) =>
+    wrap(`  ${'–'.padEnd(9)} ${check}: ${why}`, 79, '            '),
+  );
+  return [...judged, ...notJudged].join('\n');
+}
+
+/** The events that prove a violation, in order, and the rows that they left. */
+export function proofText({ check, events, rows }: Proof): string[] {
+  if (events.length + rows.length === 0) return [];
+  const start = BigInt(events[0]?.at ?? 0);
+  const happened = events.map(({ at, instance, event, checkpoint, orderId, userId, reason }) => {
+    const ms = (Number(BigInt(at) - start) / 1_000_000).toFixed(1);
+    const name = { checkpoint, refused: reason }[String(event)] ?? event;
+    return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${name.padEnd(11)} user ${userId}, order ${orderId}`;
+  });
+  const left = rows.map(
+    ({ id, userId, status }) =>
+      `  ${'in MySQL'.padStart(19)} ${status.padEnd(11)} user ${userId}, order ${id}`,
+  );
+  return ['', `the proof that ${check} is violated:`, ...happened, ...left];
+}
+
+/** The request that each pause stopped, and for how long. */
+export function pauseLines({ result: { pauses }, facts: { history = [] } }: Run): string[] {
+  return pauses.map((pause) => {
+    const find = (wanted: string) =>
+      history.find(({ event, reason }) => event === wanted && reason === pause);
+    const paused = find('paused');
+    const resumed = find('resumed');
+    if (!paused) return `pause ${pause}: NO request reached it`;
+    const ms = resumed
+      ? `${Math.round(Number(BigInt(resumed.at) - BigInt(paused.at)) / 1e6)} ms`
+      : 'to the end';
+    return `pause ${pause}: user ${paused.userId}, order ${paused.orderId}, ${ms}`;
+  });
+}
+
+export const pausesReached = ({ result: { pauses }, facts: { history = [] } }: Run): boolean =>
+  pauses.every((pause) =>
+    history.some(({ event, reason }) => event === 'paused' && reason === pause),
+  );

@@ -1,0 +1,116 @@
+/** The tables of runs and races, for an 80-column terminal. */
+import Table from 'cli-table3';
+import type { RunResult } from '../drills/run-rung.ts';
+import { serialPairs } from '../drills/serial-costs.ts';
+import type { RaceResult } from '../races/race-verdict.ts';
+
+const none = Object.fromEntries(
+  [
+    'top',
+    'bottom',
+    'left',
+    'right',
+    'mid',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom-mid',
+    'bottom-left',
+  ]
+    .concat(['bottom-right', 'left-mid', 'mid-mid', 'right-mid'])
+    .map((part) => [part, '']),
+);
+
+/** Columns with one space between them, and no lines. */
+export function plainTable(head: string[], rows: string[][], rightFrom = 1): string {
+  const colAligns = head.map((_, index) =>
+    index < rightFrom ? ('left' as const) : ('right' as const),
+  );
+  const style = { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true };
+  const table = new Table({ head, colAligns, style, chars: { ...none, middle: ' ' } });
+  table.push(...rows);
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
+const on = ({ instances, balancer }: RunResult): string =>
+  `${instances}${balancer === 'cluster' ? '*' : ''}`;
+
+export const legend = `on       instances behind nginx; with * behind Node's own cluster
+yes/no/? attempts that were accepted / refused / of unknown outcome
+over     orders beyond the stock        twice    users with more than one order
+verdict  of the audit, from MySQL, Redis and the answers to clients
+ok       ✓ the verdict is what the ladder claims, ✗ it is not`;
+
+/** The sales, and the audit's verdict on them. */
+export function runTable(results: readonly RunResult[]): string {
+  const head = ['rung', 'on', 'yes/no/?', 'sold', 'left', 'over', 'twice', 'verdict', 'ok'];
+  const rows = results.map((result) => {
+    const { rung, attempts, orders, stockLeft, oversoldBy, usersWithTwoOrders, verdict } = result;
+    const answers = `${attempts.accepted}/${attempts.refused}/${attempts.unknown}`;
+    const counts = [orders, stockLeft, oversoldBy, usersWithTwoOrders].map(String);
+    return [rung, on(result), answers, ...counts, verdict, mark(result.asClaimed)];
+  });
+  return plainTable(head, rows);
+}
+
+export const costLegend = `orders/s orders recorded per second          p50, p99 answer times in ms
+lost     refused because another buyer was faster, although stock was left
+retried  retries of the accepted attempts; an optimistic rung runs twice:
+         without retries, then with up to 20`;
+
+/** The cost of each run. */
+export function costTable(results: readonly RunResult[]): string {
+  const head = ['rung', 'on', 'orders/s', 'p50', 'p99', 'lost', 'retried'];
+  const rows = results.map((result) => {
+    const { rung, ordersPerSecond, latencyMs, refusedBecause, retried } = result;
+    const lost = refusedBecause['conflict'] ?? 0;
+    return [
+      rung,
+      on(result),
+      ...[ordersPerSecond, latencyMs.p50, latencyMs.p99, lost, retried].map(String),
+    ];
+  });
+  return plainTable(head, rows);
+}
+
+/** The cost of serial sales: each rung beside one that does the same concurrently. */
+export function serialTable(results: readonly RunResult[]): string {
+  const rate = (wanted: string) =>
+    results.find(({ rung }) => rung === wanted)?.ordersPerSecond ?? Number.NaN;
+  const rows = results.map((result) => {
+    const { rung, ordersPerSecond, latencyMs } = result;
+    const pair = serialPairs.find(({ serial }) => serial === rung);
+    const slower = pair ? `${(rate(pair.beside) / ordersPerSecond).toFixed(1)} × slower` : '';
+    return [
+      rung,
+      on(result),
+      ...[ordersPerSecond, latencyMs.p50, latencyMs.p99].map(String),
+      slower,
+    ];
+  });
+  const [{ users, workMs } = { users: 0, workMs: 0 }] = results;
+  return `${plainTable(['rung', 'on', 'orders/s', 'p50', 'p99', 'cost of serial'], rows)}
+
+${users} different users at once, one request each, stock for all, ${workMs} ms of work`;
+}
+
+/** Each race, on the rung with the bug and on the next rung. */
+export function raceTable(results: readonly RaceResult[]): string {
+  const head = ['race', 'rung', 'verdict', 'ok'];
+  return plainTable(
+    head,
+    results.map(({ race, rung, verdict, asClaimed }) => [race, rung, verdict, mark(asClaimed)]),
+    2,
+  );
+}
+
+/** All tables of a demo: sales, cost, and serial beside concurrent sales. */
+export function tablesText(results: readonly RunResult[], serial: readonly RunResult[]): string {
+  const parts = [runTable(results), legend, costTable(results), costLegend];
+  return [...parts, ...(serial.length > 0 ? [serialTable(serial)] : [])].join('\n\n');
+}

@@ -1,0 +1,58 @@
+/** Creates vouchers as an operator does: over HTTP. */
+import { z } from 'zod';
+import { signToken } from '../../http/tokens.ts';
+import { ServiceRefused } from '../errors.ts';
+
+export interface NewSale {
+  readonly title: string;
+  readonly stock: number;
+  readonly rung: string;
+  readonly lab?: { readonly rails?: boolean; readonly workMs?: number; readonly retries?: number };
+}
+
+const Created = z.object({ id: z.string() });
+const hourMs = 3_600_000;
+
+/**
+ * @returns the id of a voucher whose sale is open, and which every instance has in memory.
+ * @throws ServiceRefused
+ */
+export async function putOnSale(
+  baseUrl: string,
+  tokenSecret: string,
+  instances: number,
+  sale: NewSale,
+): Promise<string> {
+  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
+  await readOnEveryInstance(baseUrl, voucherId, instances);
+  return voucherId;
+}
+
+async function createVoucher(baseUrl: string, tokenSecret: string, sale: NewSale): Promise<string> {
+  const token = await signToken(tokenSecret, '1', 'operator');
+  const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs).toISOString();
+  const answer = await fetch(`${baseUrl}/vouchers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...sale, beginTime: at(-hourMs), endTime: at(hourMs) }),
+  });
+  if (!answer.ok)
+    throw new ServiceRefused('the creation of a voucher', answer.status, await answer.text());
+  return Created.parse(await answer.json()).id;
+}
+
+/** Each instance then has the voucher in memory and its rung open. */
+async function readOnEveryInstance(
+  baseUrl: string,
+  voucherId: string,
+  instances: number,
+): Promise<void> {
+  const reads = Array.from({ length: instances * 8 }, () =>
+    fetch(`${baseUrl}/vouchers/${voucherId}`),
+  );
+  for (const answer of await Promise.all(reads)) {
+    if (!answer.ok)
+      throw new ServiceRefused('the reading of a voucher', answer.status, await answer.text());
+    await answer.arrayBuffer();
+  }
+}

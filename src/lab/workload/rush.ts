@@ -1,0 +1,87 @@
+/** The workload of a rush: some users send many requests at once, and many users want little stock. Seeded and bounded. */
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { Agent } from 'undici';
+import type { Attempt } from '../../audit/facts.ts';
+import { signToken } from '../../http/tokens.ts';
+import { buyOnce, type Intent } from './buy-once.ts';
+
+export interface Rush {
+  readonly baseUrl: string;
+  readonly tokenSecret: string;
+  readonly voucherId: string;
+  readonly users: number;
+  readonly seed: number;
+  /** Every tenth user is eager and sends so many requests at once; the others send one. */
+  readonly requestsPerEagerUser: number;
+  readonly pauses?: readonly string[];
+}
+
+type Size = Pick<Rush, 'users' | 'requestsPerEagerUser'>;
+
+const connections = 256;
+const answerWithinMs = 30_000;
+
+const eagerUsers = (users: number): number => Math.max(1, Math.floor(users / 10));
+
+/** How many requests come first; all of them, when no user is eager. */
+const firstRequests = ({ users, requestsPerEagerUser }: Size): number =>
+  requestsPerEagerUser > 1 ? eagerUsers(users) * requestsPerEagerUser : users;
+
+/**
+ * The requests in order. Eager users come first, each with its requests in a row: a balancer sends neighbours to different
+ * instances. Then all other users.
+ */
+export function planRush({
+  users,
+  seed,
+  requestsPerEagerUser,
+}: Size & Pick<Rush, 'seed'>): Intent[] {
+  const generator = xoroshiro128plus(seed);
+  const shuffle = <Item>(items: Item[]): Item[] => {
+    for (let last = items.length - 1; last > 0; last--) {
+      const other = uniformInt(generator, 0, last);
+      [items[last], items[other]] = [items[other] as Item, items[last] as Item];
+    }
+    return items;
+  };
+  const intents = (user: number, times: number) =>
+    Array.from({ length: times }, (_, time) => ({
+      userId: String(user),
+      requestId: `seed-${seed}-${user}-${time}`,
+    }));
+  const all = Array.from({ length: users }, (_, index) => index + 1);
+  const eager = eagerUsers(users);
+  return [
+    ...shuffle(all.slice(0, eager)).flatMap((user) => intents(user, requestsPerEagerUser)),
+    ...shuffle(all.slice(eager)).flatMap((user) => intents(user, 1)),
+  ];
+}
+
+/** Sends requests without waiting for answers (but for the first one), and keeps every answer. */
+export async function rush(plan: Rush): Promise<Attempt[]> {
+  const intents = planRush(plan);
+  const userIds = [...new Set(intents.map(({ userId }) => userId))];
+  const tokens = await Promise.all(
+    userIds.map((userId) => signToken(plan.tokenSecret, userId, 'user')),
+  );
+  const tokenOf = new Map(userIds.map((userId, index) => [userId, tokens[index] ?? '']));
+  const agent = new Agent({
+    connections,
+    pipelining: 1,
+    headersTimeout: answerWithinMs,
+    bodyTimeout: answerWithinMs,
+  });
+  const url = `${plan.baseUrl}/vouchers/${plan.voucherId}/orders`;
+  const headers = plan.pauses?.length ? { 'x-lab-pauses': plan.pauses.join(',') } : {};
+  try {
+    const buy = (intent: Intent) =>
+      buyOnce(agent, url, intent, tokenOf.get(intent.userId) ?? '', headers);
+    const front = firstRequests(plan);
+    const first = intents.slice(0, front).map(buy);
+    await Promise.race(first); // Then the eager users are inside, and have stock to compete for.
+    return await Promise.all([...first, ...intents.slice(front).map(buy)]);
+  } finally {
+    await agent.close();
+  }
+}

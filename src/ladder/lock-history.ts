@@ -1,0 +1,49 @@
+/** Checkpoints and history around a lock. In production, where neither is installed, the lock itself. */
+
+import type { Lease, Lock } from '../locks/lock.ts';
+import { disposable, once } from '../locks/shared/leases.ts';
+import { checkpoint, currentOrder } from '../trace/checkpoints.ts';
+import {
+  about,
+  type HistoryEvent,
+  keepsHistory,
+  type LockEvent,
+  record,
+} from '../trace/history.ts';
+
+type Subject = Pick<HistoryEvent, 'voucherId' | 'userId' | 'orderId' | 'resource'>;
+
+export function traced(lock: Lock): Lock {
+  if (!keepsHistory()) return lock;
+  return {
+    ...lock,
+    acquire: async (resource, options) => {
+      const order = currentOrder();
+      const tell = (event: LockEvent) => order && record({ event, ...subject(order, resource) });
+      tell('requested');
+      const lease = await lock.acquire(resource, options);
+      tell(lease ? 'granted' : 'denied');
+      if (!lease) return null;
+      await checkpoint('after-acquire');
+      return tracedLease(lease, tell);
+    },
+  };
+}
+
+const subject = (order: Parameters<typeof about>[0], resource: string): Subject => ({
+  ...about(order),
+  resource,
+});
+
+function tracedLease(lease: Lease, tell: (event: LockEvent) => void): Lease {
+  const expired = () => tell('expired');
+  lease.signal.addEventListener('abort', expired, { once: true });
+  const release = once(async () => {
+    await checkpoint('before-release');
+    lease.signal.removeEventListener('abort', expired);
+    tell('releasing');
+    await lease.release();
+    tell('released');
+  });
+  return disposable({ ...lease, release });
+}

@@ -1,0 +1,101 @@
+/** The composition root: from a row of the ladder to its opened lock, inventory and queue, and the purchase they make. */
+import type { Connections } from '../connections/connections.ts';
+import { type Outcome, refused, type Voucher } from '../domain.ts';
+import { LockServiceUnavailable } from '../errors.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Lock } from '../locks/lock.ts';
+import { noLock } from '../locks/none.ts';
+import { asOneOwner } from '../locks/shared/owner.ts';
+import { type Purchase, purchaseWith } from '../purchase/purchase.ts';
+import type { OrderQueue } from '../queues/order-queue.ts';
+import { withOrder } from '../trace/checkpoints.ts';
+import { traced } from './lock-history.ts';
+import type { QueueFactory, Rung } from './rung.ts';
+import { rungNamed } from './rungs.ts';
+
+export interface OpenRung {
+  readonly lock: Lock;
+  readonly inventory: Inventory;
+  /** Present where the rung has a queue. */
+  readonly queue?: OrderQueue;
+  readonly purchase: Purchase;
+}
+
+export interface OpenOptions {
+  /** Called when a release failed: the lease expires by itself, and the sale stands. */
+  readonly onReleaseFailed: (error: unknown) => void;
+}
+
+export async function openRung(
+  name: string,
+  connections: Connections,
+  { onReleaseFailed }: OpenOptions,
+): Promise<OpenRung> {
+  const rung = rungNamed(name);
+  const { scope, lockInside, waitMs = connections.config.LOCK_WAIT_MS } = rung;
+  const lock = traced(rung.lock?.(connections) ?? noLock());
+  const queue = rung.queue?.(connections);
+  const inventory = rung.inventory(connections, { lock, scope, waitMs, queue: queue ?? noQueue });
+  const around = lockInside ? noLock() : lock;
+  const sale = purchaseWith({ lock: around, scope, waitMs, inventory, onReleaseFailed });
+  const purchase = withinWindow(inventory, withOwner(lock, withoutLockService(sale)));
+  await connections.ready();
+  return { lock, inventory, purchase, ...(queue && { queue }) };
+}
+
+/** Opens each rung at its first sale. */
+export function rungOpener(
+  connections: Connections,
+  options: OpenOptions,
+): (voucher: Pick<Voucher, 'rung'>) => Promise<OpenRung> {
+  const opened = new Map<string, Promise<OpenRung>>();
+  return ({ rung }) => {
+    const known = opened.get(rung);
+    if (known) return known;
+    const opening = openRung(rung, connections, options);
+    opened.set(rung, opening);
+    opening.catch(() => opened.delete(rung)); // The next request tries again.
+    return opening;
+  };
+}
+
+/** The queues of these rungs, each once: several rungs may share one. */
+export function openQueues(rungs: readonly string[], connections: Connections): OrderQueue[] {
+  const factories = new Set<QueueFactory>();
+  for (const { queue } of rungs.map((name): Rung => rungNamed(name)))
+    if (queue) factories.add(queue);
+  return [...factories].map((open) => open(connections));
+}
+
+/** For an inventory whose rung names no queue. */
+const noQueue: OrderQueue = {
+  publish: () => Promise.reject(new Error('this rung has no queue')),
+  consume: () => Promise.reject(new Error('this rung has no queue')),
+  depth: async () => 0,
+};
+
+/** Everything that the purchase awaits belongs to one order, and to one owner of a reentrant lock. */
+function withOwner(lock: Lock, purchase: Purchase): Purchase {
+  return (order, voucher) => {
+    const sale = () => withOrder(order, () => purchase(order, voucher));
+    return lock.reentrant ? asOneOwner(sale) : sale();
+  };
+}
+
+function withinWindow({ clock }: Inventory, purchase: Purchase): Purchase {
+  if (clock === 'redis') return purchase; // Its script checks the window.
+  return async (order, voucher) => outsideWindow(voucher, new Date()) ?? purchase(order, voucher);
+}
+
+function outsideWindow({ beginTime, endTime }: Voucher, now: Date): Outcome | null {
+  if (now < beginTime) return refused('not-started');
+  return now >= endTime ? refused('ended') : null;
+}
+
+const withoutLockService =
+  (purchase: Purchase): Purchase =>
+  (order, voucher) =>
+    purchase(order, voucher).catch((error: unknown) => {
+      if (error instanceof LockServiceUnavailable) return refused('lock-service-unavailable');
+      throw error;
+    });

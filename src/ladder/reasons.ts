@@ -1,0 +1,21 @@
+/** Why a promise breaks, by name. The sentences are in texts/. */
+export type Reason =
+  | 'two-read-the-same-stock'
+  | 'both-check-before-insert'
+  | 'mutex-of-its-own-object'
+  | 'released-before-commit'
+  | 'separate-mutexes'
+  | 'two-inside-at-once'
+  | 'stock-without-order'
+  | 'waits-for-itself'
+  | 'key-stays'
+  | 'key-without-expiry'
+  | 'deletes-next-key'
+  | 'deletes-in-the-gap'
+  | 'sale-outlasts-lease'
+  | 'message-lost'
+  | 'latch-missed'
+  | 'lock-stays-held'
+  | 'dead-waiter-blocks'
+  | 'commands-interleave'
+  | 'claimed-not-published';

@@ -1,0 +1,92 @@
+/** A row of the ladder: a lock, an inventory, perhaps a queue, and what breaks it. */
+import type { Connections } from '../connections/connections.ts';
+import type { CheckName, Scope } from '../domain.ts';
+import { checkThenInsert } from '../inventory/check-then-insert.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Lock } from '../locks/lock.ts';
+import type { OrderQueue } from '../queues/order-queue.ts';
+import type { Reason } from './reasons.ts';
+
+/**
+ * A circumstance under which a promise breaks. A rush brings the first kind by itself; the second needs a fault at the
+ * right moment, and is played as a race (`npx lockstep race`).
+ */
+export const circumstances = {
+  'two-requests-at-once': 'rush',
+  'several-instances': 'rush',
+  'crash-between-writes': 'fault',
+  'crash-before-expire': 'fault',
+  'crash-before-publish': 'fault',
+  'holder-dies': 'fault',
+  'release-after-expiry': 'fault',
+  'lease-expires-in-release': 'fault',
+  'lease-expires-during-sale': 'fault',
+  're-entry': 'fault',
+  'lost-wakeup': 'fault',
+  'never-released': 'fault',
+  'waiter-dies': 'fault',
+} as const;
+export type Circumstance = keyof typeof circumstances;
+
+export interface Break {
+  readonly under: Circumstance;
+  /** The promise that breaks: a check of the audit. */
+  readonly check: CheckName;
+  /** The name of a sentence in texts/. */
+  readonly because: Reason;
+}
+
+export type LockFactory = (connections: Connections) => Lock;
+export type QueueFactory = (connections: Connections) => OrderQueue;
+
+/** What an inventory may use beside the connections. */
+export interface InventoryParts {
+  /** For an inventory that acquires the lock itself, inside its transaction. */
+  readonly lock: Lock;
+  readonly scope: Scope;
+  readonly waitMs: number;
+  /** For an inventory that publishes its orders. */
+  readonly queue: OrderQueue;
+}
+export type InventoryFactory = (connections: Connections, parts: InventoryParts) => Inventory;
+
+export interface Rung {
+  readonly chapter: 1 | 2 | 3 | 4 | 5 | 6;
+  /** Without a lock, every request sells at once. */
+  readonly lock?: LockFactory;
+  /** The inventory acquires the lock itself, inside its transaction. */
+  readonly lockInside: boolean;
+  readonly scope: Scope;
+  /** How long a purchase waits for the lock, in milliseconds; LOCK_WAIT_MS without it. */
+  readonly waitMs?: number;
+  readonly inventory: InventoryFactory;
+  /** Where accepted orders wait for MySQL. Without a queue they are in MySQL before the client is answered. */
+  readonly queue?: QueueFactory;
+  /** How many instances share the requests, unless the run says otherwise. */
+  readonly instances: number;
+  /** The database's last line, a unique key over voucher and user. Off where it would hide the rung's own fault. */
+  readonly rails: boolean;
+  /** Chapter 1 sells to anybody any number of times; from chapter 2 on, one order per user is promised. */
+  readonly onePerUser: boolean;
+  /** An optimistic rung is also run with so many retries after a conflict. */
+  readonly retries?: number;
+  /** Pauses of the rush that show the rung's fault every time: `before-commit:1:500` (lab/races/pauses.ts). */
+  readonly pauses: readonly string[];
+  readonly breaks: readonly Break[];
+}
+
+const defaults = {
+  lockInside: false,
+  scope: 'user',
+  inventory: (connections) => checkThenInsert(connections.mysql()),
+  instances: 4,
+  rails: false,
+  onePerUser: true,
+  pauses: [],
+  breaks: [],
+} as const satisfies Partial<Rung>;
+
+type Row = Pick<Rung, 'chapter'> & Partial<Rung>;
+
+/** A row of the table: what it leaves out is the default. */
+export const rung = (row: Row): Rung => ({ ...defaults, ...row });

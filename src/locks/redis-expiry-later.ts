@@ -1,0 +1,42 @@
+/**
+ * Idea. SETNX, then EXPIRE: two commands, so that the key of a dead owner expires.
+ * Holds while. Every owner lives until the second command, and every sale is shorter than the lease.
+ * Breaks when. The owner dies between the two: the key has no expiry, and nobody can buy.
+ * Source. The course notes' SETNX and EXPIRE, which they replace by one SET with NX and EX.
+ */
+import type { Redis } from 'ioredis';
+import { LockServiceUnavailable } from '../errors.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
+import {
+  defaultKeyPrefix,
+  defaultLeaseMs,
+  type Lease,
+  type Lock,
+  type RedisLockOptions,
+} from './lock.ts';
+import { timedLease } from './shared/leases.ts';
+import { pollingLock } from './shared/polling.ts';
+
+const retryMs = 20;
+
+export function redisExpiryLaterLock(redis: Redis, options: RedisLockOptions = {}): Lock {
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+
+  async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
+    const key = keyPrefix + resource;
+    const release = async () => {
+      await redis.del(key);
+    };
+    const askedAt = performance.now();
+    try {
+      if ((await redis.setnx(key, 'locked')) !== 1) return null;
+      await checkpoint('before-expire');
+      await redis.pexpire(key, leaseMs);
+    } catch (cause) {
+      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SETNX may have taken effect: then the key stays.
+    }
+    return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
+  }
+
+  return pollingLock(attempt, { leaseMs: defaultMs, retryMs });
+}

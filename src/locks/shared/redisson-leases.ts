@@ -1,0 +1,159 @@
+/**
+ * What Redisson's locks have in common: an owner who may acquire again, a watchdog, and a release that counts once
+ * however often it is sent. The scripts differ from lock to lock (Protocol), and so does the waiting.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { untilAnswered } from '../../connections/redis.ts';
+import { loadScript, runScript } from '../../connections/scripts.ts';
+import { LockServiceUnavailable } from '../../errors.ts';
+import { defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
+import { disposable, once, timedLease } from './leases.ts';
+import { currentOwner } from './owner.ts';
+import { ReentrantLeases } from './reentrant-leases.ts';
+import { type Watched, watchdog } from './watchdog.ts';
+
+export interface RedissonOptions extends Omit<RedisLockOptions, 'leaseMs'> {
+  /** The lease of an acquire that names none, renewed every third of it; 30,000 ms without it. */
+  readonly watchdogMs?: number;
+  /** How long one answer of Redis may take before a release is sent again; 500 ms without it. */
+  readonly answerMs?: number;
+}
+
+/** One release. `latch` names it, so that it can be sent again; `othersMs` is the lease of what the owner still holds. */
+export interface Release {
+  readonly key: string;
+  readonly owner: string;
+  readonly othersMs: string;
+  readonly latch: string;
+  readonly latchMs: string;
+}
+
+export interface Protocol {
+  /**
+   * `waits`: the caller will wait when another owner has the lock.
+   * @returns null when it is granted, else how long the present lease lasts, in milliseconds (-1: without end).
+   */
+  take(key: string, owner: string, leaseMs: string, waits: boolean): Promise<unknown>;
+  /** @returns 0 when the owner still holds it. */
+  giveBack(release: Release): Promise<unknown>;
+}
+
+export interface Attempt {
+  readonly resource: string;
+  readonly owner: string;
+  readonly leaseMs?: number | undefined;
+  readonly waits: boolean;
+}
+
+const acquireScript = loadScript('locks/acquire-reentrant');
+const releaseScript = loadScript('locks/release-reentrant');
+const renewScript = loadScript('locks/renew-reentrant');
+/** The message that a release publishes. */
+export const releaseMessage = '0';
+const releaseTries = 3;
+
+/** Redisson's names: in braces, so that all keys of a lock share a slot on Redis Cluster. */
+export const tagged = (prefix: string, key: string): string =>
+  key.includes('{') ? `${prefix}:${key}` : `${prefix}:{${key}}`;
+
+export const channelOf = (key: string): string => tagged('redisson_lock__channel', key);
+
+/** The hash of owner → count. Every release is published. */
+export const hashProtocol = (redis: Redis): Protocol => ({
+  take: (key, owner, leaseMs) => runScript(redis, acquireScript, [key], [leaseMs, owner]),
+  giveBack: ({ key, owner, othersMs, latch, latchMs }) => {
+    const keys = [key, channelOf(key), latch];
+    return runScript(redis, releaseScript, keys, [releaseMessage, othersMs, owner, latchMs]);
+  },
+});
+
+export function redissonLeases(redis: Redis, protocol: Protocol, options: RedissonOptions) {
+  const { keyPrefix = defaultKeyPrefix, watchdogMs = 30_000, answerMs = 500 } = options;
+  const client = randomUUID();
+  const leases = new ReentrantLeases();
+  const watch = watchdog(renew, watchdogMs);
+  const keyOf = (resource: string) => keyPrefix + resource;
+
+  async function renew(key: string, owner: string): Promise<boolean> {
+    const id = `${key} ${owner}`;
+    const leaseMs = String(Math.max(watchdogMs, leases.longestMs(id)));
+    const isHeld = (await runScript(redis, renewScript, [key], [leaseMs, owner])) === 1;
+    if (!isHeld) leases.loseAll(id, key, watchdogMs);
+    return isHeld;
+  }
+
+  /** @returns the lease, or how long the present one lasts, in milliseconds. */
+  const attempt = (wanted: Attempt): Promise<Lease | number> =>
+    leases.inTurn(`${keyOf(wanted.resource)} ${wanted.owner}`, () => take(wanted));
+
+  async function take({ resource, owner, leaseMs, waits }: Attempt): Promise<Lease | number> {
+    const key = keyOf(resource);
+    const id = `${key} ${owner}`;
+    const askedAt = performance.now();
+    const outerMs = leases.longestMs(id); // A nested lease lasts as long as the longest of its owner's leases.
+    const newLeaseMs = String(Math.max(leaseMs ?? watchdogMs, outerMs));
+    const isSent = redis.status === 'ready';
+    const wait = await protocol
+      .take(key, owner, newLeaseMs, waits)
+      .catch(async (cause: unknown) => {
+        // It may have been granted. A nested lease is released together with the outer one.
+        if (isSent && outerMs === 0) await free(key, owner).catch(() => {});
+        throw new LockServiceUnavailable(resource, 0, 1, cause);
+      });
+    if (wait !== null) return Number(wait);
+    const giveBack = (): Promise<void> =>
+      leases.inTurn(id, () => release(key, owner, lease, leaseMs));
+    const lost = leaseMs === undefined ? undefined : new AbortController();
+    const lease: Lease =
+      leaseMs === undefined
+        ? watchedLease(watch(key, owner, askedAt), giveBack)
+        : timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack, lost);
+    leases.add(id, lease, lost);
+    return lease;
+  }
+
+  async function release(
+    key: string,
+    owner: string,
+    lease: Lease,
+    leaseMs?: number,
+  ): Promise<void> {
+    const id = `${key} ${owner}`;
+    // A lost lease has nothing to give back; a nested lease that expired is released with the outer one.
+    if (!leases.remove(id, lease) || lease.signal.aborted) return;
+    const othersMs = leases.longestMs(id);
+    if (othersMs === 0) await free(key, owner);
+    else await giveBackOnce(key, owner, Math.max(leaseMs ?? watchdogMs, othersMs));
+  }
+
+  /** Releases whatever Redis still counts of this owner. */
+  async function free(key: string, owner: string): Promise<void> {
+    while ((await giveBackOnce(key, owner, watchdogMs)) === 0);
+  }
+
+  /** After a lost answer the same release is sent again under the same latch, and still counts once. */
+  async function giveBackOnce(key: string, owner: string, othersMs: number): Promise<unknown> {
+    const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
+    const latchMs = String(answerMs * releaseTries * 2);
+    const words = { key, owner, othersMs: String(othersMs), latch, latchMs };
+    // Without any answer the lease expires by itself: it is not renewed any more.
+    const answer = await untilAnswered(redis, releaseTries, answerMs, () =>
+      protocol.giveBack(words),
+    );
+    redis.del(latch).catch(() => {}); // If this fails, the latch expires.
+    return answer;
+  }
+
+  /** The owner that is calling: an async context of this process. */
+  const owner = () => `${client}:${currentOwner()}`;
+  return { attempt, owner, keyOf };
+}
+
+function watchedLease(watched: Watched, giveBack: () => Promise<void>): Lease {
+  const release = once(async () => {
+    watched.unwatch(); // First: even if the release does not arrive, a lease that is not renewed expires.
+    await giveBack();
+  });
+  return disposable({ signal: watched.signal, remainingMs: watched.remainingMs, release });
+}

@@ -1,0 +1,181 @@
+/** Release messages: one subscription for each channel and process; each message wakes one waiter. */
+import type { Redis } from 'ioredis';
+import { whenReady } from '../../connections/redis.ts';
+import { LockServiceUnavailable } from '../../errors.ts';
+import type { Lease } from '../lock.ts';
+import { inTime, keepUnlessAborted } from './polling.ts';
+
+export interface SubscriberOptions {
+  /** The connection that subscribes. Without it the lock's client is duplicated when the first caller waits. */
+  readonly subscriber?: Redis;
+}
+
+export interface Subscription {
+  /** True once messages arrive here, false when that takes longer. @throws LockServiceUnavailable, or the abort reason */
+  listening(withinMs: number, signal?: AbortSignal): Promise<boolean>;
+  /**
+   * True at the next message for this waiter, and when a message may have been missed; false after `waitMs`.
+   * @throws the abort reason
+   */
+  notified(waitMs: number, signal?: AbortSignal): Promise<boolean>;
+  /** Gives the message to another waiter, when this one cannot use it. */
+  handOver(): void;
+  /** The last subscription of a channel unsubscribes, in the background. */
+  close(): void;
+}
+
+/** How long waiters that are woken by a reconnect wait for the connection they ask by. */
+const reconnectMs = 2_000;
+
+interface Channel {
+  readonly waiters: Set<() => void>;
+  /** A message came while nobody waited: the next to wait is woken at once. */
+  pending: boolean;
+  users: number;
+  subscribed: Promise<unknown>;
+}
+
+export function releaseNotifications(
+  redis: Redis,
+  { subscriber: given }: SubscriberOptions,
+): (channel: string) => Subscription {
+  const channels = new Map<string, Channel>();
+  let opened: Redis | undefined;
+
+  const subscriber = (): Redis => {
+    if (!opened) {
+      opened = given ?? duplicate(redis);
+      listen(opened);
+    }
+    return opened;
+  };
+
+  function listen(connection: Redis): void {
+    connection.on('message', (name: string) => {
+      const channel = channels.get(name);
+      if (channel) wakeOne(channel); // Else another lock's: locks may share the connection.
+    });
+    connection.on('ready', () => {
+      for (const [name, channel] of channels)
+        Promise.all([connection.subscribe(name), whenReady(redis, reconnectMs)]).then(
+          () => wakeAll(channel), // Messages that were published during the disconnection are lost.
+          () => {}, // Disconnected again: the next connection wakes them.
+        );
+    });
+  }
+
+  function openChannel(name: string): Channel {
+    const subscribed = subscriber().subscribe(name);
+    subscribed.catch(() => {}); // Every waiter awaits it and sees the error.
+    return { waiters: new Set(), pending: false, users: 0, subscribed };
+  }
+
+  function close(name: string, channel: Channel): void {
+    channel.users -= 1;
+    if (channel.users > 0) return;
+    channels.delete(name);
+    subscriber()
+      .unsubscribe(name)
+      .catch(() => {}); // Sent on the next connection.
+  }
+
+  return (name) => {
+    const channel = channels.get(name) ?? openChannel(name);
+    channels.set(name, channel);
+    channel.users += 1;
+    const subscribed = channel.subscribed.then(
+      () => true,
+      (cause: unknown) => Promise.reject(new LockServiceUnavailable(name, 0, 1, cause)),
+    );
+    subscribed.catch(() => {}); // Every waiter awaits it and sees the error.
+    return {
+      listening: async (withinMs, signal) => (await inTime(subscribed, withinMs, signal)) ?? false,
+      notified: (waitMs, signal) => notified(channel, waitMs, signal),
+      handOver: () => wakeOne(channel),
+      close: () => close(name, channel),
+    };
+  };
+}
+
+/** A subscriber never gives up and keeps its commands over a reconnect. It ends with the client that it came from. */
+function duplicate(redis: Redis): Redis {
+  const { commandTimeout: _, ...options } = redis.options;
+  const subscriber = redis.duplicate({
+    ...options,
+    maxRetriesPerRequest: null,
+    enableOfflineQueue: true,
+  });
+  subscriber.on('error', () => {}); // The client that it came from reports the same server.
+  redis.once('end', () => subscriber.disconnect());
+  return subscriber;
+}
+
+/**
+ * Asks as soon as messages arrive here, since the release may have been published just before; then at every message,
+ * and when the lease that it saw must have expired. Closes the subscription.
+ * @param attempt returns the lease, or how long the present one lasts in milliseconds (-1: without end).
+ * @returns null once the time is over.
+ */
+export async function acquireWhenNotified(
+  subscription: Subscription,
+  attempt: () => Promise<Lease | number>,
+  leftMs: () => number,
+  signal?: AbortSignal,
+): Promise<Lease | null> {
+  try {
+    if (!(await subscription.listening(leftMs(), signal))) return null;
+    for (;;) {
+      const result = await attempt();
+      if (typeof result !== 'number') return await keepUnlessAborted(result, signal);
+      if (leftMs() === 0) return null;
+      await subscription.notified(result >= 0 ? Math.min(result, leftMs()) : leftMs(), signal);
+    }
+  } catch (error) {
+    subscription.handOver(); // This waiter may have been notified, and cannot use it.
+    throw error;
+  } finally {
+    subscription.close();
+  }
+}
+
+/** The waiter leaves the queue before anything else happens, so that no message is spent on a waiter that has left. */
+function wakeOne(channel: Channel): void {
+  const [first] = channel.waiters;
+  if (first) first();
+  else channel.pending = true;
+}
+
+function wakeAll(channel: Channel): void {
+  for (const wake of [...channel.waiters]) wake();
+  channel.pending = true;
+}
+
+function notified(channel: Channel, waitMs: number, signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  if (channel.pending) {
+    channel.pending = false;
+    return Promise.resolve(true);
+  }
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      clearTimeout(timer);
+      channel.waiters.delete(wake);
+      signal?.removeEventListener('abort', abort);
+    };
+    const wake = () => {
+      leave();
+      resolve(true);
+    };
+    const timeout = () => {
+      leave();
+      resolve(false);
+    };
+    const abort = () => {
+      leave();
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(timeout, waitMs);
+    channel.waiters.add(wake);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

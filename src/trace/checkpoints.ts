@@ -1,0 +1,42 @@
+/**
+ * The places where the course notes put a breakpoint, by name. Nothing in production: without a gate, a checkpoint is an
+ * `await` of undefined. In the lab a gate can pause a request there, so that every famous race replays step by step.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Order } from '../domain.ts';
+
+export const checkpointNames = [
+  'before-subscribe',
+  'before-expire',
+  'after-acquire',
+  'after-check',
+  'stock-taken',
+  'claimed',
+  'before-commit',
+  'before-release',
+  'owner-checked',
+] as const;
+export type CheckpointName = (typeof checkpointNames)[number];
+
+/** Called at every checkpoint, with the order of the purchase that reached it. */
+export type Gate = (name: CheckpointName, order: Order | undefined) => Promise<void>;
+
+let gate: Gate | undefined;
+const orders = new AsyncLocalStorage<Order>();
+
+export function checkpoint(name: CheckpointName): Promise<void> | undefined {
+  return gate?.(name, orders.getStore());
+}
+
+/** The order of the purchase in this async context; known in the lab only. */
+export const currentOrder = (): Order | undefined => orders.getStore();
+
+/** Every checkpoint that `work` reaches is reported with this order. */
+export function withOrder<Result>(order: Order, work: () => Promise<Result>): Promise<Result> {
+  return gate ? orders.run(order, work) : work();
+}
+
+/** For the lab only. */
+export function installGate(installed: Gate): void {
+  gate = installed;
+}

@@ -1,0 +1,76 @@
+/**
+ * What happened, in order. In the lab every process appends its events to its own file, with a clock that all processes
+ * of the machine share. Nothing in production.
+ */
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Order } from '../domain.ts';
+import type { CheckpointName } from './checkpoints.ts';
+
+/**
+ * The life of a lock: requested, then granted or denied; expired when the lease ended before the release; releasing from
+ * the call of `release` on (the critical section ends here), released once the lock service has answered.
+ */
+export type LockEvent = 'requested' | 'granted' | 'denied' | 'expired' | 'releasing' | 'released';
+
+type EventName =
+  | LockEvent
+  | 'checkpoint'
+  | 'paused'
+  | 'resumed'
+  | 'accepted'
+  | 'refused'
+  | 'unknown'
+  | 'recorded'
+  | 'died';
+
+export interface HistoryEvent {
+  /** Nanoseconds of CLOCK_MONOTONIC, which is the same for every process of the machine. A string: it passes 2^53. */
+  readonly at: string;
+  readonly instance: string;
+  readonly event: EventName;
+  readonly voucherId: string;
+  readonly userId: string;
+  readonly orderId: string;
+  /** The checkpoint that was reached. */
+  readonly checkpoint?: CheckpointName;
+  /** The resource that the lock protects. */
+  readonly resource?: string;
+  readonly reason?: string;
+}
+
+/** The end of a process, as its parent saw it. */
+export interface Death {
+  readonly at: string;
+  readonly event: 'died';
+  readonly pid: number;
+}
+
+let sink: ((entry: object) => void) | undefined;
+
+export const record = (event: Omit<HistoryEvent, 'at' | 'instance'>): void => sink?.(event);
+
+export const recordDeath = (pid: number): void => sink?.({ event: 'died', pid });
+
+/** The fields of an event that say which order it is about. */
+export const about = ({ id: orderId, voucherId, userId }: Order) => ({
+  voucherId,
+  userId,
+  orderId,
+});
+
+export const keepsHistory = (): boolean => sink !== undefined;
+
+/** For the lab only. Every event is written at once, so that a killed process loses none. */
+export function keepHistory(folder: string, instance: string): void {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${instance}-${process.pid}.jsonl`);
+  sink = (entry) => {
+    const line = JSON.stringify({ at: String(process.hrtime.bigint()), instance, ...entry });
+    try {
+      appendFileSync(file, `${line}\n`);
+    } catch (error) {
+      process.emitWarning(`The history has a gap: ${error}`); // A sale must not fail because of it.
+    }
+  };
+}
