@@ -17,14 +17,17 @@ export interface Section {
 
 const answers: readonly string[] = ['accepted', 'refused', 'unknown'];
 
-/** `endsAt`: whether a section ends with the call of the release, or when the lock service has answered it. */
+/**
+ * In the order of their beginnings. `endsAt`: a section ends with the call of the release, or with the lock service's
+ * answer to it.
+ */
 export function sectionsOf(
   events: readonly HistoryEvent[],
   endsAt: 'releasing' | 'released' = 'releasing',
 ): Section[] {
   const end = BigInt(events.at(-1)?.at ?? 0) + 1n;
   const byOrder = groupBy(events, ({ orderId }) => orderId);
-  return [...byOrder.values()].flatMap((all) => {
+  const sections = [...byOrder.values()].flatMap((all) => {
     const granted = all.filter(({ event }) => event === 'granted');
     const ended = all.filter(({ event }) => event === endsAt);
     const over = all.find(({ event }) => event === 'died' || answers.includes(event));
@@ -36,6 +39,7 @@ export function sectionsOf(
       { resource, orderId, userId, instance, from: BigInt(at), to: last ? BigInt(last.at) : end },
     ];
   });
+  return sections.sort((one, other) => (one.from < other.from ? -1 : 1));
 }
 
 /** Two of these orders that both reached their check before either was answered: both saw the same state. */

@@ -13,7 +13,7 @@ export const oneOrderPerUser: Check = {
       .map(([userId, orders]) => {
         const ids = orders.map(({ id }) => id);
         return {
-          evidence: `user ${userId} has ${ids.length} orders: ${ids.join(', ')}`,
+          evidence: `user ${userId} has ${ids.length} orders: ${shortList(ids)}`,
           severity: ids.length,
           orders: ids.slice(0, 2),
         };
@@ -21,3 +21,9 @@ export const oneOrderPerUser: Check = {
   },
   evidence: ['after-check', 'accepted'],
 };
+
+/** The first two ids, and how many more there are. */
+function shortList(ids: readonly string[]): string {
+  const more = ids.length > 2 ? ` and ${ids.length - 2} more` : '';
+  return `${ids.slice(0, 2).join(', ')}${more}`;
+}

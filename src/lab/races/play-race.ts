@@ -111,7 +111,7 @@ async function playStep(step: Step, stage: Stage): Promise<Played> {
     return { lane, text, wrong: false, asPlanned: true, at: 'time passes' };
   }
   if ('kill' in step) return { lane, text, wrong: false, ...(await kill(lane, stage)) };
-  const reached = await runUntil(step.until, lane, stage.lanes);
+  const reached = await runUntil([step.until, step.orUntil], lane, stage.lanes);
   return {
     lane,
     text,
@@ -137,21 +137,22 @@ interface Reached {
   readonly instance?: string;
 }
 
-async function runUntil(until: string, lane: string, lanes: Lanes): Promise<Reached> {
+async function runUntil(
+  until: readonly (string | undefined)[],
+  lane: string,
+  lanes: Lanes,
+): Promise<Reached> {
   for (let checkpoints = 0; checkpoints < mostCheckpoints; checkpoints++) {
     await lanes.resume(lane);
-    if (!(await lanes.settled(lane, patienceMs)) && until !== 'answer') return { at: 'waits' };
+    if (!(await lanes.settled(lane, patienceMs)) && !until.includes('answer'))
+      return { at: 'waits' };
     const state = lanes.state(lane);
     if (state?.kind === 'answered') return answered(state.attempt);
-    if (state?.kind === 'paused' && isThere(until, state.arrival.checkpoint))
+    if (state?.kind === 'paused' && until.includes(state.arrival.checkpoint))
       return { at: state.arrival.checkpoint, instance: state.arrival.instance };
   }
   return { at: 'waits' };
 }
-
-/** A rung without a gap between claim and queue is paused at the last place before its answer. */
-const isThere = (until: string, checkpoint: string): boolean =>
-  checkpoint === until || (until === 'claimed' && checkpoint === 'before-release');
 
 function answered({ outcome, reason, orderId, instance }: Attempt): Reached {
   const at = outcome === 'accepted' ? `order ${orderId}` : String(reason);
