@@ -9,9 +9,9 @@ import { asOneOwner } from '../locks/shared/owner.ts';
 import { type Purchase, purchaseWith } from '../purchase/purchase.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { withOrder } from '../trace/checkpoints.ts';
+import { queueFactories } from './factories.ts';
 import { traced } from './lock-history.ts';
-import type { QueueFactory, Rung } from './rung.ts';
-import { rungNamed } from './rungs.ts';
+import { type RungName, rungNamed } from './rungs.ts';
 
 export interface OpenRung {
   readonly lock: Lock;
@@ -60,12 +60,8 @@ export function rungOpener(
 }
 
 /** The queues of these rungs, each once: several rungs may share one. */
-export function openQueues(rungs: readonly string[], connections: Connections): OrderQueue[] {
-  const factories = new Set<QueueFactory>();
-  for (const { queue } of rungs.map((name): Rung => rungNamed(name)))
-    if (queue) factories.add(queue);
-  return [...factories].map((open) => open(connections));
-}
+export const openQueues = (rungs: readonly RungName[], connections: Connections): OrderQueue[] =>
+  [...queueFactories(rungs).values()].map((open) => open(connections));
 
 /** For an inventory whose rung names no queue. */
 const noQueue: OrderQueue = {

@@ -30,7 +30,7 @@ import { redlockLock } from '../locks/redlock.ts';
 import { zookeeperLock } from '../locks/zookeeper.ts';
 import { zookeeperLatchLock } from '../locks/zookeeper-latch.ts';
 import { redisStreamGroupQueue } from '../queues/redis-stream-group.ts';
-import { type Break, type Rung, rung } from './rung.ts';
+import { type Break, type InventoryParts, type Rung, rung } from './rung.ts';
 
 const timedLock = ({ config }: Connections) => ({ leaseMs: config.LOCK_LEASE_MS });
 const messageLock = (connections: Connections) => ({
@@ -54,6 +54,8 @@ const streamGroup = (c: Connections) => {
 };
 
 const mutex = () => processMutex();
+const lockInside = (c: Connections, parts: InventoryParts) =>
+  lockInsideTransaction(c.mysql(), parts);
 const atomic = (c: Connections) => redisAtomicLock(c.redis('lock'), timedLock(c));
 
 const perProcess: readonly Break[] = [
@@ -149,7 +151,7 @@ export const ladder = {
     lock: mutex,
     lockInside: true,
     scope: 'method',
-    inventory: (c, parts) => lockInsideTransaction(c.mysql(), parts),
+    inventory: lockInside,
     pauses: ['before-commit:1:500'],
     breaks: [releasedBeforeCommit, ...perProcess, waitsForItself, neverReleased],
   }),
@@ -158,7 +160,7 @@ export const ladder = {
     ...oneInstance,
     lock: mutex,
     lockInside: true,
-    inventory: (c, parts) => lockInsideTransaction(c.mysql(), parts),
+    inventory: lockInside,
     pauses: ['before-commit:1:500'],
     breaks: [releasedBeforeCommit, ...perProcess, waitsForItself, neverReleased],
   }),

@@ -1,10 +1,10 @@
-/** What every inventory must do. A clause answers true or false, so that one that must fail it is tested too. */
+/** The contract of inventories. A clause answers true or false, so that one that must fail it is tested too. */
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import type { Outcome, Voucher } from '../../src/domain.ts';
 import { LeaseLost } from '../../src/errors.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
-import { endlessLease } from '../../src/locks/lock.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 export interface Contestant {
@@ -17,6 +17,7 @@ export interface Contestant {
 type Clause = (contestant: Contestant) => Promise<boolean>;
 
 const lease = () => endlessLease(async () => {});
+const slow = { rails: false, workMs: 50, retries: 0 };
 
 async function onSale(
   { connections, inventory }: Contestant,
@@ -46,7 +47,9 @@ export const clauses = {
     const voucher = await onSale(contestant, { stock: 2 });
     const sell = (userId: string) =>
       inventory.sell(someOrder(voucher.id, userId), voucher, lease());
-    const [first, second, third] = [await sell('1'), await sell('2'), await sell('3')];
+    const first = await sell('1');
+    const second = await sell('2');
+    const third = await sell('3');
     const left = await inventory.remaining(voucher.id);
     const refusal = third.kind === 'refused' && third.reason;
     return (
@@ -57,7 +60,7 @@ export const clauses = {
     );
   },
 
-  'records an accepted order under the id that the client was told': async (contestant) => {
+  'records an accepted order under the id of its answer': async (contestant) => {
     const voucher = await onSale(contestant);
     const order = someOrder(voucher.id, '9223372036854775807'); // Above 2^53: a number would lose its last digits.
     const outcome = await contestant.inventory.sell(order, voucher, lease());
@@ -80,7 +83,7 @@ export const clauses = {
   },
 
   'never sells more than there is to many users at once': async (contestant) => {
-    const voucher = await onSale(contestant, { stock: 3, workMs: 50 });
+    const voucher = await onSale(contestant, { stock: 3, lab: slow });
     const users = Array.from({ length: 8 }, (_, index) => String(index + 1));
     const sales = users.map((userId) =>
       contestant.inventory.sell(someOrder(voucher.id, userId), voucher, lease()),
@@ -90,7 +93,7 @@ export const clauses = {
   },
 
   'sells one to a user who asks many times at once': async (contestant) => {
-    const voucher = await onSale(contestant, { stock: 8, workMs: 50 });
+    const voucher = await onSale(contestant, { stock: 8, lab: slow });
     const sales = Array.from({ length: 8 }, () =>
       contestant.inventory.sell(someOrder(voucher.id, '7'), voucher, lease()),
     );
@@ -109,17 +112,18 @@ export const clauses = {
     );
   },
 
-  'answers the same request again with the order it already has': async (contestant) => {
+  'answers a repeated request with the order it already has': async (contestant) => {
     const { inventory } = contestant;
     const voucher = await onSale(contestant);
-    const [first, again] = [someOrder(voucher.id, '7', 'once'), someOrder(voucher.id, '7', 'once')];
+    const first = someOrder(voucher.id, '7', 'once');
+    const again = someOrder(voucher.id, '7', 'once');
     await inventory.sell(first, voucher, lease());
     const outcome = await inventory.sell(again, voucher, lease());
     const rows = await ordersOf(contestant, voucher);
     return outcome.kind === 'accepted' && outcome.orderId === first.id && rows.length === 1;
   },
 
-  'sells nothing under a lease that was lost': async (contestant) => {
+  'sells nothing under a lost lease': async (contestant) => {
     const { inventory } = contestant;
     const voucher = await onSale(contestant);
     const lost = { ...lease(), signal: AbortSignal.abort(new LeaseLost('test', 1)) };
@@ -132,7 +136,7 @@ export const clauses = {
 
   'is stopped by the rails when the user has an order already': async (contestant) => {
     const { inventory, connections } = contestant;
-    const voucher = await onSale(contestant, { rails: true });
+    const voucher = await onSale(contestant, { lab: { ...slow, rails: true, workMs: 0 } });
     const earlier = someOrder(voucher.id, '7');
     await change(
       connections.mysql(),

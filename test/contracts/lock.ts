@@ -1,4 +1,4 @@
-/** What every lock must do. A clause answers true or false, so that a lock that must fail it is tested too. */
+/** The contract of locks. A clause answers true or false, so that a lock that must fail it is tested too. */
 import { createHook } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
@@ -30,14 +30,15 @@ const someResource = () => someMarkedResource()[0];
 
 async function held(lock: Lock, resource: string, leaseMs = 10_000): Promise<Lease> {
   const lease = await lock.acquire(resource, { waitMs: 5_000, leaseMs });
-  if (!lease) throw new Error('a free lock was not to be had');
+  if (!lease) throw new Error('a free lock was not granted');
   return lease;
 }
 
 export const clauses = {
   'excludes others in the same process': async ({ lock }) => {
     const resource = someResource();
-    let [inside, most] = [0, 0];
+    let inside = 0;
+    let most = 0;
     const enter = async () => {
       const lease = await lock.acquire(resource, { waitMs: 20_000 });
       inside += 1;
@@ -85,7 +86,7 @@ export const clauses = {
     return none === null && free !== null;
   },
 
-  'stops waiting when it is aborted, early or late, and leaves nothing behind': async ({
+  'stops waiting at an early or late abort, and leaves nothing behind': async ({
     lock,
     connections,
   }) => {
@@ -111,7 +112,7 @@ export const clauses = {
     return third === null;
   },
 
-  'tells its holder when the lease is over': async ({ lock }) => {
+  'aborts its signal when the lease expires': async ({ lock }) => {
     const lease = await held(lock, someResource(), 200);
     const early = lease.signal.aborted || lease.remainingMs() <= 0 || lease.remainingMs() > 200;
     if (!lease.signal.aborted) await Promise.race([once(lease.signal, 'abort'), sleep(2_000)]);
@@ -120,7 +121,7 @@ export const clauses = {
     return !early && lost;
   },
 
-  'does not touch the next holder when it is released too late': async ({ lock }) => {
+  'does not release the next owner when it is released late': async ({ lock }) => {
     const resource = someResource();
     const late = await held(lock, resource, 100);
     const next = await lock.acquire(resource, { waitMs: 2_000 });
@@ -130,39 +131,36 @@ export const clauses = {
     return next !== null && third === null;
   },
 
-  'is free again within the lease after its holder died': async ({ name, lock }) => {
+  'is free within the lease after its owner died': async ({ name, lock }) => {
     const resource = someResource();
     const holder = await child('lock-holder.mjs', name, resource, '700', '1000');
     return freeAgain(lock, resource, holder);
   },
 
-  'is free again after its holder died, where the lock itself says how long a lease is': async ({
-    name,
-    lock,
-  }) => {
+  'is free after its owner died, with the default lease': async ({ name, lock }) => {
     const resource = someResource();
     const holder = await child('lock-holder.mjs', name, resource, 'default', '1000');
     return freeAgain(lock, resource, holder);
   },
 
-  'asks nobody while it waits: the release calls it': async ({ name, lock, connections }) => {
+  'sends nothing while it waits: the release wakes it': async ({ name, lock, connections }) => {
     const resource = someResource();
     const lease = await held(lock, resource, 30_000);
     let isWaiting = true;
     const waiting = lock.acquire(resource, { waitMs: 20_000 }).finally(() => {
       isWaiting = false;
     });
-    await sleep(100); // Long enough to have said that it waits.
+    await sleep(100); // By then it has subscribed.
     const questions = countQuestions(name, connections);
-    await sleep(400); // What asks again would ask some twenty times.
+    await sleep(400); // A polling lock asks about twenty times.
     const asked = questions();
     const waited = isWaiting;
     const releasedAt = performance.now();
     await lease.release();
     await (await waiting)?.release();
-    const called = performance.now() - releasedAt < 500; // And not by a clock of its own.
-    const heartbeats = name === 'zookeeper' ? 4 : 0;
-    return waited && called && asked <= heartbeats;
+    const woken = performance.now() - releasedAt < 500; // And not by a timer.
+    const heartbeats = name.startsWith('zookeeper') ? 4 : 0;
+    return waited && woken && asked <= heartbeats;
   },
 
   'leaves no key, no subscription and no timer behind after 10,000 cycles': async ({
@@ -175,7 +173,7 @@ export const clauses = {
       for (let time = 0; time < 100; time++)
         await (await lock.acquire(resource, { waitMs: 60_000 }))?.release();
     };
-    // Two who want each of fifty: some of the cycles wait, most do not.
+    // Two contenders for each of fifty resources: some cycles wait, most do not.
     const resources = Array.from({ length: 100 }, (_, index) => `test:${mark}:${index >> 1}`);
     await Promise.all(resources.map(cycles));
     const nothing = await nothingLeft(connections, mark);
@@ -185,7 +183,7 @@ export const clauses = {
 
 export type ClauseName = keyof typeof clauses;
 
-/** What a waiter says that is aborted; and that it does not say it when its time is over. */
+/** The abort reason that a waiter throws, or an error text when it throws it only after its time is over. */
 async function abortedAfter(lock: Lock, resource: string, afterMs: number): Promise<string> {
   const abort = new AbortController();
   const waiting = lock
@@ -211,7 +209,7 @@ async function freeAgain(
   return taken && next !== null;
 }
 
-/** How many times a server was asked by this process since now. */
+/** Counts the requests that this process sends to a lock server from now on. */
 function countQuestions(lock: string, connections: Connections): () => number {
   let questions = 0;
   const count = () => {
@@ -219,7 +217,7 @@ function countQuestions(lock: string, connections: Connections): () => number {
   };
   const commands = tracingChannel('ioredis:command');
   commands.start.subscribe(count);
-  const session = lock === 'zookeeper' ? connections.zookeeper().session() : undefined;
+  const session = lock.startsWith('zookeeper') ? connections.zookeeper().session() : undefined;
   const ask = session && vi.spyOn(session, 'ask');
   return () => {
     commands.start.unsubscribe(count);
@@ -227,7 +225,7 @@ function countQuestions(lock: string, connections: Connections): () => number {
   };
 }
 
-/** Timers made since now that have neither run nor been cleared, whether or not they keep the process alive. */
+/** Counts the timers made from now on that have neither run nor been cleared. */
 function liveTimers(): { readonly stop: () => number } {
   const live = new Set<number>();
   const hook = createHook({
@@ -242,7 +240,7 @@ function liveTimers(): { readonly stop: () => number } {
   };
 }
 
-/** Waits until nothing carries the mark any more; false when something still does. */
+/** Waits until nothing carries the mark any more; false when something still carries it. */
 const nothingLeft = (connections: Connections, mark: string): Promise<boolean> =>
   waitUntil(
     'nothing to be left behind',
@@ -273,7 +271,7 @@ async function traces(connections: Connections, mark: string): Promise<number> {
 
 const environment = () => ({ ...process.env, ...inject('environment') }) as Record<string, string>;
 
-/** Resolves once it has said its first line. */
+/** Resolves with the first line of its output. */
 async function child(
   file: string,
   ...args: readonly string[]

@@ -1,121 +1,94 @@
+/** Runs the contract of locks for every lock of the ladder, and for no lock at all. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
-import type { LockModule } from '../../src/locks/lock.ts';
+import { lockFactories } from '../../src/ladder/factories.ts';
+import type { LockFactory } from '../../src/ladder/rung.ts';
+import { noLock } from '../../src/locks/none.ts';
 import { openConnections } from '../support/connections.ts';
 import { type ClauseName, type Contestant, clauses } from './lock.ts';
 
 type Exceptions = Partial<Record<ClauseName, string>>;
 
-const noLock = 'it lets everybody in';
-const perProcess = 'another process has a mutex of its own';
-const freshKey = 'every request locks an object of its own';
-const asItsSession = 'its lease lasts as long as its session';
-const polls = 'it asks again and again';
-const endless = 'its lease has no end';
+/** The same reason for several clauses. */
+const because = (reason: string, ...names: readonly ClauseName[]): Exceptions =>
+  Object.fromEntries(names.map((name) => [name, reason]));
 
-/** Every lock, and the clauses it fails on purpose with the reason. */
-const locks: Record<string, { open: () => Promise<LockModule>; fails: Exceptions }> = {
-  none: {
-    open: () => import('../../src/locks/none.ts'),
-    fails: {
-      'excludes others in the same process': noLock,
-      'excludes other processes': noLock,
-      'never lets critical sections of several processes overlap': noLock,
-      'answers null after the wait, and not before': noLock,
-      'tries once when the wait is 0': noLock,
-      'stops waiting when it is aborted, early or late, and leaves nothing behind': noLock,
-      'asks nobody while it waits: the release calls it': noLock,
-      'is released once, however often release is called': noLock,
-      'tells its holder when the lease is over': endless,
-      'does not touch the next holder when it is released too late': noLock,
-      'is free again within the lease after its holder died': noLock,
-      'is free again after its holder died, where the lock itself says how long a lease is': noLock,
-    },
-  },
-  'process-mutex': {
-    open: () => import('../../src/locks/process-mutex.ts'),
-    fails: {
-      'excludes other processes': perProcess,
-      'never lets critical sections of several processes overlap': perProcess,
-      'tells its holder when the lease is over': endless,
-      'does not touch the next holder when it is released too late': endless,
-      'is free again within the lease after its holder died': perProcess,
-      'is free again after its holder died, where the lock itself says how long a lease is':
-        perProcess,
-    },
-  },
-  'mutex-fresh-key': {
-    open: () => import('../../src/locks/mutex-fresh-key.ts'),
-    fails: {
-      'excludes others in the same process': freshKey,
-      'excludes other processes': freshKey,
-      'never lets critical sections of several processes overlap': freshKey,
-      'answers null after the wait, and not before': freshKey,
-      'tries once when the wait is 0': freshKey,
-      'stops waiting when it is aborted, early or late, and leaves nothing behind': freshKey,
-      'asks nobody while it waits: the release calls it': freshKey,
-      'is released once, however often release is called': freshKey,
-      'tells its holder when the lease is over': endless,
-      'does not touch the next holder when it is released too late': freshKey,
-      'is free again within the lease after its holder died': freshKey,
-      'is free again after its holder died, where the lock itself says how long a lease is':
-        freshKey,
-    },
+const exclusion: readonly ClauseName[] = [
+  'excludes others in the same process',
+  'excludes other processes',
+  'never lets critical sections of several processes overlap',
+  'answers null after the wait, and not before',
+  'tries once when the wait is 0',
+  'stops waiting at an early or late abort, and leaves nothing behind',
+  'sends nothing while it waits: the release wakes it',
+  'is released once, however often release is called',
+  'does not release the next owner when it is released late',
+  'is free within the lease after its owner died',
+  'is free after its owner died, with the default lease',
+];
+const afterDeath: readonly ClauseName[] = [
+  'is free within the lease after its owner died',
+  'is free after its owner died, with the default lease',
+];
+const polls = because('it polls', 'sends nothing while it waits: the release wakes it');
+const endless = because('its lease has no end', 'aborts its signal when the lease expires');
+const neverLate = because(
+  'its lease has no end',
+  'does not release the next owner when it is released late',
+);
+const deletesAny = because(
+  'it deletes the key of any owner',
+  'does not release the next owner when it is released late',
+);
+const withSession = because(
+  'its lease lasts as long as its session',
+  'aborts its signal when the lease expires',
+  'does not release the next owner when it is released late',
+);
+
+/** The clauses that a lock fails on purpose, with the reason. A lock without an entry fails none. */
+const exceptions: Readonly<Record<string, Exceptions>> = {
+  none: { ...endless, ...because('it excludes nobody', ...exclusion) },
+  'mutex-fresh-key': { ...endless, ...because('every request locks its own object', ...exclusion) },
+  'mutex-per-user': {
+    ...endless,
+    ...neverLate,
+    ...because(
+      'each process has its own mutex',
+      'excludes other processes',
+      'never lets critical sections of several processes overlap',
+      ...afterDeath,
+    ),
   },
   'redis-no-expiry': {
-    open: () => import('../../src/locks/redis-no-expiry.ts'),
-    fails: {
-      'asks nobody while it waits: the release calls it': polls,
-      'tells its holder when the lease is over': endless,
-      'does not touch the next holder when it is released too late': endless,
-      'is free again within the lease after its holder died':
-        'the key of a dead holder stays for ever',
-      'is free again after its holder died, where the lock itself says how long a lease is':
-        'the key of a dead holder stays for ever',
-    },
+    ...polls,
+    ...endless,
+    ...neverLate,
+    ...because('the key of a dead owner stays for ever', ...afterDeath),
   },
-  'redis-expiry': {
-    open: () => import('../../src/locks/redis-expiry.ts'),
-    fails: {
-      'asks nobody while it waits: the release calls it': polls,
-      'does not touch the next holder when it is released too late': 'it deletes whatever is there',
-    },
-  },
-  'redis-owner': {
-    open: () => import('../../src/locks/redis-owner.ts'),
-    fails: { 'asks nobody while it waits: the release calls it': polls },
-  },
-  'redis-atomic': {
-    open: () => import('../../src/locks/redis-atomic.ts'),
-    fails: { 'asks nobody while it waits: the release calls it': polls },
-  },
-  'redis-message': { open: () => import('../../src/locks/redis-message.ts'), fails: {} },
-  'redis-reentrant': { open: () => import('../../src/locks/redis-reentrant.ts'), fails: {} },
-  'redis-spin': {
-    open: () => import('../../src/locks/redis-spin.ts'),
-    fails: { 'asks nobody while it waits: the release calls it': polls },
-  },
-  'redis-fair': { open: () => import('../../src/locks/redis-fair.ts'), fails: {} },
-  zookeeper: {
-    open: () => import('../../src/locks/zookeeper.ts'),
-    fails: {
-      'tells its holder when the lease is over': asItsSession,
-      'does not touch the next holder when it is released too late': asItsSession,
-    },
-  },
-  redlock: {
-    open: () => import('../../src/locks/redlock.ts'),
-    fails: { 'asks nobody while it waits: the release calls it': polls },
-  },
+  'redis-expiry-later': { ...polls, ...deletesAny },
+  'redis-expiry': { ...polls, ...deletesAny },
+  'redis-owner': polls,
+  'redis-atomic': polls,
+  'redis-spin': polls,
+  'zookeeper-latch': withSession,
+  zookeeper: withSession,
+  redlock: polls,
 };
 
-describe.each(Object.entries(locks))('%s', (name, { open, fails }) => {
+const locks = new Map<string, LockFactory>([['none', () => noLock()], ...lockFactories()]);
+
+test('every exception belongs to a lock of the ladder', () => {
+  expect([...locks.keys()]).toEqual(expect.arrayContaining(Object.keys(exceptions)));
+});
+
+describe.each([...locks])('%s', (name, open) => {
   let connections: Connections;
   let contestant: Contestant;
 
   beforeAll(async () => {
     connections = openConnections();
-    contestant = { name, lock: (await open()).open(connections), connections };
+    contestant = { name, lock: open(connections), connections };
     connections.redis('admin');
     connections.zookeeper();
     connections.redlockMasters();
@@ -124,7 +97,7 @@ describe.each(Object.entries(locks))('%s', (name, { open, fails }) => {
   afterAll(() => connections.close());
 
   for (const [clause, holds] of Object.entries(clauses)) {
-    const reason = fails[clause as ClauseName];
+    const reason = exceptions[name]?.[clause as ClauseName];
     const title = reason === undefined ? clause : `fails on purpose (${reason}): ${clause}`;
     test(title, async () => {
       expect(await holds(contestant)).toBe(reason === undefined);

@@ -1,18 +1,14 @@
-/** What every order queue must do; run for each of them. */
+/** The contract of order queues, run for every queue of the ladder. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
-import { saleKeys } from '../../src/connections/sale-keys.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { Delivery, Handle, OrderQueue, QueueModule } from '../../src/queues/order-queue.ts';
+import { queueFactories } from '../../src/ladder/factories.ts';
+import type { Delivery, Handle, OrderQueue } from '../../src/queues/order-queue.ts';
 import { openConnections, quietRedis } from '../support/connections.ts';
 import { someOrder } from '../support/sale.ts';
 
-const queues: Record<string, { open: () => Promise<QueueModule> }> = {
-  'redis-stream-group': { open: () => import('../../src/queues/redis-stream-group.ts') },
-};
-
-describe.each(Object.entries(queues))('%s', (_name, { open }) => {
+describe.each([...queueFactories()])('the queue of %s', (_name, open) => {
   const opened: Connections[] = [];
   let queue: OrderQueue;
 
@@ -23,15 +19,15 @@ describe.each(Object.entries(queues))('%s', (_name, { open }) => {
       BATCH_GATHER_MS: '0',
     });
     opened.push(connections);
-    const module = await open();
-    const result = module.open(connections);
+    const result = open(connections);
     await connections.ready();
     return [result, connections];
   };
 
   beforeEach(async () => {
     const [fresh, connections] = await openQueue();
-    await connections.redis('admin').del(saleKeys.orders, saleKeys.queued);
+    for (const { orders, queued } of connections.saleKeys.shards)
+      await connections.redis('admin').del(orders, queued);
     queue = fresh;
   });
   afterAll(() => Promise.all(opened.map((connections) => connections.close())));

@@ -58,7 +58,7 @@ describe('lockstep run', () => {
     expect(existsSync(join(runsFolder, 'latest', 'report.json'))).toBe(true);
     const audit = await lockstep('audit', voucherId);
     expect(audit.exitCode).toBe(0);
-    expect(audit.stdout).toMatch(/held +clients-were-told-the-truth/);
+    expect(audit.stdout).toMatch(/held +responses-match-database/);
   });
 
   test('exits with 1 when the ladder’s claim does not show', async () => {

@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { beforeEach, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
-import { open } from '../../src/locks/redis-fair.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { ladderLock } from '../support/ladder-lock.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
@@ -21,7 +21,7 @@ beforeEach(async () => {
 /** Each in a client of its own, as in processes of their own. */
 async function openLocks(count: number): Promise<Lock[]> {
   const opened = Array.from({ length: count }, () => testConnections({ REDIS_URL: quietRedis() }));
-  const locks = opened.map(open);
+  const locks = opened.map((each) => ladderLock('redis-fair', each));
   await Promise.all(opened.map((connections) => connections.ready()));
   return locks;
 }
@@ -149,7 +149,7 @@ test('who gives up while Redis is out of reach leaves the line once it is back',
   const lease = await held(holder);
   const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
   const connections = testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
-  const lock = open(connections);
+  const lock = ladderLock('redis-fair', connections);
   await connections.ready();
   const abort = new AbortController();
   const waiting = lock.acquire(resource, { waitMs: 20_000, signal: abort.signal });

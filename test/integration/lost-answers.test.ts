@@ -1,12 +1,10 @@
 /** An answer that is lost on the wire: the write took effect once, and the caller is told that it does not know. */
 import { describe, expect, inject, test } from 'vitest';
-import { saleKeys } from '../../src/connections/sale-keys.ts';
-import { open as openLuaStream } from '../../src/inventory/lua-stream.ts';
-import { open as openStockPositive } from '../../src/inventory/stock-positive.ts';
+import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/lock.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { someOrder, someVoucher } from '../support/sale.ts';
+import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const lease = endlessLease(async () => {});
@@ -33,10 +31,10 @@ describe('a purchase whose answer is lost', () => {
       5_000,
       () => connections.redis('purchase').status === 'ready',
     );
-    expect(await redis.hget(saleKeys.voucher(voucher.id), 'stock')).toBe('9');
+    expect(await redis.hget(direct.saleKeys.of(voucher.id).voucher(voucher.id), 'stock')).toBe('9');
     const again = await inventory.sell(someOrder(voucher.id, '7', 'once'), voucher, lease);
     expect(again).toEqual({ kind: 'accepted', orderId: order.id, status: 'queued' });
-    expect(await redis.hget(saleKeys.voucher(voucher.id), 'stock')).toBe('9');
+    expect(await redis.hget(direct.saleKeys.of(voucher.id).voucher(voucher.id), 'stock')).toBe('9');
   });
 
   test('is refused as not-ready when nothing was sent, because Redis is away', async () => {
@@ -55,7 +53,7 @@ test('a COMMIT whose answer is lost is unknown, and its connection is not used a
   const connections = testConnections({ MYSQL_URL: url.href, MYSQL_POOL_SIZE: '1' });
   const direct = testConnections();
   const voucher = await someVoucher(direct, { stock: 10 });
-  const inventory = openStockPositive(connections);
+  const inventory = stockPositive(connections.mysql());
   // The sale looks at its lease right before COMMIT: the next answer is the one to COMMIT.
   const lookBeforeCommit = {
     ...lease,

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
-import { saleKeys } from '../../src/connections/sale-keys.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -79,7 +78,9 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
     expect(ids.some((id) => String(Number(id)) !== id)).toBe(true);
     expect(bought.map(({ location }) => location)).toEqual(ids.map((id) => `/orders/${id}`));
 
-    const buyers = await connections.redis('admin').hmget(saleKeys.buyers(voucherId), ...users);
+    const buyers = await connections
+      .redis('admin')
+      .hmget(connections.saleKeys.of(voucherId).buyers(voucherId), ...users);
     expect(buyers.map((value) => value?.split(':')[0])).toEqual(ids);
     await waitUntil(
       'MySQL to have them',
@@ -107,7 +108,8 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
 });
 
 test('without an order id a purchase is refused as not-ready, and nothing is sold', async () => {
-  const redis = testConnections().redis('admin');
+  const connections = testConnections();
+  const redis = connections.redis('admin');
   const baseUrl = await instanceWith('redis-worker');
   const voucherId = await putOnSale();
   const today = counterKey(Date.now());
@@ -120,6 +122,8 @@ test('without an order id a purchase is refused as not-ready, and nothing is sol
     503,
     expect.objectContaining({ code: 'not-ready' }),
   ]);
-  expect(await redis.hget(saleKeys.voucher(voucherId), 'stock')).toBe('5');
+  expect(await redis.hget(connections.saleKeys.of(voucherId).voucher(voucherId), 'stock')).toBe(
+    '5',
+  );
   expect((await call(`/vouchers/${voucherId}/orders`, options)).status).toBe(202);
 });

@@ -2,20 +2,22 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
-import { saleKeys } from '../../src/connections/sale-keys.ts';
+import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
-import { open as openLuaStream } from '../../src/inventory/lua-stream.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/lock.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
-import { recordBatch, recordOne } from '../../src/orders/record-orders.ts';
-import { open as openQueue } from '../../src/queues/redis-stream-group.ts';
+import { type Records, recordBatch, recordOne } from '../../src/orders/record-orders.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
-import { someOrder, someVoucher } from '../support/sale.ts';
+import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
 
+const railed = { rails: true, workMs: 0, retries: 0 };
 let connections: Connections;
 let voucher: Voucher;
+let keys: ShardKeys;
+let records: Records;
 
 beforeEach(async () => {
   connections = openConnections({
@@ -26,8 +28,10 @@ beforeEach(async () => {
   connections.redis('admin');
   connections.redis('purchase');
   await connections.ready();
-  await connections.redis('admin').del(saleKeys.orders, saleKeys.queued);
-  voucher = await someVoucher(connections, { stock: 3, rails: true });
+  voucher = await someVoucher(connections, { stock: 3, lab: railed });
+  keys = connections.saleKeys.of(voucher.id);
+  records = { pool: connections.mysql(), vouchers: openVouchers(connections) };
+  await connections.redis('admin').del(keys.orders, keys.queued);
   await openLuaStream(connections).prepare(voucher);
 });
 afterEach(() => connections.close());
@@ -40,7 +44,7 @@ const stock = async () => {
   );
   return row?.stock;
 };
-const redisStock = () => connections.redis('admin').hget(saleKeys.voucher(voucher.id), 'stock');
+const redisStock = () => connections.redis('admin').hget(keys.voucher(voucher.id), 'stock');
 
 async function buy(userId: string): Promise<Order> {
   const order = someOrder(voucher.id, userId);
@@ -55,7 +59,7 @@ async function buy(userId: string): Promise<Order> {
 
 async function workUntilEmpty(): Promise<void> {
   const stop = new AbortController();
-  const queue = openQueue(connections);
+  const queue = openStreamQueue(connections);
   const working = workOrders(connections, queue, quiet, stop.signal);
   await waitUntil('the queue to drain', 15_000, async () => (await queue.depth()) === 0).finally(
     () => stop.abort(),
@@ -65,35 +69,32 @@ async function workUntilEmpty(): Promise<void> {
 
 describe('recording', () => {
   test('a batch is one transaction: all of it or nothing', async () => {
-    const pool = connections.mysql();
     const orders = ['1', '2'].map((userId) => someOrder(voucher.id, userId));
-    await recordBatch(pool, orders);
+    await recordBatch(records, orders);
     expect(await stock()).toBe(1);
     const tooMany = ['3', '4'].map((userId) => someOrder(voucher.id, userId));
-    await expect(recordBatch(pool, tooMany)).rejects.toThrow();
+    await expect(recordBatch(records, tooMany)).rejects.toThrow();
     expect(await stock()).toBe(1);
   });
 
   test('an order that is delivered again is a success, and takes no stock', async () => {
     const order = someOrder(voucher.id, '1');
-    expect(await recordOne(connections.mysql(), order)).toBe('recorded');
-    expect(await recordOne(connections.mysql(), order)).toBe('recorded');
+    expect(await recordOne(records, order)).toBe('recorded');
+    expect(await recordOne(records, order)).toBe('recorded');
     expect(await stock()).toBe(2);
   });
 
   test('a batch with one delivered again still records the others', async () => {
     const [first, second] = [await buy('1'), await buy('2')];
-    await recordOne(connections.mysql(), first);
+    await recordOne(records, first);
     await workUntilEmpty();
     expect(await stock()).toBe(1);
     expect(await findOrder(connections, second.id)).toMatchObject({ status: 'confirmed' });
   });
 
   test('another order of the same user is not a success', async () => {
-    await recordOne(connections.mysql(), someOrder(voucher.id, '1'));
-    expect(await recordOne(connections.mysql(), someOrder(voucher.id, '1'))).toBe(
-      'user-has-another-order',
-    );
+    await recordOne(records, someOrder(voucher.id, '1'));
+    expect(await recordOne(records, someOrder(voucher.id, '1'))).toBe('user-has-another-order');
   });
 });
 
@@ -124,12 +125,12 @@ describe('an order', () => {
       reason: 'stock-short',
     });
     expect(await redisStock()).toBe('2');
-    expect(await connections.redis('admin').hexists(saleKeys.buyers(voucher.id), '1')).toBe(0);
+    expect(await connections.redis('admin').hexists(keys.buyers(voucher.id), '1')).toBe(0);
   });
 
   test('of a user who has another one fails, its stock comes back, and the other one is what the user has bought', async () => {
     const other = someOrder(voucher.id, '1');
-    await recordOne(connections.mysql(), other);
+    await recordOne(records, other);
     const order = await buy('1');
     await workUntilEmpty();
     expect(await findOrder(connections, order.id)).toMatchObject({
@@ -137,25 +138,25 @@ describe('an order', () => {
       reason: 'user-has-another-order',
     });
     expect(await redisStock()).toBe('3');
-    const bought = await connections.redis('admin').hget(saleKeys.buyers(voucher.id), '1');
+    const bought = await connections.redis('admin').hget(keys.buyers(voucher.id), '1');
     expect(bought).toBe(`${other.id}:${other.requestId}`);
   });
 
   test('whose id belongs to another is not taken for a redelivery', async () => {
     const order = someOrder(voucher.id, '1');
-    await recordOne(connections.mysql(), order);
+    await recordOne(records, order);
     const impostor = { ...order, userId: '2' };
-    expect(await recordOne(connections.mysql(), impostor)).toBe('id-belongs-to-another-order');
+    expect(await recordOne(records, impostor)).toBe('id-belongs-to-another-order');
   });
 
   test('that is no order is moved to the dead, and does not block the others', async () => {
     const redis = connections.redis('admin');
-    await redis.del(saleKeys.dead);
-    await redis.xadd(saleKeys.orders, '*', 'orderId', '5', 'nonsense', '1');
+    await redis.del(keys.dead);
+    await redis.xadd(keys.orders, '*', 'orderId', '5', 'nonsense', '1');
     const order = await buy('1');
     await workUntilEmpty();
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
-    const [entry] = await redis.xrange(saleKeys.dead, '-', '+');
+    const [entry] = await redis.xrange(keys.dead, '-', '+');
     expect(entry?.[1]).toEqual(['reason', 'malformed', 'orderId', '5', 'nonsense', '1']);
   });
 
@@ -168,7 +169,7 @@ describe('an order', () => {
     await change(connections.mysql(), 'UPDATE seckill_stock SET stock = 3 WHERE voucher_id = ?', [
       voucher.id,
     ]);
-    await openQueue(connections).publish(order);
+    await openStreamQueue(connections).publish(order);
     await workUntilEmpty();
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'failed' });
     expect([await stock(), await redisStock()]).toEqual([3, '2']);

@@ -1,7 +1,7 @@
 /** lua/purchase.lua and lua/give-back.lua on a real Redis: each answer, and what each leaves in Redis. */
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { saleKeys } from '../../src/connections/sale-keys.ts';
+import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
@@ -13,34 +13,31 @@ const hourMs = 3_600_000;
 
 let redis: Redis;
 let voucherId: string;
+let keys: ShardKeys;
 
 beforeEach(async () => {
   const connections = testConnections({ REDIS_URL: quietRedis() });
   redis = connections.redis('admin');
   await connections.ready();
   voucherId = someVoucherId();
+  keys = connections.saleKeys.of(voucherId);
 });
 
 const onSale = (stock: string, beginMs = Date.now() - hourMs, endMs = Date.now() + hourMs) =>
-  runScript(redis, prepare, [saleKeys.voucher(voucherId)], [stock, String(beginMs), String(endMs)]);
+  runScript(redis, prepare, [keys.voucher(voucherId)], [stock, String(beginMs), String(endMs)]);
 
 function buy(
   userId: string,
   requestId = 'request',
   order = someOrder(voucherId, userId, requestId),
 ) {
-  const keys = [
-    saleKeys.voucher(voucherId),
-    saleKeys.buyers(voucherId),
-    saleKeys.orders,
-    saleKeys.queued,
-  ];
-  return runScript(redis, purchase, keys, [order.id, voucherId, userId, requestId]);
+  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), keys.orders, keys.queued];
+  return runScript(redis, purchase, touched, [order.id, voucherId, userId, requestId]);
 }
 
-const stockLeft = () => redis.hget(saleKeys.voucher(voucherId), 'stock');
+const stockLeft = () => redis.hget(keys.voucher(voucherId), 'stock');
 const queuedOrders = async () =>
-  Object.values(await redis.hgetall(saleKeys.queued)).filter((value) =>
+  Object.values(await redis.hgetall(keys.queued)).filter((value) =>
     value.startsWith(`${voucherId}:`),
   ).length;
 
@@ -50,8 +47,8 @@ describe('the purchase script', () => {
     const order = someOrder(voucherId, '7', 'request');
     expect(await buy('7', 'request', order)).toEqual(['accepted', order.id]);
     expect(await stockLeft()).toBe('1');
-    expect(await redis.hget(saleKeys.buyers(voucherId), '7')).toBe(`${order.id}:request`);
-    const [entry] = await redis.xrevrange(saleKeys.orders, '+', '-', 'COUNT', 1);
+    expect(await redis.hget(keys.buyers(voucherId), '7')).toBe(`${order.id}:request`);
+    const [entry] = await redis.xrevrange(keys.orders, '+', '-', 'COUNT', 1);
     expect(entry?.[1]).toEqual([
       'orderId',
       order.id,
@@ -87,20 +84,20 @@ describe('the purchase script', () => {
     await onSale(stock, Date.now() + beginMs, Date.now() + endMs);
     expect(await buy('7')).toEqual([word, '']);
     expect(await stockLeft()).toBe(stock);
-    expect(await redis.exists(saleKeys.buyers(voucherId))).toBe(0);
+    expect(await redis.exists(keys.buyers(voucherId))).toBe(0);
   });
 
   test('never answers sold-out for a voucher that Redis does not know or that is damaged', async () => {
     expect(await buy('7')).toEqual(['unknown-voucher', '']);
     await onSale('2');
-    await redis.hset(saleKeys.voucher(voucherId), 'stock', '1e3');
+    await redis.hset(keys.voucher(voucherId), 'stock', '1e3');
     expect(await buy('7')).toEqual(['unknown-voucher', '']);
     expect(await queuedOrders()).toBe(0);
   });
 
   test('writes nothing when a key has the wrong type', async () => {
     await onSale('2');
-    await redis.set(saleKeys.buyers(voucherId), 'damaged');
+    await redis.set(keys.buyers(voucherId), 'damaged');
     await expect(buy('7')).rejects.toThrow('WRONGTYPE');
     expect(await stockLeft()).toBe('2');
     expect(await queuedOrders()).toBe(0);
@@ -110,10 +107,10 @@ describe('the purchase script', () => {
     await onSale('2');
     const order = { ...someOrder(voucherId, '9223372036854775807'), id: '9223372036854775805' };
     expect(await buy(order.userId, 'request', order)).toEqual(['accepted', '9223372036854775805']);
-    expect(await redis.hget(saleKeys.buyers(voucherId), '9223372036854775807')).toBe(
+    expect(await redis.hget(keys.buyers(voucherId), '9223372036854775807')).toBe(
       '9223372036854775805:request',
     );
-    await redis.hdel(saleKeys.queued, order.id);
+    await redis.hdel(keys.queued, order.id);
   });
 
   test('works again after Redis forgot its scripts', async () => {
@@ -127,9 +124,9 @@ describe('the purchase script', () => {
 test('giving back restores stock and buyer once, however often it runs', async () => {
   await onSale('1');
   const [, orderId] = (await buy('7')) as [string, string];
-  const keys = [saleKeys.voucher(voucherId), saleKeys.buyers(voucherId), saleKeys.dead];
+  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), keys.dead];
   const undo = () =>
-    runScript(redis, giveBack, keys, [orderId, voucherId, '7', 'undeliverable', '1', '']);
+    runScript(redis, giveBack, touched, [orderId, voucherId, '7', 'undeliverable', '1', '']);
   expect([await undo(), await undo()]).toEqual(['given-back', 'already-given-back']);
   expect(await stockLeft()).toBe('1');
   expect(await buy('7', 'again')).toEqual(['accepted', expect.any(String)]);

@@ -2,8 +2,8 @@
 import type { Redis } from 'ioredis';
 import { expect, inject, test } from 'vitest';
 import { LockServiceUnavailable } from '../../src/errors.ts';
-import { open } from '../../src/locks/redlock.ts';
 import { testConnections } from '../support/connections.ts';
+import { ladderLock } from '../support/ladder-lock.ts';
 
 const nobody = 'redis://127.0.0.1:1';
 const masters = () => (inject('environment')['REDLOCK_URLS'] ?? '').split(',');
@@ -13,7 +13,7 @@ const ready = (redis: Redis) =>
 
 async function redlockOver(...urls: (string | undefined)[]) {
   const connections = testConnections({ REDLOCK_URLS: urls.join(',') });
-  const lock = open(connections);
+  const lock = ladderLock('redlock', connections);
   await Promise.all(
     connections
       .redlockMasters()

@@ -5,11 +5,10 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lock } from '../../src/locks/lock.ts';
-import { open as openMessage } from '../../src/locks/redis-message.ts';
-import { open } from '../../src/locks/redis-reentrant.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
 import { installGate } from '../../src/trace/checkpoints.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { ladderLock } from '../support/ladder-lock.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
@@ -28,7 +27,7 @@ async function openLock(watchdogMs: number): Promise<Lock> {
     REDIS_URL: quietRedis(),
     LOCK_WATCHDOG_MS: String(watchdogMs),
   });
-  const lock = open(connections);
+  const lock = ladderLock('redis-reentrant', connections);
   await connections.ready();
   return lock;
 }
@@ -216,8 +215,8 @@ describe('a waiter', () => {
 
   test('is called also where another kind of lock listens on the same connection', async () => {
     const connections = testConnections({ REDIS_URL: quietRedis(), LOCK_WATCHDOG_MS: '30000' });
-    const lock = open(connections);
-    openMessage(connections);
+    const lock = ladderLock('redis-reentrant', connections);
+    ladderLock('redis-message', connections);
     await connections.ready();
     const lease = await held(lock);
     const releasedAt = performance.now();
@@ -258,7 +257,7 @@ describe('behind a connection that fails', () => {
     const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
     const url = `redis://127.0.0.1:${proxy.port}`;
     const connections = testConnections({ REDIS_URL: url, LOCK_WATCHDOG_MS: '30000' });
-    const lock = open(connections);
+    const lock = ladderLock('redis-reentrant', connections);
     await connections.ready();
     await (await held(lock)).release(); // Its scripts are known now: the next answer is the one to the call.
     return { proxy, lock, ready: () => connections.ready() };

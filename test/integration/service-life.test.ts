@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
 
   test('lets the request in flight finish, takes no new ones, and ends every process', async () => {
     const redis = testConnections().redis('admin');
-    const voucherId = await putOnSale({ rung: 'redis-atomic', workMs: 1_000 });
+    const voucherId = await putOnSale({ rung: 'redis-atomic', lab: { workMs: 1_000 } });
     const buying = call(`/vouchers/${voucherId}/orders`, {
       method: 'POST',
       token: await tokenFor('7'),
@@ -120,7 +120,7 @@ describe('outside the lab', () => {
           baseUrl,
         });
       expect((await create({ rung: 'read-then-write' })).status).toBe(400);
-      expect((await create({ workMs: 5 })).status).toBe(400);
+      expect((await create({ lab: { workMs: 5 } })).status).toBe(400);
       expect((await create({})).status).toBe(201);
       expect(
         (await call('/lab/noop', { method: 'POST', token: await tokenFor('7'), baseUrl })).status,

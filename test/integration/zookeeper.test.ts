@@ -10,9 +10,9 @@ import { startProcess, stopProcess } from '../../src/lab/environment/processes.t
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
-import { open } from '../../src/locks/zookeeper.ts';
 import { testConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
+import { ladderLock } from '../support/ladder-lock.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const sessionMs = 1_500;
@@ -26,7 +26,7 @@ interface Process {
 /** As a process of the service would have it, with a session of its own. */
 async function someProcess(port = serverPort()): Promise<Process> {
   const connections = testConnections({ ZOOKEEPER_URL: `127.0.0.1:${port}` });
-  const lock = open(connections);
+  const lock = ladderLock('zookeeper', connections);
   await connections.ready();
   return { connections, lock };
 }

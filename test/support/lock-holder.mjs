@@ -1,15 +1,10 @@
-// A process that takes a lock and says so. Usage: node lock-holder.mjs <lock> <resource> <leaseMs|default> <waitMs>
-// Prints "held" and holds until it is killed, or "not in time".
-import { pino } from 'pino';
-import { readConfig } from '../../dist/config.js';
-import { Connections } from '../../dist/connections/connections.js';
+// A process that acquires a lock. Usage: node lock-holder.mjs <rung> <resource> <leaseMs|default> <waitMs>
+// Prints "held" and holds the lock until it is killed, or prints "not in time".
+import { openLock } from './open-lock.mjs';
 
-const [lock, resource, leaseMs, waitMs] = process.argv.slice(2);
-const connections = new Connections(readConfig(), pino({ level: 'silent' }));
-const { open } = await import(`../../dist/locks/${lock}.js`);
-const opened = open(connections);
-await connections.ready();
-const lease = await opened.acquire(resource, {
+const [rung, resource, leaseMs, waitMs] = process.argv.slice(2);
+const lock = await openLock(rung);
+const lease = await lock.acquire(resource, {
   waitMs: Number(waitMs),
   ...(leaseMs !== 'default' && { leaseMs: Number(leaseMs) }),
 });

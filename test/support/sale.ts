@@ -2,8 +2,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { luaStream } from '../../src/inventory/lua-stream.ts';
+import { openQueues } from '../../src/ladder/open-rung.ts';
 import { snowflakes } from '../../src/order-ids/snowflake.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
+import type { OrderQueue } from '../../src/queues/order-queue.ts';
 import { quiet } from './connections.ts';
 import { always } from './order-ids.ts';
 
@@ -22,9 +26,7 @@ export function someVoucher(
     beginTime,
     endTime,
     rung: 'lua-stream',
-    rails: false,
-    workMs: 0,
-    retries: 0,
+    lab: { rails: false, workMs: 0, retries: 0 },
     ...changes,
   };
   return openVouchers(connections).create(voucher);
@@ -42,3 +44,14 @@ export const someOrder = (
 });
 
 export const someVoucherId = (): string => String(randomInt(1_000_000_000, 2_000_000_000));
+
+/** The final rung's inventory on these connections. */
+export const openLuaStream = (connections: Connections): Inventory =>
+  luaStream(connections.redis('purchase'), connections.saleKeys);
+
+/** The final rung's queue on these connections. */
+export function openStreamQueue(connections: Connections): OrderQueue {
+  const [queue] = openQueues(['lua-stream'], connections);
+  if (!queue) throw new Error('the final rung has no queue');
+  return queue;
+}

@@ -3,8 +3,7 @@ import { Mutex as SemaphoreMutex } from 'redis-semaphore';
 import type { Connections } from '../../connections/connections.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { DeadlinePassed } from '../../errors.ts';
-import type { LockFactory, Rung } from '../../ladder/rung.ts';
-import { ladder, rungNames } from '../../ladder/rungs.ts';
+import { lockFactories } from '../../ladder/factories.ts';
 import type { Lock } from '../../locks/lock.ts';
 
 /** Acquires and releases a lock once. @returns how long it waited for the lock, in milliseconds */
@@ -21,19 +20,9 @@ export async function openCycles(connections: Connections): Promise<Record<strin
     [floor]: rawScripts(connections),
     'redis-semaphore (Mutex)': semaphore(connections),
   };
-  for (const [rung, lock] of Object.entries(openLocks(connections))) cycles[rung] = cycleOf(lock);
+  for (const [rung, open] of lockFactories()) cycles[rung] = cycleOf(open(connections));
   await connections.ready();
   return cycles;
-}
-
-/** Every lock of the ladder, by the name of the last rung that has it around its sale. */
-export function openLocks(connections: Connections): Record<string, Lock> {
-  const names = new Map<LockFactory, string>();
-  for (const name of rungNames) {
-    const { lock, lockInside, waitMs }: Rung = ladder[name];
-    if (lock && !lockInside && waitMs === undefined) names.set(lock, name);
-  }
-  return Object.fromEntries([...names].map(([open, name]) => [name, open(connections)]));
 }
 
 const cycleOf =

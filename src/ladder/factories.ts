@@ -1,0 +1,32 @@
+/** The different locks, inventories and queues of the ladder, each under the name of one rung that has it. */
+import type { InventoryFactory, LockFactory, QueueFactory, Rung } from './rung.ts';
+import { ladder, type RungName, rungNames } from './rungs.ts';
+
+/** The lock of each rung that acquires it around its sale; the last rung with a lock gives it its name. */
+export function lockFactories(): Map<RungName, LockFactory> {
+  const names = new Map<LockFactory, RungName>();
+  for (const name of rungNames) {
+    const { lock, lockInside, waitMs }: Rung = ladder[name];
+    if (lock && !lockInside && waitMs === undefined) names.set(lock, name);
+  }
+  return new Map([...names].map(([open, name]) => [name, open]));
+}
+
+/** The first rung of each inventory. */
+export function inventoryRungs(): RungName[] {
+  const names = new Map<InventoryFactory, RungName>();
+  for (const name of rungNames.toReversed()) names.set(ladder[name].inventory, name);
+  return rungNames.filter((name) => names.get(ladder[name].inventory) === name);
+}
+
+/** The first rung of each queue. */
+export function queueFactories(
+  rungs: readonly RungName[] = rungNames,
+): Map<RungName, QueueFactory> {
+  const names = new Map<QueueFactory, RungName>();
+  for (const name of rungs) {
+    const { queue }: Rung = ladder[name];
+    if (queue && !names.has(queue)) names.set(queue, name);
+  }
+  return new Map([...names].map(([open, name]) => [name, open]));
+}
