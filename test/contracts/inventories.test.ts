@@ -1,4 +1,5 @@
 /** Runs the contract of inventories for every inventory of the ladder. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -6,6 +7,7 @@ import { inventoryRungs } from '../../src/ladder/factories.ts';
 import { openQueues, openRung } from '../../src/ladder/open-rung.ts';
 import { rungNames } from '../../src/ladder/rungs.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
+import { installGate } from '../../src/trace/checkpoints.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
 import { type ClauseName, type Contestant, clauses } from './inventory.ts';
 
@@ -78,6 +80,11 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 };
 
 const rungs = inventoryRungs();
+
+/** A commit that takes its time: a lock that is released before it then shows its fault every time. */
+installGate(async (checkpoint) => {
+  if (checkpoint === 'before-commit') await sleep(50);
+});
 
 test('every exception belongs to an inventory of the ladder', () => {
   expect(rungs).toEqual(expect.arrayContaining(Object.keys(exceptions)));

@@ -62,6 +62,7 @@ test('migrations run once, however often and from however many processes they ar
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT LIKE 'kysely%'`,
   );
   expect(tables.map(({ name }) => name).toSorted()).toEqual([
+    'lab_options',
     'orders',
     'seckill_stock',
     'vouchers',
