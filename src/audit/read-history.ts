@@ -22,21 +22,16 @@ const linesOf = (file: string): string[] => readFileSync(file, 'utf8').split('\n
 const parse = <Entry>(lines: readonly string[], mark: string): Entry[] =>
   lines.filter((line) => line.includes(mark)).map((line) => JSON.parse(line) as Entry);
 
-/** A `died` event for every order that was in a critical section when the process died. */
+/** A `died` event for every order that held a lock, or waited for one, when the process died. */
 function diedInside(events: readonly HistoryEvent[], at: string | undefined): HistoryEvent[] {
   if (at === undefined) return [];
-  const granted = groupBy(
-    events.filter(({ event }) => event === 'granted'),
-    ({ orderId }) => orderId,
-  );
-  return [...granted.values()].flatMap((grants) => {
-    const [first] = grants;
-    const released = events.filter(
-      ({ event, orderId }) => event === 'releasing' && orderId === first?.orderId,
-    );
-    return first && released.length < grants.length
-      ? [{ ...first, event: 'died' as const, at }]
-      : [];
+  const byOrder = groupBy(events, ({ orderId }) => orderId);
+  return [...byOrder.values()].flatMap((all) => {
+    const count = (wanted: HistoryEvent['event']) =>
+      all.filter(({ event }) => event === wanted).length;
+    const first = all.find(({ event }) => event === 'requested');
+    const isOpen = count('requested') > count('denied') + count('releasing');
+    return first && isOpen ? [{ ...first, event: 'died' as const, at }] : [];
   });
 }
 

@@ -83,7 +83,7 @@ describe('lockstep run', () => {
   test.each([
     [['run', 'hope'], 'UNKNOWN_RUNG'],
     [['run', 'lua-stream', '--instances', '0'], 'must be a whole number from 1 to 16'],
-    [['audit', '007'], 'decimal id'],
+    [['audit', '007'], 'INVALID_ID'],
     [['audit', '999999999'], 'UNKNOWN_VOUCHER'],
   ])('answers %j with exit code 2 and a sentence', async (args, sentence) => {
     const { stderr, exitCode } = await lockstep(...args);

@@ -16,12 +16,12 @@ export const progress: Check = {
     return denials
       .filter((denied) => freeForMs(denied, history, sections) >= noticeMs)
       .map((denied) => ({
-        evidence: `user ${denied.userId} was refused as busy although the lock was free`,
+        evidence: `user ${denied.userId} was refused as busy although no other purchase was using the lock`,
         severity: 1,
-        orders: [...lastOwners(denied, sections), denied.orderId],
+        orders: [...blamed(denied, history, sections), denied.orderId],
       }));
   },
-  evidence: ['granted', 'releasing', 'denied', 'died'],
+  evidence: ['requested', 'granted', 'releasing', 'denied', 'died'],
 };
 
 type Sections = ReturnType<typeof sectionsOf>;
@@ -50,10 +50,18 @@ function freeForMs(
   return Number(deniedAt - freeSince) / 1_000_000;
 }
 
-/** The order that held the lock last before the denial. */
-function lastOwners(denied: HistoryEvent, sections: Sections): string[] {
+/** The order that held the lock last before the denial, and the last order whose process died with it. */
+function blamed(
+  denied: HistoryEvent,
+  history: readonly HistoryEvent[],
+  sections: Sections,
+): string[] {
   const deniedAt = BigInt(denied.at);
   const earlier = ofOthers(denied, sections).filter(({ to }) => to <= deniedAt);
-  const inOrder = earlier.toSorted((one, other) => (one.to < other.to ? -1 : 1));
-  return inOrder.slice(-1).map(({ orderId }) => orderId);
+  const owner = earlier.toSorted((one, other) => (one.to < other.to ? -1 : 1)).at(-1);
+  const died = history.findLast(
+    ({ event, resource, at }) =>
+      event === 'died' && resource === denied.resource && BigInt(at) <= deniedAt,
+  );
+  return [...new Set([owner?.orderId, died?.orderId])].filter((id) => id !== undefined);
 }
