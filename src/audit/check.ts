@@ -11,6 +11,11 @@ export interface Case {
   readonly orders?: readonly string[];
 }
 
+/** Facts that neither prove the promise nor a violation: the verdict is `unknown`. */
+export interface Undecided {
+  readonly undecided: string;
+}
+
 /** An event of the history, or a checkpoint that was reached. */
 export type EventKind = HistoryEvent['event'] | CheckpointName;
 
@@ -18,8 +23,8 @@ export interface Check {
   readonly name: CheckName;
   /** Why these facts cannot be judged by this check; null when they can. */
   skip(facts: Facts): string | null;
-  /** Every violation; `'undecided'` when the facts are not complete yet. */
-  cases(facts: Facts): readonly Case[] | 'undecided';
+  /** Every violation; or why these facts decide nothing. */
+  cases(facts: Facts): readonly Case[] | Undecided;
   /** The kinds of events that prove a violation. */
   readonly evidence: readonly EventKind[];
 }
@@ -31,4 +36,4 @@ export const needsAttempts = ({ attempts }: Facts): string | null =>
 export const never = (): null => null;
 
 /** The events that say how a purchase ended. */
-export const outcomes = ['accepted', 'refused', 'unknown', 'recorded'] as const;
+export const outcomes = ['accepted', 'refused', 'unknown', 'recorded', 'dead-lettered'] as const;

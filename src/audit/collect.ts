@@ -11,9 +11,12 @@ export async function collectFacts(
   connections: Connections,
   voucherId: string,
 ): Promise<Facts | null> {
+  const redis = connections.redis('admin');
   // Redis first: an order that leaves its queue in the meantime is in MySQL by the time that is read.
-  const inRedis = await collectRedis(connections.redis('admin'), connections.saleKeys, voucherId);
+  const before = await counts(redis, connections.saleKeys, voucherId);
+  const inRedis = await collectRedis(redis, connections.saleKeys, voucherId);
   const inMysql = await collectMysql(connections.mysql(), voucherId);
+  const after = await counts(redis, connections.saleKeys, voucherId);
   if (!inMysql) return null;
   const { rung, initialStock, stock, orders } = inMysql;
   const { onePerUser, lock, queue } = rungNamed(rung);
@@ -23,21 +26,32 @@ export async function collectFacts(
     locked: lock !== undefined,
     mysql: { stock, orders },
   };
-  return queue ? { ...facts, redis: inRedis } : facts;
+  return queue ? { ...facts, redis: { ...inRedis, isMoving: before !== after } } : facts;
+}
+
+/** Stock, number of buyers and number of queued orders in one moment; a change between two of them is a running sale. */
+async function counts(redis: Redis, keys: SaleKeys, voucherId: string): Promise<string> {
+  const { voucher, buyers, queued } = keys.of(voucherId);
+  const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
+  const results = (await moment.hlen(queued).exec()) ?? [];
+  return JSON.stringify(results.map(([, value]) => value));
+}
+
+interface InMysql {
+  readonly createdAt: Date;
+  readonly rung: string;
+  readonly initialStock: number;
+  readonly stock: number;
+  readonly orders: readonly OrderRow[];
 }
 
 /** One snapshot, so that stock and orders belong together while orders are still being recorded. */
-async function collectMysql(pool: Pool, voucherId: string) {
+async function collectMysql(pool: Pool, voucherId: string): Promise<InMysql | undefined> {
   const db = await pool.getConnection();
   try {
     await db.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
     await db.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
-    const [voucher] = await select<{
-      createdAt: Date;
-      rung: string;
-      initialStock: number;
-      stock: number;
-    }>(
+    const [voucher] = await select<Omit<InMysql, 'orders'>>(
       db,
       `SELECT v.created_at AS createdAt, v.rung, s.initial_stock AS initialStock, s.stock
        FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id WHERE v.id = ?`,
@@ -50,25 +64,36 @@ async function collectMysql(pool: Pool, voucherId: string) {
       [voucherId],
     );
     await db.rollback();
-    return voucher && { ...voucher, orders };
-  } finally {
     db.release();
+    return voucher && { ...voucher, orders };
+  } catch (error) {
+    db.destroy(); // Its snapshot may still be open: the next query on it would read the past.
+    throw error;
   }
 }
 
 async function collectRedis(redis: Redis, keys: SaleKeys, voucherId: string) {
-  const shard = keys.of(voucherId);
-  const [stock, buyers, queued] = await Promise.all([
-    redis.hget(shard.voucher(voucherId), 'stock'),
-    redis.hgetall(shard.buyers(voucherId)),
-    redis.hgetall(shard.queued),
-  ]);
+  const { voucher, buyers, queued } = keys.of(voucherId);
+  const stock = await redis.hget(voucher(voucherId), 'stock');
   const orderOf = (value: string) => value.slice(0, value.indexOf(':'));
+  const bought = await scan(redis, buyers(voucherId));
+  const waiting = await scan(redis, queued);
   return {
     stock: stock === null ? null : Number(stock),
-    buyers: Object.fromEntries(
-      Object.entries(buyers).map(([userId, value]) => [userId, orderOf(value)]),
-    ),
-    queued: Object.keys(queued).filter((id) => queued[id]?.startsWith(`${voucherId}:`)),
+    buyers: Object.fromEntries(bought.map(([userId, value]) => [userId, orderOf(value)])),
+    queued: waiting.filter(([, value]) => value.startsWith(`${voucherId}:`)).map(([id]) => id),
   };
+}
+
+/** A hash in small parts: HGETALL of a million buyers would stop the Redis that sells. */
+async function scan(redis: Redis, key: string): Promise<[field: string, value: string][]> {
+  const entries = new Map<string, string>();
+  let cursor = '0';
+  do {
+    const [next, part] = await redis.hscan(key, cursor, 'COUNT', 1_000);
+    for (let index = 0; index < part.length; index += 2)
+      entries.set(part[index] ?? '', part[index + 1] ?? '');
+    cursor = next;
+  } while (cursor !== '0');
+  return [...entries];
 }

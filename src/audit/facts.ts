@@ -12,6 +12,9 @@ export interface Attempt {
   readonly reason?: RefusalReason | string;
   readonly orderId?: string;
   readonly latencyMs: number;
+  /** When the request was sent and answered, in nanoseconds of the clock of the history. */
+  readonly sentAt?: string;
+  readonly answeredAt?: string;
   /** How often an optimistic sale was tried until it was accepted. */
   readonly tries?: number;
   readonly instance?: string;
@@ -43,9 +46,13 @@ export interface Facts {
     readonly buyers: Readonly<Record<string, string>>;
     /** Orders of this voucher that are not yet in MySQL. */
     readonly queued: readonly string[];
+    /** True when Redis changed while the facts were read: the sale is running. */
+    readonly isMoving?: boolean;
   };
   /** The events of every process, in order; present where they were kept. */
   readonly history?: readonly HistoryEvent[];
+  /** True when an event could not be written. */
+  readonly historyHasGap?: boolean;
   /** Present where the answers to the clients were kept. */
   readonly attempts?: readonly Attempt[];
 }

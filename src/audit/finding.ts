@@ -28,7 +28,7 @@ export function judge(check: Check, facts: Facts): Finding {
   } catch (error) {
     return unknown(`the check itself failed: ${error}`);
   }
-  if (cases === 'undecided') return unknown('orders are still on their way');
+  if ('undecided' in cases) return unknown(cases.undecided);
   const [first] = cases;
   if (!first) return { check: check.name, verdict: 'held', count: 0 };
   const worst = cases.reduce((one, other) => (other.severity > one.severity ? other : one));

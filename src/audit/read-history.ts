@@ -2,9 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Death, HistoryEvent } from '../trace/history.ts';
+import type { Facts } from './facts.ts';
 import { groupBy } from './group-by.ts';
 
-export function readHistory(folder: string, voucherId: string): HistoryEvent[] {
+export type History = Required<Pick<Facts, 'history' | 'historyHasGap'>>;
+
+export function readHistory(folder: string, voucherId: string): History {
   const mark = `"voucherId":"${voucherId}"`;
   const lines = new Map(files(folder).map((file) => [file, linesOf(join(folder, file))]));
   const deaths = parse<Death>([...lines.values()].flat(), '"event":"died"');
@@ -14,8 +17,12 @@ export function readHistory(folder: string, voucherId: string): HistoryEvent[] {
     const pid = /(\d+)\.jsonl$/.exec(file)?.[1] ?? '';
     return [...own, ...diedInside(own, diedAt.get(pid))];
   });
-  return events.sort((a, b) => (BigInt(a.at) < BigInt(b.at) ? -1 : 1));
+  const historyHasGap = [...lines.values()].flat().some((line) => line.includes('"event":"gap"'));
+  return { history: events.sort(byTime), historyHasGap };
 }
+
+const byTime = (one: HistoryEvent, other: HistoryEvent): number =>
+  BigInt(one.at) < BigInt(other.at) ? -1 : 1;
 
 const linesOf = (file: string): string[] => readFileSync(file, 'utf8').split('\n');
 

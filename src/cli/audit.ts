@@ -37,9 +37,9 @@ async function auditVoucher(
   );
   if (!collected) throw new UnknownVoucher(voucherId);
   const kept = keptFacts(runsFolder, collected);
-  const history = readHistory(lab.historyFolder, voucherId);
-  const isComplete = history.length >= (kept.history?.length ?? 0); // A new shape of the lab empties its history.
-  const facts = { ...collected, ...kept, ...(isComplete && history.length > 0 && { history }) };
+  const read = readHistory(lab.historyFolder, voucherId);
+  const isComplete = read.history.length >= (kept.history?.length ?? 0); // A new shape of the lab empties its history.
+  const facts = { ...collected, ...kept, ...(isComplete && read.history.length > 0 && read) };
   const result = audit(facts);
   const proofs = proofsOf(result, facts);
   const orders = confirmed(facts).length;

@@ -11,7 +11,7 @@ import {
   record,
 } from '../trace/history.ts';
 
-type Subject = Pick<HistoryEvent, 'voucherId' | 'userId' | 'orderId' | 'resource'>;
+type Subject = Pick<HistoryEvent, 'voucherId' | 'userId' | 'orderId' | 'requestId' | 'resource'>;
 
 export function traced(lock: Lock): Lock {
   if (!keepsHistory()) return lock;

@@ -15,13 +15,16 @@ export type LockEvent = 'requested' | 'granted' | 'denied' | 'expired' | 'releas
 
 type EventName =
   | LockEvent
+  | 'received'
   | 'checkpoint'
   | 'paused'
   | 'resumed'
+  | 'committed'
   | 'accepted'
   | 'refused'
   | 'unknown'
   | 'recorded'
+  | 'dead-lettered'
   | 'died';
 
 export interface HistoryEvent {
@@ -32,6 +35,7 @@ export interface HistoryEvent {
   readonly voucherId: string;
   readonly userId: string;
   readonly orderId: string;
+  readonly requestId: string;
   /** The checkpoint that was reached. */
   readonly checkpoint?: CheckpointName;
   /** The resource that the lock protects. */
@@ -46,6 +50,12 @@ export interface Death {
   readonly pid: number;
 }
 
+/** An event that could not be written. Nothing can be concluded from a history with a gap. */
+export interface Gap {
+  readonly at: string;
+  readonly event: 'gap';
+}
+
 let sink: ((entry: object) => void) | undefined;
 
 export const record = (event: Omit<HistoryEvent, 'at' | 'instance'>): void => sink?.(event);
@@ -53,10 +63,11 @@ export const record = (event: Omit<HistoryEvent, 'at' | 'instance'>): void => si
 export const recordDeath = (pid: number): void => sink?.({ event: 'died', pid });
 
 /** The fields of an event that say which order it is about. */
-export const about = ({ id: orderId, voucherId, userId }: Order) => ({
+export const about = ({ id: orderId, voucherId, userId, requestId }: Order) => ({
   voucherId,
   userId,
   orderId,
+  requestId,
 });
 
 export const keepsHistory = (): boolean => sink !== undefined;
@@ -65,11 +76,15 @@ export const keepsHistory = (): boolean => sink !== undefined;
 export function keepHistory(folder: string, instance: string): void {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${instance}-${process.pid}.jsonl`);
+  const line = (entry: object) =>
+    `${JSON.stringify({ at: String(process.hrtime.bigint()), instance, ...entry })}\n`;
+  let hasGap = false;
   sink = (entry) => {
-    const line = JSON.stringify({ at: String(process.hrtime.bigint()), instance, ...entry });
     try {
-      appendFileSync(file, `${line}\n`);
+      appendFileSync(file, hasGap ? line({ event: 'gap' }) + line(entry) : line(entry));
+      hasGap = false;
     } catch (error) {
+      hasGap = true;
       process.emitWarning(`The history has a gap: ${error}`); // A sale must not fail because of it.
     }
   };

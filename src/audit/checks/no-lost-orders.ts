@@ -1,22 +1,41 @@
-/** Every accepted attempt has its order in MySQL: confirmed, or failed with a reason. */
-import { type Check, needsAttempts, outcomes } from '../check.ts';
+/** Every accepted attempt has its order in MySQL: confirmed, or failed for a reason that the facts prove. */
+import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
+import { confirmed, type Facts, type OrderRow } from '../facts.ts';
 
 export const noLostOrders: Check = {
   name: 'no-lost-orders',
   skip: needsAttempts,
-  cases({ attempts = [], mysql, redis }) {
-    const rows = new Set(mysql.orders.map(({ id }) => id));
+  cases(facts) {
+    const { attempts = [], mysql, redis } = facts;
+    const rows = new Map(mysql.orders.map((row) => [row.id, row]));
     const queued = new Set(redis?.queued);
-    const missing = attempts.filter(
-      ({ outcome, orderId }) => outcome === 'accepted' && !rows.has(orderId ?? ''),
-    );
-    const lost = missing.filter(({ orderId }) => !queued.has(orderId ?? ''));
-    if (lost.length === 0 && missing.length > 0) return 'undecided';
-    return lost.map(({ userId, orderId, requestId }) => ({
-      evidence: `order ${orderId} of user ${userId} was accepted (request ${requestId}) and does not exist`,
-      severity: 1,
-      orders: orderId === undefined ? [] : [orderId],
-    }));
+    const cases: Case[] = [];
+    let isQueued = false;
+    for (const { outcome, userId, orderId = '', requestId } of attempts) {
+      if (outcome !== 'accepted') continue;
+      const row = rows.get(orderId);
+      if (!row && queued.has(orderId)) isQueued = true;
+      const fault = row
+        ? unprovenFailure(row, facts)
+        : queued.has(orderId)
+          ? null
+          : 'does not exist';
+      if (fault === null) continue;
+      const evidence = `order ${orderId} of user ${userId} was accepted (request ${requestId}) and ${fault}`;
+      cases.push({ evidence, severity: 1, orders: [orderId] });
+    }
+    const isEarly = cases.length === 0 && isQueued;
+    return isEarly ? { undecided: 'accepted orders are still queued' } : cases;
   },
   evidence: outcomes,
 };
+
+/** Null for a confirmed order, and for one whose failure the other rows explain. */
+function unprovenFailure({ status, reason, userId, id }: OrderRow, facts: Facts): string | null {
+  if (status === 'confirmed') return null;
+  const others = confirmed(facts);
+  const hasAnother = others.some((order) => order.userId === userId && order.id !== id);
+  if (reason === 'user-has-another-order' && hasAnother) return null;
+  if (reason === 'stock-short' && others.length >= facts.initialStock) return null;
+  return `failed (${reason}), and no other order explains it`;
+}

@@ -1,28 +1,48 @@
-/** A free lock can be acquired: no request is refused as busy while no other order holds the lock. */
+/**
+ * A sale goes on: a free lock can be acquired, and stock that is left can be bought. A refusal as busy while no other order
+ * uses the lock is a violation. A run in which nobody bought although stock was left proves nothing.
+ */
 import type { HistoryEvent } from '../../trace/history.ts';
-import type { Check } from '../check.ts';
+import type { Case, Check, Undecided } from '../check.ts';
+import { confirmed, type Facts } from '../facts.ts';
 import { sectionsOf } from '../sections.ts';
-import { needsHistoryOfLock } from './mutual-exclusion.ts';
+import { incomplete } from './mutual-exclusion.ts';
 
 /** A free lock must be noticed within this time; a polling lock needs some milliseconds. */
 const noticeMs = 500;
 
 export const progress: Check = {
   name: 'progress',
-  skip: needsHistoryOfLock,
-  cases({ history = [] }) {
-    const sections = sectionsOf(history, 'released');
-    const denials = history.filter(({ event }) => event === 'denied');
-    return denials
-      .filter((denied) => freeForMs(denied, history, sections) >= noticeMs)
-      .map((denied) => ({
-        evidence: `user ${denied.userId} was refused as busy although no other purchase was using the lock`,
-        severity: 1,
-        orders: [...blamed(denied, history, sections), denied.orderId],
-      }));
+  skip: ({ attempts, history }) =>
+    attempts || history ? null : 'neither answers nor history were kept',
+  cases(facts) {
+    const cases = facts.locked ? deniedBesideFreeLock(facts) : [];
+    if (cases.length > 0) return cases;
+    const missing = facts.locked && facts.history ? incomplete(facts) : null;
+    return missing ?? nobodyBought(facts) ?? [];
   },
   evidence: ['requested', 'granted', 'releasing', 'denied', 'died'],
 };
+
+function nobodyBought(facts: Facts): Undecided | null {
+  const { attempts = [], initialStock, redis } = facts;
+  const isSold = confirmed(facts).length > 0 || (redis?.queued.length ?? 0) > 0;
+  if (isSold || attempts.length === 0 || initialStock === 0) return null;
+  const reason = attempts.find(({ outcome }) => outcome !== 'accepted')?.reason ?? 'no reason';
+  return { undecided: `nobody bought although stock was left; the first answer was: ${reason}` };
+}
+
+function deniedBesideFreeLock({ history = [] }: Facts): Case[] {
+  const sections = sectionsOf(history, 'released');
+  return history
+    .filter(({ event }) => event === 'denied')
+    .filter((denied) => freeForMs(denied, history, sections) >= noticeMs)
+    .map((denied) => ({
+      evidence: `user ${denied.userId} was refused as busy although no other purchase was using the lock`,
+      severity: 1,
+      orders: [...blamed(denied, history, sections), denied.orderId],
+    }));
+}
 
 type Sections = ReturnType<typeof sectionsOf>;
 

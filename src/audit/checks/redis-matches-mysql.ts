@@ -1,6 +1,6 @@
 /** After the drain, Redis and MySQL agree: the same stock, the same buyers, and each buyer's order. */
 import { type Case, type Check, outcomes } from '../check.ts';
-import { confirmed } from '../facts.ts';
+import { confirmed, type Facts } from '../facts.ts';
 import { groupBy } from '../group-by.ts';
 
 export const redisMatchesMysql: Check = {
@@ -8,33 +8,36 @@ export const redisMatchesMysql: Check = {
   skip: ({ redis }) => (redis ? null : 'this rung keeps no buyers in Redis'),
   cases(facts) {
     const { redis, mysql } = facts;
-    if (!redis || redis.queued.length > 0) return 'undecided';
-    const cases: Case[] = [];
-    const orders = groupBy(confirmed(facts), ({ userId }) => userId);
-    for (const [userId, id] of Object.entries(redis.buyers)) {
-      const inMysql = orders.get(userId) ?? [];
-      if (inMysql.some((order) => order.id === id)) continue;
-      const other = inMysql.map((order) => order.id);
-      cases.push({
-        evidence: `Redis sold order ${id} to user ${userId}, MySQL has ${other.join(', ') || 'no order of this user'}`,
-        severity: 1,
-        orders: [id, ...other],
-      });
-    }
-    for (const [userId, [order]] of orders)
-      if (order && redis.buyers[userId] === undefined)
-        cases.push({
-          evidence: `MySQL has order ${order.id} of user ${userId}, who is no buyer in Redis`,
-          severity: 1,
-          orders: [order.id],
-        });
+    if (!redis || redis.queued.length > 0) return { undecided: 'orders are still queued' };
+    if (redis.isMoving) return { undecided: 'the sale is running: Redis changed meanwhile' };
+    const cases = [...buyersWithoutOrder(facts), ...ordersWithoutBuyer(facts)];
     if (redis.stock !== mysql.stock)
       cases.unshift({
         evidence: `the stock is ${redis.stock ?? 'missing'} in Redis and ${mysql.stock} in MySQL`,
         severity: Math.abs((redis.stock ?? 0) - mysql.stock),
-        orders: cases.flatMap(({ orders: proving = [] }) => proving),
+        orders: cases.flatMap(({ orders = [] }) => orders),
       });
     return cases;
   },
   evidence: ['claimed', ...outcomes, 'died'],
 };
+
+function buyersWithoutOrder(facts: Facts): Case[] {
+  const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
+  return Object.entries(facts.redis?.buyers ?? {}).flatMap(([userId, id]) => {
+    const ids = (byUser.get(userId) ?? []).map((order) => order.id);
+    if (ids.includes(id)) return [];
+    const inMysql = ids.length > 0 ? `order ${ids.join(', ')}` : 'no order of this user';
+    const evidence = `Redis sold order ${id} to user ${userId}, MySQL has ${inMysql}`;
+    return [{ evidence, severity: 1, orders: [id, ...ids] }];
+  });
+}
+
+const ordersWithoutBuyer = (facts: Facts): Case[] =>
+  confirmed(facts)
+    .filter(({ userId }) => facts.redis?.buyers[userId] === undefined)
+    .map(({ id, userId }) => ({
+      evidence: `MySQL has order ${id} of user ${userId}, who is no buyer in Redis`,
+      severity: 1,
+      orders: [id],
+    }));

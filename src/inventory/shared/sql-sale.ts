@@ -13,6 +13,7 @@ import { hasRails, type Order, type Outcome, refused, type Voucher } from '../..
 import { CommitUnknown, LeaseLost } from '../../errors.ts';
 import type { Lease } from '../../locks/lock.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
+import { about, record } from '../../trace/history.ts';
 import type { Inventory } from '../inventory.ts';
 
 /** The part in which the rungs differ. A refusal is rolled back, `'sold'` is committed. */
@@ -75,6 +76,7 @@ async function sellOne(
 async function outcomeOf(sale: () => Promise<void>, pool: Pool, order: Order): Promise<Outcome> {
   try {
     await sale();
+    record({ event: 'committed', ...about(order) });
     return { kind: 'accepted', orderId: order.id, status: 'confirmed' };
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;

@@ -77,7 +77,7 @@ export async function runRung(
   const attempts = await rush(load);
   const collected = await drained(connections, voucherId);
   const seconds = (performance.now() - startedAt) / 1_000;
-  const facts = { ...collected, attempts, history: readHistory(historyFolder, voucherId) };
+  const facts = { ...collected, attempts, ...readHistory(historyFolder, voucherId) };
   const claim = claimOf(rungNamed(rung), instances);
   const audited = audit(facts);
   const result = summarize(request, facts, audited, claim, seconds);

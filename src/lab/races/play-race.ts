@@ -75,7 +75,7 @@ export async function playRace(
     for (const undo of stage.undos) await undo();
   }
   const collected = await drained(connections, voucherId);
-  const facts = { ...collected, attempts, history: readHistory(lab.historyFolder, voucherId) };
+  const facts = { ...collected, attempts, ...readHistory(lab.historyFolder, voucherId) };
   if (schedule.forgets) await lab.serve(lab.shape); // Its process would keep the lock.
   return raceVerdict(race, rung, schedule, steps, facts);
 }

@@ -8,6 +8,13 @@ export interface Intent {
   readonly requestId: string;
 }
 
+/** By the clock of the history. */
+function times(sentAt: bigint): Pick<Attempt, 'sentAt' | 'answeredAt' | 'latencyMs'> {
+  const answeredAt = process.hrtime.bigint();
+  const latencyMs = Number(answeredAt - sentAt) / 1_000_000;
+  return { sentAt: String(sentAt), answeredAt: String(answeredAt), latencyMs };
+}
+
 const Answer = z.object({ id: z.string(), code: z.string(), orderId: z.string() }).partial();
 
 export async function buyOnce(
@@ -17,13 +24,13 @@ export async function buyOnce(
   token: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Attempt> {
-  const askedAt = performance.now();
+  const sentAt = process.hrtime.bigint();
   const attempt = (
     answer: Pick<Attempt, 'outcome' | 'reason' | 'orderId' | 'instance' | 'tries'>,
   ): Attempt => ({
     ...intent,
     ...answer,
-    latencyMs: performance.now() - askedAt,
+    ...times(sentAt),
   });
   try {
     const { statusCode, headers, body } = await request(url, {

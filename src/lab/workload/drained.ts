@@ -8,11 +8,10 @@ const drainWithinMs = 30_000;
 
 /** After the deadline the facts as they are: the audit then says "unknown". */
 export async function drained(connections: Connections, voucherId: string): Promise<Facts> {
-  let facts = await collectFacts(connections, voucherId);
-  await waitUntil('the queue to drain', drainWithinMs, async () => {
-    facts = await collectFacts(connections, voucherId);
-    return facts?.redis === undefined || facts.redis.queued.length === 0;
-  }).catch(() => {});
+  const { queued } = connections.saleKeys.of(voucherId);
+  const isEmpty = async () => (await connections.redis('admin').hlen(queued)) === 0;
+  await waitUntil('the queue to drain', drainWithinMs, isEmpty).catch(() => {});
+  const facts = await collectFacts(connections, voucherId);
   if (!facts) throw new Error(`voucher ${voucherId} does not exist any more`);
   return facts;
 }
