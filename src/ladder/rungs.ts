@@ -63,11 +63,19 @@ const perProcess: readonly Break[] = [
   { under: 'several-instances', check: 'mutual-exclusion', because: 'two-inside-at-once' },
 ];
 const waitsForItself: Break = { under: 're-entry', check: 'progress', because: 'waits-for-itself' };
-const outlasted: Break = {
-  under: 'lease-expires-during-sale',
-  check: 'one-order-per-user',
-  because: 'sale-outlasts-lease',
-};
+/** A lease with an end: a request that stalls past it is inside beside the next owner. */
+const overlapping: readonly Break[] = [
+  { under: 'lease-expires-during-sale', check: 'mutual-exclusion', because: 'two-inside-at-once' },
+  { under: 'release-after-expiry', check: 'mutual-exclusion', because: 'two-inside-at-once' },
+];
+const outlasted: readonly Break[] = [
+  {
+    under: 'lease-expires-during-sale',
+    check: 'one-order-per-user',
+    because: 'sale-outlasts-lease',
+  },
+  ...overlapping,
+];
 const releasedBeforeCommit: Break = {
   under: 'two-requests-at-once',
   check: 'one-order-per-user',
@@ -119,7 +127,7 @@ export const ladder = {
     ...manyPerUser,
     lock: atomic,
     inventory: (c) => redisStock(c.mysql(), c.redis('admin'), c.saleKeys),
-    breaks: [waitsForItself],
+    breaks: [...overlapping, waitsForItself],
   }),
   'check-then-insert': rung({
     chapter: 2,
@@ -204,7 +212,7 @@ export const ladder = {
     breaks: [
       { under: 'crash-before-expire', check: 'progress', because: 'key-without-expiry' },
       { under: 'release-after-expiry', check: 'one-order-per-user', because: 'deletes-next-key' },
-      outlasted,
+      ...outlasted,
       waitsForItself,
     ],
   }),
@@ -213,7 +221,7 @@ export const ladder = {
     lock: (c) => redisExpiryLock(c.redis('lock'), timedLock(c)),
     breaks: [
       { under: 'release-after-expiry', check: 'one-order-per-user', because: 'deletes-next-key' },
-      outlasted,
+      ...outlasted,
       waitsForItself,
     ],
   }),
@@ -226,27 +234,27 @@ export const ladder = {
         check: 'mutual-exclusion',
         because: 'deletes-in-the-gap',
       },
-      outlasted,
+      ...outlasted,
       waitsForItself,
     ],
   }),
   'redis-atomic': rung({
     chapter: 3,
     lock: atomic,
-    breaks: [outlasted, waitsForItself],
+    breaks: [...outlasted, waitsForItself],
   }),
   'redis-no-retry': rung({
     chapter: 3,
     lock: atomic,
     waitMs: 0,
-    breaks: [outlasted],
+    breaks: outlasted,
   }),
   'redis-message': rung({
     chapter: 3,
     lock: (c) => redisMessageLock(c.redis('lock'), messageLock(c)),
     breaks: [
       { under: 'lost-wakeup', check: 'progress', because: 'message-lost' },
-      outlasted,
+      ...outlasted,
       waitsForItself,
     ],
   }),
@@ -285,7 +293,7 @@ export const ladder = {
   redlock: rung({
     chapter: 4,
     lock: (c) => redlockLock(c.redlockMasters(), timedLock(c)),
-    breaks: [outlasted, waitsForItself],
+    breaks: [...outlasted, waitsForItself],
   }),
   'redis-commands': rung({
     chapter: 5,

@@ -53,16 +53,13 @@ export const allRaces: readonly RaceOnRung[] = raceNames.flatMap((race) => {
 });
 
 function othersWith(race: RaceName): RungName[] {
-  const { rung, under, shows }: Schedule = schedules[race];
+  const { rung, next, under }: Schedule = schedules[race];
   if (circumstances[under] === 'rush') return [];
-  const claims = ({ breaks }: Rung) =>
-    breaks.some((each) => each.under === under && each.check === shows);
-  const claimedElsewhere = (name: RungName) =>
-    raceNames.some(
-      (other) =>
-        other !== race && schedules[other].under === under && schedules[other].rung === name,
-    );
+  const isClaimed = ({ breaks }: Rung) => breaks.some((each) => each.under === under);
+  const known: RungName[] = raceNames.flatMap((name) =>
+    schedules[name].under === under ? [schedules[name].rung] : [],
+  );
   return rungNames.filter(
-    (name) => name !== rung && claims(ladder[name]) && !claimedElsewhere(name),
+    (name) => isClaimed(ladder[name]) && ![...known, rung, next].includes(name),
   );
 }

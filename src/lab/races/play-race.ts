@@ -8,6 +8,7 @@ import { resourceOf } from '../../domain.ts';
 import { signToken } from '../../http/tokens.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import { defaultKeyPrefix } from '../../locks/lock.ts';
+import type { HistoryEvent } from '../../trace/history.ts';
 import type { Lab } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Undo } from '../faults/fault.ts';
@@ -16,7 +17,14 @@ import { buyOnce } from '../workload/buy-once.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
 import { Lanes } from './lanes.ts';
-import { notKilled, type Played, type PlayedRace, raceVerdict } from './race-verdict.ts';
+import {
+  killed,
+  notKilled,
+  type Played,
+  type PlayedRace,
+  raceVerdict,
+  slow,
+} from './race-verdict.ts';
 import { laneOf, type RaceName, type Schedule, type Step, schedules } from './schedules.ts';
 
 /** Short leases, so that a race that waits for their end is short too. */
@@ -25,10 +33,14 @@ export const raceSettings = {
   LOCK_LEASE_MS: String(leaseMs),
   LOCK_WATCHDOG_MS: String(leaseMs),
   ZOOKEEPER_SESSION_MS: String(leaseMs),
-  LOCK_WAIT_MS: '2000', // Longer than the player's patience, shorter than a lease.
+  LOCK_WAIT_MS: '2000', // Longer than the player watches a waiting lane, shorter than a lease.
 } as const;
-/** A lane that has not reached its next checkpoint by then is waiting for a lock. */
-const patienceMs = 1_200;
+/** A lane that has been waiting for its lock for this long waits for another lane. */
+const waitingMs = 300;
+/** A lane that has neither arrived nor visibly waited by then proves nothing. */
+const slowMs = 10_000;
+/** A rung without a lock may wait inside MySQL, where nobody sees it. */
+const unseenWaitMs = 1_200;
 const mostCheckpoints = 20;
 
 interface Stage {
@@ -37,6 +49,9 @@ interface Stage {
   readonly undos: Undo[];
   /** Waits until the lease of this lane's lock has expired. */
   readonly expire: (lane: string) => Promise<void>;
+  /** True while the history has a request of this lane for a lock, and no answer to it. */
+  readonly awaitsLock: (lane: string) => boolean;
+  readonly isLocked: boolean;
 }
 
 export async function playRace(
@@ -64,7 +79,10 @@ export async function playRace(
     const resource = resourceOf(rungNamed(rung).scope, { voucherId, userId });
     return leaseExpired(connections, defaultKeyPrefix + resource);
   };
-  const stage: Stage = { lab, lanes, expire, undos: [] };
+  const awaitsLock = (lane: string) =>
+    isWaiting(readHistory(lab.historyFolder, voucherId).history, `${id}-${lane}`);
+  const isLocked = rungNamed(rung).lock !== undefined;
+  const stage: Stage = { lab, lanes, expire, awaitsLock, isLocked, undos: [] };
   const steps: Played[] = [];
   let attempts: Attempt[] = [];
   try {
@@ -111,7 +129,7 @@ async function playStep(step: Step, stage: Stage): Promise<Played> {
     return { lane, text, wrong: false, asPlanned: true, at: 'time passes' };
   }
   if ('kill' in step) return { lane, text, wrong: false, ...(await kill(lane, stage)) };
-  const reached = await runUntil([step.until, step.orUntil], lane, stage.lanes);
+  const reached = await runUntil([step.until, step.orUntil], lane, stage);
   return {
     lane,
     text,
@@ -128,8 +146,8 @@ async function kill(
   const state = lanes.state(lane);
   if (state?.kind !== 'paused') return { asPlanned: false, at: notKilled };
   undos.push(await killProcess(state.arrival.pid).inject(lab));
-  await lanes.settled(lane, patienceMs);
-  return { asPlanned: true, at: 'killed' };
+  await lanes.settled(lane, slowMs);
+  return { asPlanned: true, at: killed };
 }
 
 interface Reached {
@@ -140,18 +158,39 @@ interface Reached {
 async function runUntil(
   until: readonly (string | undefined)[],
   lane: string,
-  lanes: Lanes,
+  stage: Stage,
 ): Promise<Reached> {
+  const { lanes } = stage;
   for (let checkpoints = 0; checkpoints < mostCheckpoints; checkpoints++) {
     await lanes.resume(lane);
-    if (!(await lanes.settled(lane, patienceMs)) && !until.includes('answer'))
-      return { at: 'waits' };
+    const stuck = await untilSettled(lane, stage);
+    if (stuck !== null && !until.includes('answer')) return { at: stuck };
     const state = lanes.state(lane);
     if (state?.kind === 'answered') return answered(state.attempt);
     if (state?.kind === 'paused' && until.includes(state.arrival.checkpoint))
       return { at: state.arrival.checkpoint, instance: state.arrival.instance };
   }
   return { at: 'waits' };
+}
+
+/** @returns null when the lane is paused or answered; `waits` when it waits for a lock; `slow` when neither is seen. */
+async function untilSettled(lane: string, stage: Stage): Promise<'waits' | 'slow' | null> {
+  const { lanes, isLocked } = stage;
+  if (!isLocked) return (await lanes.settled(lane, unseenWaitMs)) ? null : 'waits';
+  const deadline = performance.now() + slowMs;
+  let waitingSince = Number.POSITIVE_INFINITY;
+  while (performance.now() < deadline) {
+    if (await lanes.settled(lane, 50)) return null;
+    if (!stage.awaitsLock(lane)) waitingSince = Number.POSITIVE_INFINITY;
+    else waitingSince = Math.min(waitingSince, performance.now());
+    if (performance.now() - waitingSince >= waitingMs) return 'waits';
+  }
+  return slow;
+}
+
+function isWaiting(history: readonly HistoryEvent[], requestId: string): boolean {
+  const own = history.filter((event) => event.requestId === requestId);
+  return own.findLast(({ resource }) => resource !== undefined)?.event === 'requested';
 }
 
 function answered({ outcome, reason, orderId, instance }: Attempt): Reached {

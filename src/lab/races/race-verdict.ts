@@ -2,9 +2,10 @@
 import { audit } from '../../audit/audit.ts';
 import { type Proof, proofOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts } from '../../audit/facts.ts';
-import type { Verdict } from '../../domain.ts';
+import type { Finding } from '../../audit/finding.ts';
+import type { CheckName, Verdict } from '../../domain.ts';
 import { showsInRush } from '../../ladder/claims.ts';
-import type { Rung } from '../../ladder/rung.ts';
+import type { Break, Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import type { RaceName, Schedule } from './schedules.ts';
 
@@ -21,8 +22,10 @@ export interface Played {
   readonly instance?: string;
 }
 
-/** The place of a lane that a kill step did not find at its checkpoint. */
+/** Where a lane is that reached no checkpoint: its process died; a kill step missed it; it is neither here nor waiting. */
+export const killed = 'killed';
 export const notKilled = 'not there to be killed';
+export const slow = 'slow';
 
 export interface RaceResult {
   readonly race: RaceName;
@@ -48,33 +51,75 @@ export function raceVerdict(
   steps: Played[],
   facts: Facts,
 ): PlayedRace {
-  const { shows, title } = schedule;
-  const finding = audit(facts).findings.find(({ check }) => check === shows);
-  const isPlayed = wasSold(facts) && !steps.some(({ at }) => at === notKilled);
+  const { title } = schedule;
+  const { findings } = audit(facts);
+  const shows = showsOn(rungNamed(rung), schedule, findings);
+  const finding = findings.find(({ check }) => check === shows);
   const seen = finding?.verdict ?? 'unknown';
-  const verdict = seen === 'held' && !isPlayed ? 'unknown' : seen;
-  const claim = claimOn(rungNamed(rung), schedule);
-  const asClaimed = verdict === claim;
+  const doubt = seen === 'held' ? inconclusive(steps, facts) : null;
+  const verdict = doubt === null ? seen : 'unknown';
+  const claim = claimOn(rungNamed(rung), { ...schedule, shows });
+  const surprise = surprises(rungNamed(rung), schedule, findings);
+  const asClaimed = verdict === claim && surprise === null;
   const result = { race, title, rung, shows, verdict, claim, asClaimed, steps, facts } as const;
-  if (verdict === 'violated' && finding)
-    return { ...result, evidence: finding.worst ?? '', proof: proofOf(finding, facts) };
-  return {
-    ...result,
-    evidence: verdict === 'held' ? '' : `${rung} does not promise it, or has no such step`,
-  };
+  const evidence = [surprise, doubt, seen === 'unknown' ? finding?.first : null];
+  const text = evidence.filter((each) => typeof each === 'string').join('; ');
+  if (verdict !== 'violated' || !finding) return { ...result, evidence: text };
+  const proof = proofOf(finding, facts);
+  return { ...result, evidence: text || (finding.worst ?? ''), proof };
 }
 
-/** The ladder's claim for this race on this rung: what any such rush breaks, and what the race's circumstance breaks. */
-export function claimOn({ breaks }: Rung, { under, shows, instances }: Schedule): Verdict {
-  const applies = breaks.filter(
-    (each) => each.under === under || showsInRush(each.under, instances),
-  );
-  return applies.some(({ check }) => check === shows) ? 'violated' : 'held';
+/** The breaks that the ladder claims for this race: those of any such rush, and those of the race's circumstance. */
+const claimed = ({ breaks }: Rung, { under, instances }: Schedule): readonly Break[] =>
+  breaks.filter((each) => each.under === under || showsInRush(each.under, instances));
+
+/** The ladder's claim for what the race shows. */
+export const claimOn = (rung: Rung, schedule: Schedule): Verdict =>
+  claimed(rung, schedule).some(({ check }) => check === schedule.shows) ? 'violated' : 'held';
+
+/** A rung that does not promise what the race shows may claim another break under the same circumstance. */
+function showsOn(rung: Rung, schedule: Schedule, findings: readonly Finding[]): CheckName {
+  const { shows, under } = schedule;
+  if (findings.some(({ check }) => check === shows)) return shows;
+  return rung.breaks.find((each) => each.under === under)?.check ?? shows;
 }
 
-/** Where nobody could buy at all, nothing went wrong, and nothing was shown. */
-const wasSold = (facts: Facts): boolean =>
-  confirmed(facts).length > 0 ||
-  (facts.attempts ?? []).some(
-    ({ outcome, reason }) => outcome === 'accepted' || reason === 'already-ordered',
+/** A check that broke and that the ladder does not claim, or that it claims under this fault and that did not break. */
+function surprises(rung: Rung, schedule: Schedule, findings: readonly Finding[]): string | null {
+  const expected = claimed(rung, schedule).map(({ check }) => check);
+  const other = findings.find(
+    ({ check, verdict }) => verdict === 'violated' && !expected.includes(check),
   );
+  if (other) return `${other.check}, which the ladder does not claim: ${other.worst}`;
+  const byFault = rung.breaks.filter(({ under }) => under === schedule.under);
+  const missing = byFault.find(
+    ({ check }) => !findings.some((each) => each.check === check && each.verdict === 'violated'),
+  );
+  return missing ? `the ladder claims ${missing.check}, which did not break` : null;
+}
+
+/** The refusals that belong to a sale; any other means that the race was not played. */
+const ordinary: readonly string[] = [
+  'already-ordered',
+  'sold-out',
+  'busy',
+  'conflict',
+  'lease-lost',
+];
+
+/** Why a race in which nothing broke proves nothing; null when it was really played. */
+function inconclusive(steps: readonly Played[], facts: Facts): string | null {
+  const { attempts = [] } = facts;
+  if (steps.some(({ at }) => at === notKilled)) return 'the process to be killed was not there';
+  if (steps.some(({ at }) => at === slow))
+    return 'a lane neither arrived nor visibly waited for a lock';
+  const wasKilled = steps.some(({ at }) => at === killed);
+  const odd = attempts.find(
+    ({ outcome, reason = '' }) =>
+      (outcome === 'refused' && !ordinary.includes(reason)) ||
+      (outcome === 'unknown' && !wasKilled),
+  );
+  if (odd) return `user ${odd.userId} was answered ${odd.reason}`;
+  const isSold = confirmed(facts).length > 0;
+  return isSold ? null : 'nobody bought';
+}

@@ -50,7 +50,7 @@ export function labRoutes({ connections, vouchers, openRung, orderIds, log }: Se
         id: await orderIds.next(),
         voucherId: voucher.id,
         userId: c.get('claims').sub,
-        requestId: crypto.randomUUID(),
+        requestId: c.req.header('idempotency-key') ?? crypto.randomUUID(),
       };
       const { scope, waitMs = 1_000 } = rungNamed(voucher.rung);
       const outside = { waitMs, onReleaseFailed };
