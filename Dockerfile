@@ -1,4 +1,4 @@
-# The service. Build stage compiles; the image that runs has no compiler and no development packages.
+# The service. The first stage compiles; the image has no compiler and no development packages.
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./

@@ -1,5 +1,5 @@
--- For wrk: sends POST requests, each with the next token of a file, and closes with one line of JSON.
--- Usage: wrk … -s bench/wrk.lua <url> -- <file with one token a line>
+-- For wrk: sends POST requests, each with the next token of a file, and ends with a line of JSON.
+-- Usage: wrk … -s bench/wrk.lua <url> -- <file with one token on each line>
 local tokens, nextToken = {}, 0
 
 function init(args)

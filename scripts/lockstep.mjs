@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx lockstep …`: builds on first use, then hands over to the command line in src/bin/lockstep.ts.
+// `npx lockstep …`: runs the set-up if dist/ is missing or older than src/, then the command line.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,14 +10,14 @@ if (!isBuilt()) {
     process.execPath,
     [fileURLToPath(new URL('./setup.mjs', import.meta.url))],
     {
-      stdio: ['ignore', 2, 2], // Set-up talks on standard error, so that --json stays clean.
+      stdio: ['ignore', 2, 2], // Its output goes to standard error, so that --json stays valid.
     },
   );
   if (setup.status !== 0) process.exit(setup.status ?? 2);
 }
 await import(cli.href);
 
-/** dist/ is there and newer than every source. */
+/** True when dist/ exists and is newer than every file in src/. */
 function isBuilt() {
   try {
     const builtAt = statSync(cli).mtimeMs;

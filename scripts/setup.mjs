@@ -1,5 +1,5 @@
-// Everything a fresh Debian machine needs before Lockstep runs: packages, servers, build. Run it as often as you
-// like; what is there already is left alone. Built-ins only, because it runs before `npm ci` does.
+// Prepares a fresh Debian machine for Lockstep: packages, servers, build. A second run does only
+// the missing steps. It imports nothing but Node's modules, because it runs before `npm ci`.
 // Usage: node scripts/setup.mjs [--with-k6]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,8 +12,8 @@ const home = join(root, '.lockstep');
 const k6Version = 'v2.2.0';
 
 /**
- * Program, or file → the Debian package that brings it. ZooKeeper is its library and any Java: the package `zookeeper`
- * would bring a desktop's Java too.
+ * Program or file → the Debian package that contains it. ZooKeeper needs its library and any Java;
+ * the package `zookeeper` would also install Java for a desktop.
  */
 const servers = {
   'redis-server': 'redis-server',
@@ -27,9 +27,9 @@ const servers = {
 
 const say = (text) => console.log(`set-up: ${text}`);
 
-function stop(problem, ...waysOn) {
+function stop(problem, ...fixes) {
   console.error(`\nset-up stopped: ${problem}`);
-  for (const way of waysOn) console.error(`  - ${way}`);
+  for (const fix of fixes) console.error(`  - ${fix}`);
   process.exit(2);
 }
 
@@ -54,16 +54,16 @@ function checkNode() {
 
 function installPackages() {
   const lock = readFileSync(join(root, 'package-lock.json'));
-  const wanted = createHash('sha256').update(lock).update(process.version).digest('hex');
+  const expected = createHash('sha256').update(lock).update(process.version).digest('hex');
   const stamp = join(root, 'node_modules', '.lockstep-packages');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === expected) return;
   say('installing npm packages (npm ci) …');
   if (!run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']))
     stop(
       'npm ci failed (its message is above)',
-      'check the network and the npm registry, then run this again',
+      'check the network and the npm registry, then run `npm run setup` again',
     );
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, expected);
 }
 
 function installServers() {
@@ -75,7 +75,7 @@ function installServers() {
   if (!has('apt-get'))
     stop(`missing programs: ${missing.join(', ')}; this is not a Debian system`, byHand, compose);
   if (process.getuid?.() !== 0)
-    stop(`missing programs: ${missing.join(', ')}; only root can install`, byHand, compose);
+    stop(`missing programs: ${missing.join(', ')}; only root can install them`, byHand, compose);
   say(`installing from Debian's packages: ${packages.join(' ')} (no system service is started) …`);
   const apt = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
@@ -87,7 +87,7 @@ function installServers() {
         encoding: 'utf8',
       },
     );
-    if (status === 0) return; // What it says of services that were not started would only worry.
+    if (status === 0) return; // Its messages about services that were not started do not matter.
     console.error(stdout, stderr);
     stop(`apt-get ${args[0]} failed (its message is above); no network?`, byHand, compose);
   };
@@ -100,7 +100,10 @@ function installServers() {
     stop(`still missing after the install: ${stillMissing.join(', ')}`, compose);
 }
 
-/** Debian asks policy-rc.d before it starts a service; 101 means no. An existing policy is the owner's, and stays. */
+/**
+ * Runs `work` with a policy-rc.d that lets no service start: Debian asks it, and 101 means no. A
+ * policy that already exists stays as it is.
+ */
 function withoutStartingServices(work) {
   const policy = '/usr/sbin/policy-rc.d';
   const ours = '#!/bin/sh\n# lockstep set-up: install without starting services\nexit 101\n';
@@ -118,10 +121,12 @@ function installK6() {
   if (has('k6') || existsSync(join(folder, 'k6'))) return;
   if (goVersion() < 1.26)
     return say(
-      `k6 is missing, so the k6 tests cannot run. Get it: Go 1.26 and \`go install go.k6.io/k6/v2@${k6Version}\`, or https://grafana.com/docs/k6`,
+      'k6 is missing, so the k6 tests cannot run. Install Go 1.26 or later and run ' +
+        '`node scripts/setup.mjs --with-k6` again, or install k6 from https://grafana.com/docs/k6.',
     );
   say(`building k6 ${k6Version} with Go (a few minutes, once) …`);
-  // A module of its own, built in place: `go install` would first ask k6's own site, which a proxy may not reach.
+  // A separate Go module, built here. `go install` would contact k6's own site first, and a proxy
+  // may block that site.
   mkdirSync(folder, { recursive: true });
   writeFileSync(
     join(folder, 'go.mod'),
@@ -131,7 +136,7 @@ function installK6() {
   if (!run('go', ['build', '-mod=mod', '-buildvcs=false', '-o', 'k6', 'go.k6.io/k6/v2'], quietly))
     stop(
       'k6 could not be built (its message is above)',
-      'check the network and the Go module proxy, then run this again',
+      'check the network and the Go module proxy, then run `npm run setup -- --with-k6` again',
     );
 }
 

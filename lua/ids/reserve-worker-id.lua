@@ -1,8 +1,10 @@
--- Purpose: reserve a stretch of timestamps for one maker of order ids; nobody else may use them with this worker id.
---          Whoever comes next begins after the end of it, by its own clock: Redis's clock plays no part.
+-- Purpose: reserve a stretch of timestamps for one generator of order ids. Until its end, no other
+--          process may use these timestamps with this worker id. The next owner begins after the
+--          end, by its own clock; Redis's clock is not used.
 -- KEYS[1]  worker ids (hash: worker id -> 'end of the stretch in ms:owner')
 -- ARGV[1]  worker id   ARGV[2] owner   ARGV[3] first ms   ARGV[4] end, not included
--- Answers: 'reserved' (also when it was the caller's own: its end moves) | 'taken' (another's stretch is not over)
+-- Answers: 'reserved' (also when the caller owned it already: its end moves)
+--          | 'taken' (the stretch of another owner has not ended)
 local held = redis.call('HGET', KEYS[1], ARGV[1])
 if held then
   local endMs, owner = string.match(held, '^(%d+):(.*)$')

@@ -1,10 +1,11 @@
--- Purpose: take a fair lock, or take it once more, or get in line for it; what Redisson's RedissonFairLock does, with the
---          same keys and answers.
--- KEYS[1]  the lock (hash: owner -> how many times it holds)
--- KEYS[2]  the line (list of owners)   KEYS[3] when the turn of each has passed (sorted set: owner -> milliseconds)
+-- Purpose: acquire a fair lock, or acquire it again as its owner, or join its queue. It works like
+--          Redisson's RedissonFairLock, with the same keys and answers.
+-- KEYS[1]  the lock (hash: owner -> number of acquires)
+-- KEYS[2]  the queue (list of owners)
+-- KEYS[3]  when each turn times out (sorted set: owner -> milliseconds)
 -- ARGV[1]  lease in milliseconds   ARGV[2] owner   ARGV[3] how long a turn lasts, in milliseconds
--- ARGV[4]  now, in milliseconds   ARGV[5] 'wait' to get in line | 'try' not to
--- Answers: nil when it is the owner's now | else about how many milliseconds it has to wait
+-- ARGV[4]  now, in milliseconds   ARGV[5] 'wait' to join the queue | 'try' to ask once only
+-- Answers: nil when the owner has the lock | else about how many milliseconds it has to wait
 local turn, now = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local head = redis.call('LINDEX', KEYS[2], 0)

@@ -1,9 +1,10 @@
--- Purpose: get out of the line for a fair lock; the turns of those behind come that much sooner, and who is first now is
---          told if the lock is free.
--- KEYS[1]  the lock (hash)   KEYS[2] the line (list of owners)
--- KEYS[3]  when the turn of each has passed (sorted set: owner -> milliseconds)   KEYS[4] the first part of every channel
+-- Purpose: leave the queue of a fair lock. The turns of all later waiters start earlier; if the
+--          lock is free and the first waiter left, the new first waiter is notified.
+-- KEYS[1]  the lock (hash)   KEYS[2] the queue (list of owners)
+-- KEYS[3]  when each turn times out (sorted set: owner -> milliseconds)
+-- KEYS[4]  the prefix of every owner's channel
 -- ARGV[1]  owner   ARGV[2] how long a turn lasts, in milliseconds   ARGV[3] message
--- Answers: 1 when it was in line | 0 when it was not
+-- Answers: 1 when the owner was in the queue | 0 when it was not
 local was_first = redis.call('LINDEX', KEYS[2], 0) == ARGV[1]
 local is_behind = false
 for _, other in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do

@@ -1,10 +1,13 @@
--- Purpose: give a fair lock back once; the last time, delete it and tell the first in line. Sent twice with one latch it
---          is still one release. What Redisson's RedissonFairLock does, with the same keys and answers.
--- KEYS[1]  the lock (hash: owner -> count)   KEYS[2] the line (list)   KEYS[3] when turns have passed (sorted set)
--- KEYS[4]  the first part of every owner's channel   KEYS[5] latch of this release (string)
--- ARGV[1]  message   ARGV[2] lease in milliseconds, for what is still held   ARGV[3] owner
+-- Purpose: release a fair lock once. The last release deletes the lock and notifies the first
+--          waiter. A release that is sent again with the same latch counts once. It works like
+--          Redisson's RedissonFairLock, with the same keys and answers.
+-- KEYS[1]  the lock (hash: owner -> number of acquires)   KEYS[2] the queue (list)
+-- KEYS[3]  when each turn times out (sorted set)   KEYS[4] the prefix of every owner's channel
+-- KEYS[5]  latch of this release (string)
+-- ARGV[1]  message   ARGV[2] lease in milliseconds, if the owner keeps the lock   ARGV[3] owner
 -- ARGV[4]  now, in milliseconds   ARGV[5] how long the latch is kept, in milliseconds
--- Answers: nil when the owner does not hold it | 0 when it still holds it | 1 when it is free
+-- Answers: nil when the owner does not hold the lock | 0 when it still holds it
+--          | 1 when the lock is free
 local done = redis.call('GET', KEYS[5])
 if done then return tonumber(done) end
 

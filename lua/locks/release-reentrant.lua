@@ -1,9 +1,12 @@
--- Purpose: give a reentrant lock back once; the last time, delete it and tell the waiters. Sent twice with one latch it
---          is still one release. Redisson's RedissonLock.unlockInnerAsync, to the letter.
--- KEYS[1]  the lock (hash: owner -> count)   KEYS[2] channel of its releases   KEYS[3] latch of this release (string)
--- ARGV[1]  message   ARGV[2] lease in milliseconds, for what is still held   ARGV[3] owner
+-- Purpose: release a reentrant lock once. The last release deletes the lock and notifies the
+--          waiters. A release that is sent again with the same latch counts once. It does exactly
+--          what Redisson's RedissonLock.unlockInnerAsync does.
+-- KEYS[1]  the lock (hash: owner -> number of acquires)   KEYS[2] channel of its releases
+-- KEYS[3]  latch of this release (string)
+-- ARGV[1]  message   ARGV[2] lease in milliseconds, if the owner keeps the lock   ARGV[3] owner
 -- ARGV[4]  how long the latch is kept, in milliseconds
--- Answers: nil when the owner does not hold it | 0 when it still holds it | 1 when it is free
+-- Answers: nil when the owner does not hold the lock | 0 when it still holds it
+--          | 1 when the lock is free
 local done = redis.call('GET', KEYS[3])
 if done then return tonumber(done) end
 if redis.call('HEXISTS', KEYS[1], ARGV[3]) == 0 then return nil end

@@ -1,10 +1,13 @@
--- Purpose: take one from stock for a user, in one step: time window, one order per user, stock, decrement. The caller
---          publishes the order afterwards. A repeated request gets the order id that it already has.
+-- Purpose: take one from stock for a user, in one step: check the time window, the user and the
+--          stock, then decrement. The caller publishes the order afterwards. A repeated request
+--          gets the order id of the first one.
 -- KEYS[1]  voucher (hash: stock, beginMs, endMs)
 -- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
 -- ARGV[1]  order id   ARGV[2] user id   ARGV[3] request id   (strings, never converted)
--- Answers: { word, order id }: 'accepted' (also for a repeated request, with the id it already has)
---          | 'already-ordered' (with the user's order) | 'sold-out' | 'not-started' | 'ended' | 'unknown-voucher' (absent or damaged)
+-- Answers: { word, order id }:
+--          'accepted' (a repeated request gets the order id of the first one)
+--          | 'already-ordered' (with the user's order) | 'sold-out' | 'not-started' | 'ended'
+--          | 'unknown-voucher' (absent or damaged)
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
 if not (stock and beginMs and endMs) then return { 'unknown-voucher', '' } end

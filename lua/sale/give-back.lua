@@ -1,8 +1,10 @@
--- Purpose: undo the purchase of an order that can never be recorded, once.
---          Run only after the database holds the order's failed row, so that a late recorder cannot sell it again.
--- KEYS[1]  voucher (hash: stock, …)   KEYS[2] buyers (hash: user id -> 'order id:request id')   KEYS[3] dead (stream)
+-- Purpose: undo the purchase of an order that can never be recorded, once. It runs only after MySQL
+--          has the order's failed row, so that no worker can record the order later.
+-- KEYS[1]  voucher (hash: stock, …)   KEYS[2] buyers (hash: user id -> 'order id:request id')
+-- KEYS[3]  dead letters (stream)
 -- ARGV[1]  order id   ARGV[2] voucher id   ARGV[3] user id   ARGV[4] reason
--- ARGV[5]  how many to put back into stock   ARGV[6] what the user has bought instead ('order id:request id'), or ''
+-- ARGV[5]  the number to add to stock
+-- ARGV[6]  the user's other order ('order id:request id'), or ''
 -- Answers: 'given-back' | 'already-given-back'
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end

@@ -1,4 +1,5 @@
--- Purpose: make a voucher ready to sell, once; again changes nothing, so a running sale keeps its stock.
+-- Purpose: prepare the sale of a voucher, once. A second call changes nothing, so that a running
+--          sale keeps its stock.
 -- KEYS[1]  voucher (hash: stock, beginMs, endMs)
 -- ARGV[1]  stock   ARGV[2] beginMs   ARGV[3] endMs
 -- Answers: 'prepared' | 'already-prepared'

@@ -1,12 +1,16 @@
--- Purpose: the whole sale in one step: time window, stock, one order per user, decrement, and the order into the stream.
---          A repeated request (same request id) is still one purchase.
+-- Purpose: the whole sale in one step: check the time window, the user and the stock, then
+--          decrement and add the order to the stream. A repeated request (same request id) is still
+--          one purchase.
 -- KEYS[1]  voucher (hash: stock, beginMs, endMs)
 -- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
 -- KEYS[3]  orders  (stream)
 -- KEYS[4]  queued  (hash: order id -> 'voucher id:user id')
--- ARGV[1]  order id   ARGV[2] voucher id   ARGV[3] user id   ARGV[4] request id   (strings, never converted)
--- Answers: { word, order id }: 'accepted' (also for a repeated request, with the id it already has)
---          | 'already-ordered' (with the user's order) | 'sold-out' | 'not-started' | 'ended' | 'unknown-voucher' (absent or damaged)
+-- ARGV[1]  order id   ARGV[2] voucher id   ARGV[3] user id   ARGV[4] request id
+--          (strings, never converted)
+-- Answers: { word, order id }:
+--          'accepted' (a repeated request gets the order id of the first one)
+--          | 'already-ordered' (with the user's order) | 'sold-out' | 'not-started' | 'ended'
+--          | 'unknown-voucher' (absent or damaged)
 --          or the error 'ORDERID is in use', when another order in the stream has this id
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
@@ -25,7 +29,8 @@ if nowMs < beginMs then return { 'not-started', '' } end
 if nowMs >= endMs then return { 'ended', '' } end
 if stock <= 0 then return { 'sold-out', '' } end
 
--- Lua does not roll back: whatever can fail by type or by a used id fails here, before the first write.
+-- Lua does not roll back. A key of a wrong type or a used order id must fail here, before the first
+-- write.
 if redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then return redis.error_reply('ORDERID is in use: ' .. ARGV[1]) end
 redis.call('XADD', KEYS[3], '*', 'orderId', ARGV[1], 'voucherId', ARGV[2], 'userId', ARGV[3], 'requestId', ARGV[4])
 redis.call('HSET', KEYS[2], ARGV[3], ARGV[1] .. ':' .. ARGV[4])

@@ -1,4 +1,7 @@
-/** The service: migrates the schema, then runs the API instances and the order workers until it is told to stop. */
+/**
+ * The service: migrates the schema, then runs the API instances and the order workers until a stop
+ * signal.
+ */
 import { readConfig } from '../config.ts';
 import { migrate } from '../connections/schema.ts';
 import { openLog } from '../processes/log.ts';

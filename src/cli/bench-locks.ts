@@ -49,14 +49,14 @@ function onLockMaster({ environment }: Lab): Pick<Lab, 'environment'> {
 }
 
 function text(costs: readonly LockCost[]): string {
-  const rows = costs.map(({ lock, alone, crowded }) => [
+  const rows = costs.map(({ lock, alone, contended }) => [
     lock,
     String(alone.cyclesPerSecond),
     shareOfFloor(costs, lock).toFixed(2),
     alone.p99Ms.toFixed(2),
-    crowded ? String(crowded.cyclesPerSecond) : '–',
-    crowded?.p99Ms.toFixed(1) ?? '–',
-    crowded?.commandsPerCycle.toFixed(1) ?? '–',
+    contended ? String(contended.cyclesPerSecond) : '–',
+    contended?.p99Ms.toFixed(1) ?? '–',
+    contended?.commandsPerCycle.toFixed(1) ?? '–',
   ]);
   return `${plainTable(['lock', 'alone/s', '÷ floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
 

@@ -10,9 +10,9 @@ export const addStatus: AddCommand = (program, { labFolder }) =>
     .addOption(json())
     .action(({ json }: JsonOption) => {
       const lab = Lab.find(labFolder);
-      const isWhole = lab?.isWhole() ?? false;
+      const isRunning = lab?.isRunning() ?? false;
       const data = {
-        running: isWhole,
+        running: isRunning,
         url: lab?.baseUrl,
         shape: lab?.shape,
         servers: lab?.servers ?? [],
@@ -20,7 +20,7 @@ export const addStatus: AddCommand = (program, { labFolder }) =>
       print(json, data, () =>
         lab ? statusText(lab) : 'The lab is not running: start it with `npm run up`.',
       );
-      setExitCode([isWhole ? 'yes' : 'no']);
+      setExitCode([isRunning ? 'yes' : 'no']);
     });
 
 function statusText({ baseUrl, servers, shape }: Lab): string {

@@ -1,4 +1,7 @@
-/** MySQL: one pool a process, ids as strings, transactions that name their isolation level, errors told by number. */
+/**
+ * MySQL: one pool for each process, ids as strings, transactions that name their isolation level,
+ * and errors recognised by their number.
+ */
 import mysql, {
   type Pool,
   type PoolConnection,
@@ -34,7 +37,7 @@ export async function select<Row>(
   return rows as Row[];
 }
 
-/** @returns how many rows matched: `UPDATE … WHERE` tells by it whether its condition was true. */
+/** @returns the number of matched rows: 0 when the condition of an `UPDATE … WHERE` was false. */
 export async function change(
   db: Queryable,
   sql: string,
@@ -45,9 +48,9 @@ export async function change(
 }
 
 /**
- * Runs `work` in one transaction. Any error is followed by an explicit rollback (1205 undoes one statement only), or
- * by the end of the connection when that fails too.
- * @throws CommitUnknown when COMMIT was sent and not answered; otherwise what `work` threw.
+ * Runs `work` in one transaction. After any error it rolls back explicitly, because error 1205
+ * undoes one statement only. If the rollback also fails, it destroys the connection.
+ * @throws CommitUnknown when COMMIT was sent and not answered; otherwise the error of `work`.
  */
 export async function transaction<T>(
   pool: Pool,
@@ -73,18 +76,18 @@ export async function transaction<T>(
   }
 }
 
-/** The server's error numbers that Lockstep acts on. */
+/** The error numbers of the server that the code handles. */
 const numbers = { duplicateKey: 1062, lockWaitTimeout: 1205, deadlock: 1213 } as const;
 
 export const isDuplicateKey = (error: unknown): boolean =>
   errorNumber(error) === numbers.duplicateKey;
 
-/** The whole transaction is worth another try. */
+/** Another transaction was in the way: the whole transaction can be retried. */
 export const isContention = (error: unknown): boolean =>
   errorNumber(error) === numbers.deadlock || errorNumber(error) === numbers.lockWaitTimeout;
 
-/** The server refused the row itself (SQLSTATE 22 and 23): another try will not help. */
-export function isAboutTheRow(error: unknown): boolean {
+/** The server refused the row itself (SQLSTATE 22 or 23): a retry will not help. */
+export function isRowRefused(error: unknown): boolean {
   const state = (error as { sqlState?: unknown } | null)?.sqlState;
   return typeof state === 'string' && /^2[23]/.test(state);
 }

@@ -1,4 +1,4 @@
-/** Lua scripts: source files in lua/, called by digest, sent whole only when Redis does not know them yet. */
+/** Lua scripts: source files in lua/, called by digest, sent in full when Redis has no copy yet. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Redis, ReplyError } from 'ioredis';
@@ -14,7 +14,9 @@ export function loadScript(name: string): Script {
   return { name, source, digest: createHash('sha1').update(source).digest('hex') };
 }
 
-/** Keys and arguments are strings only: ioredis would flatten an array and shift the arguments behind it. */
+/**
+ * Keys and arguments must be strings: ioredis flattens an array, which shifts all later arguments.
+ */
 export async function runScript(
   redis: Redis,
   script: Script,
@@ -29,7 +31,7 @@ export async function runScript(
   }
 }
 
-/** NOSCRIPT is Redis's error code (its first word), and means that nothing ran. */
+/** NOSCRIPT, the first word of the answer, is Redis's error code: nothing ran. */
 function isUnknownScript(error: unknown): boolean {
   return error instanceof ReplyError && (error as Error).message.startsWith('NOSCRIPT');
 }

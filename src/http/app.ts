@@ -12,7 +12,7 @@ import { voucherRoutes } from './routes/vouchers.ts';
 import type { Service } from './service.ts';
 import type { Identified } from './tokens.ts';
 
-/** What a process may add to the service. */
+/** Middleware and routes that a process adds to the service, for example those of the lab. */
 export interface Extensions {
   readonly middleware: readonly MiddlewareHandler<Identified>[];
   readonly routes: readonly App[];
@@ -33,7 +33,7 @@ export function createApp(service: Service, extensions: Extensions = none): App 
   app.route('/', voucherRoutes(service));
   app.route('/', orderRoutes(service));
   app.route('/', auditRoutes(service));
-  for (const more of extensions.routes) app.route('/', more);
+  for (const group of extensions.routes) app.route('/', group);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',

@@ -1,10 +1,10 @@
 /**
- * Ids at the edge: one canonical decimal string, 1 to 2^63-1. Redis and MySQL disagree about "7", "007" and " 7", so
- * none of the others gets past here.
+ * Ids in requests: one canonical decimal string, from 1 to 2^63-1. "7", "007" and " 7" are one id
+ * for MySQL and three for Redis, so only the first form is accepted.
  */
 import { z } from '@hono/zod-openapi';
 
-/** Of 19 digits; shorter ones are smaller, and equally long digits compare like numbers. */
+/** It has 19 digits. Shorter ids are smaller, and strings of 19 digits compare like numbers. */
 const largest = '9223372036854775807';
 
 export const Id = z

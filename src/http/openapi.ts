@@ -1,11 +1,11 @@
-/** A group of routes that describes itself in the OpenAPI document. */
+/** A group of routes, with its part of the OpenAPI document. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { problem } from './problems.ts';
 import type { Identified } from './tokens.ts';
 
 export type App = OpenAPIHono<Identified>;
 
-/** Input that does not fit its schema is answered 400, and changes nothing. */
+/** Input that does not match its schema gets the answer 400, and changes nothing. */
 export const routes = (): App =>
   new OpenAPIHono<Identified>({
     defaultHook: (result, c) => {

@@ -1,4 +1,7 @@
-/** Every HTTP error: application/problem+json (RFC 9457), one row for each code. Clients match on `code`. */
+/**
+ * Every HTTP error: application/problem+json (RFC 9457), with one row for each code. Clients match
+ * on `code`.
+ */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { RefusalReason } from '../domain.ts';
@@ -11,26 +14,26 @@ interface Row {
 
 const rows = {
   'invalid-request': { status: 400, title: 'The request is not valid' },
-  unauthenticated: { status: 401, title: 'A valid bearer token is needed' },
-  forbidden: { status: 403, title: 'This token may not do that' },
+  unauthenticated: { status: 401, title: 'A valid bearer token is required' },
+  forbidden: { status: 403, title: 'The role of this token does not allow this request' },
   'not-started': { status: 403, title: 'The sale has not started' },
   'not-found': { status: 404, title: 'This path does not exist' },
-  'unknown-voucher': { status: 404, title: 'There is no such voucher' },
-  'unknown-order': { status: 404, title: 'This user has no such order' },
-  'sold-out': { status: 409, title: 'Everything is sold' },
+  'unknown-voucher': { status: 404, title: 'This voucher does not exist' },
+  'unknown-order': { status: 404, title: 'This user has no order with this id' },
+  'sold-out': { status: 409, title: 'The voucher is sold out' },
   'already-ordered': { status: 409, title: 'This user already has an order' },
   conflict: {
     status: 409,
-    title: 'Another buyer was faster; nothing was sold, try again',
+    title: 'Another purchase changed the stock first; nothing was sold, try again',
     retryAfterSeconds: 1,
   },
-  ended: { status: 410, title: 'The sale is over' },
+  ended: { status: 410, title: 'The sale has ended' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
-  'internal-error': { status: 500, title: 'Something went wrong here' },
+  'internal-error': { status: 500, title: 'The service failed' },
   busy: {
     status: 503,
-    title: 'Another request has the lock; nothing was sold',
+    title: 'Another request holds the lock; nothing was sold',
     retryAfterSeconds: 1,
   },
   'database-busy': {
@@ -40,7 +43,7 @@ const rows = {
   },
   'lease-lost': {
     status: 503,
-    title: 'The lock ended before the sale did; nothing was sold',
+    title: 'The lease of the lock was lost before the commit; nothing was sold',
     retryAfterSeconds: 1,
   },
   'lock-service-unavailable': {
@@ -55,7 +58,7 @@ const rows = {
   },
   'outcome-unknown': {
     status: 503,
-    title: 'It is not known whether this was sold',
+    title: 'The result of this purchase is unknown',
     retryAfterSeconds: 1,
   },
 } as const satisfies Record<RefusalReason, Row> & Record<string, Row>;
@@ -75,7 +78,7 @@ export const Problem = z
 
 type StatusOf<Code extends ProblemCode> = (typeof rows)[Code]['status'];
 
-/** Compiles only in a route that lists the code among its `problemAnswers`. */
+/** A route that returns it must list the code in its `problemAnswers`, or it does not compile. */
 export function problem<Code extends ProblemCode>(
   c: Context,
   code: Code,
@@ -96,7 +99,7 @@ type Answer = {
   content: { 'application/problem+json': { schema: typeof Problem } };
 };
 
-/** The shape of a route's error answers, for the OpenAPI document. */
+/** A route's error answers, for the OpenAPI document. */
 export function problemAnswers<Code extends ProblemCode>(...codes: Code[]) {
   const answers: Record<number, Answer> = {};
   for (const code of codes) {
@@ -110,7 +113,7 @@ export function problemAnswers<Code extends ProblemCode>(...codes: Code[]) {
   return answers as { [Status in StatusOf<Code>]: Answer };
 }
 
-/** The shape of a route's answer, for the OpenAPI document. */
+/** A route's JSON answer, for the OpenAPI document. */
 export const jsonAnswer = <Schema>(schema: Schema, description: string) => ({
   description,
   content: { 'application/json': { schema } },

@@ -1,4 +1,4 @@
-/** The parts that the routes share: opened once by the process, used by every request. */
+/** The parts that all routes share. The process opens them once, and every request uses them. */
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { type OpenRung, rungOpener } from '../ladder/open-rung.ts';
@@ -10,10 +10,10 @@ import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
 export interface Service {
   readonly connections: Connections;
   readonly log: Logger;
-  /** A header of every answer. */
+  /** The instance's name, sent with every answer as X-Instance. */
   readonly instance: string;
   readonly vouchers: Vouchers;
-  /** The rungs that this deployment sells by. */
+  /** The rungs that vouchers of this deployment may have. */
   readonly allowedRungs: ReadonlySet<string>;
   readonly openRung: (voucher: { readonly rung: string }) => Promise<OpenRung>;
   readonly orderIds: OrderIds;
@@ -21,7 +21,7 @@ export interface Service {
   isOpen(): boolean;
 }
 
-/** @throws UnknownRung for a misspelt name in ALLOWED_RUNGS */
+/** @throws UnknownRung when ALLOWED_RUNGS has a name that is no rung. */
 export async function openService(
   connections: Connections,
   log: Logger,
@@ -36,7 +36,10 @@ export async function openService(
   const onReleaseFailed = (error: unknown) =>
     log.warn({ event: 'release-failed', error: String(error) });
   return {
-    ...{ connections, log, instance, isOpen },
+    connections,
+    log,
+    instance,
+    isOpen,
     vouchers: openVouchers(connections),
     allowedRungs: allowed,
     openRung: rungOpener(connections, { onReleaseFailed }),

@@ -1,4 +1,7 @@
-/** Who is asking: a signed bearer token (HS256), never a body or a query. Signing and checking are hono/jwt's. */
+/**
+ * The user of a request comes from a signed bearer token (HS256), never from a body or a query.
+ * hono/jwt signs and verifies it.
+ */
 import type { MiddlewareHandler } from 'hono';
 import { sign, verify } from 'hono/jwt';
 import { z } from 'zod';
@@ -14,12 +17,13 @@ export type Claims = z.output<typeof Claims>;
 
 export type Identified = { Variables: { claims: Claims } };
 
-/** Answers 401 without a valid token, 403 with the wrong role. */
+/** Answers 401 without a valid token, and 403 with the wrong role. */
 export function requireRole(role: Claims['role'], secret: string): MiddlewareHandler<Identified> {
   return async (c, next) => {
     const claims = await claimsOf(c.req.header('authorization'), secret);
     if (!claims) return problem(c, 'unauthenticated');
-    if (claims.role !== role) return problem(c, 'forbidden', `This needs the role "${role}".`);
+    if (claims.role !== role)
+      return problem(c, 'forbidden', `This request needs the role "${role}".`);
     c.set('claims', claims);
     return next();
   };
@@ -32,7 +36,7 @@ async function claimsOf(header: string | undefined, secret: string): Promise<Cla
   return Claims.safeParse(payload).data ?? null;
 }
 
-/** A token as the lab makes them. Whoever runs the service elsewhere brings an issuer that shares the secret. */
+/** Signs the tokens of the lab. A deployment uses its own token issuer, with the same secret. */
 export const signToken = (
   secret: string,
   sub: string,

@@ -1,11 +1,11 @@
 /**
- * Idea. The same check and insert, in a transaction that the statements are not in: the notes' `this.create()`, which
- *   calls past the proxy that would have opened one. Each statement commits by itself.
- * Holds while. Every sale runs to its end.
- * Breaks when. The process dies between the two writes: the stock is gone, and there is no order.
- * Source. The course notes' chapter on one order per user (`AopContext.currentProxy()` is their answer).
+ * Idea. Check for the user's order, take one from stock, insert the order: three statements that
+ *   each commit by themselves. In Java, `this.create()` calls a `@Transactional` method directly:
+ *   the call bypasses the proxy, so no transaction begins.
+ * Holds while. Every sale runs to its end, and the sales of one user run one at a time.
+ * Breaks when. The process dies between the two writes: the stock is taken, and there is no order.
+ * Source. The course notes' chapter on one order per user; `AopContext.currentProxy()` fixes it.
  */
-
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';

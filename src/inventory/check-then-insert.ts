@@ -1,10 +1,10 @@
 /**
- * Idea. Look whether the user has an order; if not, take stock (safely) and insert one.
- * Holds while. A user's sales run one at a time: because of a lock around this file, or by luck.
- * Breaks when. Two requests of one user both look before either inserts: one user, two orders.
+ * Idea. Check whether the user has an order; if not, decrement the stock in one safe statement and
+ *   insert the order, all in one transaction.
+ * Holds while. The sales of one user run one at a time, for example under a lock around the sale.
+ * Breaks when. Two requests of one user both check before either inserts: one user gets two orders.
  * Source. The course notes' first version of one order per user.
  */
-
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';

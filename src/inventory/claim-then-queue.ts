@@ -1,9 +1,11 @@
 /**
- * Idea. A Lua script checks and takes one from stock (the claim); then the instance publishes the order to a queue.
- * Holds while. The process lives from the claim to the end of the publish, and the queue keeps what it was given.
- * Breaks when. The process dies between the two: stock and user are used up, and there is no order. Then the queue adds
- *   its own ways to lose orders.
- * Source. The course notes' asynchronous sale: Lua for the qualification, then a queue.
+ * Idea. A Lua script checks the sale and takes one from stock for the user (the claim). Then the
+ *   instance publishes the order to a queue.
+ * Holds while. The process lives from the claim to the end of the publish, and the queue keeps
+ *   every order that it accepted.
+ * Breaks when. The process dies between the claim and the publish: stock and user are used up, and
+ *   no queue has the order. Also when the queue loses an order.
+ * Source. The course notes' asynchronous sale: a Lua script for the checks, then a queue.
  */
 import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../connections/sale-keys.ts';
@@ -29,11 +31,11 @@ export function claimThenQueue(redis: Redis, keys: SaleKeys, queue: OrderQueue):
       );
       if (outcome.kind !== 'accepted') return outcome;
       await checkpoint('claimed');
-      // A repeated request publishes its order again: the worker records an order id once.
+      // A repeated request publishes its order again; the worker records each order id once.
       await queue.publish({ ...order, id: outcome.orderId });
       return outcome;
     } catch (cause) {
-      return { kind: 'unknown', orderId: id, cause }; // It may be claimed, or published.
+      return { kind: 'unknown', orderId: id, cause }; // It may have been claimed or published.
     }
   }
 

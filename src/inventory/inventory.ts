@@ -1,20 +1,21 @@
 /**
- * The contract of every inventory: a way to sell. Check, decrement and insert belong together, because they share one
- * transaction (or one script).
+ * The contract of every inventory. It checks, decrements the stock and inserts the order, because
+ * these three share one transaction or one script.
  */
 import type { Order, Outcome, Voucher } from '../domain.ts';
 import type { Lease } from '../locks/lock.ts';
 
 export interface Inventory {
-  /** The clock that decides whether the sale is open: the instance's, or that of Redis inside the script. */
+  /** The clock that decides whether the sale is open: the instance's, or Redis's in the script. */
   readonly clock: 'instance' | 'redis';
-  /** Makes a new voucher ready to sell; a second call changes nothing. */
+  /** Prepares the sale of a new voucher. A second call changes nothing. */
   prepare(voucher: Voucher): Promise<void>;
   /**
-   * Sells one voucher to one user, or says why not. Checks `lease.signal` right before it commits.
-   * A sale with an unknown end answers `unknown`; it throws only when nothing can have been sold.
+   * Sells one voucher to one user, or refuses with a reason. Checks `lease.signal` right before the
+   * commit. The outcome is `unknown` when the sale may have happened. It throws only when nothing
+   * can have been sold.
    */
   sell(order: Order, voucher: Voucher, lease: Lease): Promise<Outcome>;
-  /** How many are left to sell. */
+  /** The stock that is left. */
   remaining(voucherId: string): Promise<number>;
 }

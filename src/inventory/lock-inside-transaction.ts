@@ -1,11 +1,12 @@
 /**
- * Idea. The check and insert, with the lock inside the transaction: the notes' `synchronized` in a method that is
- *   `@Transactional`. The block ends, the lock is released, and only then does the framework commit.
+ * Idea. A transaction begins, and inside it the lock is acquired, the user's order is checked, the
+ *   stock is decremented, the order is inserted and the lock is released. Then the transaction
+ *   commits. This is `synchronized` inside a `@Transactional` method in Java.
  * Holds while. No request checks between the release and the commit.
- * Breaks when. The next owner, who has been waiting for that release, checks at once: it cannot see the order yet.
+ * Breaks when. The next owner of the lock checks before the commit: it cannot see the order yet,
+ *   and inserts another one for the same user.
  * Source. The course notes' chapter on one order per user; Redisson issue 2183.
  */
-
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused, resourceOf, type Scope } from '../domain.ts';
 import { type Lock, using } from '../locks/lock.ts';

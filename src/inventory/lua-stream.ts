@@ -1,9 +1,13 @@
 /**
- * Idea. One Lua script checks the window, the stock and the user, takes one, and puts the order into a stream: there is no
- *   gap in which to fail. Workers record the stream in MySQL; the client is answered "accepted" before that.
- * Holds while. Redis keeps what it acknowledged (append-only file, synced always); MySQL's rails catch what it forgets.
- * Breaks when. Redis loses acknowledged writes: the sale must then stop until Redis is rebuilt from MySQL.
- * Source. The course notes' last chapter, with their missing steps: declared keys, idempotency, the order id made before.
+ * Idea. One Lua script checks the time window, the user and the stock, takes one from stock, and
+ *   adds the order to a stream. It is one step, so a crash cannot stop it half-way. The client is
+ *   answered `accepted`; workers record the stream in MySQL afterwards.
+ * Holds while. Redis keeps every write that it acknowledged (append-only file, synced always).
+ *   MySQL's rails refuse a second order of a user.
+ * Breaks when. Redis loses acknowledged writes: the sale must stop until Redis is rebuilt from
+ *   MySQL.
+ * Source. The course notes' last chapter. Added here: declared keys, idempotency, and an order id
+ *   that is made before the script runs.
  */
 import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../connections/sale-keys.ts';
@@ -23,7 +27,8 @@ export function luaStream(redis: Redis, keys: SaleKeys): Inventory {
       const answer = await runScript(redis, purchase, touched, [id, voucherId, userId, requestId]);
       return asOutcome(purchase.name, answer);
     } catch (cause) {
-      return { kind: 'unknown', orderId: id, cause }; // It may have run; a repeated request gets the answer.
+      // The script may have run. A repeated request gets its answer.
+      return { kind: 'unknown', orderId: id, cause };
     }
   }
 

@@ -1,10 +1,10 @@
 /**
- * Idea. Read the stock, look at it, write it back one lower.
- * Holds while. One sale runs at a time.
- * Breaks when. Two sales read the same stock: both write the same number, and both insert an order. Oversold.
- * Source. The first version in the course notes.
+ * Idea. Read the stock, check it, write it back one lower, insert the order.
+ * Holds while. The sales of one voucher run one at a time.
+ * Breaks when. Two sales read the same stock: both write the same number, and both insert an order.
+ *   The voucher is oversold.
+ * Source. The course notes' first version of the sale.
  */
-
 import { change, type Pool, select } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';

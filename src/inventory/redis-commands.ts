@@ -1,10 +1,12 @@
 /**
- * Idea. The steps of the script as separate commands: read the stock, look for the user, decrement, add the user, publish.
- * Holds while. One request runs at a time.
- * Breaks when. Two requests read before either writes: the stock falls below zero, and one user gets two orders.
- * Source. The course notes' reason for Lua: GET, SISMEMBER, DECR and SADD, each atomic, are not atomic together.
+ * Idea. The sale as separate Redis commands: read the stock, look up the user, decrement the stock,
+ *   add the user. Then the instance publishes the order to a queue.
+ * Holds while. The sales of one voucher run one at a time.
+ * Breaks when. Two requests read before either writes: the stock falls below zero, or one user gets
+ *   two orders.
+ * Source. The course notes' reason for Lua: GET, SISMEMBER, DECR and SADD are each atomic, but not
+ *   together.
  */
-
 import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';

@@ -1,10 +1,11 @@
 /**
- * Idea. The stock is a number in Redis: read it, write it back one lower, under a lock on the voucher. MySQL gets the order.
- * Holds while. The lock holds: it turns GET and SET into one step.
- * Breaks when. The lock does: then it is a lost update again. A sale that fails after the SET loses one from stock.
- * Source. The course notes' distributed lock around the stock of a product (GET stock, SET stock - 1).
+ * Idea. The stock is a number in Redis. Under a lock for the voucher, read it and write it back one
+ *   lower; MySQL records the order.
+ * Holds while. The lock has one owner at a time: then the read and the write are one step.
+ * Breaks when. Two owners overlap: both write the same number, and one update is lost. A sale that
+ *   fails after the write to Redis leaves the stock there one too low.
+ * Source. The course notes' distributed lock around a product's stock (GET stock, SET stock - 1).
  */
-
 import type { Redis } from 'ioredis';
 import { change, type Pool } from '../connections/mysql.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';

@@ -1,10 +1,11 @@
 /**
- * Idea. Pessimistic: `SELECT … FOR UPDATE` takes the row's lock with the read; everybody else waits for the commit.
+ * Idea. Pessimistic: `SELECT … FOR UPDATE` reads the stock and locks its row. Every other sale of
+ *   this voucher waits until the transaction commits.
  * Holds while. Always, for the stock: check and write are one sale at a time.
- * Breaks when. Never, but all sales of a voucher stand in one line, and a paused holder stops the line.
+ * Breaks when. Never, but the sales of a voucher are serial, and a paused owner of the row lock
+ *   stops them all.
  * Source. MySQL, "Locking Reads"; the course notes' pessimistic lock.
  */
-
 import { change, type Pool, select } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';

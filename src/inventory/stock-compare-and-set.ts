@@ -1,10 +1,10 @@
 /**
- * Idea. Optimistic without a version: write only if the stock is still the number that was read.
- * Holds while. Always: MySQL compares and writes in one step, and stock only ever falls.
- * Breaks when. Never, but it refuses many although stock is left, exactly as the version check does.
+ * Idea. Optimistic, without a version: read the stock, and write only if it has not changed.
+ * Holds while. Always: MySQL compares and writes in one step, and the stock only falls.
+ * Breaks when. Never, but it refuses many requests although stock is left: of all sales that read
+ *   the same stock, only one can write.
  * Source. The course notes' optimistic lock, compare-and-set method.
  */
-
 import { change, type Pool, select } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';

@@ -1,10 +1,10 @@
 /**
- * Idea. Check and decrement in one statement: `stock = stock - 1 WHERE stock > 0`. The row lock makes it one step.
- * Holds while. Always, for the stock: MySQL decides, row by row.
- * Breaks when. One order per user is wanted too: it says nothing about who buys.
- * Source. The course notes' answer to overselling.
+ * Idea. Check and decrement in one statement: `stock = stock - 1 WHERE stock > 0`. The row lock of
+ *   the statement makes it one step.
+ * Holds while. Always, for the stock: MySQL checks and decrements one sale at a time.
+ * Breaks when. One order per user is also required: the statement does not check the user.
+ * Source. The course notes' fix for overselling.
  */
-
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import type { Inventory } from './inventory.ts';

@@ -1,10 +1,10 @@
 /**
- * Idea. Optimistic: read stock and version, write only if the version is still the one that was read.
- * Holds while. Always: MySQL compares and writes in one step.
- * Breaks when. Never, but it refuses many although stock is left: of all who read one version, one gets to write.
+ * Idea. Optimistic: read the stock and its version, and write only if the version has not changed.
+ * Holds while. Always: MySQL compares and writes in one step, and every write changes the version.
+ * Breaks when. Never, but it refuses many requests although stock is left: of all sales that read
+ *   the same version, only one can write.
  * Source. The course notes' optimistic lock, version number method.
  */
-
 import { change, type Pool, select } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
@@ -24,7 +24,8 @@ export const versionCheck = (pool: Pool): Inventory =>
     await work(voucher);
     const written = await change(
       db,
-      'UPDATE seckill_stock SET stock = stock - 1, version = version + 1 WHERE voucher_id = ? AND version = ?',
+      'UPDATE seckill_stock SET stock = stock - 1, version = version + 1 ' +
+        'WHERE voucher_id = ? AND version = ?',
       [voucher.id, row.version],
     );
     if (written === 0) return refused('conflict');

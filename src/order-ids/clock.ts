@@ -1,38 +1,47 @@
 /**
- * A clock that steps back. A small step is waited out: ids stay on the latest timestamp until the clock is there again.
- * A large one is a clock that nobody should date orders by. Each is said once, and so is its end.
+ * A clock that steps back. After a small step, ids stay on the latest timestamp until the clock has
+ * passed it again. After a large step no ids are made, because the clock must be wrong. The start
+ * and the end of each step are logged once.
  */
-
 import type { Logger } from 'pino';
 import { ClockSteppedBack } from '../errors.ts';
 
-/** The most that ids may be ahead of the clock, because it stepped back or because milliseconds were borrowed. */
-export const mostAheadMs = 5_000;
+/** How far ids may be ahead of the clock: it stepped back, or the ids borrowed milliseconds. */
+const maxAheadMs = 5_000;
 
 type State = 'right' | 'behind' | 'too far behind';
 
-/** @returns a check of the clock against the earliest timestamp that may be used. @throws ClockSteppedBack */
+/**
+ * @returns a check of the clock against the earliest timestamp that the next id may have.
+ * @throws ClockSteppedBack from that check.
+ */
 export function watchClock(log: Logger): (clockMs: number, earliestMs: number) => void {
+  const report = stateReporter(log);
   let latestMs = 0;
-  let state: State = 'right';
-
-  const say = (next: State, behindMs: number) => {
-    if (next === state) return;
-    state = next;
-    if (next === 'right') log.info({ event: 'clock-is-right-again' });
-    if (next === 'behind')
-      log.warn({ event: 'clock-stepped-back', behindMs, until: 'it has caught up' });
-    if (next === 'too far behind')
-      log.error({ event: 'clock-stepped-back-too-far', behindMs, mostAheadMs });
-  };
-
   return (clockMs, earliestMs) => {
     const aheadMs = earliestMs - clockMs;
-    if (aheadMs > mostAheadMs) {
-      say('too far behind', aheadMs);
-      throw new ClockSteppedBack(aheadMs, mostAheadMs);
+    if (aheadMs > maxAheadMs) {
+      report('too far behind', aheadMs);
+      throw new ClockSteppedBack(aheadMs, maxAheadMs);
     }
-    say(clockMs < latestMs ? 'behind' : 'right', latestMs - clockMs);
-    if (clockMs > latestMs) latestMs = clockMs;
+    report(clockMs < latestMs ? 'behind' : 'right', latestMs - clockMs);
+    latestMs = Math.max(latestMs, clockMs);
+  };
+}
+
+/** Logs every change of state, once. */
+function stateReporter(log: Logger): (next: State, behindMs: number) => void {
+  let state: State = 'right';
+  return (next, behindMs) => {
+    if (next === state) return;
+    state = next;
+    switch (next) {
+      case 'right':
+        return log.info({ event: 'clock-is-right-again' });
+      case 'behind':
+        return log.warn({ event: 'clock-stepped-back', behindMs, until: 'the clock catches up' });
+      case 'too far behind':
+        return log.error({ event: 'clock-stepped-back-too-far', behindMs, maxAheadMs });
+    }
   };
 }

@@ -1,4 +1,4 @@
-/** The maker of order ids that the configuration names (ORDER_IDS). */
+/** Opens the generator of order ids that the configuration names (ORDER_IDS). */
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import type { OrderIds } from './order-ids.ts';

@@ -1,7 +1,11 @@
-/** What makes order ids: 64-bit, unique over all processes, as decimal strings. docs/order-ids.md compares the makers. */
+/**
+ * The contract of a generator of order ids: 64 bits, unique over all processes, as decimal strings.
+ * docs/order-ids.md compares the generators.
+ */
 export interface OrderIds {
   /**
-   * Not a promise where nothing has to be waited for: the hot path of a purchase then costs no turn of the event loop.
+   * A string, not a promise, where there is nothing to wait for: a purchase then costs no extra
+   * turn of the event loop.
    * @throws OrderIdUnavailable, and no id is used.
    */
   next(): string | Promise<string>;

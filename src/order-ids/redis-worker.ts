@@ -1,8 +1,7 @@
 /**
- * Order ids from a counter in Redis: the seconds since 2022 in the upper bits, the day's count in the lower 32. Redis
- * hands every count out once, so any number of processes may ask.
+ * Order ids from a counter in Redis: the seconds since 2022 in the upper bits, the day's count in
+ * the lower 32. INCR returns each count once, so any number of processes may share the counter.
  */
-
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { OrderIdNotCounted } from '../errors.ts';
@@ -13,7 +12,7 @@ const countBits = 32n;
 const largestCount = 2 ** 32 - 1;
 const keptSeconds = 2 * 24 * 3_600;
 
-/** One more than 32 bits hold would run into the seconds, and be an id of the next second. */
+/** A count of more than 32 bits would change the seconds, and make an id of the next second. */
 export function composeId(timestampMs: number, count: number): string {
   const isCount = Number.isSafeInteger(count) && count > 0 && count <= largestCount;
   if (!isCount) throw new OrderIdNotCounted(`${count} is not a count of 32 bits`);
@@ -22,41 +21,47 @@ export function composeId(timestampMs: number, count: number): string {
   return ((seconds << countBits) | BigInt(count)).toString();
 }
 
-/** `lockstep:order-ids:2026:11:20`: the day, in UTC, that the timestamp is in. */
+/** `lockstep:order-ids:2026:11:20`: the UTC day of the timestamp. */
 export const counterKey = (timestampMs: number): string =>
   `lockstep:order-ids:${new Date(timestampMs).toISOString().slice(0, 10).replaceAll('-', ':')}`;
 
 export function openRedisWorker(redis: Redis, log: Logger, now: () => number = Date.now): OrderIds {
-  let counting = true;
+  const report = stateReporter(log);
 
-  const tell = (counts: boolean, error?: unknown) => {
-    if (counts === counting) return;
-    counting = counts;
-    if (counts) log.info({ event: 'order-ids-counted-again' });
-    else log.warn({ event: 'order-ids-not-counted', error: String(error) });
-  };
-
-  const count = async (key: string): Promise<number> => {
+  async function count(key: string): Promise<number> {
     try {
       const counted = await redis.incr(key);
-      // By the day's first alone: were its EXPIRE lost, a key of a few bytes would stay, and no id would change.
+      // Only after the first count of a day. If the EXPIRE is lost, a key of a few bytes stays for
+      // ever, and no id changes.
       if (counted === 1) await redis.expire(key, keptSeconds).catch(() => {});
-      tell(true);
+      report(true);
       return counted;
     } catch (error) {
-      // The count may have gone up: it is skipped, never guessed.
-      tell(false, error);
+      // INCR may have run: this count is skipped and never used.
+      report(false, error);
       throw new OrderIdNotCounted('Redis did not answer INCR', error);
     }
-  };
+  }
 
   return {
     next: async () => {
-      // One timestamp for the id and for the key: were midnight to fall between two, a count of the new day could be
-      // put to the old day's last second, where the old day's own count of the same number may be.
+      // One timestamp for the id and for the key. With two, midnight could fall between them: an id
+      // in the last second of the old day would get a count of the new day, and the old day's
+      // counter may have given the same count to another id of that second.
       const timestampMs = now();
       return composeId(timestampMs, await count(counterKey(timestampMs)));
     },
     close: () => {},
+  };
+}
+
+/** Logs when the counter stops answering and when it answers again, once each. */
+function stateReporter(log: Logger): (isCounting: boolean, error?: unknown) => void {
+  let wasCounting = true;
+  return (isCounting, error) => {
+    if (isCounting === wasCounting) return;
+    wasCounting = isCounting;
+    if (isCounting) log.info({ event: 'order-ids-counted-again' });
+    else log.warn({ event: 'order-ids-not-counted', error: String(error) });
   };
 }

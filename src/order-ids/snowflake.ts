@@ -1,8 +1,7 @@
 /**
- * Order ids as snowflakes: 42 bits of milliseconds since 2026, 10 of worker id, 12 of sequence. Made in memory; Redis is
- * asked for the worker id alone (see worker-id.ts).
+ * Order ids as snowflakes: 42 bits of milliseconds since 2026, 10 of worker id, 12 of sequence.
+ * They are made in memory; only the worker id comes from Redis (see worker-id.ts).
  */
-
 import { Snowflake } from '@sapphire/snowflake';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -13,9 +12,12 @@ import { leaseWorkerId, type Stretch } from './worker-id.ts';
 
 const epochMs = Date.UTC(2026, 0, 1);
 const layout = new Snowflake(epochMs);
-const sequences = 4096;
+const largestSequence = 4095;
 
-/** Ascending, also when the worker id changes or the clock steps back: a millisecond is never gone back to. */
+/**
+ * Ascending ids, also when the worker id changes or the clock steps back: the timestamp never goes
+ * back.
+ */
 export function snowflakes(
   reserved: () => Stretch | undefined,
   log: Logger,
@@ -25,23 +27,24 @@ export function snowflakes(
   let timestampMs = 0;
   let sequence = 0;
   let workerId = -1;
+
+  /** A used-up sequence borrows the next millisecond. So does a new worker id: it may be lower. */
+  function earliestTimestampMs(stretch: Stretch): number {
+    const isUsedUp = sequence === largestSequence || stretch.workerId !== workerId;
+    const afterLatestMs = isUsedUp ? timestampMs + 1 : timestampMs;
+    return Math.max(afterLatestMs, stretch.fromMs, epochMs);
+  }
+
   return () => {
     const stretch = reserved();
     if (!stretch)
-      throw new WorkerIdUnavailable('the worker id was taken over, and there is no other');
-    const changed = stretch.workerId !== workerId;
-    const full = sequence === sequences - 1;
-    // A sequence that is used up borrows the next millisecond, and so does a new worker id: it may be a lower one.
-    const earliestMs = Math.max(
-      changed || full ? timestampMs + 1 : timestampMs,
-      stretch.fromMs,
-      epochMs,
-    );
+      throw new WorkerIdUnavailable('another process took the worker id, and no other id is free');
+    const earliestMs = earliestTimestampMs(stretch);
     const clockMs = now();
     checkClock(clockMs, earliestMs);
     const nextMs = Math.max(earliestMs, clockMs);
     if (nextMs >= stretch.untilMs)
-      throw new WorkerIdUnavailable(`the lease of worker id ${stretch.workerId} is over`);
+      throw new WorkerIdUnavailable(`the lease of worker id ${stretch.workerId} has expired`);
     sequence = nextMs > timestampMs ? 0 : sequence + 1;
     timestampMs = nextMs;
     workerId = stretch.workerId;
@@ -49,7 +52,7 @@ export function snowflakes(
   };
 }
 
-/** The library splits the ten bits in two, five of worker and five of process: here they are one number. */
+/** The library has five bits of worker and five of process. Here the ten bits are one number. */
 const compose = (timestamp: number, workerId: number, sequence: number): string =>
   layout
     .generate({
@@ -61,7 +64,10 @@ const compose = (timestamp: number, workerId: number, sequence: number): string 
     .toString();
 
 export interface SnowflakeOptions {
-  /** How far ahead timestamps are reserved: so long can Redis be away, and so long is a worker id out of use. */
+  /**
+   * How far ahead timestamps are reserved. Redis may be away that long, and after a process ended
+   * its worker id stays unused that long.
+   */
   readonly stretchMs?: number;
   readonly now?: () => number;
 }
@@ -73,16 +79,16 @@ export async function openSnowflakes(
   { stretchMs = 60_000, now = Date.now }: SnowflakeOptions = {},
 ): Promise<OrderIds> {
   const lease = await leaseWorkerId(redis, log, stretchMs, now);
-  let renewing = false;
+  let isRenewing = false;
   const renew = async () => {
-    if (renewing) return;
-    renewing = true;
+    if (isRenewing) return;
+    isRenewing = true;
     await lease
       .renew()
       .catch((error) => log.warn({ event: 'worker-id-not-renewed', error: String(error) }));
-    renewing = false;
+    isRenewing = false;
   };
   const renewal = setInterval(renew, stretchMs / 6).unref();
-  // The worker id is not handed back: its timestamps stay reserved until the clock has passed them.
+  // The worker id is not released: its timestamps stay reserved until the clock has passed them.
   return { next: snowflakes(() => lease.stretch, log, now), close: () => clearInterval(renewal) };
 }

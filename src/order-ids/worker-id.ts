@@ -1,11 +1,11 @@
 /**
- * A worker id is leased as a stretch of time: until its end, and by the clock that makes the ids, nobody else uses these
- * timestamps with this worker id. The end is kept for good, and the next holder may begin only when its own clock has
- * passed it. So two holders can never make the same id, whichever of their clocks is wrong, however quickly one follows
- * the other, and though the first is paused and wakes: its stretch is still its own. A lease that Redis alone timed
- * would say nothing about the timestamps that were used.
+ * A worker id is leased as a stretch of timestamps: until its end, no other process may use these
+ * timestamps with this worker id. The end is stored for ever, and the next owner begins only when
+ * its own clock has passed the stored end. So two owners can never make the same id: not when a
+ * clock is wrong, not when one starts right after the other, and not when the first is paused and
+ * resumes, because its stretch is still reserved for it. A lease with an expiry in Redis would not
+ * give this: it says nothing about the timestamps that its owner has used.
  */
-
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -16,7 +16,7 @@ export const workerIds = 1024;
 /** HASH worker id → `end of its stretch in ms:owner` */
 export const workerIdsKey = 'lockstep:worker-ids';
 
-const reserveStretch = loadScript('ids/reserve-worker-id');
+const reserveWorkerId = loadScript('ids/reserve-worker-id');
 
 export interface Stretch {
   readonly workerId: number;
@@ -26,9 +26,16 @@ export interface Stretch {
 }
 
 export interface WorkerIdLease {
-  /** Not there while no worker id can be had. */
+  /** Undefined while this process has no worker id. */
   readonly stretch: Stretch | undefined;
   renew(): Promise<void>;
+}
+
+interface Owner {
+  readonly redis: Redis;
+  readonly name: string;
+  readonly stretchMs: number;
+  readonly now: () => number;
 }
 
 /** @throws WorkerIdUnavailable when all worker ids are taken. */
@@ -38,35 +45,16 @@ export async function leaseWorkerId(
   stretchMs: number,
   now: () => number,
 ): Promise<WorkerIdLease> {
-  const owner = randomUUID();
-
-  /** It never begins earlier than before, also when the clock is put back: an earlier holder's timestamps are there. */
-  const reserve = async (workerId: number, earlier?: Stretch): Promise<Stretch | undefined> => {
-    const fromMs = Math.max(now(), earlier?.fromMs ?? 0);
-    const untilMs = fromMs + stretchMs;
-    const args = [String(workerId), owner, String(fromMs), String(untilMs)];
-    const answer = await runScript(redis, reserveStretch, [workerIdsKey], args);
-    return answer === 'reserved' ? { workerId, fromMs, untilMs } : undefined;
-  };
-
-  const reserveFree = async (): Promise<Stretch> => {
-    const first = randomInt(workerIds);
-    for (let tries = 0; tries < workerIds; tries++) {
-      const stretch = await reserve((first + tries) % workerIds);
-      if (stretch) return stretch;
-    }
-    throw new WorkerIdUnavailable(`all ${workerIds} worker ids are taken`);
-  };
-
-  let stretch: Stretch | undefined = await reserveFree();
+  const owner = { redis, name: randomUUID(), stretchMs, now };
+  let stretch: Stretch | undefined = await reserveFree(owner);
 
   const renew = async () => {
     if (stretch) {
       const { workerId } = stretch;
-      stretch = await reserve(workerId, stretch);
+      stretch = await reserve(owner, workerId, stretch);
       if (!stretch) log.warn({ event: 'worker-id-taken-over', workerId });
     }
-    stretch ??= await reserveFree();
+    stretch ??= await reserveFree(owner);
   };
 
   return {
@@ -75,4 +63,29 @@ export async function leaseWorkerId(
     },
     renew,
   };
+}
+
+/**
+ * The new stretch never begins before the earlier one, not even when the clock was set back: the
+ * timestamps before it may belong to an earlier owner.
+ */
+async function reserve(
+  { redis, name, stretchMs, now }: Owner,
+  workerId: number,
+  earlier?: Stretch,
+): Promise<Stretch | undefined> {
+  const fromMs = Math.max(now(), earlier?.fromMs ?? 0);
+  const untilMs = fromMs + stretchMs;
+  const args = [String(workerId), name, String(fromMs), String(untilMs)];
+  const answer = await runScript(redis, reserveWorkerId, [workerIdsKey], args);
+  return answer === 'reserved' ? { workerId, fromMs, untilMs } : undefined;
+}
+
+async function reserveFree(owner: Owner): Promise<Stretch> {
+  const first = randomInt(workerIds);
+  for (let tries = 0; tries < workerIds; tries++) {
+    const stretch = await reserve(owner, (first + tries) % workerIds);
+    if (stretch) return stretch;
+  }
+  throw new WorkerIdUnavailable(`all ${workerIds} worker ids are taken`);
 }

@@ -1,4 +1,7 @@
-/** An order that can never be recorded: the database decides first, then stock and buyer are given back, once. */
+/**
+ * Dead-letters an order that can never be recorded: first MySQL stores the order as failed, then
+ * one script returns the stock and removes the buyer, once.
+ */
 import type { Redis } from 'ioredis';
 import { change, isDuplicateKey, type Pool, select } from '../connections/mysql.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
@@ -14,8 +17,9 @@ export type DeadLetterReason =
 const giveBack = loadScript('sale/give-back');
 
 /**
- * Inserts the order's failed row (a tombstone: a paused worker that wakes later finds its id taken), and only if that
- * row is what the database holds, undoes the purchase in Redis. Safe to repeat after a crash at any point.
+ * Inserts the order's failed row, a tombstone: a paused worker that resumes later finds the id
+ * taken. Only if MySQL has that row, the purchase is undone in Redis. Safe to repeat after a crash
+ * at any point.
  */
 export async function deadLetter(
   pool: Pool,
@@ -24,22 +28,30 @@ export async function deadLetter(
   order: Order,
   reason: DeadLetterReason,
 ): Promise<void> {
-  if (reason !== 'id-belongs-to-another-order' && !(await tombstoned(pool, order, reason))) return;
+  if (reason !== 'id-belongs-to-another-order') {
+    const isFailed = await insertTombstone(pool, order, reason);
+    if (!isFailed) return;
+  }
   const { id, voucherId, userId } = order;
   const shard = saleKeys.of(voucherId);
   const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.dead];
-  // Stock that MySQL does not have is not given back: Redis had too much of it, or this order would have been recorded.
+  // `stock-short`: MySQL has no stock left, so Redis had too much, and none is returned to it.
   const stock = reason === 'stock-short' ? '0' : '1';
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
   await runScript(redis, giveBack, keys, [id, voucherId, userId, reason, stock, buyer]);
 }
 
-/** @returns false when another worker recorded the order after all. */
-async function tombstoned(pool: Pool, order: Order, reason: DeadLetterReason): Promise<boolean> {
+/** @returns false when another worker has recorded the order. */
+async function insertTombstone(
+  pool: Pool,
+  order: Order,
+  reason: DeadLetterReason,
+): Promise<boolean> {
   const { id, voucherId, userId, requestId } = order;
   await change(
     pool,
-    `INSERT INTO orders (id, voucher_id, user_id, request_id, status, reason) VALUES (?, ?, ?, ?, 'failed', ?)`,
+    'INSERT INTO orders (id, voucher_id, user_id, request_id, status, reason) ' +
+      "VALUES (?, ?, ?, ?, 'failed', ?)",
     [id, voucherId, userId, requestId, reason],
   ).catch((error: unknown) => {
     if (!isDuplicateKey(error)) throw error;
@@ -50,11 +62,12 @@ async function tombstoned(pool: Pool, order: Order, reason: DeadLetterReason): P
   return row?.status === 'failed';
 }
 
-/** The user's other order, in the form of the buyers' hash: it stays this user's purchase. */
+/** The user's other order, as the buyers' hash stores it: it stays this user's purchase. */
 async function otherOrder(pool: Pool, { voucherId, userId }: Order): Promise<string> {
   const [row] = await select<{ buyer: string }>(
     pool,
-    `SELECT CONCAT(id, ':', request_id) AS buyer FROM orders WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed'`,
+    "SELECT CONCAT(id, ':', request_id) AS buyer FROM orders " +
+      "WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed'",
     [voucherId, userId],
   );
   return row?.buyer ?? '';

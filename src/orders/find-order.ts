@@ -1,4 +1,4 @@
-/** The state of an order, from its acceptance on. */
+/** Finds the state of an order, from the moment it was accepted. */
 import type { Connections } from '../connections/connections.ts';
 import { select } from '../connections/mysql.ts';
 import type { OrderStatus } from '../domain.ts';
@@ -8,11 +8,14 @@ export interface OrderState {
   readonly voucherId: string;
   readonly userId: string;
   readonly status: OrderStatus;
-  /** Why it failed. */
+  /** The reason, when the order failed. */
   readonly reason?: string;
 }
 
-/** Redis first, then MySQL: an order leaves the queue only after it is recorded, so it is always found in one of them. */
+/**
+ * Redis first, then MySQL. An order leaves the queue only after it is recorded, so one of the two
+ * always has it.
+ */
 export async function findOrder(connections: Connections, id: string): Promise<OrderState | null> {
   const queued = await findQueued(connections, id);
   if (queued !== null) {
@@ -21,8 +24,8 @@ export async function findOrder(connections: Connections, id: string): Promise<O
   }
   const [row] = await select<OrderState & { reason: string | null }>(
     connections.mysql(),
-    `SELECT CAST(id AS CHAR) AS id, CAST(voucher_id AS CHAR) AS voucherId, CAST(user_id AS CHAR) AS userId,
-            status, reason
+    `SELECT CAST(id AS CHAR) AS id, CAST(voucher_id AS CHAR) AS voucherId,
+            CAST(user_id AS CHAR) AS userId, status, reason
      FROM orders WHERE id = ?`,
     [id],
   );

@@ -1,4 +1,4 @@
-/** From a delivered order to a row in MySQL: once, however often it is delivered. */
+/** Records delivered orders in MySQL: one row for each order, also after several deliveries. */
 import {
   change,
   isDuplicateKey,
@@ -13,7 +13,7 @@ import type { DeadLetterReason } from './dead-letters.ts';
 
 export type Recording = 'recorded' | DeadLetterReason;
 
-/** MySQL has less stock than the orders taken from Redis: it must not be sold. */
+/** MySQL has less stock than these orders need, so they must not be recorded. */
 class StockShort extends Error {}
 
 export interface Records {
@@ -22,8 +22,9 @@ export interface Records {
 }
 
 /**
- * All in one transaction: one multi-row insert, one conditional decrement for each voucher.
- * @throws the error of the statement that was refused; nothing is recorded then, and orders are recorded one by one.
+ * One transaction: one multi-row insert, and one conditional decrement for each voucher.
+ * @throws the error of the statement that failed. Nothing is recorded then; the caller records the
+ *   orders one by one.
  */
 export async function recordBatch(
   { pool, vouchers }: Records,
@@ -33,7 +34,8 @@ export async function recordBatch(
   const perVoucher = new Map<string, number>();
   for (const { voucherId } of orders)
     perVoucher.set(voucherId, (perVoucher.get(voucherId) ?? 0) + 1);
-  const sorted = [...perVoucher].sort(([a], [b]) => (a < b ? -1 : 1)); // So that two batches cannot deadlock.
+  // Every batch updates vouchers in the same order, so that two batches cannot deadlock.
+  const sorted = [...perVoucher].sort(([a], [b]) => (a < b ? -1 : 1));
   await transaction(pool, 'READ COMMITTED', async (db) => {
     await insert(db, orders, railed);
     for (const [voucherId, count] of sorted)
@@ -41,7 +43,10 @@ export async function recordBatch(
   });
 }
 
-/** The vouchers whose rails are on. A voucher that MySQL does not have counts among them: its stock is then short. */
+/**
+ * The vouchers whose rails are on. A voucher that MySQL does not have is one of them, so that its
+ * order fails as `stock-short`.
+ */
 async function voucherRails(
   vouchers: Records['vouchers'],
   orders: readonly Order[],
@@ -51,7 +56,7 @@ async function voucherRails(
   return new Set(ids.filter((_, index) => hasRails(found[index] ?? {})));
 }
 
-/** @throws when the result is not known yet, so that the order is delivered again. */
+/** @throws when the result is unknown, so that the order is delivered again. */
 export async function recordOne(records: Records, order: Order): Promise<Recording> {
   try {
     await recordBatch(records, [order]);
@@ -71,13 +76,15 @@ interface RecordedRow {
 }
 
 /**
- * A duplicate order id of the same order is a redelivery and a success; a duplicate user is another order. The comparison
- * is made here: MySQL answers a comparison with a BIGINT and MariaDB with an INT, which arrive as '1' and 1.
+ * A duplicate id with the same order is a redelivery: a success. Without a row of this id, the
+ * duplicate is another order of the same user. JavaScript compares the fields, because the result
+ * of a comparison is a BIGINT in MySQL and an INT in MariaDB, and these arrive as '1' and 1.
  */
 async function alreadyRecorded(pool: Pool, order: Order): Promise<Recording> {
   const [row] = await select<RecordedRow>(
     pool,
-    `SELECT CAST(voucher_id AS CHAR) AS voucherId, CAST(user_id AS CHAR) AS userId, request_id AS requestId, reason
+    `SELECT CAST(voucher_id AS CHAR) AS voucherId, CAST(user_id AS CHAR) AS userId,
+            request_id AS requestId, reason
      FROM orders WHERE id = ?`,
     [order.id],
   );
@@ -96,25 +103,28 @@ async function insert(
 ): Promise<void> {
   const rows = orders.map(() => '(?, ?, ?, ?, ?)').join(', ');
   const values = orders.flatMap(({ id, voucherId, userId, requestId }) => [
-    ...[id, voucherId, userId, requestId],
+    id,
+    voucherId,
+    userId,
+    requestId,
     railed.has(voucherId) ? 1 : null,
   ]);
-  // query, not execute: the statement's length varies, and every length would be prepared and kept.
+  // `query`, not `execute`: each batch size would add another prepared statement to the cache.
   await db.query(
     `INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES ${rows}`,
     values,
   );
 }
 
-/** Without rails the stock may fall below zero, so that the audit sees an oversold voucher. */
+/** Without rails the stock may fall below zero, so that the audit can see an oversold voucher. */
 async function takeStock(
   db: PoolConnection,
   voucherId: string,
   count: number,
-  hasRails: boolean,
+  withRails: boolean,
 ): Promise<void> {
   const statement = 'UPDATE seckill_stock SET stock = stock - ? WHERE voucher_id = ?';
-  const taken = hasRails
+  const taken = withRails
     ? await change(db, `${statement} AND stock >= ?`, [count, voucherId, count])
     : await change(db, statement, [count, voucherId]);
   if (taken !== 1) throw new StockShort();

@@ -1,4 +1,4 @@
-/** The HTTP server of one instance: opens when it is ready, drains when it is told to stop. */
+/** The HTTP server of one instance: it listens once the service is ready, and drains at a stop. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,11 +8,14 @@ import type { App } from '../http/openapi.ts';
 export interface Address {
   readonly host: string;
   readonly port: number;
-  /** Whether the cluster's primary takes the connections and shares them out. */
+  /** True when the cluster's primary accepts the connections and distributes them. */
   readonly shared: boolean;
 }
 
-/** Longer than nginx keeps an idle connection (60 s): else it would send a purchase into one that is being closed. */
+/**
+ * Longer than nginx keeps an idle connection (60 s). With a shorter time, nginx could send a
+ * purchase on a connection that Node is closing.
+ */
 const keepAliveMs = 75_000;
 
 export async function listen(app: App, { host, port, shared }: Address): Promise<Server> {
@@ -24,14 +27,20 @@ export async function listen(app: App, { host, port, shared }: Address): Promise
   return server;
 }
 
-/** No new connections; idle ones close now, the others after their request, the last of them after `withinMs`. */
+/**
+ * Accepts no new connections. Idle connections close now, the others after their request, and any
+ * that are left close after `withinMs`.
+ */
 export async function drain(server: Server, withinMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const over = new AbortController();
-  const idle = setInterval(() => server.closeIdleConnections(), 50);
-  await Promise.race([closed, sleep(withinMs, undefined, { signal: over.signal }).catch(() => {})]);
-  over.abort();
-  clearInterval(idle);
+  const timer = new AbortController();
+  const closing = setInterval(() => server.closeIdleConnections(), 50);
+  await Promise.race([
+    closed,
+    sleep(withinMs, undefined, { signal: timer.signal }).catch(() => {}),
+  ]);
+  timer.abort();
+  clearInterval(closing);
   server.closeAllConnections();
   await closed;
 }

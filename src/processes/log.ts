@@ -1,4 +1,7 @@
-/** One JSON line for each event, on standard output, with the instance's name. Tokens and secrets never get here. */
+/**
+ * The log: one JSON line for each event, on standard output, with the instance's name. Tokens and
+ * secrets are removed.
+ */
 import { type Logger, pino, stdSerializers } from 'pino';
 
 export const openLog = (instance: string, level: string): Logger =>

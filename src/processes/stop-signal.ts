@@ -1,6 +1,6 @@
 /**
- * SIGTERM and SIGINT as an AbortSignal. A rejection that nobody handled ends the process the same way, with exit code 1;
- * after an exception that nobody caught it ends at once.
+ * SIGTERM and SIGINT as an AbortSignal. An unhandled rejection also aborts it, and sets exit code
+ * 1. An uncaught exception ends the process at once, with exit code 1.
  */
 import type { Logger } from 'pino';
 

@@ -1,4 +1,6 @@
-/** The primary: forks the API instances and the order workers, replaces those that die, and passes a stop on. */
+/**
+ * The primary: forks API instances and order workers, replaces dead ones, and stops all at the end.
+ */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +15,7 @@ interface Role {
 }
 
 const graceMs = 5_000;
+const shortLifeMs = 5_000;
 
 export function roles({ NAME, INSTANCES, ORDER_WORKERS, PORT, BALANCER }: Config): Role[] {
   const port = (index: number) => String(BALANCER === 'cluster' ? PORT : PORT + index);
@@ -27,7 +30,10 @@ export function roles({ NAME, INSTANCES, ORDER_WORKERS, PORT, BALANCER }: Config
   return [...api, ...workers];
 }
 
-/** Runs until `signal` aborts and every child has drained and gone, or was killed for taking too long. */
+/**
+ * Runs until `signal` aborts and every child has ended. A child that does not drain in time is
+ * killed.
+ */
 export async function supervise(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const children = new Set<Worker>();
 
@@ -42,10 +48,11 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
       children.delete(child);
       if (child.process.pid !== undefined) recordDeath(child.process.pid);
       if (signal.aborted) return;
-      const brief = performance.now() - startedAt < 5_000;
+      const isShortLived = performance.now() - startedAt < shortLifeMs;
       log.warn({ event: 'child-exited', child: role.env['INSTANCE'], code, killedBy });
-      await sleep(brief ? Math.min(100 * 2 ** failures, 5_000) : 0); // One that dies at once must not spin.
-      if (!signal.aborted) start(role, brief ? failures + 1 : 0);
+      // The wait grows, so that a child that dies at every start does not use up the processor.
+      await sleep(isShortLived ? Math.min(100 * 2 ** failures, 5_000) : 0);
+      if (!signal.aborted) start(role, isShortLived ? failures + 1 : 0);
     });
   }
 
@@ -60,13 +67,14 @@ async function stopAll(
   log: Logger,
 ): Promise<void> {
   const all = [...children];
-  const gone = all.map((child) => once(child, 'exit'));
+  const exits = all.map((child) => once(child, 'exit'));
   for (const child of all) child.process.kill('SIGTERM');
-  const late = new AbortController();
-  const deadline = sleep(withinMs, 'late', { signal: late.signal }).catch(() => 'in time');
-  if ((await Promise.race([Promise.all(gone), deadline])) === 'late') {
+  const timer = new AbortController();
+  const deadline = sleep(withinMs, 'late', { signal: timer.signal }).catch(() => 'in time');
+  const first = await Promise.race([Promise.all(exits), deadline]);
+  if (first === 'late') {
     for (const child of children) child.process.kill('SIGKILL');
     log.error({ event: 'children-killed', count: children.size, withinMs });
   }
-  late.abort();
+  timer.abort();
 }

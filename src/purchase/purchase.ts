@@ -1,4 +1,4 @@
-/** A purchase is a sale made while holding a lock. Everything else is a choice of parts. */
+/** A purchase is a sale made while holding a lock. The rung chooses the lock and the inventory. */
 import {
   type Order,
   type Outcome,

@@ -1,4 +1,4 @@
-/** Vouchers in MySQL. A voucher never changes after its creation, so an instance may keep it in memory. */
+/** Vouchers in MySQL. A voucher never changes, so each instance may keep it in memory. */
 import { LRUCache } from 'lru-cache';
 import type { ResultSetHeader } from 'mysql2';
 import type { Connections } from '../connections/connections.ts';
@@ -8,16 +8,19 @@ import type { LabOptions, Voucher } from '../domain.ts';
 export type NewVoucher = Omit<Voucher, 'id'>;
 
 interface Row extends Omit<Voucher, 'lab'> {
-  /** The lab options; null outside the lab. */
+  /** The first of the lab options; null when the voucher has none. */
   readonly rails: number | null;
   readonly workMs: number;
   readonly retries: number;
 }
 
 const selectVouchers = `
-  SELECT CAST(v.id AS CHAR) AS id, v.title, s.initial_stock AS stock, v.begin_time AS beginTime, v.end_time AS endTime,
-         v.rung, l.rails, l.work_ms AS workMs, l.retries
-  FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id LEFT JOIN lab_options l ON l.voucher_id = v.id`;
+  SELECT CAST(v.id AS CHAR) AS id, v.title, s.initial_stock AS stock,
+         v.begin_time AS beginTime, v.end_time AS endTime, v.rung,
+         l.rails, l.work_ms AS workMs, l.retries
+  FROM vouchers v
+  JOIN seckill_stock s ON s.voucher_id = v.id
+  LEFT JOIN lab_options l ON l.voucher_id = v.id`;
 
 function asVoucher({ rails, workMs, retries, ...voucher }: Row): Voucher {
   return rails === null ? voucher : { ...voucher, lab: { rails: rails === 1, workMs, retries } };
@@ -25,7 +28,7 @@ function asVoucher({ rails, workMs, retries, ...voucher }: Row): Voucher {
 
 export interface Vouchers {
   create(voucher: NewVoucher): Promise<Voucher>;
-  /** From this instance's memory after the first time, so that a purchase needs no query. */
+  /** After the first call it is found in this instance's memory, so a purchase needs no query. */
   find(id: string): Promise<Voucher | undefined>;
   /** For a voucher that never went on sale. */
   remove(id: string): Promise<void>;

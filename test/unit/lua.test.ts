@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 const folder = new URL('../../lua/', import.meta.url);
-const scripts = readdirSync(folder)
+const scripts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.lua'))
   .map((file) => {
     const lines = readFileSync(new URL(file, folder), 'utf8').split('\n');
@@ -36,7 +36,7 @@ function calls(code: string): string[][] {
 const withoutKey = ["'TIME'"];
 
 test('there are scripts, and the reader of this test can read them', () => {
-  expect(scripts.map(({ file }) => file)).toContain('purchase.lua');
+  expect(scripts.map(({ file }) => file)).toContain('sale/purchase.lua');
   const nested =
     "redis.call('HSET', KEYS[2], f(a, b), ARGV[1] .. ':,' .. ARGV[4]) redis.call('TIME')";
   expect(calls(nested)).toEqual([

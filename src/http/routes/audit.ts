@@ -1,4 +1,4 @@
-/** The audit of a voucher, for operators and for load tests that check the result afterwards. */
+/** The audit of a voucher, for operators, and for load tests that check their result. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { audit } from '../../audit/audit.ts';
 import { collectFacts } from '../../audit/collect.ts';

@@ -1,4 +1,7 @@
-/** /livez: the process runs. /readyz: send requests here; 503 while it starts, drains, or misses MySQL or Redis. */
+/**
+ * /livez: the process runs. /readyz: it takes requests; 503 while it starts, while it drains, and
+ * while MySQL or Redis does not answer.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from '../openapi.ts';
@@ -7,7 +10,7 @@ import type { Service } from '../service.ts';
 
 const answerWithinMs = 2_000;
 const Health = z.object({ status: z.literal('ok') }).openapi('Health');
-const ok = jsonAnswer(Health, 'Yes');
+const ok = jsonAnswer(Health, 'Healthy');
 
 const livez = createRoute({ method: 'get', path: '/livez', responses: { 200: ok } });
 const readyz = createRoute({
@@ -31,17 +34,20 @@ export function healthRoutes({ connections, isOpen }: Service): App {
     });
 }
 
+/** @returns the names of the servers that did not answer in time. */
 async function unanswered(servers: Record<string, () => Promise<unknown>>): Promise<string[]> {
-  const asked = Object.entries(servers).map(([name, ask]) =>
-    Promise.race([ask(), tooLong()]).then(
-      () => [],
-      () => [name],
+  const names = await Promise.all(
+    Object.entries(servers).map(([name, ask]) =>
+      Promise.race([ask(), timeout()]).then(
+        () => [],
+        () => [name],
+      ),
     ),
   );
-  return (await Promise.all(asked)).flat();
+  return names.flat();
 }
 
-async function tooLong(): Promise<never> {
+async function timeout(): Promise<never> {
   await sleep(answerWithinMs, undefined, { ref: false });
   throw new Error('no answer in time');
 }

@@ -1,6 +1,6 @@
 /** The purchase, and the state of its order. */
 import { createRoute, z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import type { Order, Outcome, Voucher } from '../../domain.ts';
 import { findOrder } from '../../orders/find-order.ts';
 import { about, record } from '../../trace/history.ts';
@@ -8,7 +8,7 @@ import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, type ProblemCode, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
-import { requireRole } from '../tokens.ts';
+import { type Identified, requireRole } from '../tokens.ts';
 
 const OrderView = z
   .object({
@@ -19,15 +19,17 @@ const OrderView = z
   })
   .openapi('Order');
 
-/** Read by hand: a header schema would copy every header of every purchase. */
+/** Not a header schema: that would copy all headers of every purchase. */
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Names this purchase: a repeated request is still one purchase (final rung). Without it every request is a new one.',
+    'Identifies this purchase, so that a repeated request is still one purchase (final rung). ' +
+    'Without it, every request is a new purchase.',
   schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
 } as const;
 const keyPattern = new RegExp(idempotencyKey.schema.pattern);
+const invalidKey = 'Idempotency-Key: must be 1 to 64 letters, digits, _ or -';
 
 const security = [{ token: [] }];
 const refusals = [
@@ -44,10 +46,10 @@ const refusals = [
   'outcome-unknown',
 ] as const satisfies readonly ProblemCode[];
 
-/** Every answer that a purchase may get. */
+/** Every possible answer to a purchase. */
 export const purchaseAnswers = {
   201: jsonAnswer(OrderView, 'Sold and recorded'),
-  202: jsonAnswer(OrderView, 'Sold; being recorded'),
+  202: jsonAnswer(OrderView, 'Sold and queued; a worker records it in MySQL'),
   ...problemAnswers(
     'invalid-request',
     'unauthenticated',
@@ -57,14 +59,8 @@ export const purchaseAnswers = {
   ),
 };
 
-export function orderRoutes(service: Service): App {
-  const { connections, vouchers, openRung, orderIds, log } = service;
-  const { LAB, TOKEN_SECRET } = connections.config;
-  const user = requireRole('user', TOKEN_SECRET);
-  /** A voucher with lab options is sold in the lab only. */
-  const isAllowed = ({ rung, lab }: Voucher) => service.allowedRungs.has(rung) && (LAB || !lab);
-
-  const buy = createRoute({
+const buyRoute = (user: MiddlewareHandler<Identified>) =>
+  createRoute({
     method: 'post',
     path: '/vouchers/{id}/orders',
     security,
@@ -73,7 +69,9 @@ export function orderRoutes(service: Service): App {
     request: { params: z.object({ id: Id }) },
     responses: purchaseAnswers,
   });
-  const show = createRoute({
+
+const showRoute = (user: MiddlewareHandler<Identified>) =>
+  createRoute({
     method: 'get',
     path: '/orders/{id}',
     security,
@@ -85,40 +83,45 @@ export function orderRoutes(service: Service): App {
     },
   });
 
+export function orderRoutes(service: Service): App {
+  const { connections, vouchers, orderIds } = service;
+  const user = requireRole('user', connections.config.TOKEN_SECRET);
+
   return routes()
-    .openapi(buy, async (c) => {
+    .openapi(buyRoute(user), async (c) => {
       const requestId = c.req.header('idempotency-key') ?? crypto.randomUUID();
-      if (!keyPattern.test(requestId))
-        return problem(
-          c,
-          'invalid-request',
-          'Idempotency-Key: must be 1 to 64 letters, digits, _ or -',
-        );
+      if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
-      if (!isAllowed(voucher))
-        return problem(c, 'not-ready', `This deployment does not sell by ${voucher.rung}.`);
+      if (!isAllowed(service, voucher))
+        return problem(c, 'not-ready', `This deployment does not allow the rung ${voucher.rung}.`);
       const userId = c.get('claims').sub;
       const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
-      const { purchase } = await openRung(voucher);
-      const outcome = await purchase(order, voucher);
-      recordOutcome(order, outcome);
-      if (outcome.kind === 'unknown')
-        log.warn({
-          event: 'outcome-unknown',
-          requestId,
-          orderId: order.id,
-          cause: String(outcome.cause),
-        });
-      return answer(c, order, outcome);
+      return answer(c, order, await buy(service, order, voucher));
     })
-    .openapi(show, async (c) => {
+    .openapi(showRoute(user), async (c) => {
       const order = await findOrder(connections, c.req.valid('param').id);
       // Another user's order and a missing one get the same answer, so that ids reveal nothing.
       if (order?.userId !== c.get('claims').sub) return problem(c, 'unknown-order');
       const { userId: _, ...view } = order;
       return c.json(view, 200);
     });
+}
+
+/** A voucher with lab options is sold in the lab only. */
+function isAllowed({ allowedRungs, connections }: Service, { rung, lab }: Voucher): boolean {
+  return allowedRungs.has(rung) && (connections.config.LAB || !lab);
+}
+
+async function buy({ openRung, log }: Service, order: Order, voucher: Voucher): Promise<Outcome> {
+  const { purchase } = await openRung(voucher);
+  const outcome = await purchase(order, voucher);
+  recordOutcome(order, outcome);
+  if (outcome.kind === 'unknown') {
+    const { id: orderId, requestId } = order;
+    log.warn({ event: 'outcome-unknown', requestId, orderId, cause: String(outcome.cause) });
+  }
+  return outcome;
 }
 
 export function recordOutcome(order: Order, outcome: Outcome): void {
@@ -128,13 +131,9 @@ export function recordOutcome(order: Order, outcome: Outcome): void {
 
 export function answer(c: Context, order: Order, outcome: Outcome) {
   if (outcome.kind === 'unknown') {
-    c.header('Idempotency-Key', order.requestId); // Repeated with it, the final rung answers with the order.
-    return problem(
-      c,
-      'outcome-unknown',
-      `It may have become order ${outcome.orderId}.`,
-      outcome.orderId,
-    );
+    // A repeated request with this key gets the order's id, on the final rung.
+    c.header('Idempotency-Key', order.requestId);
+    return problem(c, 'outcome-unknown', `Order ${outcome.orderId} may exist.`, outcome.orderId);
   }
   if (outcome.kind === 'refused') return problem(c, outcome.reason, undefined, outcome.orderId);
   const { orderId, status, tries = 1 } = outcome;

@@ -1,5 +1,6 @@
-/** Vouchers: an operator creates them, everybody may read them. */
+/** Vouchers: an operator creates them, and everybody may read them. */
 import { createRoute, z } from '@hono/zod-openapi';
+import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Voucher } from '../../domain.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
@@ -8,11 +9,16 @@ import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
-import { requireRole } from '../tokens.ts';
+import { type Identified, requireRole } from '../tokens.ts';
 
-/** In bytes. No other route reads a body; nginx has the same limit for all. */
-const largestBody = 16_384;
-/** Within this century: MySQL, Redis and JavaScript do not agree about times beyond it. */
+/** No other route reads a body. nginx has the same limit for all routes. */
+const maxBodyBytes = 16_384;
+const smallBody = bodyLimit({
+  maxSize: maxBodyBytes,
+  onError: (c) => problem(c, 'body-too-large'),
+});
+
+/** Times of this century only: MySQL, Redis and JavaScript have different limits beyond it. */
 const Time = z.iso.datetime({ offset: true }).refine((time) => {
   const year = new Date(time).getUTCFullYear();
   return year >= 2000 && year < 2100;
@@ -21,22 +27,22 @@ const Time = z.iso.datetime({ offset: true }).refine((time) => {
 const NewLabOptions = z
   .strictObject({
     rails: z.boolean().optional().openapi({
-      description: "Whether MySQL refuses a user's second order; the rung's own choice without it.",
+      description: "Whether MySQL refuses a user's second order. Default: as the rung declares.",
     }),
     workMs: z
       .int()
       .min(0)
       .max(10_000)
       .default(0)
-      .openapi({ description: 'Time between check and write.' }),
+      .openapi({ description: 'The time between check and write, in milliseconds.' }),
     retries: z
       .int()
       .min(0)
       .max(50)
       .default(0)
-      .openapi({ description: 'Retries after a conflict.' }),
+      .openapi({ description: 'How often a purchase is retried after a conflict.' }),
   })
-  .openapi('LabOptions', { description: 'In the lab only.' });
+  .openapi('LabOptions', { description: 'Allowed in the lab only.' });
 
 const NewVoucher = z
   .strictObject({
@@ -83,16 +89,8 @@ const show = createRoute({
   },
 });
 
-export function voucherRoutes(service: Service): App {
-  const { vouchers, openRung, allowedRungs, connections } = service;
-  const { TOKEN_SECRET, LAB } = connections.config;
-  const operator = requireRole('operator', TOKEN_SECRET);
-  const smallBody = bodyLimit({
-    maxSize: largestBody,
-    onError: (c) => problem(c, 'body-too-large'),
-  });
-
-  const create = createRoute({
+const createVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
+  createRoute({
     method: 'post',
     path: '/vouchers',
     security,
@@ -110,34 +108,33 @@ export function voucherRoutes(service: Service): App {
       ),
     },
   });
+
+export function voucherRoutes(service: Service): App {
+  const { vouchers, openRung, allowedRungs, connections } = service;
+  const { TOKEN_SECRET, LAB } = connections.config;
+  const create = createVoucherRoute(requireRole('operator', TOKEN_SECRET));
+
   return routes()
     .openapi(create, async (c) => {
       const body = c.req.valid('json');
-      if (!allowedRungs.has(body.rung))
-        return problem(
-          c,
-          'invalid-request',
-          `rung: this deployment sells by ${[...allowedRungs].join(', ')}`,
-        );
-      if (!LAB && body.lab) return problem(c, 'invalid-request', 'lab: is for the lab only');
-      const voucher = await vouchers.create(newVoucher(body, LAB));
-      try {
-        const { inventory } = await openRung(voucher);
-        await inventory.prepare(voucher);
-      } catch (error) {
-        await vouchers.remove(voucher.id); // Else it would stay on the list and could never be sold.
-        service.log.error({ event: 'voucher-not-prepared', error });
-        return problem(c, 'not-ready', 'The voucher was not created.');
+      if (!allowedRungs.has(body.rung)) {
+        const allowed = [...allowedRungs].join(', ');
+        return problem(c, 'invalid-request', `rung: this deployment allows ${allowed}`);
       }
+      if (!LAB && body.lab) return problem(c, 'invalid-request', 'lab: allowed in the lab only');
+      const voucher = await vouchers.create(newVoucher(body, LAB));
+      const isPrepared = await prepare(service, voucher);
+      if (!isPrepared) return problem(c, 'not-ready', 'The voucher was not created.');
       c.header('Location', `/vouchers/${voucher.id}`);
       return c.json(view(voucher), 201);
     })
-    .openapi(list, async (c) =>
-      c.json(
-        (await vouchers.list(100)).map((voucher) => view(voucher)),
+    .openapi(list, async (c) => {
+      const newest = await vouchers.list(100);
+      return c.json(
+        newest.map((voucher) => view(voucher)),
         200,
-      ),
-    )
+      );
+    })
     .openapi(show, async (c) => {
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
@@ -146,7 +143,20 @@ export function voucherRoutes(service: Service): App {
     });
 }
 
-/** In the lab every voucher has options: by default those of its rung. */
+/** @returns false when this failed; the voucher is then removed, because it could never be sold. */
+async function prepare({ openRung, vouchers, log }: Service, voucher: Voucher): Promise<boolean> {
+  try {
+    const { inventory } = await openRung(voucher);
+    await inventory.prepare(voucher);
+    return true;
+  } catch (error) {
+    await vouchers.remove(voucher.id);
+    log.error({ event: 'voucher-not-prepared', error });
+    return false;
+  }
+}
+
+/** In the lab every voucher has lab options; the defaults are those of its rung. */
 function newVoucher({ lab, ...body }: z.output<typeof NewVoucher>, isLab: boolean): CreateVoucher {
   const { beginTime, endTime, rung } = body;
   const voucher = { ...body, beginTime: new Date(beginTime), endTime: new Date(endTime) };

@@ -1,4 +1,4 @@
-/** What the inventories in Redis share: a voucher's hash, and the answers of the sale scripts as outcomes. */
+/** Shared by the inventories in Redis: a voucher's hash, and the scripts' answers as outcomes. */
 import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
@@ -29,7 +29,7 @@ export function asOutcome(script: string, answer: unknown): Outcome {
     case 'ended':
       return refused(word);
     case 'unknown-voucher':
-      return refused('not-ready'); // MySQL has the voucher and Redis does not: it is neither sold out nor on sale.
+      return refused('not-ready'); // MySQL has the voucher, but Redis does not have its stock.
     default:
       throw new ScriptAnswerUnexpected(script, answer);
   }

@@ -1,4 +1,4 @@
-/** What every sale in one MySQL transaction shares: commit or roll back, and turn the result into an outcome. */
+/** Shared by the inventories in MySQL: one sale in a transaction, and its result as an outcome. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   change,
@@ -16,7 +16,7 @@ import { checkpoint } from '../../trace/checkpoints.ts';
 import { about, record } from '../../trace/history.ts';
 import type { Inventory } from '../inventory.ts';
 
-/** The part in which the rungs differ. A refusal is rolled back, `'sold'` is committed. */
+/** The statements of one inventory. `'sold'` is committed, a refusal is rolled back. */
 export type Sale = (
   db: Pool | PoolConnection,
   order: Order,
@@ -51,7 +51,7 @@ export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): 
   };
 }
 
-/** A refusal travels as an error inside the transaction, because it must roll back. */
+/** A refusal is thrown inside the transaction, so that the transaction rolls back. */
 class Refusal extends Error {
   readonly outcome: Outcome;
   constructor(outcome: Outcome) {
@@ -69,7 +69,7 @@ async function sellOne(
 ): Promise<void> {
   const result = await sale(db, order, voucher, lease);
   if (result !== 'sold') throw new Refusal(result);
-  lease.signal.throwIfAborted(); // The last check before the commit: does this request still have the lock?
+  lease.signal.throwIfAborted(); // The last check before the commit: is the lease still valid?
   await checkpoint('before-commit');
 }
 
@@ -88,7 +88,10 @@ async function outcomeOf(sale: () => Promise<void>, pool: Pool, order: Order): P
   }
 }
 
-/** Tries again after a conflict, a bounded number of times, with jitter so that the losers do not meet again. */
+/**
+ * Retries after a conflict, a limited number of times. The random wait keeps the requests that lost
+ * from conflicting with each other again.
+ */
 async function untilNoConflict(retries: number, attempt: () => Promise<Outcome>): Promise<Outcome> {
   for (let tries = 1; ; tries++) {
     const outcome = await attempt();
@@ -98,21 +101,25 @@ async function untilNoConflict(retries: number, attempt: () => Promise<Outcome>)
   }
 }
 
-/** The unique key refused the row: because of the user's other order, or because this order's own id exists. */
+/**
+ * A unique key refused the row. Either the user has another order, or this order's id exists
+ * already; the second is an error.
+ */
 async function refusedByRails(pool: Pool, order: Order, error: unknown): Promise<Outcome> {
   const other = await orderOf(pool, order);
   if (other === undefined || other === order.id) throw error;
   return refused('already-ordered', other);
 }
 
-/** The id of the order that this user has for this voucher, if there is one. */
+/** The id of the user's order for this voucher, if there is one. */
 export async function orderOf(
   db: Pool | PoolConnection,
   order: Order,
 ): Promise<string | undefined> {
   const [row] = await select<{ id: string }>(
     db,
-    `SELECT CAST(id AS CHAR) AS id FROM orders WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed' LIMIT 1`,
+    'SELECT CAST(id AS CHAR) AS id FROM orders ' +
+      "WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed' LIMIT 1",
     [order.voucherId, order.userId],
   );
   return row?.id;

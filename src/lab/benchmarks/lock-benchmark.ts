@@ -1,15 +1,16 @@
-/** What a lock costs: cycles of taking it and giving it back, alone and with fifty who want it, all in one run. */
+/** The cost of each lock: cycles of acquire and release, alone and with fifty contenders. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Connections } from '../../connections/connections.ts';
+import type { Progress } from '../environment/lab.ts';
 import { type Cycle, floor, openCycles, rawScripts } from './lock-cycles.ts';
 
 export interface LockCost {
   readonly lock: string;
-  /** One after the other, nobody else there. */
+  /** One cycle after the other, without contention. */
   readonly alone: { readonly cyclesPerSecond: number; readonly p99Ms: number };
-  /** Fifty at once; p99 of the wait for the lock. The floor excludes nobody, and has no such. */
-  readonly crowded?: {
+  /** Fifty contenders; p99 of the wait for the lock. Absent for the floor, which is no lock. */
+  readonly contended?: {
     readonly cyclesPerSecond: number;
     readonly p99Ms: number;
     readonly commandsPerCycle: number;
@@ -18,22 +19,23 @@ export interface LockCost {
 
 const warmUpMs = 500;
 const aloneMs = 600;
-/** All of them alone, so many times in turn: what else the machine does hits all alike. The middle one counts. */
+/** All locks are measured in every round, so that other load on the machine hits all of them. */
 const rounds = 5;
-const crowdedMs = 1_500;
-const crowd = 50;
+const contendedMs = 1_500;
+const contenders = 50;
 
 export async function benchmarkLocks(
   connections: Connections,
-  tell: (event: string) => void,
+  progress: Progress,
 ): Promise<LockCost[]> {
-  const sent = countCommands();
-  const opened = Object.entries(await openCycles(connections));
-  await repeat(rawScripts(connections), 1, warmUpMs * 4, 'warm-up'); // The first to be measured must not pay for it.
-  for (const [lock, cycle] of opened) await repeat(cycle, 1, warmUpMs, `warm-up:${lock}`);
-  const alone = await aloneInTurn(opened, tell);
+  const commandsSent = countCommands();
+  const cycles = Object.entries(await openCycles(connections));
+  // The first lock that is measured must not pay for the warm-up.
+  await repeat(rawScripts(connections), 1, warmUpMs * 4, 'warm-up');
+  for (const [lock, cycle] of cycles) await repeat(cycle, 1, warmUpMs, `warm-up:${lock}`);
+  const alone = await measureAlone(cycles, progress);
   const costs: LockCost[] = [];
-  for (const [lock, cycle] of opened) {
+  for (const [lock, cycle] of cycles) {
     const cost = {
       lock,
       alone: alone.get(lock) ?? { cyclesPerSecond: Number.NaN, p99Ms: Number.NaN },
@@ -42,46 +44,54 @@ export async function benchmarkLocks(
       costs.push(cost);
       continue;
     }
-    tell(`${lock}: ${crowd} who want it …`);
-    const before = sent();
-    const { perSecond, waitP99Ms, cycles } = await repeat(
-      cycle,
-      crowd,
-      crowdedMs,
-      `crowded:${lock}`,
-    );
-    const commandsPerCycle = (sent() - before) / cycles;
-    costs.push({
-      ...cost,
-      crowded: { cyclesPerSecond: perSecond, p99Ms: waitP99Ms, commandsPerCycle },
-    });
+    progress(`${lock}: ${contenders} contenders …`);
+    const contended = await measureContended(lock, cycle, commandsSent);
+    costs.push({ ...cost, contended });
   }
   return costs;
 }
 
-async function aloneInTurn(
-  opened: readonly [lock: string, cycle: Cycle][],
-  tell: (event: string) => void,
+async function measureContended(
+  lock: string,
+  cycle: Cycle,
+  commandsSent: () => number,
+): Promise<NonNullable<LockCost['contended']>> {
+  const before = commandsSent();
+  const resource = `contended:${lock}`;
+  const measured = await repeat(cycle, contenders, contendedMs, resource);
+  return {
+    cyclesPerSecond: measured.perSecond,
+    p99Ms: measured.waitP99Ms,
+    commandsPerCycle: (commandsSent() - before) / measured.cycles,
+  };
+}
+
+async function measureAlone(
+  cycles: readonly [lock: string, cycle: Cycle][],
+  progress: Progress,
 ): Promise<Map<string, LockCost['alone']>> {
-  const measured = new Map<string, LockCost['alone'][]>(opened.map(([lock]) => [lock, []]));
+  const measured = new Map<string, LockCost['alone'][]>(cycles.map(([lock]) => [lock, []]));
   for (let round = 1; round <= rounds; round++) {
-    tell(`each alone, round ${round} of ${rounds} …`);
-    for (const [lock, cycle] of opened) {
+    progress(`each lock alone, round ${round} of ${rounds} …`);
+    for (const [lock, cycle] of cycles) {
       const { perSecond, cycleP99Ms } = await repeat(cycle, 1, aloneMs, `alone:${lock}`);
       measured.get(lock)?.push({ cyclesPerSecond: perSecond, p99Ms: cycleP99Ms });
     }
   }
-  const middle = (all: LockCost['alone'][]) =>
-    all.toSorted((one, other) => one.cyclesPerSecond - other.cyclesPerSecond)[
-      Math.floor(rounds / 2)
-    ];
-  return new Map(
-    [...measured].flatMap(([lock, all]) => [[lock, middle(all) as LockCost['alone']] as const]),
-  );
+  const medians = new Map<string, LockCost['alone']>();
+  for (const [lock, all] of measured) medians.set(lock, median(all));
+  return medians;
+}
+
+/** The round with the middle rate. */
+function median(all: readonly LockCost['alone'][]): LockCost['alone'] {
+  const sorted = all.toSorted((one, other) => one.cyclesPerSecond - other.cyclesPerSecond);
+  return sorted[Math.floor(rounds / 2)] as LockCost['alone'];
 }
 
 async function repeat(cycle: Cycle, workers: number, forMs: number, resource: string) {
-  const [cycles, waits] = [createHistogram(), createHistogram()];
+  const cycles = createHistogram();
+  const waits = createHistogram();
   const startedAt = performance.now();
   const work = async () => {
     while (performance.now() - startedAt < forMs) {
@@ -100,12 +110,13 @@ async function repeat(cycle: Cycle, workers: number, forMs: number, resource: st
   };
 }
 
+/** The histograms count microseconds. */
 const record = (histogram: RecordableHistogram, ms: number): void =>
   histogram.record(Math.max(1, Math.round(ms * 1_000)));
 const p99 = (histogram: RecordableHistogram): number =>
   Math.round(histogram.percentile(99) / 10) / 100;
 
-/** Counts what this process sends: ioredis tells every command. */
+/** Counts the commands that this process sends; ioredis publishes each on a diagnostics channel. */
 function countCommands(): () => number {
   let count = 0;
   tracingChannel('ioredis:command').start.subscribe(() => {

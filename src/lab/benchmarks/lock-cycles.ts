@@ -1,4 +1,7 @@
-/** One cycle of a lock: acquire and release. For each lock of the ladder, and for two to compare with. */
+/**
+ * One cycle of a lock: acquire and release. There is one for each lock of the ladder, and two for
+ * comparison.
+ */
 import { Mutex as SemaphoreMutex } from 'redis-semaphore';
 import type { Connections } from '../../connections/connections.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
@@ -9,7 +12,7 @@ import type { Lock } from '../../locks/lock.ts';
 /** Acquires and releases a lock once. @returns how long it waited for the lock, in milliseconds */
 export type Cycle = (resource: string) => Promise<number>;
 
-/** The floor: the two scripts that any such lock must send, and nothing more. */
+/** The floor: only the two scripts that every such lock must send. */
 export const floor = 'two raw scripts (the floor)';
 
 const waitMs = 60_000;
@@ -36,13 +39,11 @@ const cycleOf =
     return waitedMs;
   };
 
-/** The two scripts of the reentrant lock, and the removal of its latch, without the lock around them. */
+/** The two scripts of the reentrant lock and the removal of its latch, without the lock. */
 export function rawScripts(connections: Connections): Cycle {
   const redis = connections.redis('lock');
-  const [acquire, release] = [
-    loadScript('locks/acquire-reentrant'),
-    loadScript('locks/release-reentrant'),
-  ];
+  const acquire = loadScript('locks/acquire-reentrant');
+  const release = loadScript('locks/release-reentrant');
   let releases = 0;
   return async (resource) => {
     const askedAt = performance.now();
@@ -50,12 +51,8 @@ export function rawScripts(connections: Connections): Cycle {
     const waitedMs = performance.now() - askedAt;
     releases += 1;
     const latch = `${resource}:latch:${releases}`;
-    await runScript(
-      redis,
-      release,
-      [resource, `${resource}:channel`, latch],
-      ['0', '30000', 'floor', '3000'],
-    );
+    const keys = [resource, `${resource}:channel`, latch];
+    await runScript(redis, release, keys, ['0', '30000', 'floor', '3000']);
     redis.del(latch).catch(() => {});
     return waitedMs;
   };

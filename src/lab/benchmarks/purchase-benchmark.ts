@@ -1,20 +1,25 @@
-/** What a purchase costs beside a request that does nothing: both through the same nginx, instances and tokens. */
+/**
+ * The cost of a purchase, compared with a request that does nothing. Both go through the same nginx
+ * and instances, with the same tokens.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { signToken } from '../../http/tokens.ts';
+import type { Progress } from '../environment/lab.ts';
 import { programPath } from '../environment/processes.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
+import { type NewSale, putOnSale } from '../workload/create-voucher.ts';
 
 export interface Measured {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers that were not 2xx, and requests without an answer. */
+  /** Answers other than 2xx. */
   readonly refused: number;
+  /** Requests without an answer. */
   readonly broken: number;
 }
 
@@ -26,80 +31,94 @@ export interface Benchmark {
   readonly purchase: Measured;
   /** purchase ÷ no-op, in requests per second. */
   readonly ratio: number;
-  /** The most orders that waited while purchases came in, and how long the last one waited for MySQL. */
+  /** The largest depth of the queue, and the time from the last purchase until it was empty. */
   readonly drain: { readonly deepest: number; readonly lagMs: number };
 }
 
-export interface BenchmarkPlace {
+export interface BenchmarkSetup {
   readonly baseUrl: string;
   readonly tokenSecret: string;
   readonly instances: number;
   readonly seconds: number;
   readonly connections: number;
-  /** How many accepted orders are not in MySQL yet. */
+  /** The number of accepted orders that are not in MySQL yet. */
   readonly depth: () => Promise<number>;
   readonly folder: string;
-  /** Ends the benchmark between two measurements. */
+  /** Stops the benchmark between two rounds. */
   readonly signal: AbortSignal;
 }
 
 const script = fileURLToPath(new URL('../../../bench/wrk.lua', import.meta.url));
-const warmUpSeconds = 6; // Node compiles what is hot only after thousands of requests.
-/** The two take turns, because a machine's speed drifts; the middle round counts. */
+/** Node compiles the hot code only after thousands of requests. */
+const warmUpSeconds = 6;
+/** The two alternate, because the speed of a machine drifts. The median counts. */
 const rounds = 3;
-/** More purchases than this in a second would meet a user a second time; they then count as refused. */
+/** With more purchases than this in a second, users repeat; their second purchases are refused. */
 const usersPerSecond = 10_000;
 const stock = 10_000_000;
 
-export async function benchmark(
-  place: BenchmarkPlace,
-  tell: (event: string) => void,
-): Promise<Benchmark> {
-  const { baseUrl, seconds, depth } = place;
-  const load = (url: string, forSeconds: number) => wrk(url, tokens, place.connections, forSeconds);
-  tell('Signing a token for each purchase …');
-  const tokens = await writeTokens(place, usersPerSecond * Math.max(seconds, warmUpSeconds));
-  const onSale = await saleUrl(place);
-  const noop = `${baseUrl}/lab/noop`;
-  tell('Warming up …');
-  await load(noop, warmUpSeconds);
-  await load(onSale, warmUpSeconds);
-  await emptied(depth);
-  const noops: Measured[] = [];
-  const purchases: Measured[] = [];
-  const drain = { deepest: 0, lagMs: 0 };
-  const watch = watchDepth(depth);
-  for (let round = 1; round <= rounds; round++) {
-    place.signal.throwIfAborted();
-    tell(`Round ${round} of ${rounds}: ${seconds} s each …`);
-    noops.push(await load(noop, seconds));
-    purchases.push(await load(await saleUrl(place), seconds));
-    const endedAt = performance.now();
-    await emptied(depth);
-    drain.lagMs = Math.max(drain.lagMs, Math.round(performance.now() - endedAt));
-  }
-  drain.deepest = watch.stop();
-  const [noopMedian, purchase] = [median(noops), median(purchases)];
-  const ratio = Math.round((purchase.requestsPerSecond / noopMedian.requestsPerSecond) * 100) / 100;
+export async function benchmark(setup: BenchmarkSetup, progress: Progress): Promise<Benchmark> {
+  const { seconds, connections } = setup;
+  progress('Signing a token for each purchase …');
+  const tokens = await writeTokens(setup, usersPerSecond * Math.max(seconds, warmUpSeconds));
+  progress('Warming up …');
+  const noop = `${setup.baseUrl}/lab/noop`;
+  const warmUpSale = await createSale(setup);
+  await wrk(noop, tokens, connections, warmUpSeconds);
+  await wrk(warmUpSale, tokens, connections, warmUpSeconds);
+  await queueDrained(setup.depth);
+  const depth = watchDepth(setup.depth);
+  const measured = await measureRounds(setup, noop, tokens, progress);
+  const drain = { deepest: depth.stop(), lagMs: Math.max(...measured.map(({ lagMs }) => lagMs)) };
+  const medianNoop = median(measured.map((round) => round.noop));
+  const medianPurchase = median(measured.map((round) => round.purchase));
+  const ratio = medianPurchase.requestsPerSecond / medianNoop.requestsPerSecond;
   return {
     seconds,
-    connections: place.connections,
+    connections,
     rounds,
-    noop: noopMedian,
-    purchase,
-    ratio,
+    noop: medianNoop,
+    purchase: medianPurchase,
+    ratio: Math.round(ratio * 100) / 100,
     drain,
   };
 }
 
-/** The middle one by rate. */
+interface Round {
+  readonly noop: Measured;
+  readonly purchase: Measured;
+  readonly lagMs: number;
+}
+
+async function measureRounds(
+  setup: BenchmarkSetup,
+  noop: string,
+  tokens: string,
+  progress: Progress,
+): Promise<Round[]> {
+  const { seconds, connections, signal, depth } = setup;
+  const measured: Round[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    signal.throwIfAborted();
+    progress(`Round ${round} of ${rounds}: ${seconds} s for each …`);
+    const noopRound = await wrk(noop, tokens, connections, seconds);
+    const purchase = await wrk(await createSale(setup), tokens, connections, seconds);
+    const endedAt = performance.now();
+    await queueDrained(depth);
+    const lagMs = Math.round(performance.now() - endedAt);
+    measured.push({ noop: noopRound, purchase, lagMs });
+  }
+  return measured;
+}
+
+/** The measurement with the middle rate. */
 function median(measured: readonly Measured[]): Measured {
   const sorted = measured.toSorted((a, b) => a.requestsPerSecond - b.requestsPerSecond);
   return sorted[Math.floor(sorted.length / 2)] as Measured;
 }
 
 async function writeTokens(
-  { tokenSecret, folder }: BenchmarkPlace,
+  { tokenSecret, folder }: BenchmarkSetup,
   count: number,
 ): Promise<string> {
   const users = Array.from({ length: count }, (_, index) => String(index + 1));
@@ -109,9 +128,9 @@ async function writeTokens(
   return file;
 }
 
-/** @returns where a new voucher is bought. */
-async function saleUrl({ baseUrl, tokenSecret, instances }: BenchmarkPlace): Promise<string> {
-  const sale = { title: 'benchmark', stock, rung: 'lua-stream', workMs: 0 };
+/** Creates a voucher. @returns the URL that sells it */
+async function createSale({ baseUrl, tokenSecret, instances }: BenchmarkSetup): Promise<string> {
+  const sale: NewSale = { title: 'benchmark', stock, rung: 'lua-stream' };
   const id = await putOnSale(baseUrl, tokenSecret, instances, sale);
   return `${baseUrl}/vouchers/${id}/orders`;
 }
@@ -149,7 +168,7 @@ async function wrk(
   return { requestsPerSecond, p50Ms: p50 / 1_000, p99Ms: p99 / 1_000, refused, broken };
 }
 
-const emptied = (depth: () => Promise<number>): Promise<void> =>
+const queueDrained = (depth: () => Promise<number>): Promise<void> =>
   waitUntil('the workers to record every order', 300_000, async () => (await depth()) === 0);
 
 function watchDepth(depth: () => Promise<number>): { stop: () => number } {

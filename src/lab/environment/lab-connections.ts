@@ -1,4 +1,4 @@
-/** The auditor's own connections to the lab's MySQL and Redis, configured as the service is. */
+/** Connections of a command to the lab's MySQL and Redis, configured as the service is. */
 import { pino } from 'pino';
 import { readConfig } from '../../config.ts';
 import { Connections } from '../../connections/connections.ts';

@@ -1,4 +1,7 @@
-/** The world that drills run in: real servers on this machine, on loopback ports, with their data under one folder. */
+/**
+ * The environment of drills and races: real servers on this machine, on loopback ports, with all
+ * data in one folder.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -9,46 +12,48 @@ import { hasData } from './servers/mariadb.ts';
 import { nginxServer } from './servers/nginx.ts';
 import type { Server } from './servers/server.ts';
 import { instancePorts, type ServiceShape, sameShape, serviceServer } from './servers/service.ts';
-import { choosePorts, forgetState, readState, type State, writeState } from './state.ts';
+import { choosePorts, readState, removeState, type State, writeState } from './state.ts';
 import { stores, storesEnvironment } from './stores.ts';
 import { waitUntil } from './wait-until.ts';
 
-const startMs = 30_000;
+const startWithinMs = 30_000;
 export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
+
+/** Called with one sentence for each step of a long command. */
+export type Progress = (event: string) => void;
 
 export class Lab {
   readonly #folder: string;
   readonly #state: State;
-  #stopping = false;
+  #refusesStarts = false;
 
   private constructor(folder: string, state: State) {
     this.#folder = folder;
     this.#state = state;
   }
 
-  /** The lab in this folder, whole or not. */
+  /** The lab in this folder, even if some of its servers have ended. */
   static find(folder: string): Lab | null {
     const state = readState(folder);
     return state && new Lab(folder, state);
   }
 
-  /** The lab in this folder, if all its servers are running and it is nobody's who has died. */
+  /**
+   * The lab in this folder, if all its servers run and the command that started it, if any, is
+   * still alive.
+   */
   static running(folder: string): Lab | null {
     const lab = Lab.find(folder);
-    return lab?.isWhole() && (lab.#state.owner === undefined || isAlive(lab.#state.owner))
-      ? lab
-      : null;
+    if (!lab?.isRunning()) return null;
+    const { owner } = lab.#state;
+    return owner === undefined || isAlive(owner) ? lab : null;
   }
 
-  /** Ends what an earlier lab in this folder left behind, then starts everything. */
-  static async start(
-    folder: string,
-    tell: (event: string) => void,
-    owner?: ProcessRef,
-  ): Promise<Lab> {
+  /** Stops the servers that an earlier lab left in this folder, then starts all servers. */
+  static async start(folder: string, progress: Progress, owner?: ProcessRef): Promise<Lab> {
     await Lab.stop(folder);
     mkdirSync(folder, { recursive: true });
-    // Redis must not remember vouchers that a new MySQL will number again from 1.
+    // A new MySQL numbers vouchers from 1 again, so Redis must not keep the old ones.
     if (!hasData(folder)) rmSync(join(folder, 'redis-main'), { recursive: true, force: true });
     const ports = await choosePorts();
     const state = {
@@ -59,44 +64,46 @@ export class Lab {
       ...(owner && { owner }),
     };
     const lab = new Lab(folder, state);
-    await lab.#startAll(stores(folder, ports), tell);
-    await lab.serve(defaultShape, tell);
+    await lab.#startAll(stores(folder, ports), progress);
+    await lab.serve(defaultShape, progress);
     return lab;
   }
 
-  /** Stops whatever runs in this folder, the last started first. */
+  /** Stops all servers of this folder, the last started first. */
   static async stop(folder: string): Promise<void> {
     for (const server of readState(folder)?.running.toReversed() ?? []) await stopProcess(server);
-    forgetState(folder);
+    removeState(folder);
   }
 
-  /** Restarts the service, and nginx before it, with so many instances behind that balancer. */
-  async serve(shape: ServiceShape, tell: (event: string) => void = () => {}): Promise<void> {
+  /** Restarts the service and nginx in this shape. */
+  async serve(shape: ServiceShape, progress: Progress = () => {}): Promise<void> {
     await this.#stop('nginx', 'service');
     const { instances, balancer, settings = {} } = shape;
     this.#state.shape = { instances, balancer, settings };
     rmSync(this.historyFolder, { recursive: true, force: true });
     const { api, nginx } = this.#state.ports;
-    await this.#startAll([this.#service()], tell);
-    await this.#startAll(
-      [nginxServer(this.#folder, nginx, instancePorts(api, shape), this.#state.id, shape.balancer)],
-      tell,
-    );
+    const ports = instancePorts(api, shape);
+    const proxy = nginxServer(this.#folder, nginx, ports, this.#state.id, balancer);
+    await this.#startAll([this.#service()], progress);
+    await this.#startAll([proxy], progress);
   }
 
-  /** The same, unless that is what runs already; then only until every instance is there (one may have been killed). */
+  /**
+   * Restarts the service in this shape, unless it runs in this shape already. Then it waits until
+   * every instance answers, because a killed one may still be starting.
+   */
   async ensure(shape: ServiceShape): Promise<void> {
     if (sameShape(this.shape, shape)) await this.#answered(this.#service());
     else await this.serve(shape);
   }
 
-  isWhole(): boolean {
+  isRunning(): boolean {
     return this.#state.running.length > 0 && this.#state.running.every(isAlive);
   }
 
-  /** From now on nothing is started any more, so that stopping finds everything there is. */
-  startNothingMore(): void {
-    this.#stopping = true;
+  /** Starts no more servers, so that a stop that follows finds all of them. */
+  refuseStarts(): void {
+    this.#refusesStarts = true;
   }
 
   get historyFolder(): string {
@@ -107,7 +114,7 @@ export class Lab {
     return this.#state.shape;
   }
 
-  /** Where clients send their requests: nginx. */
+  /** The address for clients: nginx. */
   get baseUrl(): string {
     return `http://127.0.0.1:${this.#state.ports.nginx}`;
   }
@@ -116,23 +123,23 @@ export class Lab {
     return this.#state.running.map((server) => ({ ...server, alive: isAlive(server) }));
   }
 
-  /** What the service is configured with. */
+  /** The configuration of the service. */
   get environment(): Record<string, string> {
     const { ports, id } = this.#state;
     return { ...storesEnvironment(ports), LAB_ID: id, HISTORY_FOLDER: this.historyFolder };
   }
 
-  async #startAll(servers: readonly Server[], tell: (event: string) => void): Promise<void> {
+  async #startAll(servers: readonly Server[], progress: Progress): Promise<void> {
     await Promise.all(servers.map((server) => server.prepare?.()));
     for (const server of servers) {
-      if (this.#stopping) throw new Interrupted();
+      if (this.#refusesStarts) throw new Interrupted();
       const ref = startProcess(server.program());
       this.#state.running.push({ ...ref, name: server.name, port: server.port });
       this.#save();
     }
     for (const server of servers) {
       await this.#answered(server);
-      tell(`${server.name} answers on port ${server.port}`);
+      progress(`${server.name} answers on port ${server.port}`);
     }
   }
 
@@ -141,11 +148,11 @@ export class Lab {
   }
 
   async #answered({ name, port, answers }: Server): Promise<void> {
-    const died = () => !this.servers.some((server) => server.name === name && server.alive);
+    const hasEnded = () => !this.servers.some((server) => server.name === name && server.alive);
     const log = join(this.#folder, `${name}.log`);
-    await waitUntil(`${name} on port ${port} (see ${log})`, startMs, () => {
-      if (this.#stopping) throw new Interrupted();
-      if (died()) throw new ServerEnded(name, log);
+    await waitUntil(`${name} on port ${port} (see ${log})`, startWithinMs, () => {
+      if (this.#refusesStarts) throw new Interrupted();
+      if (hasEnded()) throw new ServerEnded(name, log);
       return answers();
     });
   }

@@ -1,8 +1,8 @@
-/** Loopback ports: the preferred one, or the next that is free. */
+/** Loopback ports: the preferred port, or the next free one. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** The first of `count` ports in a row that nobody listens on and that are not `taken`, looking upwards. */
+/** Searches upwards for free ports in a row that are not `taken`. @returns the first of `count` */
 export async function freePorts(
   preferred: number,
   count = 1,

@@ -1,4 +1,4 @@
-/** Programs that the lab starts: in the background, with a log file, ended by pid and never by name. */
+/** Programs that the lab starts in the background, with a log file; stopped by pid, not by name. */
 
 import { spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { ProgramMissing } from '../errors.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** A pid alone may be somebody else's by now; with the time it started, it is this process or none. */
+/** One process. A pid can be used again, but pid and start time together are unique. */
 export interface ProcessRef {
   readonly pid: number;
   readonly startedAt: string;
@@ -19,7 +19,10 @@ export interface Program {
   readonly logFile: string;
 }
 
-/** Started in a session of its own, so that Ctrl-C reaches only the lab, which then stops it in order. */
+/**
+ * Starts the program in a separate session. Ctrl-C then reaches only the lab's command, and that
+ * stops its programs in order.
+ */
 export function startProcess({ command, args, env, logFile }: Program): ProcessRef {
   const log = openSync(logFile, 'a');
   const child = spawn(command, args, {
@@ -28,7 +31,7 @@ export function startProcess({ command, args, env, logFile }: Program): ProcessR
     env: { ...process.env, ...env },
   });
   closeSync(log);
-  child.on('error', () => {}); // A program that could not start has no pid, and that is reported below.
+  child.on('error', () => {}); // Without a pid the program did not start; reported below.
   child.unref();
   const ref = child.pid === undefined ? null : processRef(child.pid);
   if (!ref) throw new ProgramMissing(command);
@@ -42,14 +45,14 @@ export function processRef(pid: number): ProcessRef | null {
 
 export const isAlive = ({ pid, startedAt }: ProcessRef): boolean => startTime(pid) === startedAt;
 
-/** Asks it to end, waits, and kills it when it does not. */
+/** Sends SIGTERM and waits; sends SIGKILL when the process has not ended in time. */
 export async function stopProcess(ref: ProcessRef, withinMs = 20_000): Promise<void> {
   if (!isAlive(ref)) return;
   process.kill(ref.pid, 'SIGTERM');
-  const gone = () => !isAlive(ref);
-  await waitUntil(`process ${ref.pid} to end`, withinMs, gone).catch(async () => {
+  const hasEnded = () => !isAlive(ref);
+  await waitUntil(`process ${ref.pid} to end`, withinMs, hasEnded).catch(async () => {
     process.kill(ref.pid, 'SIGKILL');
-    await waitUntil(`process ${ref.pid} to be killed`, 5_000, gone);
+    await waitUntil(`process ${ref.pid} to be killed`, 5_000, hasEnded);
   });
 }
 
@@ -72,7 +75,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat; null when there is no such process, or only what is left of one (state Z). */
+/** Field 22 of /proc/<pid>/stat; null when there is no such process, or only a zombie (state Z). */
 function startTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

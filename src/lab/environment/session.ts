@@ -1,41 +1,49 @@
-/** One command's time with a lab: alone in it, and gone without a trace afterwards, also after Ctrl-C. */
+/**
+ * The session of one command in a lab. The command has the lab for itself, and afterwards the lab
+ * is as it was before, also after Ctrl-C.
+ */
 
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, LabBusy } from '../errors.ts';
-import { defaultShape, Lab } from './lab.ts';
+import { defaultShape, Lab, type Progress } from './lab.ts';
 import { isAlive, type ProcessRef, processRef } from './processes.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export type Tell = (event: string) => void;
-
 /**
- * Runs `work` in the lab of this folder: in the one that is up (and puts its shape back), or in one that is started
- * for it and stopped again. SIGINT and SIGTERM abort the signal; then the work is waited for, the lab is put in order,
- * and the process ends with code 130.
- * @throws LabBusy when another command is in it.
+ * Runs `work` in the lab of this folder. A lab that runs already is used, and its default shape is
+ * restored; otherwise a lab is started and stopped again. SIGINT, SIGTERM and SIGHUP abort the
+ * signal. The session then waits for the work, restores or stops the lab, and ends the process with
+ * code 130.
+ * @throws LabBusy when another command uses the lab.
  */
 export async function withLab<T>(
   folder: string,
-  tell: Tell,
+  progress: Progress,
   work: (lab: Lab, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   return alone(folder, async (signal) => {
-    const standing = Lab.running(folder);
+    const running = Lab.running(folder);
     try {
-      const lab = standing ?? (await Lab.start(folder, tell, processRef(process.pid) ?? undefined));
-      signal.addEventListener('abort', () => standing || lab.startNothingMore(), { once: true });
+      const lab = running ?? (await startFor(folder, progress, signal));
       signal.throwIfAborted();
       return await work(lab, signal);
     } finally {
-      if (standing) await standing.ensure(defaultShape);
+      if (running) await running.ensure(defaultShape);
       else await Lab.stop(folder);
     }
   });
 }
 
-/** Holds the folder for this process alone while `work` runs. A holder that has died holds nothing. */
+/** Starts a lab for this process. After an interruption the lab starts no more servers. */
+async function startFor(folder: string, progress: Progress, signal: AbortSignal): Promise<Lab> {
+  const lab = await Lab.start(folder, progress, processRef(process.pid) ?? undefined);
+  signal.addEventListener('abort', () => lab.refuseStarts(), { once: true });
+  return lab;
+}
+
+/** Runs `work` while no other process uses the folder. A holder that has died does not count. */
 export async function alone<T>(
   folder: string,
   work: (signal: AbortSignal) => Promise<T>,
@@ -45,7 +53,7 @@ export async function alone<T>(
   claim(file, folder);
   const interruption = new AbortController();
   const interrupt = () => {
-    if (!interruption.signal.aborted) console.error('\nInterrupted: putting things in order …');
+    if (!interruption.signal.aborted) console.error('\nInterrupted: cleaning up …');
     interruption.abort(new Interrupted());
   };
   for (const name of signals) process.on(name, interrupt);
@@ -61,15 +69,15 @@ export async function alone<T>(
 function claim(file: string, folder: string): void {
   const holder = readHolder(file);
   if (holder && isAlive(holder)) throw new LabBusy(holder.pid, folder);
-  const mine = `${file}.${process.pid}`;
-  writeFileSync(mine, JSON.stringify(processRef(process.pid)));
+  const ownFile = `${file}.${process.pid}`;
+  writeFileSync(ownFile, JSON.stringify(processRef(process.pid)));
   try {
     if (holder) rmSync(file, { force: true });
-    linkSync(mine, file); // Whole or not at all, and only for one.
+    linkSync(ownFile, file); // One step, and it succeeds for one process only.
   } catch {
     throw new LabBusy(readHolder(file)?.pid ?? 0, folder); // Another process was faster.
   } finally {
-    rmSync(mine, { force: true });
+    rmSync(ownFile, { force: true });
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a lab remembers of itself between commands: its ports, and the processes that it started. */
+/** The state that a lab keeps between commands: its ports, and the processes that it started. */
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,9 +22,12 @@ export interface Ports {
 }
 
 export interface State {
-  /** Tells this lab's answers from another's on the same machine. */
+  /** Sent with every answer, so that two labs on one machine are not confused. */
   readonly id: string;
-  /** The command that the lab was started for, and that stops it; without one it stays until it is taken down. */
+  /**
+   * The command that started the lab and stops it at its end. Without one, the lab runs until
+   * `lockstep down`.
+   */
   readonly owner?: ProcessRef;
   readonly ports: Ports;
   /** In the order they were started. */
@@ -32,7 +35,7 @@ export interface State {
   shape: ServiceShape;
 }
 
-const mostInstances = 16;
+const maxInstances = 16;
 const stateFile = (folder: string): string => join(folder, 'lab.json');
 
 export function readState(folder: string): State | null {
@@ -45,14 +48,17 @@ export function readState(folder: string): State | null {
 }
 
 export function writeState(folder: string, state: State): void {
-  const fresh = `${stateFile(folder)}.fresh`; // Renamed into place, so that nobody ever reads half of it.
+  const fresh = `${stateFile(folder)}.fresh`; // Renamed later, so that no reader sees half a file.
   writeFileSync(fresh, JSON.stringify(state, null, 2));
   renameSync(fresh, stateFile(folder));
 }
 
-export const forgetState = (folder: string): void => rmSync(stateFile(folder), { force: true });
+export const removeState = (folder: string): void => rmSync(stateFile(folder), { force: true });
 
-/** For every server the preferred port, or the next that is free and not chosen for another: none is bound yet. */
+/**
+ * A free port for every server, from its preferred port upwards. No server listens yet, so the
+ * ports that are already chosen count as taken.
+ */
 export async function choosePorts(): Promise<Ports> {
   const taken = new Set<number>();
   const choose = async (preferred: number, count = 1): Promise<number> => {
@@ -61,7 +67,7 @@ export async function choosePorts(): Promise<Ports> {
     return first;
   };
   const nginx = await choose(17_080);
-  const api = await choose(17_100, mostInstances);
+  const api = await choose(17_100, maxInstances);
   const mariadb = await choose(17_306);
   const zookeeper = await choose(17_218);
   const redisMain = await choose(17_379);

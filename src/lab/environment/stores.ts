@@ -1,4 +1,4 @@
-/** The servers that keep things, and what the service has to know of them. */
+/** The servers that keep data, and the configuration by which the service reaches them. */
 import { rungNames } from '../../ladder/rungs.ts';
 import { mariadbServer, mariadbUrl } from './servers/mariadb.ts';
 import { redisServer } from './servers/redis.ts';
@@ -6,7 +6,7 @@ import type { Server } from './servers/server.ts';
 import { zookeeperServer } from './servers/zookeeper.ts';
 import type { Ports } from './state.ts';
 
-/** Signs the lab's tokens. Not a secret: the lab listens on loopback only, and k6 signs with it too. */
+/** Signs the lab's tokens, also in k6. Not a secret: the lab listens on loopback only. */
 export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
 
 export function stores(

@@ -1,12 +1,15 @@
-/** Waiting for a condition, with a deadline: the lab never sleeps and hopes. */
+/** Waits for a condition, with a deadline. The lab never sleeps for a fixed time instead. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlinePassed } from '../../errors.ts';
 import { Interrupted, ServerEnded } from '../errors.ts';
 
-/** Asks every `everyMs` until the answer is true; an error counts as "not yet". @throws DeadlinePassed */
+/**
+ * Checks the condition every `everyMs` until it is true. An error counts as "not yet".
+ * @throws DeadlinePassed
+ */
 export async function waitUntil(
-  what: string,
+  description: string,
   withinMs: number,
   condition: () => Promise<boolean> | boolean,
   everyMs = 25,
@@ -17,10 +20,11 @@ export async function waitUntil(
     try {
       if (await condition()) return;
     } catch (error) {
-      if (error instanceof ServerEnded || error instanceof Interrupted) throw error; // It will never come.
+      // Then the condition can never become true.
+      if (error instanceof ServerEnded || error instanceof Interrupted) throw error;
       last = error;
     }
     await sleep(everyMs);
   }
-  throw new DeadlinePassed(what, withinMs, last);
+  throw new DeadlinePassed(description, withinMs, last);
 }

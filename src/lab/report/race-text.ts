@@ -13,9 +13,8 @@ export function raceText(result: RaceResult): string {
   const violated = verdict === 'violated';
   const head = wrap(`${race} on ${rung}: ${title}`);
   const lines = steps.map((step, index) => stepLine(step, index + 1, lanes, violated));
-  const judged = wrap(
-    `${verdict}, ${asClaimed ? 'as claimed' : 'NOT as claimed'}${result.evidence && `: ${result.evidence}`}`,
-  );
+  const claim = asClaimed ? 'as claimed' : 'NOT as claimed';
+  const evidence = result.evidence && `: ${result.evidence}`;
   const proof = result.proof ? proofText(result.proof) : [];
   return [
     head,
@@ -23,20 +22,23 @@ export function raceText(result: RaceResult): string {
     `    ${lanes.map((lane) => `${lane}  `).join('')}`.trimEnd(),
     ...lines,
     '',
-    judged,
+    wrap(`${verdict}, ${claim}${evidence}`),
     ...proof,
   ].join('\n');
 }
 
-/** A dot in its lane (`✗` the wrong step, `…` a step that waits), what it does, its result, and the instance. */
-function stepLine(
-  { lane, text, at, instance = '', wrong, asPlanned }: Played,
-  number: number,
-  lanes: readonly string[],
-  violated: boolean,
-) {
-  const mark = wrong && violated ? '✗' : at === 'waits' ? '…' : '●';
+/** The mark of a step: ✗ on the wrong step, … on a step that waits, ● on all others. */
+export function stepMark({ at, wrong }: Played, violated: boolean): '✗' | '…' | '●' {
+  if (wrong && violated) return '✗';
+  return at === 'waits' ? '…' : '●';
+}
+
+/** The mark of the step in its lane, the text and the result of the step, and the instance. */
+function stepLine(step: Played, number: number, lanes: readonly string[], violated: boolean) {
+  const { lane, text, at, instance = '', asPlanned } = step;
+  const mark = stepMark(step, violated);
   const marks = lanes.map((each) => (each === lane ? `${mark}  ` : '   ')).join('');
   const words = (violated || asPlanned ? text : '').padEnd(textWidth);
-  return `${String(number).padStart(2)}  ${marks}${words} ${at.slice(0, atWidth).padEnd(atWidth)} ${instance}`.trimEnd();
+  const result = at.slice(0, atWidth).padEnd(atWidth);
+  return `${String(number).padStart(2)}  ${marks}${words} ${result} ${instance}`.trimEnd();
 }

@@ -1,4 +1,4 @@
-/** MariaDB in MySQL's place: it speaks the same protocol and is what Debian packages. */
+/** MariaDB instead of MySQL: it speaks the same protocol, and Debian has a package for it. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -11,7 +11,7 @@ const account = { user: 'lockstep', password: 'lockstep', database: 'lockstep' }
 export const mariadbUrl = (port: number): string =>
   `mysql://${account.user}:${account.password}@127.0.0.1:${port}/${account.database}`;
 
-/** Changes with the tables: the data of a lab with other tables is thrown away. */
+/** Its name changes with the tables, so that the data of older tables is deleted. */
 const installed = 'installed-with-lab-options';
 
 export const hasData = (folder: string): boolean => existsSync(join(folder, 'mariadb', installed));
@@ -51,7 +51,7 @@ export function mariadbServer(folder: string, port: number): Server {
   };
 }
 
-/** A half-made data folder of an interrupted install is thrown away. */
+/** Deletes the incomplete data folder of an interrupted install first. */
 async function install(data: string, asRoot: readonly string[]): Promise<void> {
   rmSync(data, { recursive: true, force: true });
   mkdirSync(data, { recursive: true });
@@ -63,7 +63,7 @@ async function install(data: string, asRoot: readonly string[]): Promise<void> {
   writeFileSync(join(data, installed), '');
 }
 
-/** An init file takes one statement a line. */
+/** An init file has one statement on each line. */
 const accountStatements = (): string => `
 CREATE DATABASE IF NOT EXISTS ${account.database};
 CREATE USER IF NOT EXISTS '${account.user}'@'127.0.0.1' IDENTIFIED BY '${account.password}';

@@ -1,4 +1,4 @@
-/** nginx in front of the instances, from the project's own template. */
+/** nginx in front of the instances, configured from the template in nginx/. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { programPath } from '../processes.ts';
@@ -7,7 +7,10 @@ import type { ServiceShape } from './service.ts';
 
 const template = new URL('../../../../nginx/lockstep.conf.template', import.meta.url);
 
-/** Fills in `${NAME}`, as the nginx image does with its environment; nginx's own $variables have no braces. */
+/**
+ * Fills in `${NAME}`, as the nginx image does with its environment. The variables of nginx itself
+ * have no braces.
+ */
 export function renderNginx(values: Readonly<Record<string, string>>): string {
   return readFileSync(template, 'utf8').replace(
     /\$\{([A-Z_]+)\}/g,
@@ -15,7 +18,7 @@ export function renderNginx(values: Readonly<Record<string, string>>): string {
   );
 }
 
-/** Node's cluster shares out connections, not requests: each request then brings one of its own. */
+/** Node's cluster distributes connections, not requests, so each request needs a new connection. */
 const connections = (balancer: ServiceShape['balancer']) =>
   balancer === 'cluster'
     ? { KEEPALIVE: '1', CONNECTION: 'close' }

@@ -6,8 +6,8 @@ import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 
 /**
- * `always` syncs before it answers: an order that was acknowledged survives a killed process and a power loss.
- * Nothing is ever evicted: a lock or a stock that vanished silently would be sold twice.
+ * `always` syncs to disk before it answers, so an acknowledged order survives a killed process and
+ * a power loss. Nothing is ever evicted: a missing lock or stock could oversell a voucher.
  */
 export function redisServer(
   name: string,
@@ -28,7 +28,9 @@ export function redisServer(
   return {
     name,
     port,
-    prepare: async () => void mkdirSync(data, { recursive: true }),
+    prepare: async () => {
+      mkdirSync(data, { recursive: true });
+    },
     program: () => ({
       command: programPath('redis-server'),
       args: Object.entries(settings).flatMap(([key, value]) => [`--${key}`, value]),

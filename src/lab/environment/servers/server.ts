@@ -1,10 +1,10 @@
-/** What the lab knows about each server: how to start it and how to tell that it is up. */
+/** The contract of a server of the lab: how to start it, and how to check that it answers. */
 import type { Program } from '../processes.ts';
 
 export interface Server {
   readonly name: string;
   readonly port: number;
-  /** Makes what it needs before its first start. */
+  /** Creates its folders and files before it starts. */
   readonly prepare?: () => Promise<void>;
   readonly program: () => Program;
   /** True once it answers. */

@@ -1,4 +1,4 @@
-/** Lockstep itself: one primary with its API instances and order workers, from dist/. */
+/** The service, from dist/: one primary with its API instances and order workers. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Server } from './server.ts';
@@ -6,7 +6,7 @@ import type { Server } from './server.ts';
 export interface ServiceShape {
   readonly instances: number;
   readonly balancer: 'nginx' | 'cluster';
-  /** Settings beside the lab's own: shorter leases for a race, no history for a benchmark. */
+  /** Added to the lab's settings: shorter leases for a race, no history for a benchmark. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +17,7 @@ export const sameShape = (one: ServiceShape, other: ServiceShape): boolean =>
 
 const entry = fileURLToPath(new URL('../../../../dist/bin/service.js', import.meta.url));
 
-/** The ports that nginx sends to: one for each instance, or the one that all of them share. */
+/** The ports for nginx: one for each instance, or one that all instances share. */
 export const instancePorts = (
   firstPort: number,
   { instances, balancer }: ServiceShape,
@@ -33,7 +33,7 @@ export function serviceServer(
   env: Readonly<Record<string, string>>,
 ): Server {
   const ports = instancePorts(firstPort, shape);
-  const seen = new Set<string>();
+  const ready = new Set<string>();
   return {
     name: 'service',
     port: firstPort,
@@ -49,7 +49,7 @@ export function serviceServer(
         BALANCER: shape.balancer,
       },
     }),
-    /** Every instance has answered that it is ready; behind a shared port that takes a few questions. */
+    /** True once every instance was ready. On a shared port this takes several requests. */
     answers: async () => {
       for (const port of ports) {
         const answer = await fetch(`http://127.0.0.1:${port}/readyz`, {
@@ -57,9 +57,9 @@ export function serviceServer(
         });
         const instance = answer.headers.get('x-instance');
         if (answer.ok && instance && answer.headers.get('x-lab-id') === env['LAB_ID'])
-          seen.add(instance);
+          ready.add(instance);
       }
-      return seen.size === shape.instances;
+      return ready.size === shape.instances;
     },
   };
 }

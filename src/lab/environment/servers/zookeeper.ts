@@ -1,4 +1,7 @@
-/** One ZooKeeper from Debian's library, run by Java directly: its packaged scripts would use the system's folders. */
+/**
+ * One ZooKeeper from Debian's library, started with Java. Debian's scripts would use the folders of
+ * the system.
+ */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -8,7 +11,7 @@ import { ProgramMissing } from '../../errors.ts';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 
-/** Its manifest names the other jars; the second writes the log to the standard error stream. */
+/** The manifest of the first names further jars. The second writes the log to standard error. */
 const jars = ['/usr/share/java/zookeeper.jar', '/usr/share/java/slf4j-simple.jar'];
 
 export function zookeeperServer(folder: string, port: number): Server {
@@ -40,7 +43,7 @@ export function zookeeperServer(folder: string, port: number): Server {
   };
 }
 
-/** Sessions may be 2 ticks long at least; the most is said here. */
+/** The shortest session that ZooKeeper allows is 2 ticks; the longest is set here. */
 const settings = (data: string, port: number): string => `
 tickTime=500
 maxSessionTimeout=20000
@@ -57,7 +60,7 @@ function javaWithZookeeper(): string {
   return programPath('java');
 }
 
-/** `srvr` is the one question that every ZooKeeper answers to anybody. */
+/** `srvr` is the one command that ZooKeeper answers by default. */
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   socket.setTimeout(1_000, () => socket.destroy(new Error('no answer in 1000 ms')));
