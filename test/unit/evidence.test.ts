@@ -1,75 +1,38 @@
-/** What proves a violation: the two purchases that should not both have happened, and nothing about anybody else. */
+/** The proof of a violation: the two purchases that should not both have happened, and nothing about others. */
 import { describe, expect, test } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
-import { counterExamples, nobodyCanBuy } from '../../src/audit/evidence.ts';
+import { proofOf, proofsOf } from '../../src/audit/evidence.ts';
 import type { Facts } from '../../src/audit/facts.ts';
 import { proofText } from '../../src/lab/report/sentences.ts';
-import type { HistoryEvent } from '../../src/trace/history.ts';
+import { accepted, facts, type Given, history, row } from './facts.ts';
 
-/** `A 7 after-check` is order A of user 7 passing that checkpoint; in this order, a millisecond apart. */
-function happened(...lines: string[]): HistoryEvent[] {
-  return lines.map((line, index) => {
-    const [orderId = '', userId = '', what = '', reason] = line.split(' ');
-    const checkpoints = ['after-check', 'stock-taken', 'before-commit'];
-    const event = checkpoints.includes(what)
-      ? { event: 'checkpoint', checkpoint: what }
-      : { event: what, resource: 'lock', ...(reason && { reason }) };
-    return {
-      at: String(index * 1e6),
-      instance: 'api-1',
-      voucherId: '9',
-      orderId,
-      userId,
-      ...event,
-    } as HistoryEvent;
-  });
-}
-
-const told = (
-  facts: Partial<Facts> & { sold: readonly [id: string, userId: string][]; stock: number },
-) => {
-  const { sold, stock, ...rest } = facts;
-  const orders = sold.map(
-    ([id, userId]) => ({ id, userId, status: 'confirmed', reason: null }) as const,
-  );
-  const base = {
-    voucherId: '9',
-    createdAt: '',
-    rung: 'any',
-    onePerUser: true,
-    locked: true,
-    initialStock: 3,
-  };
-  const all: Facts = { ...base, ...rest, mysql: { stock, orders } };
-  return counterExamples(audit(all), all).map(({ check, events, rows }) => ({
+/** The proofs of every violation of a sale without Redis, in short. */
+function proofs(given: Given) {
+  const { redis: _, attempts: __, ...known } = facts(given);
+  const judged: Facts = { ...known, ...(given.attempts && { attempts: given.attempts }) };
+  return proofsOf(audit(judged), judged).map(({ check, events, rows }) => ({
     check,
     events: events.map(({ orderId, checkpoint, event }) => `${orderId} ${checkpoint ?? event}`),
     rows: rows.map(({ id }) => id),
   }));
-};
+}
 
-describe('a violation is proven', () => {
-  test('of two orders of one user: by both looks, both answers and both rows', () => {
-    const history = happened(
-      'A 7 after-check',
-      'C 8 after-check',
-      'B 7 after-check',
-      'B 7 before-commit',
-      'C 8 accepted',
-      'A 7 accepted',
-      'B 7 accepted',
-    );
-    expect(
-      told({
-        sold: [
-          ['A', '7'],
-          ['B', '7'],
-          ['C', '8'],
-        ],
-        stock: 0,
-        history,
-      }),
-    ).toEqual([
+describe('the proof', () => {
+  test('of two orders of one user has both checks, both answers and both rows', () => {
+    const given = {
+      orders: [row('A', '7'), row('B', '7'), row('C', '8')],
+      stock: 0,
+      history: history(
+        '0 A 7 after-check',
+        '1 C 8 after-check',
+        '2 B 7 after-check',
+        '3 B 7 before-commit',
+        '4 C 8 accepted',
+        '5 A 7 accepted',
+        '6 B 7 accepted',
+      ),
+    };
+    expect(proofs(given)).toEqual([
       {
         check: 'one-order-per-user',
         events: ['A after-check', 'B after-check', 'A accepted', 'B accepted'],
@@ -78,26 +41,20 @@ describe('a violation is proven', () => {
     ]);
   });
 
-  test('of a lost update: by two that looked before either was told, not by those who came alone', () => {
-    const history = happened(
-      'A 1 after-check',
-      'A 1 accepted',
-      'B 2 after-check',
-      'C 3 after-check',
-      'B 2 accepted',
-      'C 3 accepted',
-    );
-    expect(
-      told({
-        sold: [
-          ['A', '1'],
-          ['B', '2'],
-          ['C', '3'],
-        ],
-        stock: 1,
-        history,
-      }),
-    ).toEqual([
+  test('of a lost update has the two that both checked before either was answered', () => {
+    const given = {
+      orders: [row('A', '1'), row('B', '2'), row('C', '3')],
+      stock: 1,
+      history: history(
+        '0 A 1 after-check',
+        '1 A 1 accepted',
+        '2 B 2 after-check',
+        '3 C 3 after-check',
+        '4 B 2 accepted',
+        '5 C 3 accepted',
+      ),
+    };
+    expect(proofs(given)).toEqual([
       {
         check: 'no-oversell',
         events: ['B after-check', 'C after-check', 'B accepted', 'C accepted'],
@@ -106,87 +63,123 @@ describe('a violation is proven', () => {
     ]);
   });
 
-  test('of stock that is gone: by the one who took it and died', () => {
-    const history = happened(
-      'A 1 granted',
-      'A 1 stock-taken',
-      'B 2 granted',
-      'B 2 stock-taken',
-      'B 2 accepted',
-      'B 2 left',
-      'A 1 died',
-    );
-    expect(told({ sold: [['B', '2']], stock: 1, history, locked: false })).toEqual([
+  test('of missing stock has the order that took it and died', () => {
+    const given = {
+      orders: [row('B', '2')],
+      stock: 1,
+      locked: false,
+      history: history(
+        '0 A 1 granted',
+        '1 A 1 stock-taken',
+        '2 B 2 granted',
+        '3 B 2 stock-taken',
+        '4 B 2 accepted',
+        '5 B 2 releasing',
+        '6 A 1 died',
+      ),
+    };
+    expect(proofs(given)).toEqual([
       { check: 'no-oversell', events: ['A stock-taken', 'A died'], rows: [] },
     ]);
   });
 
-  test('of two critical sections at once: by who went in and out when', () => {
-    const history = happened(
-      'A 1 granted',
-      'A 1 after-check',
-      'B 1 granted',
-      'A 1 left',
-      'B 1 left',
-      'C 1 granted',
-      'C 1 left',
-    );
-    expect(told({ sold: [], stock: 3, history })).toEqual([
+  test('of two overlapping sections has their grants and their releases', () => {
+    const given = {
+      orders: [],
+      stock: 3,
+      history: history(
+        '0 A 1 granted',
+        '1 A 1 after-check',
+        '2 B 1 granted',
+        '3 A 1 releasing',
+        '4 A 1 released',
+        '5 B 1 releasing',
+        '6 C 1 granted',
+        '7 C 1 releasing',
+      ),
+    };
+    expect(proofs(given)).toEqual([
       {
-        check: 'sections-never-overlap',
-        events: ['A granted', 'B granted', 'A left', 'B left'],
+        check: 'mutual-exclusion',
+        events: ['A granted', 'B granted', 'A releasing', 'B releasing'],
         rows: [],
       },
     ]);
   });
 
-  test('of a lost order: by what was said of it', () => {
-    const history = happened('A 1 after-check', 'A 1 accepted');
-    const attempts = [
-      { userId: '1', requestId: 'r', outcome: 'accepted', orderId: 'A', latencyMs: 1 },
-    ] as const;
-    expect(told({ sold: [], stock: 3, history, attempts })).toEqual([
-      { check: 'accepted-orders-exist', events: ['A accepted'], rows: [] },
+  test('of a lost order has its answer', () => {
+    const given = {
+      orders: [],
+      stock: 3,
+      attempts: [accepted('1', 'A')],
+      history: history('0 A 1 after-check', '1 A 1 accepted'),
+    };
+    expect(proofs(given)).toEqual([{ check: 'no-lost-orders', events: ['A accepted'], rows: [] }]);
+  });
+
+  test('of a lock that nobody can acquire has the denial, and the last owner before it', () => {
+    const given = {
+      orders: [],
+      stock: 3,
+      history: history(
+        '0 Z 7 granted user-7',
+        '1 Z 7 releasing user-7',
+        '2 Z 7 released user-7',
+        '3 A 7 granted user-7',
+        '4 B 8 granted user-8',
+        '5 A 7 died user-7',
+        '100 C 7 requested user-7',
+        '2100 C 7 denied user-7',
+        '2101 C 7 refused busy',
+        '2102 D 7 granted user-7',
+        '2103 D 7 releasing user-7',
+      ),
+    };
+    expect(proofs(given)).toEqual([
+      { check: 'progress', events: ['A granted', 'A died', 'C denied'], rows: [] },
     ]);
   });
 
-  test('of a lock that nobody gets: by the refusal, and by who had it before', () => {
-    const history = happened(
-      'A 7 granted',
-      'B 8 granted',
-      'A 7 died',
-      'C 7 refused busy',
-      'D 7 granted',
-    );
-    const { events } = nobodyCanBuy({ history } as unknown as Facts);
-    expect(events.map(({ orderId, event }) => `${orderId} ${event}`)).toEqual([
-      'A granted',
-      'A died',
-      'C refused',
-    ]);
+  test('has every row of an order whose id two rows share', () => {
+    const given = { orders: [row('A', '1'), row('A', '2'), row('B', '3')], stock: 0 };
+    expect(proofs(given)).toEqual([{ check: 'order-ids-unique', events: [], rows: ['A', 'A'] }]);
   });
 });
 
-test('a dead holder is not in its section any more, and one who enters again does not meet himself', () => {
-  const history = happened(
-    'A 1 granted',
-    'A 1 died',
-    'B 1 granted',
-    'B 1 granted',
-    'B 1 left',
-    'B 1 left',
-  );
-  expect(told({ sold: [], stock: 3, history })).toEqual([]);
+test('a dead owner is not inside any more, and an owner that re-enters does not overlap itself', () => {
+  const given = {
+    orders: [],
+    stock: 3,
+    history: history(
+      '0 A 1 granted',
+      '1 A 1 died',
+      '2 B 1 granted',
+      '3 B 1 granted',
+      '4 B 1 releasing',
+      '5 B 1 releasing',
+    ),
+  };
+  expect(proofs(given)).toEqual([]);
 });
 
-test('a proof is told in lines that fit the terminal, by the time since its first event', () => {
-  const events = happened('A 7 after-check', 'B 7 after-check');
-  const rows = [{ id: 'A', userId: '7', status: 'confirmed', reason: null } as const];
+test('a finding without orders has an empty proof', () => {
+  const finding = { check: 'no-oversell', verdict: 'violated', count: 1 } as const;
+  expect(proofOf(finding, facts({ history: history('0 a 1 accepted') }))).toEqual({
+    check: 'no-oversell',
+    events: [],
+    rows: [],
+  });
+});
+
+test('a proof is printed in lines that fit the terminal, with the time since its first event', () => {
+  const events = history('5 A 7 after-check', '6 B 7 refused sold-out', '7 B 7 releasing');
+  const rows = [row('A', '7')];
   expect(proofText({ check: 'one-order-per-user', events, rows })).toEqual([
     '',
-    'what proves that one-order-per-user is violated:',
+    'the proof that one-order-per-user is violated:',
     '       0.0 ms  api-1  after-check user 7, order A',
-    '       1.0 ms  api-1  after-check user 7, order B',
+    '       1.0 ms  api-1  sold-out    user 7, order B',
+    '       2.0 ms  api-1  releasing   user 7, order B',
     '             in MySQL confirmed   user 7, order A',
   ]);
   expect(proofText({ check: 'one-order-per-user', events: [], rows: [] })).toEqual([]);
