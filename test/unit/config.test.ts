@@ -1,4 +1,4 @@
-/** The configuration of the service: safe by default, refused with every problem named, and without secrets. */
+/** The configuration: safe by default, refused with every problem named, and without secrets. */
 import { describe, expect, test } from 'vitest';
 import { configNames, readConfig } from '../../src/config.ts';
 import { ConfigurationInvalid } from '../../src/errors.ts';

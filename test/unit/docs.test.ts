@@ -1,4 +1,4 @@
-/** The documents are true: their generated tables are fresh, and every command, script and link in them exists. */
+/** The documents are true: fresh tables, and commands, scripts and links that exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ const commandsIn = (text: string): string[] =>
 
 const hasPlaceholder = (command: string): boolean => /[<>[\]…]|\.\.\.|\$\{/.test(command);
 
-/** @throws when the command line refuses these words; a name without arguments is a mention of the command. */
+/** @throws when the command line refuses these words. A name without arguments is a mention only. */
 function check(command: string): void {
   const [name = '', first] = command.split(' ');
   expect(commandNames, command).toContain(name);
@@ -59,6 +59,8 @@ function check(command: string): void {
   program.parse(command.split(' '), { from: 'user' });
   if (name === 'run' || name === 'voucher') expect(rungNames, command).toContain(first);
   if (name === 'race') expect(raceNames, command).toContain(first);
+  const [, rung] = /--rung (\S+)/.exec(command) ?? [];
+  if (rung !== undefined) expect(rungNames, command).toContain(rung);
 }
 
 const scriptsIn = (text: string): string[] =>
@@ -84,6 +86,7 @@ describe('the commands of the command line', () => {
       'run redlock --stok 3',
       'run redlock --stock many',
       'race lost-updates',
+      'race lost-update --rung redlok',
       'buy 12',
       'buy <voucher> --as 7',
     ])

@@ -1,4 +1,4 @@
-/** The proof of a violation: the two purchases that should not both have happened, and nothing about others. */
+/** The proof of a violation: the two purchases that should not both have happened, and no other. */
 import { describe, expect, test } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
 import { proofOf, proofsOf } from '../../src/audit/evidence.ts';
@@ -146,7 +146,7 @@ describe('the proof', () => {
   });
 });
 
-test('a dead owner is not inside any more, and an owner that re-enters does not overlap itself', () => {
+test('a dead owner is outside, and an owner that re-enters does not overlap itself', () => {
   const given = {
     orders: [],
     stock: 3,
@@ -171,7 +171,7 @@ test('a finding without orders has an empty proof', () => {
   });
 });
 
-test('a proof is printed in lines that fit the terminal, with the time since its first event', () => {
+test('a proof is printed with the time since its first event', () => {
   const events = history('5 A 7 after-check', '6 B 7 refused sold-out', '7 B 7 releasing');
   const rows = [row('A', '7')];
   expect(proofText({ check: 'one-order-per-user', events, rows })).toEqual([

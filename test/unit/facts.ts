@@ -71,8 +71,9 @@ const isOneOf = <Name extends string>(names: readonly Name[], name: string): nam
   names.some((known) => known === name);
 
 /**
- * A history, one event in a line: `10 A 7 granted lock` means that order A of user 7 was granted the resource `lock` 10 ms
- * after the start. The last word may be missing: it is `lock` for the events of a lock, and no reason for an answer.
+ * A history, one event in a line. `10 A 7 granted seat`: order A of user 7 was granted the lock on
+ * `seat` 10 ms after the start. The resource is `lock` when it is missing. An answer may have a
+ * reason there: `11 A 7 refused busy`.
  */
 export const history = (...lines: string[]): HistoryEvent[] => lines.map(eventOf);
 

@@ -1,4 +1,4 @@
-/** The ladder: its rows, their claims and sentences, and the rushes and races that show every claim. */
+/** The ladder: its rows, claims and sentences, and the rushes and races that show every claim. */
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { type Audit, audit, checks } from '../../src/audit/audit.ts';
@@ -43,7 +43,7 @@ describe('a row of the ladder', () => {
   });
 });
 
-/** Connections that never connect: the clients of Redis are lazy, and the others answer with this voucher. */
+/** Connections that never connect: lazy Redis clients, and a MySQL with one voucher of this rung. */
 function offline(name: string): { connections: Connections; close: () => void } {
   const config = readConfig({
     MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none',

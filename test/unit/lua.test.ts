@@ -1,4 +1,4 @@
-/** The Lua scripts: a complete header, declared keys only, listed answers only, and a caller for every script. */
+/** The Lua scripts: complete headers, declared keys, listed answers, and a caller for each. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadScript } from '../../src/connections/scripts.ts';

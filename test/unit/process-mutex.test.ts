@@ -1,4 +1,4 @@
-/** The parts of the in-memory mutex, and of polling, that the contract of all locks does not cover. */
+/** The in-memory mutex, and polling: the parts that the contract of all locks does not cover. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import type { Lease } from '../../src/locks/lock.ts';

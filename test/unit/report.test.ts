@@ -26,7 +26,7 @@ const width = (line: string): number =>
   [...line].length + [...line.matchAll(/\p{Script=Han}|[\u3000-\u303f\uff00-\uff60]/gu)].length;
 const tooLong = (text: string) => text.split('\n').filter((line) => width(line) > terminal);
 
-/** A large run that people really ask for: a thousand users, of whom a hundred send eight requests. */
+/** A large run: a thousand users, of whom a hundred send eight requests each. */
 const result = (given: Partial<RunResult> = {}): RunResult => ({
   rung: 'lua-stream',
   users: 1_000,
