@@ -1,4 +1,4 @@
-/** The checks of the audit, on facts written by hand: each with what it accepts and what it finds. */
+/** The checks of the audit on facts written by hand: what each accepts, and what it finds. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { audit, checks, worstOf } from '../../src/audit/audit.ts';

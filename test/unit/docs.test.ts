@@ -49,7 +49,7 @@ const commandsIn = (text: string): string[] =>
 
 const hasPlaceholder = (command: string): boolean => /[<>[\]…]|\.\.\.|\$\{/.test(command);
 
-/** @throws when the command line refuses these words. A name without arguments is a mention only. */
+/** @throws when the command line refuses the words. A name without arguments is a mention. */
 function check(command: string): void {
   const [name = '', first] = command.split(' ');
   expect(commandNames, command).toContain(name);

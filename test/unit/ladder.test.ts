@@ -43,7 +43,7 @@ describe('a row of the ladder', () => {
   });
 });
 
-/** Connections that never connect: lazy Redis clients, and a MySQL with one voucher of this rung. */
+/** Connections that never connect: lazy Redis clients, and a MySQL with one voucher. */
 function offline(name: string): { connections: Connections; close: () => void } {
   const config = readConfig({
     MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none',

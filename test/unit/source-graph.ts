@@ -61,7 +61,7 @@ export function loadedBy(entries: readonly string[]): string[] {
 
 export type Edge = readonly [from: string, to: string];
 
-/** Every edge on a cycle: its end leads back to its beginning. A node’s edge to itself is no cycle. */
+/** Every edge on a cycle: its end leads back to its beginning. An edge to itself is none. */
 export function cyclicEdges(edges: readonly Edge[]): Edge[] {
   const next = new Map<string, Set<string>>();
   for (const [from, to] of edges)
@@ -80,7 +80,7 @@ const isOurs = ({ name }: Import): boolean => texts.has(name);
 export const cyclesOfFiles = (all: readonly Import[]): string[] =>
   cyclicEdges(all.filter(isOurs).map(({ file, name }): Edge => [file, name])).map(arrow);
 
-/** The imports that are on a cycle of folders. `folderOf` is null for a file that does not count. */
+/** The imports on a cycle of folders. `folderOf` is null for a file that does not count. */
 export function cyclesOfFolders(
   all: readonly Import[],
   folderOf: (file: string) => string | null,
