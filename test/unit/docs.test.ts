@@ -171,6 +171,11 @@ describe('replacing the generated parts of a file', () => {
     expect(fresh).toContain('<!-- one-zh -->\n新\n<!-- /one-zh -->');
   });
 
+  test('ends at the first end marker, also when the text names the marker again', () => {
+    const again = `${file}the marker <!-- /one --> ends a part\n`;
+    expect(replaceParts(again, { one: 'old\nlines' })).toBe(again);
+  });
+
   test('changes nothing the second time', () => {
     const fresh = replaceParts(file, { one: 'new\nlines' });
     expect(replaceParts(fresh, { one: 'new\nlines' })).toBe(fresh);
