@@ -136,7 +136,33 @@ describe('the proof', () => {
       ),
     };
     expect(proofs(given)).toEqual([
-      { check: 'progress', events: ['A granted', 'A died', 'C denied'], rows: [] },
+      { check: 'progress', events: ['A granted', 'A died', 'C requested', 'C denied'], rows: [] },
+    ]);
+  });
+
+  test('of a lock that a dead waiter blocks has the owner, the waiter and the denial', () => {
+    const given = {
+      ...{ orders: [], stock: 3 },
+      history: history(
+        '0 A 7 requested',
+        '1 A 7 granted',
+        '10 B 7 requested',
+        '20 B 7 died',
+        '30 A 7 releasing',
+        '31 A 7 released',
+        '100 C 7 requested',
+        '2100 C 7 denied',
+      ),
+    };
+    const [proof] = proofs(given);
+    expect(proof?.events).toEqual([
+      'A requested',
+      'A granted',
+      'B requested',
+      'B died',
+      'A releasing',
+      'C requested',
+      'C denied',
     ]);
   });
 

@@ -29,12 +29,27 @@ export const alreadyOrdered = (userId: string, orderId: string): Attempt =>
 
 export const unknown = (userId: string): Attempt => attempt(userId, { outcome: 'unknown' });
 
+const nanoseconds = (ms: number | string): string => String(BigInt(ms) * 1_000_000n);
+
+/** The attempt with the times when it was sent and answered, in milliseconds since the start. */
+export const timed = (attempt: Attempt, sentMs: number, answeredMs: number): Attempt => ({
+  ...attempt,
+  sentAt: nanoseconds(sentMs),
+  answeredAt: nanoseconds(answeredMs),
+});
+
 /** The fields of `Facts`, with those of `mysql` beside them. */
 export type Given = Partial<
   Omit<Facts, 'mysql' | 'redis'> & Facts['mysql'] & { redis: Partial<NonNullable<Facts['redis']>> }
 >;
 
-/** A sale without a fault: two of three sold, by Redis and by MySQL, both accepted. */
+/** Facts about locks alone: nobody bought, and nobody tried. */
+export const lockFacts = (...lines: string[]): Given => ({
+  ...{ stock: 3, orders: [], attempts: [], history: history(...lines) },
+  redis: { stock: 3, buyers: {} },
+});
+
+/** A sale without a fault: two of three sold, by Redis and by MySQL, both accepted, both with the lock. */
 export function facts({
   stock = 1,
   orders = [row('a', '1'), row('b', '2')],
@@ -49,7 +64,7 @@ export function facts({
     locked: true,
     initialStock: 3,
     attempts: [accepted('1', 'a'), accepted('2', 'b')],
-    history: [],
+    history: history('0 a 1 granted', '1 a 1 releasing', '2 b 2 granted', '3 b 2 releasing'),
     ...given,
     mysql: { stock, orders },
     redis: { stock: 1, buyers: { 1: 'a', 2: 'b' }, queued: [], ...redis },
@@ -65,7 +80,15 @@ const lockEvents = [
   'released',
   'died',
 ] as const;
-const answers = ['accepted', 'refused', 'unknown', 'recorded'] as const;
+const purchaseEvents = [
+  'received',
+  'committed',
+  'accepted',
+  'refused',
+  'unknown',
+  'recorded',
+  'dead-lettered',
+] as const;
 
 const isOneOf = <Name extends string>(names: readonly Name[], name: string): name is Name =>
   names.some((known) => known === name);
@@ -80,14 +103,12 @@ export const history = (...lines: string[]): HistoryEvent[] => lines.map(eventOf
 function eventOf(line: string): HistoryEvent {
   const [ms = '', orderId = '', userId = '', name = '', last] = line.split(' ');
   const order = {
-    at: String(Number(ms) * 1e6),
-    instance: 'api-1',
-    voucherId: '9',
-    orderId,
-    userId,
+    ...{ at: nanoseconds(ms), instance: 'api-1', voucherId: '9', orderId, userId },
+    requestId: `r${userId}`,
   };
   if (isOneOf(lockEvents, name)) return { ...order, event: name, resource: last ?? 'lock' };
-  if (isOneOf(answers, name)) return { ...order, event: name, ...(last && { reason: last }) };
+  if (isOneOf(purchaseEvents, name))
+    return { ...order, event: name, ...(last && { reason: last }) };
   if (isOneOf(checkpointNames, name)) return { ...order, event: 'checkpoint', checkpoint: name };
   throw new RangeError(`"${name}" is neither an event nor a checkpoint`);
 }

@@ -53,8 +53,12 @@ function offline(name: string): { connections: Connections; close: () => void } 
   const clients: Redis[] = [];
   const lazy = () => {
     const client = new Redis({ lazyConnect: true });
-    client.hget = async () => '3';
-    client.hgetall = async () => ({});
+    const counts = { hget: () => counts, hlen: () => counts, exec: async () => [] };
+    Object.assign(client, {
+      multi: () => counts,
+      hget: async () => '3',
+      hscan: async () => ['0', []],
+    });
     clients.push(client);
     return client;
   };
@@ -64,6 +68,7 @@ function offline(name: string): { connections: Connections; close: () => void } 
     execute: async (sql: string) => [sql.includes('FROM vouchers') ? [voucher] : []],
     rollback: async () => {},
     release: () => {},
+    destroy: () => {},
   };
   const connections = {
     ...{ config, saleKeys: saleKeys(1), redis: lazy, newRedis: lazy },
