@@ -1,10 +1,10 @@
-/** The topology in containers, read as compose reads it: what it names exists, and the service would accept its settings. */
+/** docker-compose.yml: every name in it exists, and the service accepts its settings. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { configNames, readConfig } from '../../src/config.ts';
-import { rungNames } from '../../src/ladder/rungs.ts';
+import { allowedRungs, rungNames } from '../../src/ladder/rungs.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -19,7 +19,7 @@ const { services } = z
   .object({ services: z.record(z.string(), Service) })
   .parse(parse(read('docker-compose.yml'), { merge: true }));
 
-/** As compose fills values in when its user sets nothing. */
+/** A value as compose fills it in without an environment. */
 const filled = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$');
 const environment = (name: string): Record<string, string> =>
   Object.fromEntries(
@@ -36,7 +36,7 @@ describe('docker-compose.yml', () => {
     expect(services).toHaveProperty('nginx');
   });
 
-  test('waits only for services that exist and can say that they are healthy', () => {
+  test('waits only for services that exist and have a health check', () => {
     const waits = Object.entries(services).flatMap(([name, { depends_on }]) =>
       Object.entries(depends_on).map(([other, { condition }]) => ({ name, other, condition })),
     );
@@ -55,16 +55,18 @@ describe('docker-compose.yml', () => {
 });
 
 describe.each(ours)('the service %s', (name) => {
-  test('is configured with names that the service knows and values that it accepts', () => {
+  test('has only names that the service knows and values that it accepts', () => {
     expect(configNames).toEqual(expect.arrayContaining(Object.keys(environment(name))));
     expect(() => readConfig(environment(name))).not.toThrow();
   });
 
-  test('allows every rung of the ladder by default, in the ladder’s order', () => {
-    expect(readConfig(environment(name)).ALLOWED_RUNGS).toEqual(rungNames);
+  test('allows every rung of the ladder by default, also a new one', () => {
+    const { ALLOWED_RUNGS } = readConfig(environment(name));
+    expect(ALLOWED_RUNGS).toEqual(['all']);
+    expect(allowedRungs(ALLOWED_RUNGS)).toEqual(rungNames);
   });
 
-  test('reaches servers that are in the topology, and waits for those it cannot do without', () => {
+  test('connects to servers of the topology, and waits for those that it needs to start', () => {
     const { MYSQL_URL, REDIS_URL, REDLOCK_URLS } = readConfig(environment(name));
     const needed = [MYSQL_URL, REDIS_URL].map((url) => new URL(url).hostname);
     expect(Object.keys(services[name]?.depends_on ?? {})).toEqual(expect.arrayContaining(needed));
@@ -75,14 +77,14 @@ describe.each(ours)('the service %s', (name) => {
     expect(Object.keys(services)).toContain(zookeeper);
   });
 
-  test('has a name of its own', () => {
+  test('has a name that no other service has', () => {
     const names = ours.map((other) => environment(other)['NAME']);
     expect(names.filter((other) => other === environment(name)['NAME'])).toHaveLength(1);
   });
 });
 
 describe('the roles', () => {
-  test('are divided: instances only sell, workers only record, and somebody does each', () => {
+  test('are divided: API instances only sell, and the worker service only records', () => {
     for (const name of apis)
       expect(readConfig(environment(name))).toMatchObject({ INSTANCES: 1, ORDER_WORKERS: 0 });
     const workers = ours
@@ -99,16 +101,17 @@ describe('the roles', () => {
 });
 
 describe('nginx', () => {
-  const template = read('nginx/lockstep.conf.template').replaceAll(/#.*$/gm, ''); // Without its comments.
+  /** Without its comments. */
+  const template = read('nginx/lockstep.conf.template').replaceAll(/#.*$/gm, '');
   const names = [...new Set([...template.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name ?? ''))];
 
-  test('shares the requests out to the four instances, at the port that they listen on', () => {
+  test('shares the requests out to the four instances, at the ports that they listen on', () => {
     const upstream = environment('nginx')['UPSTREAM_SERVERS'] ?? '';
-    const sharedOutTo = [...upstream.matchAll(/server (\S+)/g)].map(([, server]) => server);
-    expect(sharedOutTo).toEqual(apis.map((name) => `${name}:${environment(name)['PORT']}`));
+    const targets = [...upstream.matchAll(/server (\S+)/g)].map(([, server]) => server);
+    expect(targets).toEqual(apis.map((name) => `${name}:${environment(name)['PORT']}`));
   });
 
-  test('is given every name that its template leaves open, and fills in no other', () => {
+  test('fills in every name of its template, and leaves nginx’s own variables alone', () => {
     expect(names.length).toBeGreaterThan(0);
     const filter = new RegExp(environment('nginx')['NGINX_ENVSUBST_FILTER'] ?? 'no filter');
     for (const name of names) expect(environment('nginx')).toHaveProperty(name);

@@ -1,4 +1,4 @@
-/** The service's configuration: safe by default, refused as a whole with every problem named, and silent about secrets. */
+/** The configuration: safe by default, refused with every problem named, and without secrets. */
 import { describe, expect, test } from 'vitest';
 import { configNames, readConfig } from '../../src/config.ts';
 import { ConfigurationInvalid } from '../../src/errors.ts';
@@ -10,7 +10,7 @@ const least = {
   TOKEN_SECRET: secret,
 };
 
-/** What the service says of an environment that it refuses. */
+/** The message about an environment that is refused. */
 function complaint(env: NodeJS.ProcessEnv): string {
   try {
     readConfig(env);
@@ -22,18 +22,19 @@ function complaint(env: NodeJS.ProcessEnv): string {
 }
 
 describe('the configuration', () => {
-  test('is safe where nothing is said: loopback, no lab, the final rung only', () => {
+  test('is safe by default: loopback, no lab, the final rung only', () => {
     const config = readConfig(least);
     expect(config).toMatchObject({ HOST: '127.0.0.1', LAB: false, ALLOWED_RUNGS: ['lua-stream'] });
     expect(config).toMatchObject({ PORT: 8080, INSTANCES: 4, ORDER_WORKERS: 1, BALANCER: 'nginx' });
+    expect(config).toMatchObject({ SALE_SHARDS: 1, REDIS_CLUSTER: false });
   });
 
-  test('needs to be told of MySQL, Redis and the secret, and of nothing else', () => {
+  test('needs MySQL, Redis and the secret, and nothing else', () => {
     const named = configNames.filter((name) => complaint({}).includes(`${name}: `));
     expect(named).toEqual(['MYSQL_URL', 'REDIS_URL', 'TOKEN_SECRET']);
   });
 
-  test('has exactly the names that it documents, whatever else the environment holds', () => {
+  test('has exactly the names that it documents, and ignores the rest of the environment', () => {
     expect(Object.keys(readConfig({ ...least, PATH: '/bin', HOME: '/' })).sort()).toEqual(
       [...configNames].sort(),
     );
@@ -46,6 +47,9 @@ describe('the configuration', () => {
     ['INSTANCES', 'four'],
     ['NAME', 'API 1'],
     ['BALANCER', 'haproxy'],
+    ['SALE_SHARDS', '0'],
+    ['SALE_SHARDS', '65'],
+    ['REDIS_CLUSTER', 'true'],
     ['LAB', 'yes'],
     ['ORDER_IDS', 'auto-increment'],
     ['BATCH_SIZE', '2.5'],
@@ -61,7 +65,7 @@ describe('the configuration', () => {
   });
 
   test.each(['INSTANCES', 'ORDER_WORKERS', 'BATCH_GATHER_MS'] as const)(
-    'does not take an empty %s for a zero: it is refused, or as if it were not set',
+    'does not take an empty %s for a zero',
     (name) => {
       let read: unknown = 'refused';
       try {
@@ -73,14 +77,14 @@ describe('the configuration', () => {
     },
   );
 
-  test('names every problem at once, that of a relation between two values too', () => {
+  test('names every problem at once, also that of a relation between two values', () => {
     const wrong = { PORT: '-1', LAB: 'on', BALANCER: 'x', LOG_LEVEL: '', TOKEN_SECRET: 'no' };
     const message = complaint({ ...wrong, LOCK_LEASE_MS: '10' });
     for (const name of [...Object.keys(wrong), 'MYSQL_URL', 'REDIS_URL', 'LOCK_LEASE_MS'])
       expect.soft(message).toContain(`${name}: `);
   });
 
-  test('never repeats a value that it refuses, since some are secret', () => {
+  test('never repeats a value that it refuses, because some are secret', () => {
     const values = {
       MYSQL_URL: 'shop:hunter2@db',
       REDIS_URL: ':opensesame@cache',
@@ -91,7 +95,7 @@ describe('the configuration', () => {
       expect(message).not.toContain(value);
   });
 
-  test('keeps a lease at least three answers long', () => {
+  test('makes a lease last at least three answers', () => {
     const times = { ...least, LOCK_ANSWER_MS: '500' };
     expect(readConfig({ ...times, LOCK_LEASE_MS: '1500' }).LOCK_LEASE_MS).toBe(1_500);
     expect(complaint({ ...times, LOCK_LEASE_MS: '1499' })).toContain('LOCK_LEASE_MS: ');
@@ -102,7 +106,7 @@ describe('the configuration', () => {
     expect(ALLOWED_RUNGS).toEqual(['redlock', 'lua-stream']);
   });
 
-  test('cannot be changed once it is read', () => {
+  test('cannot be changed after it was read', () => {
     const config = readConfig(least);
     expect(Object.isFrozen(config)).toBe(true);
     expect(Reflect.set(config, 'LAB', true)).toBe(false);

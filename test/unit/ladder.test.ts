@@ -1,33 +1,114 @@
-/** The table of rungs: each row can be opened, claims what it should, and is walked in every circumstance it names. */
+/** The ladder: its rows, claims and sentences, and the rushes and races that show every claim. */
+import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import type { Audit } from '../../src/audit/audit.ts';
+import { type Audit, audit, checks } from '../../src/audit/audit.ts';
+import { collectFacts } from '../../src/audit/collect.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Connections } from '../../src/connections/connections.ts';
+import { saleKeys } from '../../src/connections/sale-keys.ts';
 import type { CheckName, Verdict } from '../../src/domain.ts';
 import { UnknownRung } from '../../src/errors.ts';
-import { raceWalk, walk } from '../../src/lab/drills/demo-plan.ts';
+import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { isAsClaimed } from '../../src/lab/drills/run-rung.ts';
-import { type Schedule, schedules } from '../../src/lab/races/schedules.ts';
-import {
-  type Claim,
-  claimOf,
-  isRungName,
-  type Rung,
-  type RungName,
-  rungNamed,
-  rungNames,
-} from '../../src/ladder/rungs.ts';
+import { parsePause } from '../../src/lab/races/pauses.ts';
+import { claimOn } from '../../src/lab/races/race-verdict.ts';
+import { laneOf, raceNames, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import { type Claim, claimOf } from '../../src/ladder/claims.ts';
+import { openRung } from '../../src/ladder/open-rung.ts';
+import { type Break, circumstances, type Rung, rung } from '../../src/ladder/rung.ts';
+import { allowedRungs, isRungName, rungNamed, rungNames } from '../../src/ladder/rungs.ts';
+import { languages, texts } from '../../src/ladder/texts/texts.ts';
+import { checkpointNames } from '../../src/trace/checkpoints.ts';
 
-describe.each(rungNames)('the rung %s', (name) => {
-  const rung: Rung = rungNamed(name);
+const kindOf = ({ under }: Break) => circumstances[under];
 
-  test('names modules that load and can be opened', async () => {
-    const modules = await Promise.all([rung.lock(), rung.inventory(), rung.queue?.()]);
-    for (const module of modules) if (module) expect(module.open).toBeTypeOf('function');
+describe('a row of the ladder', () => {
+  test('needs a chapter only, and takes a default for everything else', () => {
+    const { inventory, ...row } = rung({ chapter: 3 });
+    expect(row).toEqual({
+      ...{ chapter: 3, lockInside: false, scope: 'user', instances: 4, rails: false },
+      ...{ onePerUser: true, pauses: [], breaks: [] },
+    });
+    expect(inventory).toBe(rungNamed('check-then-insert').inventory);
   });
 
-  test('claims to break wherever it breaks, and to hold everywhere else', () => {
+  test('overrides every default that it names', () => {
+    const row: Rung = {
+      ...{ chapter: 1, lockInside: true, scope: 'method', instances: 1, rails: true },
+      ...{ onePerUser: false, pauses: ['after-check:1:500'], waitMs: 0, retries: 3 },
+      breaks: [{ under: 're-entry', check: 'progress', because: 'waits-for-itself' }],
+      inventory: rungNamed('row-lock').inventory,
+    };
+    expect(rung(row)).toEqual(row);
+  });
+});
+
+/** Connections that never connect: lazy Redis clients, and a MySQL with one voucher. */
+function offline(name: string): { connections: Connections; close: () => void } {
+  const config = readConfig({
+    MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    TOKEN_SECRET: 'a secret of more than thirty-two characters',
+  });
+  const clients: Redis[] = [];
+  const lazy = () => {
+    const client = new Redis({ lazyConnect: true });
+    const counts = { hget: () => counts, hlen: () => counts, exec: async () => [] };
+    Object.assign(client, {
+      multi: () => counts,
+      hget: async () => '3',
+      hscan: async () => ['0', []],
+    });
+    clients.push(client);
+    return client;
+  };
+  const voucher = { createdAt: new Date(0), rung: name, initialStock: 3, stock: 3 };
+  const db = {
+    query: async () => {},
+    execute: async (sql: string) => [sql.includes('FROM vouchers') ? [voucher] : []],
+    rollback: async () => {},
+    release: () => {},
+    destroy: () => {},
+  };
+  const connections = {
+    ...{ config, saleKeys: saleKeys(1), redis: lazy, newRedis: lazy },
+    redlockMasters: () => [lazy(), lazy(), lazy()],
+    mysql: () => ({ getConnection: async () => db }),
+    zookeeper: () => ({}),
+    ready: async () => {},
+  } as unknown as Connections;
+  return { connections, close: () => clients.map((client) => client.disconnect()) };
+}
+
+describe.each(rungNames)('the rung %s', (name) => {
+  const row: Rung = rungNamed(name);
+
+  test('opens its lock, its inventory and its queue', async () => {
+    const { connections, close } = offline(name);
+    const { lock, inventory, queue } = await openRung(name, connections, {
+      onReleaseFailed: () => {},
+    });
+    close();
+    expect(lock.acquire).toBeTypeOf('function');
+    expect(inventory.sell).toBeTypeOf('function');
+    expect(queue?.publish).toBeTypeOf(row.queue ? 'function' : 'undefined');
+  });
+
+  test('has the facts of its row: locked with a lock, Redis with a queue', async () => {
+    const { connections, close } = offline(name);
+    const facts = await collectFacts(connections, '9');
+    close();
+    expect(facts).toMatchObject({ locked: row.lock !== undefined, onePerUser: row.onePerUser });
+    expect(facts?.redis !== undefined).toBe(row.queue !== undefined);
+    const { skipped } = audit({ ...(facts ?? expect.unreachable()), attempts: [], history: [] });
+    const judged = checks.filter((check) => !skipped.some((each) => each.check === check.name));
+    for (const { check } of row.breaks) expect(judged.map((each) => each.name)).toContain(check);
+  });
+
+  test('claims to break in the circumstances of a rush, and to hold in every other rush', () => {
     for (const instances of [1, 4]) {
-      const { verdict, breaks } = claimOf(rung, instances);
-      const expected = rung.breaks.filter(
+      const { verdict, breaks } = claimOf(row, instances);
+      const expected = row.breaks.filter(
         ({ under }) =>
           under === 'two-requests-at-once' || (under === 'several-instances' && instances > 1),
       );
@@ -36,20 +117,40 @@ describe.each(rungNames)('the rung %s', (name) => {
     }
   });
 
-  test('does not hide the duplicates that it is to show behind the database’s last line', () => {
-    const duplicates = rung.breaks.some(({ check }) => check === 'one-order-per-user');
-    expect(duplicates && rung.rails).toBe(false);
+  test('does not let the unique key of the database hide the duplicates that it shows', () => {
+    const duplicates = row.breaks.some(({ check }) => check === 'one-order-per-user');
+    expect(duplicates && row.rails).toBe(false);
   });
 
-  test('is walked as its row says, and in every circumstance that breaks it: by a rush, or by a race', () => {
-    const visits = walk(5).filter((request) => request.rung === name);
-    expect(visits[0]).toMatchObject({ instances: rung.instances, balancer: 'nginx', seed: 5 });
-    const rushed = visits.flatMap(({ instances }) => claimOf(rung, instances).breaks);
-    const raced = raceWalk
-      .filter((race) => race.rung === name)
-      .map(({ race }) => schedules[race].shows);
-    for (const reason of rung.breaks)
-      expect(rushed.includes(reason) || raced.some((shown) => shown === reason.check)).toBe(true);
+  test('does not break a promise that it never made', () => {
+    const promised = row.breaks.every(
+      ({ check }) => check !== 'one-order-per-user' || row.onePerUser,
+    );
+    expect(promised).toBe(true);
+  });
+
+  test('is rushed as its row says, then in every circumstance of a rush that breaks it', () => {
+    const requests = rushes(5).filter((request) => request.rung === name);
+    const { instances, pauses } = row;
+    const expected = { ...defaults, instances, pauses, balancer: 'nginx', seed: 5, retries: 0 };
+    expect(requests[0]).toMatchObject(expected);
+    const rushed = requests.flatMap((request) => claimOf(row, request.instances).breaks);
+    for (const each of row.breaks.filter((one) => kindOf(one) === 'rush'))
+      expect(rushed).toContain(each);
+    const retries = requests.map((request) => request.retries);
+    expect(retries.filter((count) => count > 0)).toEqual(row.retries ? [row.retries] : []);
+  });
+
+  test('has pauses that a rush can make', () => {
+    for (const pause of row.pauses) expect(parsePause(pause)).not.toBeNull();
+  });
+
+  test('is raced in every circumstance with a fault that breaks it', () => {
+    const raced: Schedule[] = allRaces
+      .filter((each) => each.rung === name)
+      .map(({ race }) => schedules[race]);
+    for (const { under, check } of row.breaks.filter((one) => kindOf(one) === 'fault'))
+      expect(raced.map((race) => `${race.under} ${race.shows}`)).toContain(`${under} ${check}`);
   });
 });
 
@@ -64,57 +165,131 @@ describe('the ladder', () => {
     expect(claimOf(mutex, 1)).toEqual({ verdict: 'held', breaks: [] });
     expect(claimOf(mutex, 4)).toMatchObject({
       verdict: 'violated',
-      breaks: [{ check: 'one-order-per-user' }, { check: 'sections-never-overlap' }],
+      breaks: [{ check: 'one-order-per-user' }, { check: 'mutual-exclusion' }],
     });
   });
 
   test('shows the headline behind nginx and behind Node’s own cluster', () => {
-    const headline = walk(1).filter(
-      ({ rung, instances }) => rung === 'mutex-per-user' && instances > 1,
+    const headline = rushes(1).filter(
+      (request) => request.rung === 'mutex-per-user' && request.instances > 1,
     );
     expect(headline.map(({ balancer }) => balancer)).toEqual(['nginx', 'cluster']);
   });
 
-  test('ends with a rung that holds however many instances there are', () => {
+  test('ends with a rung that holds with any number of instances', () => {
     const last = rungNamed(rungNames.at(-1) ?? '');
     expect(last).toMatchObject({ chapter: 6, rails: true, onePerUser: true, breaks: [] });
   });
 
-  test('answers a name that it does not have with the names that it has', () => {
+  test('answers an unknown name with every name that it has', () => {
     expect(() => rungNamed('mutex')).toThrow(UnknownRung);
     for (const name of rungNames) expect(() => rungNamed('mutex')).toThrow(name);
   });
 
-  test('is not fooled by names that every object has', () => {
+  test('does not accept the names of properties that every object has', () => {
     for (const name of ['toString', '__proto__', 'constructor'])
       expect(isRungName(name)).toBe(false);
   });
+
+  test('allows a deployment the rungs that it names, or all', () => {
+    expect(allowedRungs(['all'])).toEqual(rungNames);
+    expect(allowedRungs(['redlock', 'lua-stream'])).toEqual(['redlock', 'lua-stream']);
+    expect(allowedRungs([])).toEqual([]);
+    expect(() => allowedRungs(['lua-stream', 'mutex'])).toThrow(UnknownRung);
+    expect(() => allowedRungs(['all', 'lua-stream'])).toThrow(UnknownRung);
+  });
 });
 
-describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedule) => {
-  test('is played on every rung whose row claims it, and then on one higher up the ladder that does not', () => {
-    const claims = (name: RungName) =>
-      rungNamed(name).breaks.some(
-        ({ under, check }) => under === schedule.under && check === schedule.shows,
-      );
-    expect(claims(schedule.rung)).toBe(true);
-    expect(claims(schedule.next)).toBe(false);
-    expect(rungNames.indexOf(schedule.next)).toBeGreaterThan(rungNames.indexOf(schedule.rung));
-    const played = raceWalk.filter(({ race }) => race === name).map(({ rung }) => rung);
-    expect([played[0], played.at(-1)]).toEqual([schedule.rung, schedule.next]);
-    const rushed = ['two-requests-at-once', 'several-instances'].includes(schedule.under);
-    if (!rushed) expect(played.slice(0, -1).sort()).toEqual(rungNames.filter(claims).sort());
+describe.each(languages)('the texts in %s', (language) => {
+  const { chapters, rungs, checks: promises, circumstances: cases, reasons } = texts[language];
+  const sentences = [
+    ...Object.values(rungs).flatMap(({ idea, lesson }) => [idea, lesson]),
+    ...[chapters, promises, cases, reasons].flatMap((text): string[] => Object.values(text)),
+  ];
+
+  test('have a sentence for every name of the ladder, and no other', () => {
+    const breaks = rungNames.flatMap((name): readonly Break[] => rungNamed(name).breaks);
+    const names = (values: readonly (string | number)[]) => [...new Set(values.map(String))].sort();
+    expect(Object.keys(rungs).sort()).toEqual(names(rungNames));
+    expect(Object.keys(promises).sort()).toEqual(names(checks.map(({ name }) => name)));
+    expect(Object.keys(cases).sort()).toEqual(names(breaks.map(({ under }) => under)));
+    expect(Object.keys(reasons).sort()).toEqual(names(breaks.map(({ because }) => because)));
+    const used = rungNames.map((name) => rungNamed(name).chapter);
+    expect(Object.keys(chapters)).toEqual(expect.arrayContaining(names(used)));
   });
 
-  test('runs lanes that it names, marks one wrong step, and starts a lane before it waits for it or kills it', () => {
+  test('have sentences that stand alone, without a reference to another one', () => {
+    for (const sentence of sentences) {
+      expect(sentence).toMatch(/\S/);
+      expect(sentence).not.toMatch(/^(the same|it|its|this|that|they|also|as above|ditto)\b/i);
+      expect(sentence).not.toMatch(/^(同上|同前|同样|也|它|其|这|那)/);
+    }
+  });
+
+  test('have no sentence twice', () => {
+    for (const part of [
+      Object.values(rungs).map(({ idea }) => idea),
+      Object.values(rungs).map(({ lesson }) => lesson),
+      Object.values(reasons),
+      Object.values(cases),
+    ])
+      expect(new Set(part).size).toBe(part.length);
+  });
+
+  test('are in their own language', () => {
+    const han = /\p{Script=Han}/u;
+    for (const sentence of sentences)
+      expect(`${han.test(sentence)} ${sentence}`).toBe(`${language === 'zh'} ${sentence}`);
+  });
+});
+
+describe.each(raceNames)('the race %s', (name) => {
+  const schedule: Schedule = schedules[name];
+  const claims = (rungName: string) =>
+    rungNamed(rungName).breaks.some(
+      ({ under, check }) => under === schedule.under && check === schedule.shows,
+    );
+
+  test('is claimed by its rung, and not by the next one, which is higher on the ladder', () => {
+    const { rung: buggy, next } = schedule;
+    expect([claims(buggy), claims(next)]).toEqual([true, false]);
+    expect(rungNames.indexOf(next)).toBeGreaterThan(rungNames.indexOf(buggy));
+    expect(claimOn(rungNamed(buggy), schedule)).toBe('violated');
+    expect(claimOn(rungNamed(next), schedule)).toBe('held');
+  });
+
+  test('is played in the demo on its rung and on the next one', () => {
+    const played = shortRaces.filter(({ race }) => race === name);
+    expect(played.map((each) => each.rung)).toEqual([schedule.rung, schedule.next]);
+  });
+
+  test('is played in the drills also on other rungs that claim it', () => {
+    const played = allRaces.filter(({ race }) => race === name).map((each) => each.rung);
+    const others = played.slice(1, -1);
+    expect([played[0], played.at(-1)]).toEqual([schedule.rung, schedule.next]);
+    expect(new Set(played).size).toBe(played.length);
+    expect(others).toEqual(others.filter(claims));
+    if (circumstances[schedule.under] === 'rush') expect(others).toEqual([]);
+  });
+
+  test('starts a lane before it waits for it or kills it, and uses every lane', () => {
     const started = new Set<string>();
     for (const step of schedule.steps) {
-      const lane = 'run' in step ? step.run : 'kill' in step ? step.kill : step.leaseOf;
-      expect(Object.keys(schedule.lanes)).toContain(lane);
-      if ('run' in step) started.add(lane);
-      expect(started).toContain(lane);
+      if ('run' in step) started.add(step.run);
+      expect(started).toContain(laneOf(step));
     }
+    expect([...started].sort()).toEqual(Object.keys(schedule.lanes).sort());
+    for (const lane of [...(schedule.nested ?? []), ...(schedule.forgets ?? [])])
+      expect(started).toContain(lane);
+  });
+
+  test('marks one wrong step, and runs to checkpoints that exist', () => {
     expect(schedule.steps.filter((step) => 'wrong' in step)).toHaveLength(1);
+    const places = schedule.steps.flatMap((step) =>
+      'run' in step ? [step.until, step.orUntil] : [],
+    );
+    for (const place of places.filter((each) => each !== undefined && each !== 'answer'))
+      expect(checkpointNames).toContain(place);
   });
 });
 
@@ -125,23 +300,32 @@ describe('a run is as claimed', () => {
     const findings = [stock, twice].map(
       (check) => ({ check, verdict: of(check), count: 1 }) as const,
     );
-    return { verdict, findings, leftOut: [] };
+    return { verdict, findings, skipped: [] };
   };
-  const claim = (verdict: Verdict, ...checks: CheckName[]): Claim => {
-    const under = 'two-requests-at-once';
-    return { verdict, breaks: checks.map((check) => ({ under, check, because: 'of a race' })) };
+  const claim = (verdict: Verdict, ...broken: CheckName[]): Claim => {
+    const reason = { under: 'two-requests-at-once', because: 'commands-interleave' } as const;
+    return { verdict, breaks: broken.map((check) => ({ ...reason, check })) };
+  };
+  const oneUnknown: Audit = {
+    verdict: 'violated',
+    findings: [
+      { check: twice, verdict: 'violated', count: 1 },
+      { check: stock, verdict: 'unknown', count: 0 },
+    ],
+    skipped: [],
   };
 
   test.each<[string, Audit, Claim, boolean]>([
     ['when everything held that should', found('held'), claim('held'), true],
-    ['when what should break broke', found('violated', twice), claim('violated', twice), true],
+    ['when the claimed violation showed', found('violated', twice), claim('violated', twice), true],
     [
-      'when all broke that should',
+      'when all claimed violations showed',
       found('violated', twice, stock),
       claim('violated', stock, twice),
       true,
     ],
-    ['not when it could not be told', found('unknown'), claim('held'), false],
+    ['not when the audit could not decide', found('unknown'), claim('held'), false],
+    ['not when one check could not decide', oneUnknown, claim('violated', twice), false],
     ['not when something broke that should hold', found('violated', stock), claim('held'), false],
     ['not when a claimed violation did not show', found('held'), claim('violated', twice), false],
     [
@@ -151,7 +335,7 @@ describe('a run is as claimed', () => {
       false,
     ],
     [
-      'not when another broke as well',
+      'not when another check broke as well',
       found('violated', stock, twice),
       claim('violated', twice),
       false,
@@ -162,7 +346,7 @@ describe('a run is as claimed', () => {
       claim('violated', stock, twice),
       false,
     ],
-  ])('%s', (_, audit, claimed, expected) => {
-    expect(isAsClaimed(audit, claimed)).toBe(expected);
+  ])('%s', (_, audited, claimed, expected) => {
+    expect(isAsClaimed(audited, claimed)).toBe(expected);
   });
 });

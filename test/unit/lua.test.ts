@@ -1,16 +1,19 @@
-/** The Lua scripts: a header that tells all, keys that are all declared, and no answer that the header does not list. */
+/** The Lua scripts: complete headers, declared keys, listed answers, and a caller for each. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { loadScript } from '../../src/connections/scripts.ts';
 
-const folder = new URL('../../lua/', import.meta.url);
-const scripts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.lua'))
-  .map((file) => {
-    const lines = readFileSync(new URL(file, folder), 'utf8').split('\n');
-    const bodyAt = lines.findIndex((line) => !line.startsWith('--'));
-    const code = lines.slice(bodyAt).filter((line) => !line.trimStart().startsWith('--'));
-    return { file, header: lines.slice(0, bodyAt).join('\n'), code: code.join('\n') };
-  });
+const textsIn = (folder: URL, ending: string): [file: string, text: string][] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .map((file) => [file, readFileSync(new URL(file, folder), 'utf8')]);
+
+const scripts = textsIn(new URL('../../lua/', import.meta.url), '.lua').map(([file, text]) => {
+  const lines = text.split('\n');
+  const bodyAt = lines.findIndex((line) => !line.startsWith('--'));
+  const code = lines.slice(bodyAt).filter((line) => !line.trimStart().startsWith('--'));
+  return { file, header: lines.slice(0, bodyAt).join('\n'), code: code.join('\n') };
+});
 
 const all = (text: string, pattern: RegExp): string[] =>
   [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? match[0]))].sort();
@@ -35,7 +38,9 @@ function calls(code: string): string[][] {
 
 const withoutKey = ["'TIME'"];
 
-test('there are scripts, and the reader of this test can read them', () => {
+test('there are scripts, and this test reads their calls', () => {
+  const folders = new Set(scripts.map(({ file }) => file.slice(0, file.indexOf('/'))));
+  expect([...folders].sort()).toEqual(['ids', 'locks', 'sale']);
   expect(scripts.map(({ file }) => file)).toContain('sale/purchase.lua');
   const nested =
     "redis.call('HSET', KEYS[2], f(a, b), ARGV[1] .. ':,' .. ARGV[4]) redis.call('TIME')";
@@ -45,8 +50,16 @@ test('there are scripts, and the reader of this test can read them', () => {
   ]);
 });
 
+test('every script is loaded by a source file, and every loaded script exists', () => {
+  const source = textsIn(new URL('../../src/', import.meta.url), '.ts');
+  const loaded = source.flatMap(([, text]) => all(text, /\bloadScript\('([^']+)'\)/g));
+  const names = scripts.map(({ file }) => file.replace(/\.lua$/, ''));
+  expect([...new Set(loaded)].sort()).toEqual(names.sort());
+  for (const name of names) expect(loadScript(name).source).toContain('Purpose:');
+});
+
 describe.each(scripts)('$file', ({ header, code }) => {
-  test('opens with its purpose, its keys, its arguments and its answers', () => {
+  test('opens with its purpose, its keys, its arguments and its answers, in this order', () => {
     const order = ['Purpose:', 'KEYS[1]', 'ARGV[1]', 'Answers:'].map((part) =>
       header.indexOf(part),
     );
@@ -58,10 +71,10 @@ describe.each(scripts)('$file', ({ header, code }) => {
     expect(all(code, /(?:KEYS|ARGV)\[\d+\]/g)).toEqual(all(header, /(?:KEYS|ARGV)\[\d+\]/g));
   });
 
-  test('touches declared keys only, and builds none but channels', () => {
-    const touching = calls(code).filter(([command = '']) => !withoutKey.includes(command));
-    expect(touching.length).toBeGreaterThan(0);
-    for (const [command, key] of touching)
+  test('uses declared keys only, and builds no name but that of a channel', () => {
+    const withKey = calls(code).filter(([command = '']) => !withoutKey.includes(command));
+    expect(withKey.length).toBeGreaterThan(0);
+    for (const [command, key] of withKey)
       expect(`${command} ${key}`).toMatch(/^'[A-Z]+' KEYS\[\d+\]$|^'PUBLISH' KEYS/);
     expect(code).not.toMatch(/\bKEYS\b(?!\[\d+\])/);
   });
@@ -77,7 +90,7 @@ describe.each(scripts)('$file', ({ header, code }) => {
     expect(listed.length).toBeGreaterThan(0);
   });
 
-  test('never makes a number of an id', () => {
+  test('never converts an id to a number', () => {
     const times = all(header, /ARGV(\[\d+\]) [^[\]]*milliseconds/g);
     expect(
       all(code, /tonumber\(ARGV(\[\d+\])/g).filter((argument) => !times.includes(argument)),

@@ -1,5 +1,4 @@
-/** Order ids: ascending and unique whatever the clock does, and the same decimal string wherever they travel. */
-
+/** Order ids: ascending and unique with any clock, and the same decimal string everywhere. */
 import { describe, expect, test } from 'vitest';
 import { ClockSteppedBack, OrderIdNotCounted, WorkerIdUnavailable } from '../../src/errors.ts';
 import { Id } from '../../src/http/ids.ts';
@@ -14,12 +13,12 @@ const hourMs = 3_600_000;
 const many = 200_000;
 
 const clocks: Record<string, () => () => number> = {
-  'runs on': () => {
+  advances: () => {
     let reads = 0;
     return () => start + Math.floor(reads++ / 1_000);
   },
   'stands still': () => () => start,
-  'steps back by two seconds, again and again': () => {
+  'steps back by two seconds several times': () => {
     let reads = 0;
     return () => start + Math.floor(reads++ / 1_000) - (reads % 30_000 < 10_000 ? 2_000 : 0);
   },
@@ -36,32 +35,32 @@ describe('snowflakes', () => {
     expect(firstOutOfOrder(ids)).toBeUndefined();
   });
 
-  test('of two workers never meet, though their clocks agree', () => {
+  test('of two workers are never the same, though their clocks agree', () => {
     const workers = Array.from({ length: 1_024 }, (_, worker) => worker);
     const ids = workers.flatMap((worker) => make(100, standingStill(worker)));
     expect(new Set(ids).size).toBe(102_400);
   });
 
-  test('run ahead of a clock that stands still by no more than they must', () => {
+  test('run ahead of a clock that stands still by as little as possible', () => {
     const ids = make(many, standingStill(0));
     const aheadMs = millisecondsOf(ids.at(-1) ?? '') - millisecondsOf(ids[0] ?? '');
     expect(aheadMs).toBe(Math.floor((many - 1) / 4_096));
   });
 
-  test('do not fit in a number, and survive JSON because they are strings', () => {
+  test('do not fit in a number, and keep every digit in JSON because they are strings', () => {
     const ids = make(100, standingStill(1_023));
     for (const id of ids) expect(BigInt(id)).toBeGreaterThan(BigInt(Number.MAX_SAFE_INTEGER));
     expect(JSON.parse(JSON.stringify(ids))).toEqual(ids);
     expect(ids.map((id) => String(Number(id)))).not.toEqual(ids);
   });
 
-  test('are ids that the service itself accepts, and fit in a BIGINT for decades', () => {
+  test('are ids that the service accepts, and fit in a BIGINT for decades', () => {
     const decadesOn = snowflakes(always(1_023), quiet, () => Date.UTC(2090, 0));
     for (const id of [...make(5_000, standingStill(512)), decadesOn()])
       expect(Id.safeParse(id).success).toBe(true);
   });
 
-  test('ascend when the worker id changes for a lower one within a millisecond', () => {
+  test('ascend when a lower worker id replaces another within a millisecond', () => {
     let stretch = always(9)();
     const next = snowflakes(
       () => stretch,
@@ -73,7 +72,7 @@ describe('snowflakes', () => {
     expect(firstOutOfOrder([...before, ...make(3, next)])).toBeUndefined();
   });
 
-  test('keep to the stretch of time that is reserved for them', () => {
+  test('stay within the reserved stretch of time', () => {
     const clock = setClock(start);
     let stretch: Stretch | undefined = {
       workerId: 1,
@@ -94,7 +93,7 @@ describe('snowflakes', () => {
 });
 
 describe('a clock that steps back', () => {
-  test('by two seconds is waited out, and said once', () => {
+  test('by two seconds is bridged, and logged once', () => {
     const { log, events } = listeningLog();
     const clock = setClock(start);
     const next = snowflakes(always(3), log, clock.now);
@@ -108,7 +107,7 @@ describe('a clock that steps back', () => {
     expect(events).toEqual(['clock-stepped-back', 'clock-is-right-again']);
   });
 
-  test('by an hour is refused for as long as it lasts, and said once', () => {
+  test('by an hour stops the ids until it is right again, and is logged once', () => {
     const { log, events } = listeningLog();
     const clock = setClock(start);
     const next = snowflakes(always(3), log, clock.now);
@@ -121,7 +120,7 @@ describe('a clock that steps back', () => {
     expect(events).toEqual(['clock-stepped-back-too-far', 'clock-is-right-again']);
   });
 
-  test('before the first id was made counts as well', () => {
+  test('before the first id stops the ids as well', () => {
     const stretch = { workerId: 3, fromMs: start, untilMs: Infinity };
     const next = snowflakes(
       () => stretch,
@@ -145,7 +144,7 @@ describe('ids of the Redis worker', () => {
     expect(composeId(start, 4_294_967_295)).toBe((seconds * 2n ** 32n + 4_294_967_295n).toString());
   });
 
-  test('passed what a number holds exactly 25 days after they began', () => {
+  test('exceed the exact integers of a number 25 days after their epoch', () => {
     const exact = BigInt(Number.MAX_SAFE_INTEGER);
     expect(BigInt(composeId(Date.UTC(2022, 0, 25), 1))).toBeLessThan(exact);
     expect(BigInt(composeId(Date.UTC(2022, 0, 26), 1))).toBeGreaterThan(exact);
@@ -159,7 +158,7 @@ describe('ids of the Redis worker', () => {
     expect(() => composeId(start, count)).toThrow(OrderIdNotCounted);
   });
 
-  test('are counted by the day of their own second', () => {
+  test('are counted by the day of their second', () => {
     expect(counterKey(start - 1)).toBe('lockstep:order-ids:2026:11:19');
     expect(counterKey(start)).toBe('lockstep:order-ids:2026:11:20');
   });

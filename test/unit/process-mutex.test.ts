@@ -1,20 +1,21 @@
-/** What the contract of all locks cannot say of the mutex in memory, and of waiting by asking again. */
+/** The in-memory mutex, and polling: the parts that the contract of all locks does not cover. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { endlessLease, type Lease } from '../../src/locks/lock.ts';
-import { open } from '../../src/locks/process-mutex.ts';
-import { askAgain } from '../../src/locks/shared/polling.ts';
+import type { Lease } from '../../src/locks/lock.ts';
+import { processMutex } from '../../src/locks/process-mutex.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { poll } from '../../src/locks/shared/polling.ts';
 
 const marginMs = 250;
 const resource = 'voucher:1:user:1';
 
 const leaseOf = (lease: Lease | null): Lease =>
-  lease ?? expect.unreachable('the lock was not to be had');
+  lease ?? expect.unreachable('the lock could not be acquired');
 
-describe('the mutex in memory', () => {
-  test('serves waiters in the order in which they came', async () => {
-    const lock = open();
-    const holder = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+describe('the in-memory mutex', () => {
+  test('serves waiters in the order of their requests', async () => {
+    const lock = processMutex();
+    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
     const served: number[] = [];
     const waiters = [1, 2, 3, 4, 5].map(async (waiter) => {
       const lease = leaseOf(await lock.acquire(resource, { waitMs: 1_000 }));
@@ -22,110 +23,116 @@ describe('the mutex in memory', () => {
       await sleep(1);
       await lease.release();
     });
-    await holder.release();
+    await owner.release();
     await Promise.all(waiters);
     expect(served).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('does not hand itself to a waiter whose time has passed', async () => {
-    const lock = open();
-    const holder = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+  test('is not granted to a waiter whose wait is over', async () => {
+    const lock = processMutex();
+    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
     const late = lock.acquire(resource, { waitMs: 10 });
     const patient = lock.acquire(resource, { waitMs: 1_000 });
     expect(await late).toBeNull();
-    await holder.release();
+    await owner.release();
     await leaseOf(await patient).release();
     await leaseOf(await lock.acquire(resource, { waitMs: 0 })).release();
   });
 
-  test('rejects an aborted wait with its reason, at once, and is free after the holder', async () => {
-    const lock = open();
-    const holder = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+  test('rejects an aborted wait at once with its reason, and is free after the owner', async () => {
+    const lock = processMutex();
+    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
     const caller = new AbortController();
-    const reason = new Error('the client hung up');
+    const reason = new Error('the client disconnected');
     const waiting = lock.acquire(resource, { waitMs: 10_000, signal: caller.signal });
     caller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
     expect(await lock.acquire(resource, { waitMs: 0 })).toBeNull();
-    await holder.release();
+    await owner.release();
     expect(await lock.acquire(resource, { waitMs: 0 })).not.toBeNull();
   });
 
-  test('passes the turn of an aborted waiter on to the next one', async () => {
-    const lock = open();
-    const holder = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+  test('hands the turn of an aborted waiter over to the next one', async () => {
+    const lock = processMutex();
+    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
     const caller = new AbortController();
-    const gone = lock.acquire(resource, { waitMs: 1_000, signal: caller.signal });
+    const aborted = lock.acquire(resource, { waitMs: 1_000, signal: caller.signal });
     const next = lock.acquire(resource, { waitMs: 1_000 });
-    caller.abort(new Error('gone'));
-    await expect(gone).rejects.toThrow('gone');
-    await holder.release();
+    caller.abort(new Error('aborted'));
+    await expect(aborted).rejects.toThrow('aborted');
+    await owner.release();
     expect(await next).not.toBeNull();
   });
 
-  test('tries once, and does not queue, when there is no time to wait', async () => {
-    const lock = open();
-    const holder = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+  test('tries once and does not queue without a wait', async () => {
+    const lock = processMutex();
+    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
     const asking = lock.acquire(resource, { waitMs: 0 });
-    await holder.release();
+    await owner.release();
     expect(await asking).toBeNull();
   });
 
-  test('takes nothing for a caller that had left before', async () => {
-    const lock = open();
-    const left = new Error('left');
-    const signal = AbortSignal.abort(left);
-    await expect(lock.acquire(resource, { waitMs: 0, signal })).rejects.toBe(left);
+  test('grants nothing to a caller that aborted before', async () => {
+    const lock = processMutex();
+    const reason = new Error('aborted');
+    const signal = AbortSignal.abort(reason);
+    await expect(lock.acquire(resource, { waitMs: 0, signal })).rejects.toBe(reason);
     expect(await lock.acquire(resource, { waitMs: 0 })).not.toBeNull();
   });
 });
 
-describe('asking again', () => {
-  test('tries once when there is no time to wait', async () => {
+describe('polling', () => {
+  test('asks once without a wait', async () => {
     const attempt = vi.fn(async () => null);
-    expect(await askAgain(attempt, { waitMs: 0 }, 5)).toBeNull();
+    expect(await poll(attempt, { waitMs: 0 }, () => 5)).toBeNull();
     expect(attempt).toHaveBeenCalledTimes(1);
   });
 
-  test('returns the first lease that it is given', async () => {
+  test('returns the first lease', async () => {
     const lease = endlessLease(async () => {});
     const attempt = vi.fn(
       async (): Promise<Lease | null> => (attempt.mock.calls.length < 3 ? null : lease),
     );
-    expect(await askAgain(attempt, { waitMs: 5_000 }, 5)).toBe(lease);
+    expect(await poll(attempt, { waitMs: 5_000 }, () => 5)).toBe(lease);
     expect(attempt).toHaveBeenCalledTimes(3);
   });
 
   test.each([5, 10_000])(
-    'waits as long as it was told and no longer, asking every %i ms',
-    async (retryMs) => {
+    'waits for as long as it should and no longer, with pauses of %i ms',
+    async (pauseMs) => {
       const waitMs = 60;
       const askedAt = performance.now();
-      expect(await askAgain(async () => null, { waitMs }, retryMs)).toBeNull();
+      expect(
+        await poll(
+          async () => null,
+          { waitMs },
+          () => pauseMs,
+        ),
+      ).toBeNull();
       const waitedMs = performance.now() - askedAt;
       expect(waitedMs).toBeGreaterThanOrEqual(waitMs - 2);
       expect(waitedMs).toBeLessThan(waitMs + marginMs);
     },
   );
 
-  test('gives back a lease that came after the caller had left', async () => {
+  test('releases a lease that was granted after the caller aborted', async () => {
     const caller = new AbortController();
     const release = vi.fn(async () => {});
     const attempt = async () => {
-      caller.abort(new Error('left'));
+      caller.abort(new Error('aborted'));
       return endlessLease(release);
     };
-    const asking = askAgain(attempt, { waitMs: 0, signal: caller.signal }, 5);
-    await expect(asking).rejects.toThrow('left');
+    const asking = poll(attempt, { waitMs: 0, signal: caller.signal }, () => 5);
+    await expect(asking).rejects.toThrow('aborted');
     expect(release).toHaveBeenCalledTimes(1);
   });
 
-  test('stops waiting when the caller leaves, and asks no more', async () => {
+  test('stops when the caller aborts, and asks no more', async () => {
     const caller = new AbortController();
     const attempt = vi.fn(async () => null);
-    const asking = askAgain(attempt, { waitMs: 60_000, signal: caller.signal }, 60_000);
-    setTimeout(() => caller.abort(new Error('left')), 10);
-    await expect(asking).rejects.toThrow('left');
+    const asking = poll(attempt, { waitMs: 60_000, signal: caller.signal }, () => 60_000);
+    setTimeout(() => caller.abort(new Error('aborted')), 10);
+    await expect(asking).rejects.toThrow('aborted');
     expect(attempt).toHaveBeenCalledTimes(1);
   });
 });

@@ -1,16 +1,27 @@
-/** Races and holds as text: what may be written, and what is printed. */
+/** Pauses as text, and races: the lines that are printed, and the verdict. */
 import { describe, expect, test } from 'vitest';
-import { parseHold } from '../../src/lab/races/pauses.ts';
-import type { PlayedRace } from '../../src/lab/races/race-verdict.ts';
-import { type Schedule, schedules } from '../../src/lab/races/schedules.ts';
-import { raceText, saysWidth } from '../../src/lab/report/race-text.ts';
+import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
+import {
+  notKilled,
+  type Played,
+  type RaceResult,
+  raceVerdict,
+} from '../../src/lab/races/race-verdict.ts';
+import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
+import { columns } from '../../src/lab/report/wrap.ts';
+import type { RungName } from '../../src/ladder/rungs.ts';
+import { facts, type Given, refused, row } from './facts.ts';
 
-describe('a hold', () => {
-  test.each([
+describe('a pause', () => {
+  test.each<[string, Pause]>([
     ['after-check:1:500', { at: 'after-check', nth: 1, until: 500 }],
     [' after-check:12:before-commit', { at: 'after-check', nth: 12, until: 'before-commit' }],
     ['stock-taken:1:0', { at: 'stock-taken', nth: 1, until: 0 }],
-  ])('may be %j', (text, hold) => expect(parseHold(text)).toEqual(hold));
+  ])('may be %j', (text, pause) => {
+    expect(parsePause(text)).toEqual(pause);
+    expect(parsePause(pauseText(pause))).toEqual(pause);
+  });
 
   test.each([
     'after-check',
@@ -22,34 +33,86 @@ describe('a hold', () => {
     'after-check:1:500:1',
     'after-check:1:999999',
     'toString:1:500',
-  ])('may not be %j', (text) => expect(parseHold(text)).toBeNull());
+  ])('may not be %j', (text) => expect(parsePause(text)).toBeNull());
 });
 
-describe.each(Object.entries(schedules))('the race %s', (race, schedule: Schedule) => {
-  test('is told in one line a step that fits the terminal, in two lanes at least, with its wrong step marked', () => {
-    const steps = schedule.steps.map((step) => ({
-      lane: 'run' in step ? step.run : 'kill' in step ? step.kill : step.leaseOf,
-      ...{
-        says: step.says,
-        wrong: 'wrong' in step,
-        at: 'order 9223372036854775807',
-        instance: 'api-4',
-      },
-    }));
-    const result = {
-      race,
-      ...schedule,
-      steps,
-      verdict: 'violated',
-      asClaimed: true,
-      evidence: '',
-    } as unknown;
-    const lines = raceText(result as PlayedRace).split('\n');
-    const drawn = lines.filter((line) => /^ ?\d+ /.test(line));
-    expect(drawn).toHaveLength(schedule.steps.length);
-    expect(drawn.filter((line) => [...line].length > 80)).toEqual([]);
-    expect(drawn.filter((line) => line.includes('✗'))).toHaveLength(1);
+describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedule) => {
+  const race = name as RaceName;
+  const steps = schedule.steps.map((step) => ({
+    lane: laneOf(step),
+    text: step.text,
+    wrong: 'wrong' in step,
+    asPlanned: true,
+    at: 'order 9223372036854775807',
+    instance: 'api-4',
+  }));
+  const { rung, title, shows } = schedule;
+  const result: RaceResult = {
+    ...{ race, rung, title, shows, steps, evidence: '', asClaimed: true },
+    ...{ verdict: 'violated', claim: 'violated' },
+  };
+  const drawn = (played: RaceResult) =>
+    raceText(played)
+      .split('\n')
+      .filter((line) => /^ ?\d+ /.test(line));
+
+  test('has one line for each step that fits the terminal, and at least two lanes', () => {
+    expect(drawn(result)).toHaveLength(schedule.steps.length);
+    expect(
+      raceText(result)
+        .split('\n')
+        .filter((line) => columns(line) > 80),
+    ).toEqual([]);
     expect(new Set(steps.map(({ lane }) => lane)).size).toBeGreaterThanOrEqual(2);
-    for (const { says } of steps) expect(says.length).toBeLessThanOrEqual(saysWidth);
+    for (const { text } of steps) expect(text.length).toBeLessThanOrEqual(textWidth);
+  });
+
+  test('has its wrong step marked, when it shows the violation', () => {
+    const marked = drawn(result).map((line) => line.includes('✗'));
+    expect(marked).toEqual(steps.map(({ wrong }) => wrong));
+    expect(drawn({ ...result, verdict: 'held' }).join('')).not.toContain('✗');
+  });
+});
+
+describe('the verdict of a race', () => {
+  const { 'lost-update': schedule } = schedules;
+  const step: Played = { ...{ lane: 'A', text: '', wrong: false, asPlanned: true }, at: 'x' };
+  const judge = (given: Given, at = 'answer', rung: RungName = schedule.next) =>
+    raceVerdict('lost-update', rung, schedule, [{ ...step, at }], facts(given));
+
+  test('is held when a sale was made and the promise holds', () => {
+    expect(judge({})).toMatchObject({ verdict: 'held', claim: 'held', asClaimed: true });
+  });
+
+  test('is violated, with the proof, when the check of the race found a violation', () => {
+    const oversold = judge({ initialStock: 1, stock: 0 }, 'answer', schedule.rung);
+    expect(oversold).toMatchObject({ verdict: 'violated', claim: 'violated', asClaimed: true });
+    expect(oversold.evidence).toContain('2 orders for 1 in stock');
+    expect(oversold.proof?.rows.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
+  test('is not as claimed when the rung with the bug holds, or the next rung does not', () => {
+    expect(judge({}, 'answer', schedule.rung)).toMatchObject({ verdict: 'held', asClaimed: false });
+    expect(judge({ stock: 3 })).toMatchObject({ verdict: 'violated', asClaimed: false });
+  });
+
+  test('ignores the violation of another check', () => {
+    const twice = { orders: [row('a', '1'), row('b', '1')] };
+    expect(judge(twice)).toMatchObject({ verdict: 'held' });
+  });
+
+  test.each<[string, Given, string]>([
+    ['nobody could buy', { orders: [], stock: 3, attempts: [refused('1', 'busy')] }, 'answer'],
+    ['a process was not there to be killed', {}, notKilled],
+  ])('is unknown, and not as claimed, when %s', (_, given, at) => {
+    expect(judge(given, at)).toMatchObject({ verdict: 'unknown', asClaimed: false });
+  });
+
+  test('is unknown when the audit does not run the check of the race', () => {
+    const { 'two-processes': other } = schedules;
+    const played = raceVerdict('two-processes', other.next, other, [step], {
+      ...facts({ onePerUser: false }),
+    });
+    expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
   });
 });

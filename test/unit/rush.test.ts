@@ -1,12 +1,12 @@
-/** The plan of a rush: the same for the same seed, everybody in it, and a crowd of insistent users in front. */
+/** The plan of a rush: the same for the same seed, with every user, and the eager users first. */
 import { describe, expect, test } from 'vitest';
 import { defaults } from '../../src/lab/drills/demo-plan.ts';
 import { planRush } from '../../src/lab/workload/rush.ts';
 
-const { insistence } = defaults;
+const { requestsPerEagerUser } = defaults;
 
 const usersInOrder = (users: number, seed: number) =>
-  planRush({ users, seed, insistence }).map(({ userId }) => userId);
+  planRush({ users, seed, requestsPerEagerUser }).map(({ userId }) => userId);
 
 function requestsPerUser(users: number, seed: number): Map<string, number> {
   const counts = new Map<string, number>();
@@ -16,8 +16,8 @@ function requestsPerUser(users: number, seed: number): Map<string, number> {
 
 describe('the plan of a rush', () => {
   test('is the same for the same seed', () => {
-    expect(planRush({ users: 100, seed: 7, insistence })).toEqual(
-      planRush({ users: 100, seed: 7, insistence }),
+    expect(planRush({ users: 100, seed: 7, requestsPerEagerUser })).toEqual(
+      planRush({ users: 100, seed: 7, requestsPerEagerUser }),
     );
   });
 
@@ -26,14 +26,14 @@ describe('the plan of a rush', () => {
     expect(new Set(orders).size).toBe(5);
   });
 
-  test('names its requests after its seed, so that two rushes never share one', () => {
+  test('names its requests after its seed, so that two rushes never share a request id', () => {
     const ids = [1, 2]
-      .flatMap((seed) => planRush({ users: 100, seed, insistence }))
+      .flatMap((seed) => planRush({ users: 100, seed, requestsPerEagerUser }))
       .map(({ requestId }) => requestId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test.each([1, 2, 10, 100, 999])('has every one of %i users in it, and nobody else', (users) => {
+  test.each([1, 2, 10, 100, 999])('has every one of %i users, and no other', (users) => {
     const expected = Array.from({ length: users }, (_, index) => String(index + 1));
     expect([...requestsPerUser(users, 3).keys()].toSorted((a, b) => Number(a) - Number(b))).toEqual(
       expected,
@@ -47,23 +47,25 @@ describe('the plan of a rush', () => {
     [19, 1],
     [100, 10],
     [999, 99],
-  ])('of %i users has %i who insist, and one request of everybody else', (users, insistent) => {
+  ])('of %i users has %i eager ones, and one request of every other user', (users, eager) => {
     const counts = [...requestsPerUser(users, 4).values()];
-    expect(counts.filter((count) => count === insistence)).toHaveLength(insistent);
-    expect(counts.filter((count) => count === 1)).toHaveLength(users - insistent);
+    expect(counts.filter((count) => count === requestsPerEagerUser)).toHaveLength(eager);
+    expect(counts.filter((count) => count === 1)).toHaveLength(users - eager);
   });
 
-  test('lets those who insist come first, so that there is stock to fight for', () => {
+  test('puts the eager users first, while there is stock to compete for', () => {
     const counts = requestsPerUser(100, 5);
-    const insists = usersInOrder(100, 5).map((userId) => counts.get(userId) === insistence);
-    expect(insists.lastIndexOf(true)).toBe(10 * insistence - 1);
-    expect(insists.indexOf(false)).toBe(10 * insistence);
+    const isEager = usersInOrder(100, 5).map(
+      (userId) => counts.get(userId) === requestsPerEagerUser,
+    );
+    expect(isEager.lastIndexOf(true)).toBe(10 * requestsPerEagerUser - 1);
+    expect(isEager.indexOf(false)).toBe(10 * requestsPerEagerUser);
   });
 
-  test('sends each insistent user’s requests in a row, and the users in another order for another seed', () => {
+  test('sends the requests of each eager user in a row, and orders the users by the seed', () => {
     const rows = (seed: number) =>
       Array.from({ length: 10 }, (_, row) =>
-        usersInOrder(100, seed).slice(row * insistence, (row + 1) * insistence),
+        usersInOrder(100, seed).slice(row * requestsPerEagerUser, (row + 1) * requestsPerEagerUser),
       );
     for (const row of rows(6)) expect(new Set(row).size).toBe(1);
     expect(rows(6)).not.toEqual(rows(7));

@@ -1,111 +1,283 @@
-/** The rules of the house that a compiler does not know: who may import whom, and what a source file looks like. */
+/** The rules that a compiler does not know: directions of imports, and the form of a file. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { columns } from '../../src/lab/report/wrap.ts';
+import {
+  cyclesOfFiles,
+  cyclesOfFolders,
+  cyclicEdges,
+  files,
+  type Import,
+  imports,
+  importsIn,
+  loadedBy,
+  textOf,
+  wordsOf,
+} from './source-graph.ts';
 
-const source = new URL('../../src/', import.meta.url);
-const texts = new Map(
-  readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => [file, readFileSync(new URL(file, source), 'utf8')]),
+const root = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+
+interface Linter {
+  readonly rules: { readonly complexity?: Readonly<Record<string, unknown>> };
+}
+interface Biome {
+  readonly linter: Linter;
+  readonly overrides: readonly { readonly includes: readonly string[]; readonly linter?: Linter }[];
+}
+
+const isOurs = (name: string): boolean => name.endsWith('.ts');
+const filesLike = (of: RegExp): string[] => files.filter((file) => of.test(file));
+const text = ({ file, name, kind }: Import): string => `${file} → ${name} (${kind})`;
+
+/** The imports of these files that the rule does not allow. */
+const offences = (of: RegExp, isAllowed: (each: Import) => boolean): string[] =>
+  imports.filter((each) => of.test(each.file) && !isAllowed(each)).map(text);
+
+const contracts = ['locks/lock.ts', 'inventory/inventory.ts', 'queues/order-queue.ts'];
+const implementations = filesLike(/^(locks|inventory|queues)\/[^/]+$/).filter(
+  (file) => !contracts.includes(file),
 );
-const files = [...texts.keys()].sort();
-const textOf = (file: string): string => texts.get(file) ?? '';
+const services = ['bin/api.ts', 'bin/order-worker.ts', 'bin/service.ts'];
 
-/** Without comments, and with every string emptied. */
-const codeOf = (file: string): string =>
-  textOf(file).replaceAll(
-    /\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"[^"\n]*"|`(?:\\.|[^`\\])*`/g,
-    (part) => (part.startsWith('/') ? '' : "''"),
-  );
+const shared = /^(trace|connections)\/|^(errors|domain)\.ts$/;
+const mayImport = (own: RegExp) => (each: Import) =>
+  !isOurs(each.name) || own.test(each.name) || shared.test(each.name);
 
-/** What a file imports, types included: `locks/lock.ts` for a file of ours, `node:fs` or `zod` for others. */
-const importsOf = (file: string): string[] =>
-  [...textOf(file).matchAll(/(?:\bfrom|^import|\bimport\() ?'([^']+)'/gm)].map(([, name = '']) =>
-    name.startsWith('.') ? posix.join(posix.dirname(file), name) : name,
-  );
-
-const offenders = (of: RegExp, isOffence: (file: string) => boolean): string[] =>
-  files.filter((file) => of.test(file) && isOffence(file));
-
-const directions: readonly [says: string, of: RegExp, mayNotImport: RegExp][] = [
-  ['the domain imports nothing', /^domain\.ts$/, /./],
+/** Each rule: the files that it is about, and the imports that it allows them. */
+const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) => boolean][] = [
+  ['the domain imports nothing', /^domain\.ts$/, () => false],
+  ['the errors import nothing', /^errors\.ts$/, () => false],
   [
-    'a lock imports no other lock',
+    'a lock imports its contract, locks/shared, and no other lock',
     /^locks\//,
-    /^locks\/(?!(lock|waiting|owner|re-entry|redisson-holds|wake-ups|watchdog)\.ts)/,
+    mayImport(/^locks\/(lock\.ts$|shared\/)/),
   ],
   [
-    'a lock does not know what it is used for',
-    /^locks\//,
-    /^(inventory|queues|purchase|orders|http|lab|drills|audit)\//,
+    'an inventory imports its contract, inventory/shared, and the contracts of lock and queue',
+    /^inventory\//,
+    mayImport(/^inventory\/(inventory\.ts$|shared\/)|^locks\/lock\.ts$|^queues\/order-queue\.ts$/),
   ],
-  ['an inventory imports no concrete lock', /^inventory\//, /^locks\/(?!lock\.ts)/],
-  ['an inventory imports no concrete queue', /^inventory\//, /^queues\/(?!order-queue\.ts)/],
-  ['a queue imports no lock and no inventory', /^queues\//, /^(locks|inventory)\//],
   [
-    'a check of the audit reads facts and nothing else',
+    'a queue imports its contract, queues/shared, and no other queue',
+    /^queues\//,
+    mayImport(/^queues\/(order-queue\.ts$|shared\/)/),
+  ],
+  [
+    'a contract imports contracts, the domain and the errors only',
+    /^(locks\/lock|inventory\/inventory|queues\/order-queue)\.ts$/,
+    ({ name }) => [...contracts, 'domain.ts', 'errors.ts'].includes(name),
+  ],
+  [
+    'only the ladder names an implementation',
+    /^(?!ladder\/|locks\/|inventory\/|queues\/)/,
+    ({ name }) => !implementations.includes(name),
+  ],
+  [
+    'a check imports the audit, the domain, and types of the trace only',
     /^audit\/checks\//,
-    /^(?!audit\/|domain\.ts$)/,
+    ({ name, kind }) =>
+      /^audit\/|^domain\.ts$/.test(name) || (name.startsWith('trace/') && kind === 'type'),
   ],
   [
-    'the lab knows the service as an operator does',
-    /^lab\//,
-    /^(locks|inventory|queues|purchase|http)\//,
+    'the purchase imports contracts, and no implementation',
+    /^purchase\//,
+    mayImport(/^(locks\/lock|inventory\/inventory)\.ts$/),
   ],
-  ['nothing imports a process’s entry', /./, /^bin\//],
+  [
+    'the service does not know the lab',
+    /^(?!lab\/|cli\/|bin\/)/,
+    ({ name }) => !name.startsWith('lab/'),
+  ],
+  [
+    'of the entries, only the command line imports the lab; an API instance loads it on demand',
+    /^bin\/(?!lockstep\.ts$)/,
+    ({ file, name, kind }) =>
+      !name.startsWith('lab/') || (file === 'bin/api.ts' && kind === 'dynamic'),
+  ],
+  ['nothing imports an entry', /./, ({ name }) => !name.startsWith('bin/')],
+  ['only an entry imports a command', /^(?!bin\/|cli\/)/, ({ name }) => !name.startsWith('cli/')],
 ];
 
-describe('directions', () => {
-  test('are read from the import lines that there are', () => {
-    expect(importsOf('ladder.ts')).toEqual(expect.arrayContaining(['domain.ts', 'locks/none.ts']));
-    expect(importsOf('audit/checks/no-oversell.ts')).toContain('audit/finding.ts');
-    expect(importsOf('config.ts')).toContain('zod');
+/** The first folder, or the file itself when it is in none. */
+const folderOf = (file: string): string => /^[^/]+/.exec(file)?.[0] ?? '';
+const folderInLab = (file: string): string | null => /^lab\/[^/]+/.exec(file)?.[0] ?? null;
+
+describe('the imports', () => {
+  test('are read from the files: static, of types, dynamic, over several lines', () => {
+    const example = `/** import { a } from './a.ts'; */
+import type { B } from './shared/b.ts';
+import {
+  c,
+} from '../c.ts'; // import { d } from './d.ts';
+import 'e';
+app.use('/lab/*', f);
+const g = await import('../g.ts');
+export { h } from 'zod';
+export type { I } from './i.ts';`;
+    expect(importsIn('locks/x.ts', example).map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+      'locks/shared/b.ts type',
+      'c.ts static',
+      'e static',
+      'g.ts dynamic',
+      'zod static',
+      'locks/i.ts type',
+    ]);
+    const read = imports.map(text);
+    expect(read).toContain('bin/api.ts → lab/service/lab-extensions.ts (dynamic)');
+    expect(read).toContain('ladder/rungs.ts → locks/redlock.ts (static)');
+    expect(read).toContain('audit/check.ts → audit/facts.ts (type)');
+    for (const name of imports.map((each) => each.name).filter(isOurs))
+      expect(files).toContain(name);
   });
 
-  test.each(directions)('%s', (_, of, mayNotImport) => {
-    expect(files.some((file) => of.test(file))).toBe(true);
-    const wrong = files
-      .filter((file) => of.test(file))
-      .flatMap((file) => importsOf(file).map((name) => ({ file, name })))
-      .filter(({ name }) => mayNotImport.test(name));
-    expect(wrong).toEqual([]);
+  test.each(directions)('%s', (_, of, isAllowed) => {
+    expect(filesLike(of)).not.toEqual([]);
+    expect(offences(of, isAllowed)).toEqual([]);
+  });
+
+  test('of the service never load the lab or a command, also not through other files', () => {
+    const loaded = loadedBy(services);
+    expect(loaded).toEqual(expect.arrayContaining(['locks/redlock.ts', 'http/app.ts', 'ioredis']));
+    expect(loaded.filter((name) => /^(lab|cli)\//.test(name))).toEqual([]);
+    const dynamic = imports.filter(({ file, kind }) => kind === 'dynamic' && loaded.includes(file));
+    expect(dynamic.map(text)).toEqual(['bin/api.ts → lab/service/lab-extensions.ts (dynamic)']);
+  });
+
+  test('of the checks load nothing that could read, write or wait', () => {
+    const loaded = loadedBy(filesLike(/^audit\/checks\//));
+    expect(loaded).toContain('audit/sections.ts');
+    expect(loaded.filter((name) => !/^audit\/|^domain\.ts$/.test(name))).toEqual([]);
   });
 });
 
-describe('every source file', () => {
-  test('leaves the environment to config.ts, the entries and the lab', () => {
-    const outsideComments = /^(?!\s*(\*|\/\*|\/\/)).*(process\.env\b|'node:process')/m;
-    const reading = offenders(/./, (file) => outsideComments.test(textOf(file)));
-    expect(reading).toContain('config.ts');
-    expect(reading.filter((file) => !/^(config\.ts$|bin\/|lab\/)/.test(file))).toEqual([]);
+describe('import cycles', () => {
+  test('are found in a small graph: every edge on a cycle, and no other', () => {
+    const line = ['a b', 'b c', 'a c', 'c d', 'd d'];
+    const graph = (edges: string[]) => edges.map((edge) => edge.split(' ') as [string, string]);
+    expect(cyclicEdges(graph(line))).toEqual([]);
+    expect(cyclicEdges(graph([...line, 'c a']))).toEqual(graph(['a b', 'b c', 'a c', 'c a']));
+    expect(cyclicEdges(graph(['a b', 'b a', 'b c', 'c d', 'd c']))).toHaveLength(4);
   });
 
-  test('has at most 150 lines, but for the tables', () => {
+  test('are found among the files, when one more import closes a circle', () => {
+    const closing: Import = { file: 'locks/lock.ts', name: 'locks/redlock.ts', kind: 'type' };
+    const cycles = cyclesOfFiles([...imports, closing]);
+    expect(cycles).toContain('locks/lock.ts → locks/redlock.ts');
+    expect(cycles).toContain('locks/redlock.ts → locks/lock.ts');
+  });
+
+  test('are found among the folders, when no file imports itself', () => {
+    const closing: Import = { file: 'audit/facts.ts', name: 'lab/errors.ts', kind: 'type' };
+    const cycles = cyclesOfFolders([...imports, closing], folderOf);
+    expect(cyclesOfFiles([...imports, closing])).toEqual([]);
+    expect(cycles).toContain('audit/facts.ts → lab/errors.ts');
+  });
+
+  test('do not exist between files', () => {
+    expect(cyclesOfFiles(imports)).toEqual([]);
+  });
+
+  test('do not exist between the folders of src', () => {
+    expect(cyclesOfFolders(imports, folderOf)).toEqual([]);
+  });
+
+  test('do not exist between the folders of the lab', () => {
+    expect(new Set(filesLike(/^lab\/.+\//).map(folderInLab)).size).toBeGreaterThan(5);
+    expect(cyclesOfFolders(imports, folderInLab)).toEqual([]);
+  });
+});
+
+describe('a source file', () => {
+  const offenders = (isOffence: (file: string) => boolean): string[] => files.filter(isOffence);
+
+  test('leaves the environment to config.ts, the entries and the lab', () => {
+    const reading = offenders((file) => /process\.env\b/.test(wordsOf(file)));
+    expect(reading).toContain('config.ts');
+    const importing = imports.filter(({ name }) => name === 'node:process').map(({ file }) => file);
     expect(
-      offenders(
-        /^(?!ladder\.ts|races\/schedules\.ts|errors\.ts)/,
-        (file) => textOf(file).trimEnd().split('\n').length > 150,
-      ),
+      [...reading, ...importing].filter((file) => !/^(config\.ts$|bin\/|lab\/)/.test(file)),
     ).toEqual([]);
   });
 
-  test('opens with what it is for, when it implements a lock or an inventory', () => {
-    const opens = (file: string) => /^export (const|(async )?function) open\b/m.test(textOf(file));
-    const header =
-      /^\/\*\*\n \* Idea\. .+\n( \* .+\n)*? \* Holds while\. .+\n( \* .+\n)*? \* Breaks when\. .+\n( \* .+\n)*? \* Source\. /;
-    const implementations = offenders(/^(locks|inventory)\//, opens);
-    expect(implementations.length).toBeGreaterThanOrEqual(8);
+  test('begins with its idea and its limits, when it implements a contract', () => {
+    const part = (name: string) =>
+      ` \\* ${name}\\. \\S.*\\n(?: \\*(?! (?:Idea|Holds while|Breaks when|Source)\\.) .+\\n)*`;
+    const parts = ['Idea', 'Holds while', 'Breaks when', 'Source'].map(part).join('');
+    const header = new RegExp(`^/\\*\\*\\n${parts} \\*/\\n`);
+    expect(implementations.length).toBeGreaterThanOrEqual(25);
     expect(implementations.filter((file) => !header.test(textOf(file)))).toEqual([]);
   });
 
   test('has no `any` and no `as never`', () => {
-    expect(
-      offenders(/./, (file) => /(?<![.\w])any\b(?!\w)|\bas never\b/.test(codeOf(file))),
-    ).toEqual([]);
+    expect(offenders((file) => /(?<![.\w])any\b(?!\w)|\bas never\b/.test(wordsOf(file)))).toEqual(
+      [],
+    );
   });
 
   test('has nothing left to do', () => {
-    expect(offenders(/./, (file) => /\b(TODO|FIXME|XXX)\b/.test(textOf(file)))).toEqual([]);
+    expect(offenders((file) => /\b(TODO|FIXME|XXX)\b/.test(textOf(file)))).toEqual([]);
+  });
+});
+
+describe('an exported function', () => {
+  const declared = /^export (?:async )?function (\w+)/gm;
+  const assigned = /^export const (\w+)(?:: .*)? =\s+(?:async )?(?:<.*?>)?(?:\(|\w+ =>)/gm;
+  const namesIn = (code: string): string[] =>
+    [declared, assigned].flatMap((form) => [...code.matchAll(form)].map(([, name = '']) => name));
+
+  test('is found in each of its forms', () => {
+    const example = `export function one() {}
+export async function two(): Promise<void> {}
+export const three = (a: string) => a;
+export const four: Four = async (a) => {};
+export const five = a => a;
+export const six = <Kind>(a: Kind) => a;
+export const seven =
+  (a: string) => (b: string) => a + b;
+export const eight = 8;
+const nine = () => 9;`;
+    const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'];
+    expect(namesIn(example)).toEqual(names);
+  });
+
+  test('has a name of its own, which can be found with grep', () => {
+    const places = new Map<string, string[]>();
+    for (const file of files)
+      for (const name of namesIn(textOf(file)))
+        places.set(name, [...(places.get(name) ?? []), file]);
+    expect(places.size).toBeGreaterThan(200);
+    expect([...places].filter(([, where]) => where.length > 1)).toEqual([]);
+    expect([...places.keys()].filter((name) => name === 'open')).toEqual([]);
+  });
+});
+
+test('a function has at most 40 lines: the linter measures it before the tests run', () => {
+  const { linter, overrides } = JSON.parse(read('biome.json')) as Biome;
+  const isMeasured = ({ rules }: Linter) => rules.complexity?.['noExcessiveLinesPerFunction'];
+  expect(isMeasured(linter)).toEqual({
+    level: 'error',
+    options: { maxLines: 40, skipBlankLines: true },
+  });
+  const exceptions = overrides.filter((each) => each.linter && isMeasured(each.linter));
+  expect(exceptions.map(({ includes }) => includes)).toEqual([['test/**']]);
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  expect(scripts['check']).toMatch(/^biome ci \. &&/);
+  expect(scripts['test']).toContain('npm run check && vitest run');
+});
+
+describe.each(['src', 'lua', 'k6', 'scripts', 'test'])('a line in %s', (folder) => {
+  const sources = readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(ts|mjs|js|lua)$/.test(file))
+    .map((file) => `${folder}/${file}`);
+
+  test('has at most 100 columns', () => {
+    expect(sources).not.toEqual([]);
+    const long = sources.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, index) => (columns(line) > 100 ? [`${file}:${index + 1}`] : [])),
+    );
+    expect(long).toEqual([]);
   });
 });

@@ -47,7 +47,7 @@ export function runLines(
     `${orders}${orders > stock ? '!' : ''}`,
     String(usersWithTwoOrders),
     verdict,
-    asClaimed ? '✓' : `✗ the ladder claims ${run.claim.verdict}`,
+    asClaimed ? '✓' : `✗ claim: ${run.claim.verdict}`,
   ]);
   const lesson = isNew ? [wrap(`    ${texts[language].rungs[rung].lesson}`, 79, '    ')] : [];
   return [result, ...lesson, ...(asClaimed ? [] : evidence(run))].join('\n');
@@ -70,7 +70,7 @@ export function raceLine({
   claim,
   evidence: text,
 }: RaceResult): string {
-  const mark = asClaimed ? '✓' : `✗ (the ladder claims ${claim})`;
+  const mark = asClaimed ? '✓' : `✗ claim: ${claim}`;
   const result = `${race.padEnd(25)} ${rung.padEnd(26)} ${verdict.padEnd(8)} ${mark}`;
   return text === '' ? result : `${result}\n${wrap(`    ${text}`, 79, '    ')}`;
 }

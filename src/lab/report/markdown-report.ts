@@ -2,7 +2,7 @@
 import type { Run } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
 import { raceText } from './race-text.ts';
-import type { Report } from './run-folder.ts';
+import type { Report } from './report.ts';
 import { auditLines, claimSentence, proofLines, topology } from './sentences.ts';
 import { raceTable, tablesText } from './tables.ts';
 

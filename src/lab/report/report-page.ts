@@ -5,7 +5,7 @@ import { texts } from '../../ladder/texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
 import { headlineTable } from './demo-lines.ts';
-import type { Report } from './run-folder.ts';
+import type { Report } from './report.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
 import { costLegend, costTable, serialTable } from './tables.ts';
 

@@ -2,29 +2,14 @@
  * `runs/<time>-<name>/`: `index.html` with a page for each race, the same as Markdown and JSON, the facts and the history.
  * `runs/latest` points at the newest.
  */
-import type { Run } from '../drills/run-rung.ts';
-import type { PlayedRace } from '../races/race-verdict.ts';
 import { factsFiles, withoutFacts } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';
 import { describeMachine } from './machine.ts';
 import { markdownReport } from './markdown-report.ts';
 import { racePage } from './race-page.ts';
+import type { Report, RunRecord } from './report.ts';
 import { racePageName, reportPage } from './report-page.ts';
 import { tablesText } from './tables.ts';
-
-export interface RunRecord {
-  readonly command: string;
-  readonly runs: readonly Run[];
-  /** The runs that compare serial sales with concurrent ones. */
-  readonly serial?: readonly Run[];
-  readonly races?: readonly PlayedRace[];
-}
-
-/** The record, where and when it was made. */
-export interface Report extends Required<RunRecord> {
-  readonly time: string;
-  readonly machine: Readonly<Record<string, string>>;
-}
 
 /** @returns the folder's path. */
 export async function writeRunFolder(

@@ -1,0 +1,17 @@
+/** The content of a report: the runs and races of one command, with the time and the machine. */
+import type { Run } from '../drills/run-rung.ts';
+import type { PlayedRace } from '../races/race-verdict.ts';
+
+export interface RunRecord {
+  readonly command: string;
+  readonly runs: readonly Run[];
+  /** The runs that compare serial sales with concurrent ones. */
+  readonly serial?: readonly Run[];
+  readonly races?: readonly PlayedRace[];
+}
+
+/** The record, where and when it was made. */
+export interface Report extends Required<RunRecord> {
+  readonly time: string;
+  readonly machine: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,200 @@
+/** The documents are true: fresh tables, and commands, scripts and links that exist. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import type { AddCommand } from '../../src/cli/output.ts';
+import { raceNames } from '../../src/lab/races/schedules.ts';
+import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
+import { raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
+import { rungNames } from '../../src/ladder/rungs.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+const filesIn = (folder: string, ending: string): string[] =>
+  readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .map((file) => `${folder}/${file}`);
+
+const documents = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')];
+const sources = ['src', 'scripts'].flatMap((folder) =>
+  ['.ts', '.mjs'].flatMap((ending) => filesIn(folder, ending)),
+);
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+/** The command line, with every action replaced by nothing. */
+async function commandLine(): Promise<Command> {
+  const program = new Command('lockstep').exitOverride().configureOutput({ writeErr: () => {} });
+  for (const file of filesIn('src/cli', '.ts')) {
+    const module = (await import(new URL(file, root).pathname)) as Record<string, AddCommand>;
+    for (const [name, add] of Object.entries(module))
+      if (name.startsWith('add')) add(program, { labFolder: '', runsFolder: '' });
+  }
+  for (const command of program.commands) command.action(() => {});
+  return program;
+}
+const program = await commandLine();
+const commandNames = program.commands.map((command) => command.name());
+const optionsOf = (name: string): (string | undefined)[] => [
+  '--help',
+  ...(program.commands.find((command) => command.name() === name)?.options ?? []).map(
+    ({ long }) => long,
+  ),
+];
+
+/** The words after `npx lockstep`, up to the end of the command. */
+const commandsIn = (text: string): string[] =>
+  [...text.matchAll(/npx lockstep ([^\n`]*)/g)].map(([, rest = '']) =>
+    (rest.split(/ {2,}| #|[;|&)]/)[0] ?? '').replace(/[.,:]$/, '').trim(),
+  );
+
+const hasPlaceholder = (command: string): boolean => /[<>[\]…]|\.\.\.|\$\{/.test(command);
+
+/** @throws when the command line refuses the words. A name without arguments is a mention. */
+function check(command: string): void {
+  const [name = '', first] = command.split(' ');
+  expect(commandNames, command).toContain(name);
+  for (const [option] of command.matchAll(/--[a-z][a-z-]*/g))
+    expect(optionsOf(name), command).toContain(option);
+  if (first === undefined || first === '--help' || hasPlaceholder(command)) return;
+  program.parse(command.split(' '), { from: 'user' });
+  if (name === 'run' || name === 'voucher') expect(rungNames, command).toContain(first);
+  if (name === 'race') expect(raceNames, command).toContain(first);
+  const [, rung] = /--rung (\S+)/.exec(command) ?? [];
+  if (rung !== undefined) expect(rungNames, command).toContain(rung);
+}
+
+const scriptsIn = (text: string): string[] =>
+  [...text.matchAll(/\bnpm (?:run ([\w:-]+)|(test|start)\b)/g)].map(
+    ([, run, short]) => run ?? short ?? '',
+  );
+
+describe('the commands of the command line', () => {
+  test('are read from their files, and their lines are parsed as the command line does', () => {
+    expect(commandNames).toEqual(
+      expect.arrayContaining(['audit', 'bench-locks', 'run', 'voucher']),
+    );
+    expect(commandsIn('`npx lockstep run redlock --stock 3` and npx lockstep up; npx')).toEqual([
+      'run redlock --stock 3',
+      'up',
+    ]);
+    for (const right of ['run', 'run redlock --stock 3', 'buy <voucher> --user 7'])
+      expect(() => check(right), right).not.toThrow();
+    for (const wrong of [
+      'runs redlock',
+      'run redlok',
+      'run redlock twice',
+      'run redlock --stok 3',
+      'run redlock --stock many',
+      'race lost-updates',
+      'race lost-update --rung redlok',
+      'buy 12',
+      'buy <voucher> --as 7',
+    ])
+      expect(() => check(wrong), wrong).toThrow();
+  });
+
+  test('are all part of the program', () => {
+    const main = read('src/bin/lockstep.ts');
+    for (const file of filesIn('src/cli', '.ts').filter((each) =>
+      /\bAddCommand = \(/.test(read(each)),
+    ))
+      expect(main).toContain(file.replace(/^src/, '..'));
+  });
+});
+
+describe.each(documents)('%s', (path) => {
+  test('names only npm scripts that exist', () => {
+    for (const script of scriptsIn(read(path))) expect(scripts).toHaveProperty(script);
+  });
+
+  test('names only commands that the command line accepts', () => {
+    for (const command of commandsIn(read(path))) check(command);
+  });
+
+  test('links only to files that exist', () => {
+    const links = [...read(path).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)];
+    const base = new URL(path, root);
+    for (const [, link = ''] of links)
+      expect(`${existsSync(new URL(link, base))} ${link}`).toBe(`true ${link}`);
+  });
+});
+
+test('the documents together name commands and scripts', () => {
+  const text = documents
+    .filter((path) => existsSync(new URL(path, root)))
+    .map(read)
+    .join('\n');
+  expect(commandsIn(text).length).toBeGreaterThan(5);
+  expect(scriptsIn(text)).toEqual(expect.arrayContaining(['demo', 'test']));
+});
+
+test('the messages of the program name only scripts and commands that exist', () => {
+  const text = sources.map(read).join('\n');
+  for (const script of new Set(scriptsIn(text)))
+    expect.soft(Object.keys(scripts)).toContain(script);
+  const named = [...text.matchAll(/npx lockstep ([a-z][a-z-]*)/g)].map(([, name]) => name);
+  expect(named.length).toBeGreaterThan(0);
+  for (const name of new Set(named)) expect.soft(commandNames).toContain(name);
+});
+
+describe('the generated tables', () => {
+  test('of docs/ladder.md are those of the ladder', () => {
+    const text = read('docs/ladder.md');
+    expect(replaceParts(text, tableParts())).toBe(text);
+    for (const rung of rungNames) expect(text).toContain(`\`${rung}\``);
+  });
+
+  test('of docs/races.md are those of the schedules', () => {
+    const text = read('docs/races.md');
+    expect(replaceParts(text, { races: raceMarkdown() })).toBe(text);
+    for (const race of raceNames) expect(text).toContain(`\`${race}\``);
+  });
+
+  test('have a place in every file that `npm run docs` writes', () => {
+    for (const [file, parts] of Object.entries(generatedParts('/no/runs')))
+      expect(() => replaceParts(readFileSync(file, 'utf8'), parts)).not.toThrow();
+  });
+});
+
+describe('replacing the generated parts of a file', () => {
+  const rest = 'between\n<!-- one-zh -->\n<!-- /one-zh -->\nafter\n';
+  const file = `before\n<!-- one -->\nold\nlines\n<!-- /one -->\n${rest}`;
+
+  test('changes the text between the markers, and nothing else', () => {
+    const text = `before\n<!-- one -->\nnew\n<!-- /one -->\n${rest}`;
+    expect(replaceParts(file, { one: 'new' })).toBe(text);
+  });
+
+  test('replaces several parts, also one whose name begins like another', () => {
+    const fresh = replaceParts(file, { 'one-zh': '新', one: 'new' });
+    expect(fresh).toContain('<!-- one -->\nnew\n<!-- /one -->');
+    expect(fresh).toContain('<!-- one-zh -->\n新\n<!-- /one-zh -->');
+  });
+
+  test('ends at the first end marker, also when the text names the marker again', () => {
+    const again = `${file}the marker <!-- /one --> ends a part\n`;
+    expect(replaceParts(again, { one: 'old\nlines' })).toBe(again);
+  });
+
+  test('changes nothing the second time', () => {
+    const fresh = replaceParts(file, { one: 'new\nlines' });
+    expect(replaceParts(fresh, { one: 'new\nlines' })).toBe(fresh);
+  });
+
+  test('writes dollar signs as they are', () => {
+    const part = '$& $1 $$ $`';
+    expect(replaceParts(file, { one: part })).toContain(`<!-- one -->\n${part}\n<!-- /one -->`);
+  });
+
+  test.each(['nothing', '<!-- two -->\nwithout an end\n', 'without a beginning\n<!-- /two -->\n'])(
+    'refuses a text without the markers of a part: %j',
+    (text) => {
+      expect(() => replaceParts(text, { two: 'new' })).toThrow(RangeError);
+      expect(() => replaceParts(text, { two: 'new' })).toThrow('"two"');
+    },
+  );
+
+  test('changes nothing when there is nothing to replace', () => {
+    expect(replaceParts(file, {})).toBe(file);
+  });
+});

@@ -1,0 +1,212 @@
+/** The proof of a violation: the two purchases that should not both have happened, and no other. */
+import { describe, expect, test } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
+import { proofOf, proofsOf } from '../../src/audit/evidence.ts';
+import type { Facts } from '../../src/audit/facts.ts';
+import { proofText } from '../../src/lab/report/sentences.ts';
+import { accepted, facts, type Given, history, row } from './facts.ts';
+
+/** The proofs of every violation of a sale without Redis, in short. */
+function proofs(given: Given) {
+  const { redis: _, attempts: __, ...known } = facts(given);
+  const judged: Facts = { ...known, ...(given.attempts && { attempts: given.attempts }) };
+  return proofsOf(audit(judged), judged).map(({ check, events, rows }) => ({
+    check,
+    events: events.map(({ orderId, checkpoint, event }) => `${orderId} ${checkpoint ?? event}`),
+    rows: rows.map(({ id }) => id),
+  }));
+}
+
+describe('the proof', () => {
+  test('of two orders of one user has both checks, both answers and both rows', () => {
+    const given = {
+      orders: [row('A', '7'), row('B', '7'), row('C', '8')],
+      stock: 0,
+      history: history(
+        '0 A 7 after-check',
+        '1 C 8 after-check',
+        '2 B 7 after-check',
+        '3 B 7 before-commit',
+        '4 C 8 accepted',
+        '5 A 7 accepted',
+        '6 B 7 accepted',
+      ),
+    };
+    expect(proofs(given)).toEqual([
+      {
+        check: 'one-order-per-user',
+        events: ['A after-check', 'B after-check', 'A accepted', 'B accepted'],
+        rows: ['A', 'B'],
+      },
+    ]);
+  });
+
+  test('of a lost update has the two that both checked before either was answered', () => {
+    const given = {
+      orders: [row('A', '1'), row('B', '2'), row('C', '3')],
+      stock: 1,
+      history: history(
+        '0 A 1 after-check',
+        '1 A 1 accepted',
+        '2 B 2 after-check',
+        '3 C 3 after-check',
+        '4 B 2 accepted',
+        '5 C 3 accepted',
+      ),
+    };
+    expect(proofs(given)).toEqual([
+      {
+        check: 'no-oversell',
+        events: ['B after-check', 'C after-check', 'B accepted', 'C accepted'],
+        rows: ['B', 'C'],
+      },
+    ]);
+  });
+
+  test('of missing stock has the order that took it and died', () => {
+    const given = {
+      orders: [row('B', '2')],
+      stock: 1,
+      locked: false,
+      history: history(
+        '0 A 1 granted',
+        '1 A 1 stock-taken',
+        '2 B 2 granted',
+        '3 B 2 stock-taken',
+        '4 B 2 accepted',
+        '5 B 2 releasing',
+        '6 A 1 died',
+      ),
+    };
+    expect(proofs(given)).toEqual([
+      { check: 'no-oversell', events: ['A stock-taken', 'A died'], rows: [] },
+    ]);
+  });
+
+  test('of two overlapping sections has their grants and their releases', () => {
+    const given = {
+      orders: [],
+      stock: 3,
+      history: history(
+        '0 A 1 granted',
+        '1 A 1 after-check',
+        '2 B 1 granted',
+        '3 A 1 releasing',
+        '4 A 1 released',
+        '5 B 1 releasing',
+        '6 C 1 granted',
+        '7 C 1 releasing',
+      ),
+    };
+    expect(proofs(given)).toEqual([
+      {
+        check: 'mutual-exclusion',
+        events: ['A granted', 'B granted', 'A releasing', 'B releasing'],
+        rows: [],
+      },
+    ]);
+  });
+
+  test('of a lost order has its answer', () => {
+    const given = {
+      orders: [],
+      stock: 3,
+      attempts: [accepted('1', 'A')],
+      history: history('0 A 1 after-check', '1 A 1 accepted'),
+    };
+    expect(proofs(given)).toEqual([{ check: 'no-lost-orders', events: ['A accepted'], rows: [] }]);
+  });
+
+  test('of a lock that nobody can acquire has the denial, and the last owner before it', () => {
+    const given = {
+      orders: [],
+      stock: 3,
+      history: history(
+        '0 Z 7 granted user-7',
+        '1 Z 7 releasing user-7',
+        '2 Z 7 released user-7',
+        '3 A 7 granted user-7',
+        '4 B 8 granted user-8',
+        '5 A 7 died user-7',
+        '100 C 7 requested user-7',
+        '2100 C 7 denied user-7',
+        '2101 C 7 refused busy',
+        '2102 D 7 granted user-7',
+        '2103 D 7 releasing user-7',
+      ),
+    };
+    expect(proofs(given)).toEqual([
+      { check: 'progress', events: ['A granted', 'A died', 'C requested', 'C denied'], rows: [] },
+    ]);
+  });
+
+  test('of a lock that a dead waiter blocks has the owner, the waiter and the denial', () => {
+    const given = {
+      ...{ orders: [], stock: 3 },
+      history: history(
+        '0 A 7 requested',
+        '1 A 7 granted',
+        '10 B 7 requested',
+        '20 B 7 died',
+        '30 A 7 releasing',
+        '31 A 7 released',
+        '100 C 7 requested',
+        '2100 C 7 denied',
+      ),
+    };
+    const [proof] = proofs(given);
+    expect(proof?.events).toEqual([
+      'A requested',
+      'A granted',
+      'B requested',
+      'B died',
+      'A releasing',
+      'C requested',
+      'C denied',
+    ]);
+  });
+
+  test('has every row of an order whose id two rows share', () => {
+    const given = { orders: [row('A', '1'), row('A', '2'), row('B', '3')], stock: 0 };
+    expect(proofs(given)).toEqual([{ check: 'order-ids-unique', events: [], rows: ['A', 'A'] }]);
+  });
+});
+
+test('a dead owner is outside, and an owner that re-enters does not overlap itself', () => {
+  const given = {
+    orders: [],
+    stock: 3,
+    history: history(
+      '0 A 1 granted',
+      '1 A 1 died',
+      '2 B 1 granted',
+      '3 B 1 granted',
+      '4 B 1 releasing',
+      '5 B 1 releasing',
+    ),
+  };
+  expect(proofs(given)).toEqual([]);
+});
+
+test('a finding without orders has an empty proof', () => {
+  const finding = { check: 'no-oversell', verdict: 'violated', count: 1 } as const;
+  expect(proofOf(finding, facts({ history: history('0 a 1 accepted') }))).toEqual({
+    check: 'no-oversell',
+    events: [],
+    rows: [],
+  });
+});
+
+test('a proof is printed with the time since its first event', () => {
+  const events = history('5 A 7 after-check', '6 B 7 refused sold-out', '7 B 7 releasing');
+  const rows = [row('A', '7')];
+  expect(proofText({ check: 'one-order-per-user', events, rows })).toEqual([
+    '',
+    'the proof that one-order-per-user is violated:',
+    '       0.0 ms  api-1  after-check user 7, order A',
+    '       1.0 ms  api-1  sold-out    user 7, order B',
+    '       2.0 ms  api-1  releasing   user 7, order B',
+    '             in MySQL confirmed   user 7, order A',
+  ]);
+  expect(proofText({ check: 'one-order-per-user', events: [], rows: [] })).toEqual([]);
+});
