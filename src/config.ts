@@ -1,4 +1,7 @@
-/** The only reader of process.env: every name, its default and its limits. Read once, when a process starts. */
+/**
+ * The only reader of process.env: every name, its default and its limits. Read once, when a process
+ * starts.
+ */
 import { z } from 'zod';
 import { ConfigurationInvalid } from './errors.ts';
 
@@ -21,7 +24,9 @@ const milliseconds = whole(1, 86_400_000);
 const Environment = z.object({
   /** The address that the API instances listen on. */
   HOST: z.string().default('127.0.0.1'),
-  /** Port of the first API instance; the others follow (with BALANCER=cluster all share this one). */
+  /**
+   * Port of the first API instance; the others follow (with BALANCER=cluster all share this one).
+   */
   PORT: whole(1, 65_000).default(8080),
   /** API processes, and order worker processes, on this machine. */
   INSTANCES: whole(0, 64).default(4),
@@ -37,11 +42,16 @@ const Environment = z.object({
   BALANCER: z.enum(['nginx', 'cluster']).default('nginx'),
   MYSQL_URL: z.url(),
   MYSQL_POOL_SIZE: whole(1, 100).default(10),
-  /** The Redis of the final rung: vouchers, buyers and the order stream. Also the single-Redis locks. */
+  /**
+   * The Redis of the final rung: vouchers, buyers and the order stream. Also the single-Redis
+   * locks.
+   */
   REDIS_URL: z.url(),
   /** 1: REDIS_URL is one node of a Redis Cluster. */
   REDIS_CLUSTER: flag.default(false),
-  /** The final rung's keys are in so many slots of a Redis Cluster, each with its own order stream. */
+  /**
+   * The final rung's keys are in so many slots of a Redis Cluster, each with its own order stream.
+   */
   SALE_SHARDS: whole(1, 64).default(1),
   /** The independent masters of Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
@@ -50,7 +60,9 @@ const Environment = z.object({
     .string()
     .regex(/^$|^[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*$/, 'must be host:port')
     .default(''),
-  /** How long ZooKeeper keeps the locks of a process that it does not hear from, in milliseconds. */
+  /**
+   * How long ZooKeeper keeps the locks of a process that it does not hear from, in milliseconds.
+   */
   ZOOKEEPER_SESSION_MS: whole(500, 60_000).default(4_000),
   /** Signs and verifies bearer tokens (HS256). */
   TOKEN_SECRET: z.string().min(32),
@@ -58,11 +70,17 @@ const Environment = z.object({
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may have `lab` options, and /lab routes exist. */
   LAB: flag.default(false),
-  /** In the lab: a header of every answer, so that a lab does not mistake the instances of another for its own. */
+  /**
+   * In the lab: a header of every answer, so that a lab does not mistake the instances of another
+   * for its own.
+   */
   LAB_ID: z.string().default(''),
   /** In the lab: the folder of the history. Empty: no history is kept. */
   HISTORY_FOLDER: z.string().default(''),
-  /** How order ids are made: in memory with a leased worker id, or counted in Redis (docs/order-ids.md). */
+  /**
+   * How order ids are made: in memory with a leased worker id, or counted in Redis
+   * (docs/order-ids.md).
+   */
   ORDER_IDS: z.enum(['snowflake', 'redis-worker']).default('snowflake'),
   LOCK_WAIT_MS: milliseconds.default(3_000),
   LOCK_LEASE_MS: milliseconds.default(10_000),
@@ -97,7 +115,10 @@ function leaseOutlastsAnswers(env: { LOCK_ANSWER_MS: number; LOCK_LEASE_MS: numb
 
 export type Config = Readonly<z.output<typeof Environment>>;
 
-/** @throws ConfigurationInvalid with every problem named; values are left out, since some are secret. */
+/**
+ * @throws ConfigurationInvalid with every problem named; values are left out, since some are
+ * secret.
+ */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const result = Relations.safeParse(env);
   if (result.success) return Object.freeze(result.data);

@@ -1,6 +1,6 @@
 /**
- * The words that every folder shares. Imports nothing.
- * Ids (voucher, user, order) are canonical decimal strings everywhere: a 64-bit number does not fit in a JavaScript one.
+ * The words that every folder shares. Imports nothing. Ids (voucher, user, order) are canonical
+ * decimal strings everywhere: a 64-bit number does not fit in a JavaScript one.
  */
 
 /** What is sold in a flash sale. */
@@ -35,11 +35,17 @@ export interface Order {
   readonly id: string;
   readonly voucherId: string;
   readonly userId: string;
-  /** The client's name for this purchase. A repeated request has the same one, and is still one purchase. */
+  /**
+   * The client's name for this purchase. A repeated request has the same one, and is still one
+   * purchase.
+   */
   readonly requestId: string;
 }
 
-/** What the lock of a purchase is on: the whole method, one voucher, or one user who buys one voucher. */
+/**
+ * What the lock of a purchase is on: the whole method, one voucher, or one user who buys one
+ * voucher.
+ */
 export type Scope = 'method' | 'voucher' | 'user';
 
 /** The name of the resource that a purchase locks. */

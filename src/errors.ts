@@ -1,6 +1,6 @@
 /**
- * Every error that the service raises itself: a class, a stable code to match on, and a sentence with the numbers and
- * what to do next. The lab's are in lab/errors.ts.
+ * Every error that the service raises itself: a class, a stable code to match on, and a sentence
+ * with the numbers and what to do next. The lab's are in lab/errors.ts.
  */
 export abstract class LockstepError extends Error {
   abstract readonly code: string;
@@ -79,10 +79,16 @@ export class DeadlinePassed extends LockstepError {
   }
 }
 
-/** No order id can be made at the moment. Nothing was sold, since a purchase begins with its order id. */
+/**
+ * No order id can be made at the moment. Nothing was sold, since a purchase begins with its order
+ * id.
+ */
 export abstract class OrderIdUnavailable extends LockstepError {}
 
-/** The lease of a worker id, which keeps the order ids of processes apart, could not be acquired or renewed. */
+/**
+ * The lease of a worker id, which keeps the order ids of processes apart, could not be acquired or
+ * renewed.
+ */
 export class WorkerIdUnavailable extends OrderIdUnavailable {
   readonly code = 'WORKER_ID_UNAVAILABLE';
 

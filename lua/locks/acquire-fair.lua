@@ -32,7 +32,9 @@ if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
   return nil
 end
-if ARGV[5] == 'try' or redis.call('ZSCORE', KEYS[3], ARGV[2]) then return math.max(0, redis.call('PTTL', KEYS[1])) end
+if ARGV[5] == 'try' or redis.call('ZSCORE', KEYS[3], ARGV[2]) then
+  return math.max(0, redis.call('PTTL', KEYS[1]))
+end
 
 local last = redis.call('LINDEX', KEYS[2], -1)
 local passes = last and redis.call('ZSCORE', KEYS[3], last)

@@ -8,7 +8,12 @@
 -- Answers: 'given-back' | 'already-given-back'
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end
-redis.call('XADD', KEYS[3], '*', 'orderId', ARGV[1], 'voucherId', ARGV[2], 'userId', ARGV[3], 'reason', ARGV[4])
-if ARGV[6] == '' then redis.call('HDEL', KEYS[2], ARGV[3]) else redis.call('HSET', KEYS[2], ARGV[3], ARGV[6]) end
+redis.call('XADD', KEYS[3], '*',
+  'orderId', ARGV[1], 'voucherId', ARGV[2], 'userId', ARGV[3], 'reason', ARGV[4])
+if ARGV[6] == '' then
+  redis.call('HDEL', KEYS[2], ARGV[3])
+else
+  redis.call('HSET', KEYS[2], ARGV[3], ARGV[6])
+end
 redis.call('HINCRBY', KEYS[1], 'stock', ARGV[5])
 return 'given-back'

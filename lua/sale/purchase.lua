@@ -14,7 +14,9 @@
 --          or the error 'ORDERID is in use', when another order in the stream has this id
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
-if not (stock and beginMs and endMs) or not string.find(voucher[1], '^%d+$') then return { 'unknown-voucher', '' } end
+if not (stock and beginMs and endMs) or not string.find(voucher[1], '^%d+$') then
+  return { 'unknown-voucher', '' }
+end
 
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if bought then
@@ -31,8 +33,11 @@ if stock <= 0 then return { 'sold-out', '' } end
 
 -- Lua does not roll back. A key of a wrong type or a used order id must fail here, before the first
 -- write.
-if redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then return redis.error_reply('ORDERID is in use: ' .. ARGV[1]) end
-redis.call('XADD', KEYS[3], '*', 'orderId', ARGV[1], 'voucherId', ARGV[2], 'userId', ARGV[3], 'requestId', ARGV[4])
+if redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
+  return redis.error_reply('ORDERID is in use: ' .. ARGV[1])
+end
+redis.call('XADD', KEYS[3], '*',
+  'orderId', ARGV[1], 'voucherId', ARGV[2], 'userId', ARGV[3], 'requestId', ARGV[4])
 redis.call('HSET', KEYS[2], ARGV[3], ARGV[1] .. ':' .. ARGV[4])
 redis.call('HSET', KEYS[4], ARGV[1], ARGV[2] .. ':' .. ARGV[3])
 redis.call('HINCRBY', KEYS[1], 'stock', -1)

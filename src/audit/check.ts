@@ -4,7 +4,10 @@ import type { CheckpointName } from '../trace/checkpoints.ts';
 import type { HistoryEvent } from '../trace/history.ts';
 import type { Facts } from './facts.ts';
 
-/** One violation: a sentence with its evidence, how bad it is beside the others, and the orders that prove it. */
+/**
+ * One violation: a sentence with its evidence, how bad it is beside the others, and the orders that
+ * prove it.
+ */
 export interface Case {
   readonly evidence: string;
   readonly severity: number;

@@ -1,4 +1,7 @@
-/** Reads the facts of one voucher from MySQL and Redis: with read-history.ts the only input of this folder. */
+/**
+ * Reads the facts of one voucher from MySQL and Redis: with read-history.ts the only input of this
+ * folder.
+ */
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { type Pool, select } from '../connections/mysql.ts';
@@ -12,7 +15,8 @@ export async function collectFacts(
   voucherId: string,
 ): Promise<Facts | null> {
   const redis = connections.redis('admin');
-  // Redis first: an order that leaves its queue in the meantime is in MySQL by the time that is read.
+  // Redis first: an order that leaves its queue in the meantime is in MySQL by the time that is
+  // read.
   const before = await counts(redis, connections.saleKeys, voucherId);
   const inRedis = await collectRedis(redis, connections.saleKeys, voucherId);
   const inMysql = await collectMysql(connections.mysql(), voucherId);
@@ -29,7 +33,10 @@ export async function collectFacts(
   return queue ? { ...facts, redis: { ...inRedis, isMoving: before !== after } } : facts;
 }
 
-/** Stock, number of buyers and number of queued orders in one moment; a change between two of them is a running sale. */
+/**
+ * Stock, number of buyers and number of queued orders in one moment; a change between two of them
+ * is a running sale.
+ */
 async function counts(redis: Redis, keys: SaleKeys, voucherId: string): Promise<string> {
   const { voucher, buyers, queued } = keys.of(voucherId);
   const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));

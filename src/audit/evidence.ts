@@ -1,4 +1,7 @@
-/** The smallest set of events and rows that proves a violation: the two purchases that should not both have happened. */
+/**
+ * The smallest set of events and rows that proves a violation: the two purchases that should not
+ * both have happened.
+ */
 import type { CheckName } from '../domain.ts';
 import type { HistoryEvent } from '../trace/history.ts';
 import { type Audit, checks } from './audit.ts';

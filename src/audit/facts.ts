@@ -1,4 +1,7 @@
-/** The facts about one voucher after a run. The checks read nothing else, so a test can write facts by hand. */
+/**
+ * The facts about one voucher after a run. The checks read nothing else, so a test can write facts
+ * by hand.
+ */
 import type { RefusalReason } from '../domain.ts';
 import type { HistoryEvent } from '../trace/history.ts';
 import { groupBy } from './group-by.ts';

@@ -1,4 +1,7 @@
-/** The result of a check: a verdict, the number of violations, and the first and the worst with their evidence. */
+/**
+ * The result of a check: a verdict, the number of violations, and the first and the worst with
+ * their evidence.
+ */
 import type { CheckName, Verdict } from '../domain.ts';
 import type { Check } from './check.ts';
 import type { Facts } from './facts.ts';

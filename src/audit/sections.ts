@@ -1,10 +1,13 @@
-/** What the history says about critical sections, and about purchases that looked at the same state. */
+/**
+ * What the history says about critical sections, and about purchases that looked at the same state.
+ */
 import type { HistoryEvent } from '../trace/history.ts';
 import { groupBy } from './group-by.ts';
 
 /**
- * A critical section: from the grant of a lock to the call of its release. Without a release it ends with the death of the
- * process, with the answer to the purchase, or with the history. A re-entrant section ends with its last release.
+ * A critical section: from the grant of a lock to the call of its release. Without a release it
+ * ends with the death of the process, with the answer to the purchase, or with the history. A
+ * re-entrant section ends with its last release.
  */
 export interface Section {
   readonly resource: string;
@@ -18,8 +21,8 @@ export interface Section {
 const answers: readonly string[] = ['accepted', 'refused', 'unknown'];
 
 /**
- * In the order of their beginnings. `endsAt`: a section ends with the call of the release, or with the lock service's
- * answer to it.
+ * In the order of their beginnings. `endsAt`: a section ends with the call of the release, or with
+ * the lock service's answer to it.
  */
 export function sectionsOf(
   events: readonly HistoryEvent[],
@@ -42,7 +45,10 @@ export function sectionsOf(
   return sections.sort((one, other) => (one.from < other.from ? -1 : 1));
 }
 
-/** Two of these orders that both reached their check before either was answered: both saw the same state. */
+/**
+ * Two of these orders that both reached their check before either was answered: both saw the same
+ * state.
+ */
 export function checkedTogether(
   events: readonly HistoryEvent[],
   orders: readonly string[],

@@ -27,7 +27,10 @@ await connections.close();
 log.info({ event: 'stopped' });
 process.exit();
 
-/** The service itself does not know the lab: its gate and routes are loaded here, and only in the lab. */
+/**
+ * The service itself does not know the lab: its gate and routes are loaded here, and only in the
+ * lab.
+ */
 async function extensions() {
   if (!config.LAB) return undefined;
   const { labExtensions } = await import('../lab/service/lab-extensions.ts');

@@ -1,4 +1,7 @@
-/** One order worker: records the orders that the queues of the allowed rungs deliver. The service's primary starts it. */
+/**
+ * One order worker: records the orders that the queues of the allowed rungs deliver. The service's
+ * primary starts it.
+ */
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
 import { openQueues } from '../ladder/open-rung.ts';

@@ -38,7 +38,8 @@ async function auditVoucher(
   if (!collected) throw new UnknownVoucher(voucherId);
   const kept = keptFacts(runsFolder, collected);
   const read = readHistory(lab.historyFolder, voucherId);
-  const isComplete = read.history.length >= (kept.history?.length ?? 0); // A new shape of the lab empties its history.
+  // A new shape of the lab empties its history.
+  const isComplete = read.history.length >= (kept.history?.length ?? 0);
   const facts = { ...collected, ...kept, ...(isComplete && read.history.length > 0 && read) };
   const result = audit(facts);
   const proofs = proofsOf(result, facts);

@@ -42,7 +42,10 @@ async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption
   setExitCode([atLeast(shareOfFloor(costs, 'redis-reentrant'), targetShare)]);
 }
 
-/** On a Redis that does not sync every write to disk, as redis-main does: that would be measured instead. */
+/**
+ * On a Redis that does not sync every write to disk, as redis-main does: that would be measured
+ * instead.
+ */
 function onLockMaster({ environment }: Lab): Pick<Lab, 'environment'> {
   const [first = ''] = (environment['REDLOCK_URLS'] ?? '').split(',');
   return { environment: { ...environment, REDIS_URL: first } };

@@ -1,4 +1,7 @@
-/** Results as they come, with a progress line below them on a terminal; plain lines where the output is piped. */
+/**
+ * Results as they come, with a progress line below them on a terminal; plain lines where the output
+ * is piped.
+ */
 import ora from 'ora';
 
 export interface Stream {

@@ -1,4 +1,6 @@
-/** The connections of a process: each is opened at its first use, all are closed in reverse order. */
+/**
+ * The connections of a process: each is opened at its first use, all are closed in reverse order.
+ */
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';

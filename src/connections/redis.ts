@@ -1,20 +1,25 @@
 /**
- * One Redis client for each role. By default ioredis sends a command again after a reconnect, so a purchase whose answer
- * was lost would run twice. `maxRetriesPerRequest: 0` gives one error and at most one effect.
+ * One Redis client for each role. By default ioredis sends a command again after a reconnect, so a
+ * purchase whose answer was lost would run twice. `maxRetriesPerRequest: 0` gives one error and at
+ * most one effect.
  */
 import { once } from 'node:events';
 import { Cluster, Redis } from 'ioredis';
 import type { Config } from '../config.ts';
 
 /**
- * lock: short answers or none. purchase: the final rung's script. consumer: blocks in XREADGROUP, so it is shared with
- * nobody. subscriber: receives messages, and subscribes again after a reconnect. admin: queries and preparation.
+ * lock: short answers or none. purchase: the final rung's script. consumer: blocks in XREADGROUP,
+ * so it is shared with nobody. subscriber: receives messages, and subscribes again after a
+ * reconnect. admin: queries and preparation.
  */
 export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin';
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
 
-/** No offline queue either: a command that waited there would run long after its caller was told that it failed. */
+/**
+ * No offline queue either: a command that waited there would run long after its caller was told
+ * that it failed.
+ */
 const sendOnce = {
   maxRetriesPerRequest: 0,
   enableOfflineQueue: false,
@@ -44,7 +49,8 @@ export function openRedis(
   onError: (error: Error) => void,
 ): Redis {
   const { maxRetriesPerRequest, ...own } = profile(role, config);
-  const options = { ...own, disableClientInfo: true, connectionName: role }; // Redis 7.0 has no CLIENT SETINFO.
+  // Redis 7.0 has no CLIENT SETINFO.
+  const options = { ...own, disableClientInfo: true, connectionName: role };
   const isCluster = config.REDIS_CLUSTER && url === config.REDIS_URL;
   const redis = isCluster
     ? asRedis(
@@ -66,11 +72,15 @@ const queueing = (role: RedisRole) => ({
   retryDelayOnClusterDown: 100,
 });
 
-/** Both classes have the same commands, events and status; their types differ in the context of a pipeline only. */
+/**
+ * Both classes have the same commands, events and status; their types differ in the context of a
+ * pipeline only.
+ */
 const asRedis = (cluster: Cluster): Redis => cluster as unknown as Redis;
 
 /**
- * Sends again, on the next connection, a command that got no answer. Only for commands that may run twice.
+ * Sends again, on the next connection, a command that got no answer. Only for commands that may run
+ * twice.
  * @throws the last error, after so many tries.
  */
 export async function untilAnswered<T>(
@@ -89,7 +99,10 @@ export async function untilAnswered<T>(
   }
 }
 
-/** Resolves once the client can take commands, or after `withinMs`: a server that is down must not block a start. */
+/**
+ * Resolves once the client can take commands, or after `withinMs`: a server that is down must not
+ * block a start.
+ */
 export async function whenReady(redis: Redis, withinMs: number): Promise<void> {
   if (redis.status === 'ready') return;
   const signal = AbortSignal.timeout(withinMs);

@@ -1,11 +1,14 @@
 /**
- * The keys of the final rung and of the queue rungs. A voucher belongs to one shard, and all keys of a shard carry the hash
- * tag {sale:<shard>}: one script may touch them together on Redis Cluster, and shards spread over its masters.
+ * The keys of the final rung and of the queue rungs. A voucher belongs to one shard, and all keys
+ * of a shard carry the hash tag {sale:<shard>}: one script may touch them together on Redis
+ * Cluster, and shards spread over its masters.
  */
 export interface ShardKeys {
   /** HASH stock, beginMs, endMs */
   voucher(voucherId: string): string;
-  /** HASH user id → `order id:request id`. The one-order check and the idempotency record in one. */
+  /**
+   * HASH user id → `order id:request id`. The one-order check and the idempotency record in one.
+   */
   buyers(voucherId: string): string;
   /** STREAM of orders to record in MySQL. */
   readonly orders: string;
@@ -22,7 +25,10 @@ export interface SaleKeys {
   of(voucherId: string): ShardKeys;
 }
 
-/** The number of shards must not change while vouchers are on sale: they would look for their keys in another shard. */
+/**
+ * The number of shards must not change while vouchers are on sale: they would look for their keys
+ * in another shard.
+ */
 export function saleKeys(shardCount: number): SaleKeys {
   const shards = Array.from({ length: shardCount }, (_, shard) => shardKeys(`{sale:${shard}}`));
   return { shards, of: (voucherId) => shards[remainder(voucherId, shardCount)] as ShardKeys };

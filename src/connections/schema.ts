@@ -1,6 +1,7 @@
 /**
- * The tables, as migrations that run once each, in order, under the database's own lock (kysely's Migrator). MySQL commits
- * every DDL statement by itself: so a migration is one statement, and repeating it changes nothing.
+ * The tables, as migrations that run once each, in order, under the database's own lock (kysely's
+ * Migrator). MySQL commits every DDL statement by itself: so a migration is one statement, and
+ * repeating it changes nothing.
  */
 import { Kysely, type Migration, Migrator, MysqlDialect, sql } from 'kysely';
 import { createPool } from 'mysql2';
@@ -31,8 +32,8 @@ const migrations: Record<string, Migration> = {
        version       INT    NOT NULL DEFAULT 0
      ) ENGINE = InnoDB`,
   ),
-  // one_per_user is 1 with rails and NULL without: NULLs are not equal to each other. A failed order has NULL too, so its
-  // user may buy again.
+  // one_per_user is 1 with rails and NULL without: NULLs are not equal to each other. A failed
+  // order has NULL too, so its user may buy again.
   '0003-orders': statement(
     `CREATE TABLE IF NOT EXISTS orders (
        id           BIGINT      NOT NULL PRIMARY KEY,

@@ -1,6 +1,6 @@
 /**
- * node-zookeeper-client 1.1.3 with three repairs. It never times out a read, it keeps half of a cut answer for the next
- * connection, and an answer that it cannot parse becomes an uncaught exception.
+ * node-zookeeper-client 1.1.3 with three repairs. It never times out a read, it keeps half of a cut
+ * answer for the next connection, and an answer that it cannot parse becomes an uncaught exception.
  */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -21,7 +21,9 @@ const connecting = 1;
 
 export interface ClientConnection {
   readonly client: Client;
-  /** Closes the connection; unless the client was closed, it makes another and stays in its session. */
+  /**
+   * Closes the connection; unless the client was closed, it makes another and stays in its session.
+   */
   hangUp(): void;
   /** Resolves when the present connection has ended. */
   closed(): Promise<void>;

@@ -1,4 +1,7 @@
-/** The lock's operations on ZooKeeper nodes. Ordinary answers (no such node) are values, failures are errors. */
+/**
+ * The lock's operations on ZooKeeper nodes. Ordinary answers (no such node) are values, failures
+ * are errors.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateMode, Exception, type Stat } from 'node-zookeeper-client';
 import type { ZookeeperSession } from './zookeeper-session.ts';
@@ -13,7 +16,10 @@ export async function createFolder(session: ZookeeperSession, path: string): Pro
   if (!isMade) await session.ask<string>((client, reply) => client.mkdirp(path, reply));
 }
 
-/** Creates a node that ends with the session; ZooKeeper appends a growing number to its name. Null: no such folder. */
+/**
+ * Creates a node that ends with the session; ZooKeeper appends a growing number to its name. Null:
+ * no such folder.
+ */
 export function createNumbered(session: ZookeeperSession, prefix: string): Promise<string | null> {
   const made = session.ask<string>((client, reply) =>
     client.create(prefix, CreateMode.EPHEMERAL_SEQUENTIAL, reply),
@@ -27,7 +33,10 @@ export function namesIn(session: ZookeeperSession, folder: string): Promise<stri
   return names.catch(ordinary([], Exception.NO_NODE));
 }
 
-/** The transaction that created the node (czxid): it grows with every write to ZooKeeper. Null: no such node. */
+/**
+ * The transaction that created the node (czxid): it grows with every write to ZooKeeper. Null: no
+ * such node.
+ */
 export async function createdBy(session: ZookeeperSession, path: string): Promise<bigint | null> {
   const stat = await session.ask<Stat | null>((client, reply) => client.exists(path, reply));
   return stat ? stat.czxid.readBigUInt64BE() : null;
@@ -41,7 +50,10 @@ export function remove(session: ZookeeperSession, path: string): Promise<void> {
   return removed.catch(ordinary(undefined, Exception.NO_NODE, Exception.NOT_EMPTY));
 }
 
-/** @returns true when the node is gone or may be, false when `withinMs` is over; resolves early when the signal aborts. */
+/**
+ * @returns true when the node is gone or may be, false when `withinMs` is over; resolves early when
+ * the signal aborts.
+ */
 export async function untilRemoved(
   session: ZookeeperSession,
   path: string,
@@ -68,8 +80,8 @@ export async function aborted(
 }
 
 /**
- * Sets a watch on a node and says whether it exists, in one request. It reads the data for that: `exists` would leave its
- * watch on a node that is gone, for ever.
+ * Sets a watch on a node and says whether it exists, in one request. It reads the data for that:
+ * `exists` would leave its watch on a node that is gone, for ever.
  */
 export function exists(session: ZookeeperSession, path: string): Promise<boolean> {
   const seen = session.ask<boolean>((client, reply) =>

@@ -1,7 +1,8 @@
 /**
- * One ZooKeeper session for each process. The client reports an expired session only once it has reached the server
- * again; disconnected, it never does. So the session keeps its own clock: it is valid for its timeout from the moment the
- * last answered request was *sent*, since the server heard of the process no earlier than that.
+ * One ZooKeeper session for each process. The client reports an expired session only once it has
+ * reached the server again; disconnected, it never does. So the session keeps its own clock: it is
+ * valid for its timeout from the moment the last answered request was *sent*, since the server
+ * heard of the process no earlier than that.
  */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,7 +13,9 @@ import { type ClientConnection, openClient } from './zookeeper-client.ts';
 export interface ZookeeperOptions {
   /** How long one answer may take, in milliseconds. */
   readonly answerMs: number;
-  /** How long ZooKeeper keeps the nodes of a process that it does not hear from, in milliseconds. */
+  /**
+   * How long ZooKeeper keeps the nodes of a process that it does not hear from, in milliseconds.
+   */
   readonly sessionMs: number;
 }
 
@@ -24,7 +27,10 @@ const withoutAnswer: readonly number[] = [CONNECTION_LOSS, OPERATION_TIMEOUT, SE
 export class ZookeeperSession {
   /** Emits the path of a removed node; when in doubt, every path that has a listener. */
   readonly removals = new EventEmitter().setMaxListeners(0);
-  /** One function for every watch: the client calls the same function once, however many requests wait for a node. */
+  /**
+   * One function for every watch: the client calls the same function once, however many requests
+   * wait for a node.
+   */
   readonly announceRemoval = (event: Event) => void this.removals.emit(event.getPath());
   readonly #client: Client;
   readonly #connection: ClientConnection;
@@ -67,8 +73,8 @@ export class ZookeeperSession {
   }
 
   /**
-   * Sends a request once there is a connection. A failed request may still take effect, but only before any later request
-   * of this session. @throws DeadlinePassed, or ZooKeeper's error.
+   * Sends a request once there is a connection. A failed request may still take effect, but only
+   * before any later request of this session. @throws DeadlinePassed, or ZooKeeper's error.
    */
   async ask<T>(
     send: (client: Client, reply: Reply<T>) => void,
@@ -105,7 +111,8 @@ export class ZookeeperSession {
 
   #connected(): void {
     void this.#beat();
-    for (const path of this.removals.eventNames()) this.removals.emit(path); // Their events may be lost.
+    // Their events may be lost.
+    for (const path of this.removals.eventNames()) this.removals.emit(path);
   }
 
   #heard(sentAt: number, error: Parameters<Reply<unknown>>[0]): void {
@@ -121,7 +128,10 @@ export class ZookeeperSession {
     else this.#watchdog = setTimeout(() => this.#watch(), leftMs).unref();
   }
 
-  /** A connection that does not answer is closed while there is still time to make another in the same session. */
+  /**
+   * A connection that does not answer is closed while there is still time to make another in the
+   * same session.
+   */
   async #beat(): Promise<void> {
     if (this.#isBeating) return;
     this.#isBeating = true;

@@ -1,4 +1,6 @@
-/** ZooKeeper for a process: the present session. A session that is over is replaced at the next use. */
+/**
+ * ZooKeeper for a process: the present session. A session that is over is replaced at the next use.
+ */
 import { type ZookeeperOptions, ZookeeperSession } from './zookeeper-session.ts';
 
 export class Zookeeper {
@@ -21,7 +23,10 @@ export class Zookeeper {
     return this.#session;
   }
 
-  /** Resolves once ZooKeeper has answered, or after `withinMs`: a server that is down must not block a start. */
+  /**
+   * Resolves once ZooKeeper has answered, or after `withinMs`: a server that is down must not block
+   * a start.
+   */
   async ready(withinMs: number): Promise<void> {
     await this.session()
       .ask<unknown>((client, reply) => client.exists('/', reply), withinMs)

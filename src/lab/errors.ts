@@ -1,4 +1,7 @@
-/** Every error that the lab and the command line raise themselves: a class, a stable code, a sentence. */
+/**
+ * Every error that the lab and the command line raise themselves: a class, a stable code, a
+ * sentence.
+ */
 import { LockstepError } from '../errors.ts';
 
 export class UnknownRace extends LockstepError {

@@ -1,8 +1,14 @@
-/** The different locks, inventories and queues of the ladder, each under the name of one rung that has it. */
+/**
+ * The different locks, inventories and queues of the ladder, each under the name of one rung that
+ * has it.
+ */
 import type { InventoryFactory, LockFactory, QueueFactory, Rung } from './rung.ts';
 import { ladder, type RungName, rungNames } from './rungs.ts';
 
-/** The lock of each rung that acquires it around its sale; the last rung with a lock gives it its name. */
+/**
+ * The lock of each rung that acquires it around its sale; the last rung with a lock gives it its
+ * name.
+ */
 export function lockFactories(): Map<RungName, LockFactory> {
   const names = new Map<LockFactory, RungName>();
   for (const name of rungNames) {

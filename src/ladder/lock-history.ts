@@ -1,4 +1,7 @@
-/** Checkpoints and history around a lock. In production, where neither is installed, the lock itself. */
+/**
+ * Checkpoints and history around a lock. In production, where neither is installed, the lock
+ * itself.
+ */
 
 import type { Lease, Lock } from '../locks/lock.ts';
 import { disposable, once } from '../locks/shared/leases.ts';

@@ -1,4 +1,7 @@
-/** The composition root: from a row of the ladder to its opened lock, inventory and queue, and the purchase they make. */
+/**
+ * The composition root: from a row of the ladder to its opened lock, inventory and queue, and the
+ * purchase they make.
+ */
 import type { Connections } from '../connections/connections.ts';
 import { type Outcome, refused, type Voucher } from '../domain.ts';
 import { LockServiceUnavailable } from '../errors.ts';
@@ -70,7 +73,9 @@ const noQueue: OrderQueue = {
   depth: async () => 0,
 };
 
-/** Everything that the purchase awaits belongs to one order, and to one owner of a reentrant lock. */
+/**
+ * Everything that the purchase awaits belongs to one order, and to one owner of a reentrant lock.
+ */
 function withOwner(lock: Lock, purchase: Purchase): Purchase {
   return (order, voucher) => {
     const sale = () => withOrder(order, () => purchase(order, voucher));

@@ -8,8 +8,8 @@ import type { OrderQueue } from '../queues/order-queue.ts';
 import type { Reason } from './reasons.ts';
 
 /**
- * A circumstance under which a promise breaks. A rush brings the first kind by itself; the second needs a fault at the
- * right moment, and is played as a race (`npx lockstep race`).
+ * A circumstance under which a promise breaks. A rush brings the first kind by itself; the second
+ * needs a fault at the right moment, and is played as a race (`npx lockstep race`).
  */
 export const circumstances = {
   'two-requests-at-once': 'rush',
@@ -60,17 +60,29 @@ export interface Rung {
   /** How long a purchase waits for the lock, in milliseconds; LOCK_WAIT_MS without it. */
   readonly waitMs?: number;
   readonly inventory: InventoryFactory;
-  /** Where accepted orders wait for MySQL. Without a queue they are in MySQL before the client is answered. */
+  /**
+   * Where accepted orders wait for MySQL. Without a queue they are in MySQL before the client is
+   * answered.
+   */
   readonly queue?: QueueFactory;
   /** How many instances share the requests, unless the run says otherwise. */
   readonly instances: number;
-  /** The database's last line, a unique key over voucher and user. Off where it would hide the rung's own fault. */
+  /**
+   * The database's last line, a unique key over voucher and user. Off where it would hide the
+   * rung's own fault.
+   */
   readonly rails: boolean;
-  /** Chapter 1 sells to anybody any number of times; from chapter 2 on, one order per user is promised. */
+  /**
+   * Chapter 1 sells to anybody any number of times; from chapter 2 on, one order per user is
+   * promised.
+   */
   readonly onePerUser: boolean;
   /** An optimistic rung is also run with so many retries after a conflict. */
   readonly retries?: number;
-  /** Pauses of the rush that show the rung's fault every time: `before-commit:1:500` (lab/races/pauses.ts). */
+  /**
+   * Pauses of the rush that show the rung's fault every time: `before-commit:1:500`
+   * (lab/races/pauses.ts).
+   */
   readonly pauses: readonly string[];
   readonly breaks: readonly Break[];
 }

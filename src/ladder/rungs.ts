@@ -1,6 +1,7 @@
 /**
- * The ladder: every way of protecting the sale, weakest first. A new one is a file and a row. The service, the runner,
- * the contract tests, the command line, the k6 scripts and the README's tables all read this table.
+ * The ladder: every way of protecting the sale, weakest first. A new one is a file and a row. The
+ * service, the runner, the contract tests, the command line, the k6 scripts and the README's tables
+ * all read this table.
  */
 import type { Connections } from '../connections/connections.ts';
 import { UnknownRung } from '../errors.ts';

@@ -5,7 +5,9 @@ export interface AcquireOptions {
   readonly waitMs: number;
   /** How long the lease lasts, in milliseconds; the lock's own default without it. */
   readonly leaseMs?: number;
-  /** Stops the wait. A place in a queue is given up, and a lease that was just granted is released. */
+  /**
+   * Stops the wait. A place in a queue is given up, and a lease that was just granted is released.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -13,9 +15,14 @@ export interface AcquireOptions {
 export interface Lease extends AsyncDisposable {
   /** Aborts, with LeaseLost as its reason, once another owner may have the lock. */
   readonly signal: AbortSignal;
-  /** How long the lease is still valid, in milliseconds of this process's monotonic clock. Infinity without an end. */
+  /**
+   * How long the lease is still valid, in milliseconds of this process's monotonic clock. Infinity
+   * without an end.
+   */
   remainingMs(): number;
-  /** Grows with every lease of the resource; present where the lock service can number its leases. */
+  /**
+   * Grows with every lease of the resource; present where the lock service can number its leases.
+   */
   readonly fence?: string;
   /** Gives the lock back. A second call does nothing. Never releases the lease of another owner. */
   release(): Promise<void>;
@@ -26,7 +33,8 @@ export interface Lock {
   readonly reentrant?: true;
   /**
    * @returns a lease, or null when the lock was not free in time (ordinary).
-   * @throws LockServiceUnavailable when the lock service failed; the abort reason when `signal` aborted.
+   * @throws LockServiceUnavailable when the lock service failed; the abort reason when `signal`
+   * aborted.
    */
   acquire(resource: string, options: AcquireOptions): Promise<Lease | null>;
 }
@@ -43,11 +51,16 @@ export const defaultKeyPrefix = 'lock:';
 export const defaultLeaseMs = 10_000;
 
 export interface UsingOptions extends AcquireOptions {
-  /** Called when a release failed. The result of the work stands, and the lease expires by itself. */
+  /**
+   * Called when a release failed. The result of the work stands, and the lease expires by itself.
+   */
   readonly onReleaseFailed?: (error: unknown) => void;
 }
 
-/** Runs `work` while holding the lock, and always releases it. @returns null when the lock was not free in time. */
+/**
+ * Runs `work` while holding the lock, and always releases it.
+ * @returns null when the lock was not free in time.
+ */
 export async function using<T>(
   lock: Lock,
   resource: string,

@@ -1,7 +1,9 @@
 /**
- * Idea. A mutex for each user, found by the object that names the user. Every request makes a new object.
+ * Idea. A mutex for each user, found by the object that names the user. Every request makes a new
+ *   object.
  * Holds while. Each user sends one request at a time.
- * Breaks when. Two requests of one user arrive: equal names, different objects, different mutexes. It excludes nobody.
+ * Breaks when. Two requests of one user arrive: equal names, different objects, different mutexes.
+ *   It excludes nobody.
  * Source. The course notes' `synchronized (userId.toString())` without `intern()`.
  */
 import { Mutex } from 'async-mutex';
@@ -12,7 +14,8 @@ export function mutexFreshKey(): Lock {
   const mutexes = new WeakMap<object, Mutex>();
 
   async function acquire(resource: string): Promise<Lease | null> {
-    const key = Object(resource) as object; // A new object each time, as `toString()` makes a new string.
+    // A new object each time, as `toString()` makes a new string.
+    const key = Object(resource) as object;
     const mutex = mutexes.get(key) ?? new Mutex();
     mutexes.set(key, mutex);
     const unlock = await mutex.acquire();

@@ -1,7 +1,9 @@
 /**
- * Idea. One mutex for each resource in this process's memory: the notes' `synchronized (userId.toString().intern())`.
+ * Idea. One mutex for each resource in this process's memory: the notes' `synchronized
+ *   (userId.toString().intern())`.
  * Holds while. One process sells.
- * Breaks when. A second process sells too. Each process has its own mutex, so the two exclude nobody in the other.
+ * Breaks when. A second process sells too. Each process has its own mutex, so the two exclude
+ *   nobody in the other.
  * Source. async-mutex; the course notes' chapter on one order per user.
  */
 import { E_TIMEOUT, Mutex, withTimeout } from 'async-mutex';
@@ -44,7 +46,9 @@ export function processMutex(): Lock {
   return { acquire };
 }
 
-/** Waits for the mutex, the timeout or the abort. After an abort, a late turn is released at once. */
+/**
+ * Waits for the mutex, the timeout or the abort. After an abort, a late turn is released at once.
+ */
 async function locked(mutex: Mutex, waitMs: number, signal?: AbortSignal): Promise<() => void> {
   if (waitMs === 0 && mutex.isLocked()) throw E_TIMEOUT;
   const turn = withTimeout(mutex, Math.max(1, waitMs)).acquire();

@@ -1,8 +1,11 @@
 /**
- * Idea. SET NX PX with a random owner; one script compares and deletes, so no owner deletes another's key.
+ * Idea. SET NX PX with a random owner; one script compares and deletes, so no owner deletes
+ *   another's key.
  * Holds while. The sale is shorter than the lease, and the Redis master keeps its data.
- * Breaks when. The sale outlasts the lease, its process is paused past it, or a replica without the key is promoted.
- * Source. Redis, "Distributed locks with Redis"; the course notes' last SimpleRedisLock, with unlock.lua.
+ * Breaks when. The sale outlasts the lease, its process is paused past it, or a replica without the
+ *   key is promoted.
+ * Source. Redis, "Distributed locks with Redis"; the course notes' last SimpleRedisLock, with
+ *   unlock.lua.
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -34,7 +37,8 @@ export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): L
     try {
       if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK') return null;
     } catch (cause) {
-      await release().catch(() => {}); // The SET may have taken effect; if this fails too, the key expires.
+      // The SET may have taken effect; if this fails too, the key expires.
+      await release().catch(() => {});
       throw new LockServiceUnavailable(resource, 0, 1, cause);
     }
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);

@@ -1,6 +1,7 @@
 /**
  * Idea. SETNX, then EXPIRE: two commands, so that the key of a dead owner expires.
- * Holds while. Every owner lives until the second command, and every sale is shorter than the lease.
+ * Holds while. Every owner lives until the second command, and every sale is shorter than the
+ *   lease.
  * Breaks when. The owner dies between the two: the key has no expiry, and nobody can buy.
  * Source. The course notes' SETNX and EXPIRE, which they replace by one SET with NX and EX.
  */
@@ -33,7 +34,8 @@ export function redisExpiryLaterLock(redis: Redis, options: RedisLockOptions = {
       await checkpoint('before-expire');
       await redis.pexpire(key, leaseMs);
     } catch (cause) {
-      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SETNX may have taken effect: then the key stays.
+      // The SETNX may have taken effect: then the key stays.
+      throw new LockServiceUnavailable(resource, 0, 1, cause);
     }
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }

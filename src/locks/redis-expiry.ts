@@ -1,8 +1,9 @@
 /**
- * Idea. SET NX PX: the key expires by itself, so a dead owner blocks nobody for long. The release deletes the key.
+ * Idea. SET NX PX: the key expires by itself, so a dead owner blocks nobody for long. The release
+ *   deletes the key.
  * Holds while. Every sale is shorter than the lease.
- * Breaks when. A sale stalls past its lease: it commits beside the next owner's sale, or its release deletes that
- *   owner's key, and a third request enters.
+ * Breaks when. A sale stalls past its lease: it commits beside the next owner's sale, or its
+ *   release deletes that owner's key, and a third request enters.
  * Source. The course notes' first SimpleRedisLock (SET with NX and EX, then DEL).
  */
 import type { Redis } from 'ioredis';
@@ -31,7 +32,8 @@ export function redisExpiryLock(redis: Redis, options: RedisLockOptions = {}): L
     try {
       if ((await redis.set(key, 'locked', 'PX', leaseMs, 'NX')) !== 'OK') return null;
     } catch (cause) {
-      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SET may have taken effect: then the key expires.
+      // The SET may have taken effect: then the key expires.
+      throw new LockServiceUnavailable(resource, 0, 1, cause);
     }
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }

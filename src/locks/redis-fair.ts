@@ -1,10 +1,11 @@
 /**
- * Idea. The hash, owner and watchdog of redis-reentrant, and a queue: the lock goes to the longest waiter, and the
- *   release notifies only that one.
+ * Idea. The hash, owner and watchdog of redis-reentrant, and a queue: the lock goes to the longest
+ *   waiter, and the release notifies only that one.
  * Holds while. As redis-reentrant; and every process with a waiter lives.
- * Breaks when. As redis-reentrant. And when a waiter dies, every waiter behind it waits until its turn times out.
- * Source. Redisson's RedissonFairLock (3.52): a list of owners, a sorted set of when the turn of each times out, and a
- *   channel for each owner, with the same names.
+ * Breaks when. As redis-reentrant. And when a waiter dies, every waiter behind it waits until its
+ *   turn times out.
+ * Source. Redisson's RedissonFairLock (3.52): a list of owners, a sorted set of when the turn of
+ *   each times out, and a channel for each owner, with the same names.
  */
 import type { Redis } from 'ioredis';
 import { untilAnswered } from '../connections/redis.ts';
@@ -77,7 +78,8 @@ export function redisFairLock(
   function leaveQueue(key: string, owner: string): void {
     const keys = [key, ...queueOf(key), channelOf(key)];
     const leave = () => runScript(redis, leaveScript, keys, [owner, turnMs, releaseMessage]);
-    untilAnswered(redis, leaveTries, leaveAnswerMs, leave).catch(() => {}); // Its turn times out in the end.
+    // Its turn times out in the end.
+    untilAnswered(redis, leaveTries, leaveAnswerMs, leave).catch(() => {});
   }
 
   return { reentrant: true, acquire };

@@ -1,9 +1,11 @@
 /**
  * Idea. The release publishes a message, and a waiter subscribes instead of asking again and again.
  * Holds while. The waiter listens before the message is sent, and all that redis-atomic needs.
- * Breaks when. The release falls between a waiter's attempt and its subscription (a lost wake-up), or the owner dies
- *   before it publishes: the waiter sleeps beside a free lock until the lease it saw would have expired.
- * Source. The lost wake-up of every monitor. Redisson asks once more after it has subscribed, for this reason.
+ * Breaks when. The release falls between a waiter's attempt and its subscription (a lost wake-up),
+ *   or the owner dies before it publishes: the waiter sleeps beside a free lock until the lease it
+ *   saw would have expired.
+ * Source. The lost wake-up of every monitor. Redisson asks once more after it has subscribed, for
+ *   this reason.
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -45,7 +47,8 @@ export function redisMessageLock(
       if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK')
         return Math.max(0, await redis.pttl(key));
     } catch (cause) {
-      await release().catch(() => {}); // The SET may have taken effect; if this fails too, the key expires.
+      // The SET may have taken effect; if this fails too, the key expires.
+      await release().catch(() => {});
       throw new LockServiceUnavailable(resource, 0, 1, cause);
     }
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);

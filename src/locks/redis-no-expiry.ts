@@ -29,7 +29,8 @@ export function redisNoExpiryLock(redis: Redis, options: RedisLockOptions = {}):
     try {
       if ((await redis.set(key, 'locked', 'NX')) !== 'OK') return null;
     } catch (cause) {
-      throw new LockServiceUnavailable(resource, 0, 1, cause); // The SET may have taken effect: then the key stays.
+      // The SET may have taken effect: then the key stays.
+      throw new LockServiceUnavailable(resource, 0, 1, cause);
     }
     return endlessLease(release);
   }

@@ -1,8 +1,9 @@
 /**
  * Idea. SET NX PX with a random owner; the release reads the owner, compares, then deletes.
- * Holds while. Nothing happens between the comparison and the delete, and the sale is shorter than the lease.
- * Breaks when. The lease expires in that gap: the delete hits the key of the next owner, and a third request enters. Or
- *   the sale outlasts its lease.
+ * Holds while. Nothing happens between the comparison and the delete, and the sale is shorter than
+ *   the lease.
+ * Breaks when. The lease expires in that gap: the delete hits the key of the next owner, and a
+ *   third request enters. Or the sale outlasts its lease.
  * Source. The course notes' second SimpleRedisLock (owner = UUID + thread id, compared before DEL).
  */
 import { randomUUID } from 'node:crypto';
@@ -36,7 +37,8 @@ export function redisOwnerLock(redis: Redis, options: RedisLockOptions = {}): Lo
     try {
       if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK') return null;
     } catch (cause) {
-      await release().catch(() => {}); // The SET may have taken effect; if this fails too, the key expires.
+      // The SET may have taken effect; if this fails too, the key expires.
+      await release().catch(() => {});
       throw new LockServiceUnavailable(resource, 0, 1, cause);
     }
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);

@@ -1,11 +1,14 @@
 /**
- * Idea. A hash of owner → count: the owner may acquire again. A watchdog renews the lease while the sale runs, and the
- *   release is published; a waiter subscribes, asks once more, and is then notified.
- * Holds while. The process lives and its event loop turns within the lease, and the Redis master keeps its data.
- * Breaks when. The process is paused past the lease, or a replica without the key is promoted. `signal` says so. A lock
- *   that a living process never releases is renewed for ever.
- * Source. Redisson's RLock, commit 66863978 (August 2026): same keys, channel, latch and answers, so that a JVM with
- *   Redisson and this lock exclude each other on one Redis (tested with Redisson 3.52).
+ * Idea. A hash of owner → count: the owner may acquire again. A watchdog renews the lease while the
+ *   sale runs, and the release is published; a waiter subscribes, asks once more, and is then
+ *   notified.
+ * Holds while. The process lives and its event loop turns within the lease, and the Redis master
+ *   keeps its data.
+ * Breaks when. The process is paused past the lease, or a replica without the key is promoted.
+ *   `signal` says so. A lock that a living process never releases is renewed for ever.
+ * Source. Redisson's RLock, commit 66863978 (August 2026): same keys, channel, latch and answers,
+ *   so that a JVM with Redisson and this lock exclude each other on one Redis (tested with Redisson
+ *   3.52).
  */
 import type { Redis } from 'ioredis';
 import { checkpoint } from '../trace/checkpoints.ts';

@@ -1,7 +1,9 @@
 /**
- * Idea. The hash, owner and watchdog of redis-reentrant, without messages: a waiter asks again, after a pause that doubles.
+ * Idea. The hash, owner and watchdog of redis-reentrant, without messages: a waiter asks again,
+ *   after a pause that doubles.
  * Holds while. As redis-reentrant.
- * Breaks when. As redis-reentrant. It cannot miss a message and needs no subscription, but notices a free lock late.
+ * Breaks when. As redis-reentrant. It cannot miss a message and needs no subscription, but notices
+ *   a free lock late.
  * Source. Redisson's RedissonSpinLock, with its pauses: 1 ms, doubled each time, 128 ms at most.
  */
 import type { Redis } from 'ioredis';

@@ -1,10 +1,11 @@
 /**
- * Idea. The queue of numbered nodes of zookeeper, with the notes' wait: subscribe, ask whether the node exists, and only
- *   then make the latch that the event should open.
+ * Idea. The queue of numbered nodes of zookeeper, with the notes' wait: subscribe, ask whether the
+ *   node exists, and only then make the latch that the event should open.
  * Holds while. No node is removed between the question and the latch.
- * Breaks when. The owner releases in that gap: the event finds no latch (a lost wake-up), and the waiter sleeps beside a
- *   free lock.
- * Source. The course notes' DistributeLock.waitLock (ZkClient and CountDownLatch), without its lock names in one folder.
+ * Breaks when. The owner releases in that gap: the event finds no latch (a lost wake-up), and the
+ *   waiter sleeps beside a free lock.
+ * Source. The course notes' DistributeLock.waitLock (ZkClient and CountDownLatch), without its lock
+ *   names in one folder.
  */
 import type { Zookeeper } from '../connections/zookeeper.ts';
 import { aborted, exists } from '../connections/zookeeper-nodes.ts';

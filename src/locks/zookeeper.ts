@@ -1,9 +1,12 @@
 /**
- * Idea. Every request creates a numbered node that ends with its session; the lowest number has the lock, and each waiter
- *   watches the node before its own: in order of arrival, without a herd. The owner may acquire again.
+ * Idea. Every request creates a numbered node that ends with its session; the lowest number has the
+ *   lock, and each waiter watches the node before its own: in order of arrival, without a herd. The
+ *   owner may acquire again.
  * Holds while. ZooKeeper hears from the owner's process within the session's timeout.
- * Breaks when. The process is paused past its session: ZooKeeper grants the lock to the next before the owner knows.
- * Source. ZooKeeper, "Recipes and Solutions: Locks"; Curator's InterProcessMutex and its Tech Note 10.
+ * Breaks when. The process is paused past its session: ZooKeeper grants the lock to the next before
+ *   the owner knows.
+ * Source. ZooKeeper, "Recipes and Solutions: Locks"; Curator's InterProcessMutex and its Tech Note
+ *   10.
  */
 import type { Zookeeper } from '../connections/zookeeper.ts';
 import { untilRemoved } from '../connections/zookeeper-nodes.ts';

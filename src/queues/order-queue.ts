@@ -14,7 +14,10 @@ export type Handle = (deliveries: readonly Delivery[]) => Promise<ReadonlySet<st
 export interface OrderQueue {
   /** Resolves once the queue, by its own standard, owns the order. */
   publish(order: Order): Promise<void>;
-  /** Delivers batches to `handle` until `signal` aborts; then finishes the batch in hand and resolves. */
+  /**
+   * Delivers batches to `handle` until `signal` aborts; then finishes the batch in hand and
+   * resolves.
+   */
   consume(handle: Handle, signal: AbortSignal): Promise<void>;
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;

@@ -1,8 +1,11 @@
 /**
- * Idea. A stream and a consumer group: an order stays pending until it is acknowledged, whichever consumer dies.
+ * Idea. A stream and a consumer group: an order stays pending until it is acknowledged, whichever
+ *   consumer dies.
  * Holds while. Redis keeps what it acknowledged. Each order is then delivered at least once.
- * Breaks when. The process dies after it took an order from stock and before the XADD. One script closes that gap.
- * Source. Redis, "Streams"; the course notes' last chapter, whose consumers all had one name and never claimed.
+ * Breaks when. The process dies after it took an order from stock and before the XADD. One script
+ *   closes that gap.
+ * Source. Redis, "Streams"; the course notes' last chapter, whose consumers all had one name and
+ *   never claimed.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -15,9 +18,15 @@ import type { Delivery, Handle, OrderQueue } from './order-queue.ts';
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
   readonly batchSize?: number;
-  /** The pause after a batch that was not full, in milliseconds, so that orders gather; 50 without it. */
+  /**
+   * The pause after a batch that was not full, in milliseconds, so that orders gather; 50 without
+   * it.
+   */
   readonly gatherMs?: number;
-  /** An order that was not settled in this time is claimed by another consumer, in milliseconds; 5,000 without it. */
+  /**
+   * An order that was not settled in this time is claimed by another consumer, in milliseconds;
+   * 5,000 without it.
+   */
   readonly claimIdleMs?: number;
   /** Makes the connection that a consumer blocks; without it the client is duplicated. */
   readonly newConsumer?: () => Redis;
@@ -56,7 +65,10 @@ export function redisStreamGroupQueue(
     return depths.reduce((sum, each) => sum + each, 0);
   }
 
-  /** One consumer for each shard: XREADGROUP blocks its connection, and shards may be on different masters. */
+  /**
+   * One consumer for each shard: XREADGROUP blocks its connection, and shards may be on different
+   * masters.
+   */
   async function consume(handle: Handle, signal: AbortSignal): Promise<void> {
     await Promise.all(
       keys.shards.map((shard) => consumeShard(redis, shard, options, handle, signal)),
@@ -81,7 +93,8 @@ async function consumeShard(
       const taken = await next();
       if (taken.length === 0) continue;
       await settle(redis, shard, taken, await handle(taken));
-      if (taken.length < batchSize) await sleep(gatherMs); // One commit costs about as much as fifty.
+      // One commit costs about as much as fifty.
+      if (taken.length < batchSize) await sleep(gatherMs);
     } catch (error) {
       if (isGroupLost(error)) await createGroup(redis, shard).catch(() => {});
       else await sleep(200); // Redis is down; the batch in hand stays pending and is claimed later.
@@ -90,14 +103,18 @@ async function consumeShard(
   blocking.disconnect();
 }
 
-/** @returns a function that takes new orders, and from time to time those that another consumer left unsettled. */
+/**
+ * @returns a function that takes new orders, and from time to time those that another consumer left
+ * unsettled.
+ */
 function deliveries(
   redis: Redis,
   blocking: Redis,
   shard: ShardKeys,
   { batchSize = 500, claimIdleMs = 5_000 }: StreamGroupOptions,
 ): () => Promise<Taken[]> {
-  const consumer = `${hostname()}-${process.pid}-${randomUUID()}`; // A new name each start: no other's pending list.
+  // A new name each start: no other's pending list.
+  const consumer = `${hostname()}-${process.pid}-${randomUUID()}`;
   let claimFrom = '0-0';
   let claimAt = 0;
   return async () => {
@@ -116,7 +133,10 @@ function deliveries(
   };
 }
 
-/** From the beginning, never from `$`: after a group was lost, every order that was not settled must be found. */
+/**
+ * From the beginning, never from `$`: after a group was lost, every order that was not settled must
+ * be found.
+ */
 async function createGroup(redis: Redis, { orders }: ShardKeys): Promise<void> {
   await redis.xgroup('CREATE', orders, orderGroup, '0', 'MKSTREAM');
 }
@@ -137,7 +157,10 @@ async function takeNew(
   return parse(entries, () => 1);
 }
 
-/** Claims what has been pending too long, also from itself: a lost answer leaves entries with a live consumer. */
+/**
+ * Claims what has been pending too long, also from itself: a lost answer leaves entries with a live
+ * consumer.
+ */
 async function claimIdle(
   redis: Redis,
   shard: ShardKeys,
@@ -160,7 +183,10 @@ async function claimIdle(
   return [cursor, parse(entries, (id) => attempts.get(id) ?? 1)];
 }
 
-/** Acknowledges and removes in one transaction: an acknowledged entry that stayed would count as depth for ever. */
+/**
+ * Acknowledges and removes in one transaction: an acknowledged entry that stayed would count as
+ * depth for ever.
+ */
 async function settle(
   redis: Redis,
   { orders, queued }: ShardKeys,
@@ -198,7 +224,10 @@ function asOrder(fields: readonly string[]): Order | null {
   return id && voucherId && userId && requestId ? { id, voucherId, userId, requestId } : null;
 }
 
-/** An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and acknowledged. */
+/**
+ * An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and
+ * acknowledged.
+ */
 async function moveMalformed(
   redis: Redis,
   { orders, dead }: ShardKeys,

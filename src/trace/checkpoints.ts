@@ -1,6 +1,7 @@
 /**
- * The places where the course notes put a breakpoint, by name. Nothing in production: without a gate, a checkpoint is an
- * `await` of undefined. In the lab a gate can pause a request there, so that every famous race replays step by step.
+ * The places where the course notes put a breakpoint, by name. Nothing in production: without a
+ * gate, a checkpoint is an `await` of undefined. In the lab a gate can pause a request there, so
+ * that every famous race replays step by step.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Order } from '../domain.ts';

@@ -1,6 +1,6 @@
 /**
- * What happened, in order. In the lab every process appends its events to its own file, with a clock that all processes
- * of the machine share. Nothing in production.
+ * What happened, in order. In the lab every process appends its events to its own file, with a
+ * clock that all processes of the machine share. Nothing in production.
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,8 +8,9 @@ import type { Order } from '../domain.ts';
 import type { CheckpointName } from './checkpoints.ts';
 
 /**
- * The life of a lock: requested, then granted or denied; expired when the lease ended before the release; releasing from
- * the call of `release` on (the critical section ends here), released once the lock service has answered.
+ * The life of a lock: requested, then granted or denied; expired when the lease ended before the
+ * release; releasing from the call of `release` on (the critical section ends here), released once
+ * the lock service has answered.
  */
 export type LockEvent = 'requested' | 'granted' | 'denied' | 'expired' | 'releasing' | 'released';
 
@@ -28,7 +29,10 @@ type EventName =
   | 'died';
 
 export interface HistoryEvent {
-  /** Nanoseconds of CLOCK_MONOTONIC, which is the same for every process of the machine. A string: it passes 2^53. */
+  /**
+   * Nanoseconds of CLOCK_MONOTONIC, which is the same for every process of the machine. A string:
+   * it passes 2^53.
+   */
   readonly at: string;
   readonly instance: string;
   readonly event: EventName;

@@ -1,4 +1,7 @@
-/** redlock 4.2 ships no types, and @types/redlock asks for ioredis 4. Only what the Redlock rung uses. */
+/**
+ * redlock 4.2 ships no types, and @types/redlock asks for ioredis 4. Only what the Redlock rung
+ * uses.
+ */
 declare module 'redlock' {
   import type { EventEmitter } from 'node:events';
   import type { Redis } from 'ioredis';

@@ -34,7 +34,9 @@ const needsNoLease: Exceptions = {
   'sells nothing under a lost lease': 'it needs no lease: the script is the critical section',
 };
 
-/** The clauses that an inventory fails on purpose, with the reason, by the first rung that has it. */
+/**
+ * The clauses that an inventory fails on purpose, with the reason, by the first rung that has it.
+ */
 const exceptions: Readonly<Record<string, Exceptions>> = {
   'read-then-write': {
     ...forgetful,
@@ -81,7 +83,9 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 
 const rungs = inventoryRungs();
 
-/** A commit that takes its time: a lock that is released before it then shows its fault every time. */
+/**
+ * A commit that takes its time: a lock that is released before it then shows its fault every time.
+ */
 installGate(async (checkpoint) => {
   if (checkpoint === 'before-commit') await sleep(50);
 });

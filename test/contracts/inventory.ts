@@ -1,4 +1,7 @@
-/** The contract of inventories. A clause answers true or false, so that one that must fail it is tested too. */
+/**
+ * The contract of inventories. A clause answers true or false, so that one that must fail it is
+ * tested too.
+ */
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import type { Outcome, Voucher } from '../../src/domain.ts';
@@ -62,7 +65,8 @@ export const clauses = {
 
   'records an accepted order under the id of its answer': async (contestant) => {
     const voucher = await onSale(contestant);
-    const order = someOrder(voucher.id, '9223372036854775807'); // Above 2^53: a number would lose its last digits.
+    // Above 2^53: a number would lose its last digits.
+    const order = someOrder(voucher.id, '9223372036854775807');
     const outcome = await contestant.inventory.sell(order, voucher, lease());
     const rows = await ordersOf(contestant, voucher);
     return (

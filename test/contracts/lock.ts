@@ -1,4 +1,7 @@
-/** The contract of locks. A clause answers true or false, so that a lock that must fail it is tested too. */
+/**
+ * The contract of locks. A clause answers true or false, so that a lock that must fail it is tested
+ * too.
+ */
 import { createHook } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
@@ -183,7 +186,10 @@ export const clauses = {
 
 export type ClauseName = keyof typeof clauses;
 
-/** The abort reason that a waiter throws, or an error text when it throws it only after its time is over. */
+/**
+ * The abort reason that a waiter throws, or an error text when it throws it only after its time is
+ * over.
+ */
 async function abortedAfter(lock: Lock, resource: string, afterMs: number): Promise<string> {
   const abort = new AbortController();
   const waiting = lock

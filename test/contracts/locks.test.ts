@@ -46,7 +46,9 @@ const withSession = because(
   'does not release the next owner when it is released late',
 );
 
-/** The clauses that a lock fails on purpose, with the reason. A lock without an entry fails none. */
+/**
+ * The clauses that a lock fails on purpose, with the reason. A lock without an entry fails none.
+ */
 const exceptions: Readonly<Record<string, Exceptions>> = {
   none: { ...endless, ...because('it excludes nobody', ...exclusion) },
   'mutex-fresh-key': { ...endless, ...because('every request locks its own object', ...exclusion) },

@@ -62,7 +62,8 @@ describe('lockstep run', () => {
   });
 
   test('exits with 1 when the ladder’s claim does not show', async () => {
-    // With one in stock nobody can get two: the claimed violation is missing, and that is not as expected.
+    // With one in stock nobody can get two: the claimed violation is missing, and that is not as
+    // expected.
     const { stdout, exitCode } = await lockstep(
       'run',
       'mutex-per-user',

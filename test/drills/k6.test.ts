@@ -1,4 +1,7 @@
-/** The k6 scripts, run for real: their thresholds pass where the promise holds, and fail where it breaks. */
+/**
+ * The k6 scripts, run for real: their thresholds pass where the promise holds, and fail where it
+ * breaks.
+ */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';

@@ -1,4 +1,6 @@
-/** Pauses: the n-th request that reaches a checkpoint waits there, and the rush continues around it. */
+/**
+ * Pauses: the n-th request that reaches a checkpoint waits there, and the rush continues around it.
+ */
 import { expect, test } from 'vitest';
 import { defaults } from '../../src/lab/drills/demo-plan.ts';
 import { runRung } from '../../src/lab/drills/run-rung.ts';

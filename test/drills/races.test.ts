@@ -1,4 +1,7 @@
-/** Every famous race, played through nginx on real instances: on the rung with the bug, and on the next rung. */
+/**
+ * Every famous race, played through nginx on real instances: on the rung with the bug, and on the
+ * next rung.
+ */
 import { describe, expect, test } from 'vitest';
 import { shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { raceOn } from '../../src/lab/races/race-on.ts';

@@ -1,4 +1,7 @@
-/** What the contract cannot say of the fair lock: the order of its line, and what becomes of those who leave it. */
+/**
+ * What the contract cannot say of the fair lock: the order of its line, and what becomes of those
+ * who leave it.
+ */
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -110,7 +113,8 @@ test('a turn that has passed is passed over', async () => {
 test('whoever is first when the one before leaves is called, if the lock is free by then', async () => {
   const [leaving, next] = await openLocks(2);
   const line = `redisson_lock_queue:{lock:${resource}}`;
-  // A holder that Redis forgets without a word, so that only the leaving can be what calls the next.
+  // A holder that Redis forgets without a word, so that only the leaving can be what calls the
+  // next.
   await redis.hset(`lock:${resource}`, 'somebody', 1);
   await redis.pexpire(`lock:${resource}`, 60_000);
   const abort = new AbortController();

@@ -1,4 +1,7 @@
-/** An answer that is lost on the wire: the write took effect once, and the caller is told that it does not know. */
+/**
+ * An answer that is lost on the wire: the write took effect once, and the caller is told that it
+ * does not know.
+ */
 import { describe, expect, inject, test } from 'vitest';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';

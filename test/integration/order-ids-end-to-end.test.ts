@@ -1,4 +1,7 @@
-/** Order ids through the whole service: every digit stays, in Redis, MySQL, JSON and the log; without an id, no sale. */
+/**
+ * Order ids through the whole service: every digit stays, in Redis, MySQL, JSON and the log;
+ * without an id, no sale.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
@@ -98,7 +101,8 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
     const baseUrl = await open();
     const voucherId = await putOnSale();
     const none = 'UPDATE seckill_stock SET stock = 0 WHERE voucher_id = ?';
-    await change(connections.mysql(), none, [voucherId]); // So that the order is dead-lettered, which is logged.
+    // So that the order is dead-lettered, which is logged.
+    await change(connections.mysql(), none, [voucherId]);
     const { id } = await buyAt(baseUrl, voucherId, '7');
     const log = () => readFileSync(join(inject('labFolder'), 'service.log'), 'utf8');
     await waitUntil('the log to tell of the order', 10_000, () =>

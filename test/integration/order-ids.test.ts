@@ -1,4 +1,6 @@
-/** Order ids of many processes on a real Redis: unique, ascending, and refused rather than risked. */
+/**
+ * Order ids of many processes on a real Redis: unique, ascending, and refused rather than risked.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -141,7 +143,8 @@ describe('ids of the Redis worker', () => {
     const keys = ['lockstep:order-ids:2030:06:01', 'lockstep:order-ids:2030:06:02'] as const;
     await admin().del(...keys);
     let readings = 0;
-    const now = () => midnight - 1 + readings++; // Were it read twice for an id, id and key would be of two days.
+    // Were it read twice for an id, id and key would be of two days.
+    const now = () => midnight - 1 + readings++;
     const ids = openRedisWorker(connections.redis('purchase'), quiet, now);
     const made = [await ids.next(), await ids.next(), await ids.next()].map(BigInt);
     expect(made.map((id) => id & 0xffffffffn)).toEqual([1n, 1n, 2n]);

@@ -1,4 +1,7 @@
-/** lua/purchase.lua and lua/give-back.lua on a real Redis: each answer, and what each leaves in Redis. */
+/**
+ * lua/purchase.lua and lua/give-back.lua on a real Redis: each answer, and what each leaves in
+ * Redis.
+ */
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';

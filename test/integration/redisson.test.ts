@@ -1,4 +1,7 @@
-/** A real Redisson client in a JVM and the locks that follow it, on one Redis: they exclude each other, and hand the lock to each other. */
+/**
+ * A real Redisson client in a JVM and the locks that follow it, on one Redis: they exclude each
+ * other, and hand the lock to each other.
+ */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';

@@ -1,4 +1,7 @@
-/** What the contract cannot say of the reentrant lock: re-entry, the watchdog, the wake-ups, and Redisson's wire format. */
+/**
+ * What the contract cannot say of the reentrant lock: re-entry, the watchdog, the wake-ups, and
+ * Redisson's wire format.
+ */
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -209,7 +212,8 @@ describe('a waiter', () => {
     letOn();
     const next = await waiting;
     expect(next).not.toBeNull();
-    expect(performance.now() - askedAt).toBeLessThan(10_000); // Half of the wait: it did not sleep until its end.
+    // Half of the wait: it did not sleep until its end.
+    expect(performance.now() - askedAt).toBeLessThan(10_000);
     await next?.release();
   });
 
@@ -230,7 +234,8 @@ describe('a waiter', () => {
     );
     await lease.release();
     await all;
-    expect(performance.now() - releasedAt).toBeLessThan(10_000); // Not by their own clocks, after 20 s.
+    // Not by their own clocks, after 20 s.
+    expect(performance.now() - releasedAt).toBeLessThan(10_000);
   });
 
   test('that gives up or is aborted unsubscribes', async () => {
@@ -259,7 +264,8 @@ describe('behind a connection that fails', () => {
     const connections = testConnections({ REDIS_URL: url, LOCK_WATCHDOG_MS: '30000' });
     const lock = ladderLock('redis-reentrant', connections);
     await connections.ready();
-    await (await held(lock)).release(); // Its scripts are known now: the next answer is the one to the call.
+    // Its scripts are known now: the next answer is the one to the call.
+    await (await held(lock)).release();
     return { proxy, lock, ready: () => connections.ready() };
   }
   const free = async () => (await redis.exists(`lock:${resource}`)) === 0;
@@ -303,7 +309,8 @@ describe('behind a connection that fails', () => {
     const mendedAt = performance.now();
     const next = await waiting;
     expect(next).not.toBeNull();
-    expect(performance.now() - mendedAt).toBeLessThan(10_000); // Not by its own clock, at the end of the wait.
+    // Not by its own clock, at the end of the wait.
+    expect(performance.now() - mendedAt).toBeLessThan(10_000);
     await next?.release();
   });
 

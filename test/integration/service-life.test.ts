@@ -1,4 +1,7 @@
-/** The service’s processes: replaced when they die, drained when they stop; outside the lab only the final rung. */
+/**
+ * The service’s processes: replaced when they die, drained when they stop; outside the lab only the
+ * final rung.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -134,7 +137,8 @@ describe('outside the lab', () => {
     const log = readFileSync(join(inject('labFolder'), 'service.log'), 'utf8');
     expect(log.length).toBeGreaterThan(0);
     expect(log).not.toMatch(/Bearer|eyJ[\w-]{10}|lockstep-lab-secret/);
-    // A child whose primary is killed while it starts ends with Node’s own words; everything else is JSON.
+    // A child whose primary is killed while it starts ends with Node’s own words; everything else
+    // is JSON.
     for (const line of log.split('\n').filter((text) => text.startsWith('{')))
       expect(JSON.parse(line)).toMatchObject({
         instance: expect.any(String),

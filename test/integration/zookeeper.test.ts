@@ -1,4 +1,7 @@
-/** The ZooKeeper lock on a real server: in order, never twice, and nothing left behind when answers are lost. */
+/**
+ * The ZooKeeper lock on a real server: in order, never twice, and nothing left behind when answers
+ * are lost.
+ */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, inject, onTestFinished, test } from 'vitest';

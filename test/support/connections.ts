@@ -6,7 +6,10 @@ import { Connections } from '../../src/connections/connections.ts';
 
 export const quiet = pino({ level: 'silent' });
 
-/** A Redis that the lab's own order workers do not read, so that a test alone settles what it queues. */
+/**
+ * A Redis that the lab's own order workers do not read, so that a test alone settles what it
+ * queues.
+ */
 export const quietRedis = (): string =>
   (inject('environment')['REDLOCK_URLS'] ?? '').split(',')[0] ?? '';
 

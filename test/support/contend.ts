@@ -1,4 +1,7 @@
-/** Several processes that want one lock at the same time, and what they say of their critical sections. */
+/**
+ * Several processes that want one lock at the same time, and what they say of their critical
+ * sections.
+ */
 import { once } from 'node:events';
 import { execa, type Options } from 'execa';
 import { inject } from 'vitest';
@@ -22,7 +25,10 @@ export const contender = (lock: string, resource: string, times: number): Comman
   args: [new URL('lock-contender.mjs', import.meta.url).pathname, lock, resource, String(times)],
 });
 
-/** Starts them all, waits until each has said `ready`, lets them go at once; their sections in order. */
+/**
+ * Starts them all, waits until each has said `ready`, lets them go at once; their sections in
+ * order.
+ */
 export async function contend(
   commands: readonly Command[],
   changes: Readonly<Record<string, string>> = {},
@@ -40,7 +46,10 @@ export async function contend(
   return sections.sort((one, other) => (one.start < other.start ? -1 : 1));
 }
 
-/** Whether one was in before another was out. @throws when nobody wanted in while another was inside: then nothing is proven. */
+/**
+ * Whether one was in before another was out.
+ * @throws when nobody wanted in while another was inside: then nothing is proven.
+ */
 export function overlap(sections: readonly Section[]): boolean {
   const met = sections.some(({ process, start, end }) =>
     sections.some((other) => other.process !== process && other.asked < end && other.start > start),

@@ -1,6 +1,6 @@
-// A process that enters a critical section many times. Usage: node lock-contender.mjs <rung> <resource> <times>
-// Prints "ready", waits for a line, then prints one line for each section: when it asked, when the section began and when
-// it ended, by the clock that all processes share.
+// A process that enters a critical section many times. Usage: node lock-contender.mjs <rung>
+// <resource> <times> Prints "ready", waits for a line, then prints one line for each section: when
+// it asked, when the section began and when it ended, by the clock that all processes share.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openLock } from './open-lock.mjs';

@@ -1,5 +1,5 @@
-// A process that acquires a lock. Usage: node lock-holder.mjs <rung> <resource> <leaseMs|default> <waitMs>
-// Prints "held" and holds the lock until it is killed, or prints "not in time".
+// A process that acquires a lock. Usage: node lock-holder.mjs <rung> <resource> <leaseMs|default>
+// <waitMs> Prints "held" and holds the lock until it is killed, or prints "not in time".
 import { openLock } from './open-lock.mjs';
 
 const [rung, resource, leaseMs, waitMs] = process.argv.slice(2);

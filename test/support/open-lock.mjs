@@ -1,4 +1,5 @@
-// Opens a lock of the ladder in a process of its own, by the name of a rung that has it; `none` is no lock.
+// Opens a lock of the ladder in a process of its own, by the name of a rung that has it; `none` is
+// no lock.
 import { pino } from 'pino';
 import { readConfig } from '../../dist/config.js';
 import { Connections } from '../../dist/connections/connections.js';

@@ -1,5 +1,6 @@
-// A process that makes order ids as ORDER_IDS says. Usage: node order-id-maker.mjs <count> <at once> <file>
-// Writes them to the file, eight bytes each, in the order in which they were asked for.
+// A process that makes order ids as ORDER_IDS says. Usage: node order-id-maker.mjs <count> <at
+// once> <file> Writes them to the file, eight bytes each, in the order in which they were asked
+// for.
 import { writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { readConfig } from '../../dist/config.js';

@@ -1,4 +1,7 @@
-/** Order ids for tests: worker ids that nobody leased, clocks that are told what to say, logs that are read back. */
+/**
+ * Order ids for tests: worker ids that nobody leased, clocks that are told what to say, logs that
+ * are read back.
+ */
 import { type Logger, pino } from 'pino';
 import type { Stretch } from '../../src/order-ids/worker-id.ts';
 

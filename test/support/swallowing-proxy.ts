@@ -1,4 +1,7 @@
-/** A TCP proxy that can pass a request on and then cut the connection instead of handing the answer back; or be cut. */
+/**
+ * A TCP proxy that can pass a request on and then cut the connection instead of handing the answer
+ * back; or be cut.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';

@@ -1,4 +1,7 @@
-/** The lab that all tests on real servers share, in the shape that a file of them needs; as it was, when they are over. */
+/**
+ * The lab that all tests on real servers share, in the shape that a file of them needs; as it was,
+ * when they are over.
+ */
 import { afterAll, beforeAll, inject } from 'vitest';
 import { defaultShape, Lab } from '../../src/lab/environment/lab.ts';
 import type { ServiceShape } from '../../src/lab/environment/servers/service.ts';

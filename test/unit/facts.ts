@@ -49,7 +49,10 @@ export const lockFacts = (...lines: string[]): Given => ({
   redis: { stock: 3, buyers: {} },
 });
 
-/** A sale without a fault: two of three sold, by Redis and by MySQL, both accepted, both with the lock. */
+/**
+ * A sale without a fault: two of three sold, by Redis and by MySQL, both accepted, both with the
+ * lock.
+ */
 export function facts({
   stock = 1,
   orders = [row('a', '1'), row('b', '2')],

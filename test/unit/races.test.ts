@@ -85,7 +85,11 @@ describe('the verdict of a race', () => {
   });
 
   test('is violated, with the proof, when the check of the race found a violation', () => {
-    const oversold = judge({ initialStock: 1, stock: 0 }, 'answer', schedule.rung);
+    const oversold = judge(
+      { initialStock: 1, stock: 0, redis: { stock: 0 } },
+      'answer',
+      schedule.rung,
+    );
     expect(oversold).toMatchObject({ verdict: 'violated', claim: 'violated', asClaimed: true });
     expect(oversold.evidence).toContain('2 orders for 1 in stock');
     expect(oversold.proof?.rows.map(({ id }) => id)).toEqual(['a', 'b']);
@@ -96,9 +100,11 @@ describe('the verdict of a race', () => {
     expect(judge({ stock: 3 })).toMatchObject({ verdict: 'violated', asClaimed: false });
   });
 
-  test('ignores the violation of another check', () => {
+  test('is not as claimed when another check broke that no row claims', () => {
     const twice = { orders: [row('a', '1'), row('b', '1')] };
-    expect(judge(twice)).toMatchObject({ verdict: 'held' });
+    const surprise = judge(twice);
+    expect(surprise).toMatchObject({ verdict: 'held', asClaimed: false });
+    expect(surprise.evidence).toContain('which the ladder does not claim');
   });
 
   test.each<[string, Given, string]>([

@@ -266,18 +266,29 @@ test('a function has at most 40 lines: the linter measures it before the tests r
   expect(scripts['test']).toContain('npm run check && vitest run');
 });
 
+/** HTML and tables in templates, where a line break would be part of the output. */
+const templates = /^src\/(lab\/report\/(race|report)-page|cli\/bench(-locks)?)\.ts$/;
+/** A string is not cut to fit: its text counts as nothing. */
+const withoutText = (line: string): string =>
+  line.replaceAll(/'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`/g, "''").replace(/`.*$/, '`');
+
 describe.each(['src', 'lua', 'k6', 'scripts', 'test'])('a line in %s', (folder) => {
   const sources = readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.(ts|mjs|js|lua)$/.test(file))
     .map((file) => `${folder}/${file}`);
 
-  test('has at most 100 columns', () => {
+  test('has at most 100 columns, without the text of its strings', () => {
     expect(sources).not.toEqual([]);
-    const long = sources.flatMap((file) =>
-      read(file)
-        .split('\n')
-        .flatMap((line, index) => (columns(line) > 100 ? [`${file}:${index + 1}`] : [])),
-    );
+    const long = sources
+      .filter((file) => !templates.test(file))
+      .flatMap((file) =>
+        read(file)
+          .split('\n')
+          .flatMap((line, index) => {
+            const isLong = columns(line) > 100 && columns(withoutText(line)) > 100;
+            return isLong ? [`${file}:${index + 1}`] : [];
+          }),
+      );
     expect(long).toEqual([]);
   });
 });

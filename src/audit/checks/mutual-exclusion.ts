@@ -1,4 +1,7 @@
-/** Critical sections of one resource never overlap, whatever a lease said: no request enters before the one inside left. */
+/**
+ * Critical sections of one resource never overlap, whatever a lease said: no request enters before
+ * the one inside left.
+ */
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { type Section, sectionsOf } from '../sections.ts';
@@ -36,7 +39,10 @@ function overlaps({ history = [] }: Facts): Case[] {
   return cases;
 }
 
-/** A section that the history does not have cannot overlap: so each order needs the grant of its lock. */
+/**
+ * A section that the history does not have cannot overlap: so each order needs the grant of its
+ * lock.
+ */
 export function incomplete(facts: Facts): Undecided | null {
   const { history = [], historyHasGap, attempts = [] } = facts;
   if (historyHasGap) return { undecided: 'the history has a gap' };

@@ -1,4 +1,7 @@
-/** Every accepted attempt has its order in MySQL: confirmed, or failed for a reason that the facts prove. */
+/**
+ * Every accepted attempt has its order in MySQL: confirmed, or failed for a reason that the facts
+ * prove.
+ */
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import { confirmed, type Facts, type OrderRow } from '../facts.ts';
 

@@ -29,7 +29,10 @@ export const noOversell: Check = {
   evidence: ['after-check', 'stock-taken', 'accepted', 'died'],
 };
 
-/** Two orders that both found something in stock; or, where stock is missing, the order that took it. */
+/**
+ * Two orders that both found something in stock; or, where stock is missing, the order that took
+ * it.
+ */
 function guilty(facts: Facts, gap: number): readonly string[] {
   const { history = [] } = facts;
   const withoutOrder = gap < 0 ? tookWithoutOrder(history) : undefined;

@@ -1,6 +1,7 @@
 /**
- * A sale goes on: a free lock can be acquired, and stock that is left can be bought. A refusal as busy while no other order
- * uses the lock is a violation. A run in which nobody bought although stock was left proves nothing.
+ * A sale goes on: a free lock can be acquired, and stock that is left can be bought. A refusal as
+ * busy while no other order uses the lock is a violation. A run in which nobody bought although
+ * stock was left proves nothing.
  */
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
@@ -51,7 +52,10 @@ const ofOthers = (denied: HistoryEvent, sections: Sections): Sections =>
     ({ resource, orderId }) => resource === denied.resource && orderId !== denied.orderId,
   );
 
-/** How long the lock had been free of other orders when the request was denied, within its wait; in milliseconds. */
+/**
+ * How long the lock had been free of other orders when the request was denied, within its wait; in
+ * milliseconds.
+ */
 function freeForMs(
   denied: HistoryEvent,
   history: readonly HistoryEvent[],
@@ -70,7 +74,10 @@ function freeForMs(
   return Number(deniedAt - freeSince) / 1_000_000;
 }
 
-/** The order that held the lock last before the denial, and the last order whose process died with it. */
+/**
+ * The order that held the lock last before the denial, and the last order whose process died with
+ * it.
+ */
 function blamed(
   denied: HistoryEvent,
   history: readonly HistoryEvent[],

@@ -1,4 +1,6 @@
-/** After the drain, Redis and MySQL agree: the same stock, the same buyers, and each buyer's order. */
+/**
+ * After the drain, Redis and MySQL agree: the same stock, the same buyers, and each buyer's order.
+ */
 import { type Case, type Check, outcomes } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { groupBy } from '../group-by.ts';

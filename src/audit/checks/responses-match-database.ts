@@ -1,6 +1,7 @@
 /**
- * Every answer was true when it was given: the owner of an order, an earlier order, "sold out". Answers are judged in real
- * time: an answer may only rest on requests that had been sent before it.
+ * Every answer was true when it was given: the owner of an order, an earlier order, "sold out".
+ * Answers are judged in real time: an answer may only rest on requests that had been sent before
+ * it.
  */
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import type { Attempt, Facts } from '../facts.ts';
@@ -41,7 +42,10 @@ function wrongOwner({ attempts = [], mysql, redis }: Facts): Case[] {
   });
 }
 
-/** "Sold out" is true only if as many purchases as there was stock had been sent before it was answered. */
+/**
+ * "Sold out" is true only if as many purchases as there was stock had been sent before it was
+ * answered.
+ */
 function soldOutTooEarly({ initialStock, attempts = [] }: Facts): Case[] {
   const takers = attempts
     .filter(({ outcome }) => outcome === 'accepted' || outcome === 'unknown')
@@ -63,7 +67,10 @@ function soldOutTooEarly({ initialStock, attempts = [] }: Facts): Case[] {
 
 const ascending = (one: bigint, other: bigint): number => (one < other ? -1 : Number(one > other));
 
-/** "Already ordered" is true only if the purchase of that order had been sent before it was answered. */
+/**
+ * "Already ordered" is true only if the purchase of that order had been sent before it was
+ * answered.
+ */
 function orderedTooEarly({ attempts = [] }: Facts): Case[] {
   const firstSent = new Map<string, bigint>();
   for (const attempt of attempts) {

@@ -1,4 +1,7 @@
-/** What the demo runs: every rung in teaching order, again in every circumstance that a rush brings, and every race. */
+/**
+ * What the demo runs: every rung in teaching order, again in every circumstance that a rush brings,
+ * and every race.
+ */
 import { type Circumstance, circumstances, type Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
@@ -46,7 +49,9 @@ export const shortRaces: readonly RaceOnRung[] = raceNames.flatMap((race) => {
   return [rung, next].map((on) => ({ race, rung: on }));
 });
 
-/** Each race also on every other rung that claims to break under it, unless a rush shows the same. */
+/**
+ * Each race also on every other rung that claims to break under it, unless a rush shows the same.
+ */
 export const allRaces: readonly RaceOnRung[] = raceNames.flatMap((race) => {
   const { rung, next } = schedules[race];
   return [rung, ...othersWith(race), next].map((on) => ({ race, rung: on }));

@@ -1,4 +1,7 @@
-/** One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check everything. */
+/**
+ * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
+ * everything.
+ */
 import { createHistogram } from 'node:perf_hooks';
 import { type Audit, audit } from '../../audit/audit.ts';
 import { type Proof, proofsOf } from '../../audit/evidence.ts';
@@ -113,7 +116,9 @@ function summarize(
   };
 }
 
-/** The claimed verdict, and for the claimed reasons: a violation of another check is another fault. */
+/**
+ * The claimed verdict, and for the claimed reasons: a violation of another check is another fault.
+ */
 export function isAsClaimed({ verdict, findings }: Audit, claim: Claim): boolean {
   const checksWith = (wanted: Verdict) =>
     findings.filter((finding) => finding.verdict === wanted).map(({ check }) => check);

@@ -37,7 +37,10 @@ export class Lanes {
       );
   }
 
-  /** True once the lane is paused or answered; false when it still runs after `withinMs`: it waits for a lock. */
+  /**
+   * True once the lane is paused or answered; false when it still runs after `withinMs`: it waits
+   * for a lock.
+   */
   async settled(lane: string, withinMs: number): Promise<boolean> {
     const isSettled = () => this.#states.get(lane)?.kind !== 'running';
     const condition = async () => {

@@ -1,6 +1,7 @@
 /**
- * Pauses in a rush: the n-th request that reaches a checkpoint waits there, for a time or until another request reaches
- * another checkpoint. So a rush shows a race every time that it would show by luck only.
+ * Pauses in a rush: the n-th request that reaches a checkpoint waits there, for a time or until
+ * another request reaches another checkpoint. So a rush shows a race every time that it would show
+ * by luck only.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -23,7 +24,10 @@ const pattern = /^([a-z-]+):([1-9]\d{0,5}):(\d{1,5}|[a-z-]+)$/;
 
 export const pauseFormat = `A pause is checkpoint:nth:milliseconds or checkpoint:nth:checkpoint, as in after-check:1:500; the checkpoints are ${checkpointNames.join(', ')}.`;
 
-/** `after-check:1:500` pauses the first for 500 ms; `after-check:1:before-commit` until another is there; else null. */
+/**
+ * `after-check:1:500` pauses the first for 500 ms; `after-check:1:before-commit` until another is
+ * there; else null.
+ */
 export function parsePause(text: string): Pause | null {
   const [, at = '', nth, end = ''] = pattern.exec(text.trim()) ?? [];
   const until = /^\d+$/.test(end) ? Number(end) : end;
@@ -39,7 +43,9 @@ const isCheckpoint = (name: string): name is CheckpointName =>
 
 /** `block` makes a connection that may be blocked. */
 export function pauseRequests(redis: Redis, block: () => Redis) {
-  /** Resumes the requests that wait for this checkpoint, then pauses this one if a pause says so. */
+  /**
+   * Resumes the requests that wait for this checkpoint, then pauses this one if a pause says so.
+   */
   return async (
     order: Order,
     checkpoint: CheckpointName,

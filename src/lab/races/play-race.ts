@@ -88,7 +88,8 @@ export async function playRace(
   try {
     for (const step of schedule.steps) steps.push(await playStep(step, stage));
   } finally {
-    attempts = await lanes.finish(Object.keys(schedule.lanes), 20_000); // After an error too: no request stays paused.
+    // After an error too: no request stays paused.
+    attempts = await lanes.finish(Object.keys(schedule.lanes), 20_000);
     await agent.destroy();
     for (const undo of stage.undos) await undo();
   }
@@ -173,7 +174,10 @@ async function runUntil(
   return { at: 'waits' };
 }
 
-/** @returns null when the lane is paused or answered; `waits` when it waits for a lock; `slow` when neither is seen. */
+/**
+ * @returns null when the lane is paused or answered; `waits` when it waits for a lock; `slow` when
+ * neither is seen.
+ */
 async function untilSettled(lane: string, stage: Stage): Promise<'waits' | 'slow' | null> {
   const { lanes, isLocked } = stage;
   if (!isLocked) return (await lanes.settled(lane, unseenWaitMs)) ? null : 'waits';
@@ -198,7 +202,10 @@ function answered({ outcome, reason, orderId, instance }: Attempt): Reached {
   return instance === undefined ? { at } : { at, instance };
 }
 
-/** Resolves when the lock's key is gone; or after one and a half leases, when it is renewed or is not a Redis key. */
+/**
+ * Resolves when the lock's key is gone; or after one and a half leases, when it is renewed or is
+ * not a Redis key.
+ */
 async function leaseExpired(connections: Connections, key: string): Promise<void> {
   const exists = async () => (await connections.redis('admin').exists(key)) === 1;
   const existed = await exists();

@@ -1,4 +1,7 @@
-/** What a played race shows: the verdict on the promise that it is about, and the events that prove it. */
+/**
+ * What a played race shows: the verdict on the promise that it is about, and the events that prove
+ * it.
+ */
 import { audit } from '../../audit/audit.ts';
 import { type Proof, proofOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts } from '../../audit/facts.ts';
@@ -22,7 +25,10 @@ export interface Played {
   readonly instance?: string;
 }
 
-/** Where a lane is that reached no checkpoint: its process died; a kill step missed it; it is neither here nor waiting. */
+/**
+ * Where a lane is that reached no checkpoint: its process died; a kill step missed it; it is
+ * neither here nor waiting.
+ */
 export const killed = 'killed';
 export const notKilled = 'not there to be killed';
 export const slow = 'slow';
@@ -69,7 +75,10 @@ export function raceVerdict(
   return { ...result, evidence: text || (finding.worst ?? ''), proof };
 }
 
-/** The breaks that the ladder claims for this race: those of any such rush, and those of the race's circumstance. */
+/**
+ * The breaks that the ladder claims for this race: those of any such rush, and those of the race's
+ * circumstance.
+ */
 const claimed = ({ breaks }: Rung, { under, instances }: Schedule): readonly Break[] =>
   breaks.filter((each) => each.under === under || showsInRush(each.under, instances));
 
@@ -77,14 +86,20 @@ const claimed = ({ breaks }: Rung, { under, instances }: Schedule): readonly Bre
 export const claimOn = (rung: Rung, schedule: Schedule): Verdict =>
   claimed(rung, schedule).some(({ check }) => check === schedule.shows) ? 'violated' : 'held';
 
-/** A rung that does not promise what the race shows may claim another break under the same circumstance. */
+/**
+ * A rung that does not promise what the race shows may claim another break under the same
+ * circumstance.
+ */
 function showsOn(rung: Rung, schedule: Schedule, findings: readonly Finding[]): CheckName {
   const { shows, under } = schedule;
   if (findings.some(({ check }) => check === shows)) return shows;
   return rung.breaks.find((each) => each.under === under)?.check ?? shows;
 }
 
-/** A check that broke and that the ladder does not claim, or that it claims under this fault and that did not break. */
+/**
+ * A check that broke and that the ladder does not claim, or that it claims under this fault and
+ * that did not break.
+ */
 function surprises(rung: Rung, schedule: Schedule, findings: readonly Finding[]): string | null {
   const expected = claimed(rung, schedule).map(({ check }) => check);
   const other = findings.find(

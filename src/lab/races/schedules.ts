@@ -1,6 +1,7 @@
 /**
- * The famous races as data: which request runs up to which checkpoint, in which order. A lane is one request; it runs
- * until it reaches the checkpoint, is answered, or waits for a lock. On the next rung the same schedule must do no harm.
+ * The famous races as data: which request runs up to which checkpoint, in which order. A lane is
+ * one request; it runs until it reaches the checkpoint, is answered, or waits for a lock. On the
+ * next rung the same schedule must do no harm.
  */
 import type { CheckName } from '../../domain.ts';
 import type { Circumstance } from '../../ladder/rung.ts';

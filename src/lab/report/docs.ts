@@ -1,6 +1,7 @@
 /**
- * The generated parts of README.md and docs/, each between two markers: `<!-- name -->` and `<!-- /name -->`. Tables come
- * from the ladder and the schedules; measured figures come from the newest run of a command, and only from a run.
+ * The generated parts of README.md and docs/, each between two markers: `<!-- name -->` and `<!--
+ * /name -->`. Tables come from the ladder and the schedules; measured figures come from the newest
+ * run of a command, and only from a run.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The facts that a run or a race was judged by, in its folder: `facts.json`, and the history in `history.jsonl`. */
+/**
+ * The facts that a run or a race was judged by, in its folder: `facts.json`, and the history in
+ * `history.jsonl`.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Facts } from '../../audit/facts.ts';

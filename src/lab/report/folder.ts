@@ -8,7 +8,10 @@ export const timeStamp = (): string =>
     .replace(/\.\d+Z$/, 'Z')
     .replaceAll(':', '');
 
-/** Files by name; objects are written as JSON. `latest` beside the folder points at it. @returns the folder's path. */
+/**
+ * Files by name; objects are written as JSON. `latest` beside the folder points at it.
+ * @returns the folder's path.
+ */
 export function writeFolder(
   root: string,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * `runs/<time>-<name>/`: `index.html` with a page for each race, the same as Markdown and JSON, the facts and the history.
- * `runs/latest` points at the newest.
+ * `runs/<time>-<name>/`: `index.html` with a page for each race, the same as Markdown and JSON, the
+ * facts and the history. `runs/latest` points at the newest.
  */
 import { factsFiles, withoutFacts } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';

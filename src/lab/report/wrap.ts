@@ -1,4 +1,6 @@
-/** Lines of at most `width` characters, cut between words; the second and later ones are indented. */
+/**
+ * Lines of at most `width` characters, cut between words; the second and later ones are indented.
+ */
 export function wrap(text: string, width = 79, indent = '  '): string {
   const margin = /^ */.exec(text)?.[0] ?? '';
   const lines: string[] = [];

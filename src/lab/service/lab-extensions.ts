@@ -1,4 +1,7 @@
-/** What the lab adds to an API instance: its id in every answer, the gate of the races, and its own routes. */
+/**
+ * What the lab adds to an API instance: its id in every answer, the gate of the races, and its own
+ * routes.
+ */
 import type { MiddlewareHandler } from 'hono';
 import type { Extensions } from '../../http/app.ts';
 import type { Service } from '../../http/service.ts';

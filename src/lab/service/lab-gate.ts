@@ -1,7 +1,8 @@
 /**
- * The service's side of races and pauses, in the lab only. A request with `X-Lab-Lane: <race>:<lane>` reports every
- * checkpoint that it reaches, and waits there until the player resumes it. A request with `X-Lab-Pauses` waits at the
- * checkpoints of these pauses. A request with `X-Lab-Forget: release` never releases its lock.
+ * The service's side of races and pauses, in the lab only. A request with `X-Lab-Lane:
+ * <race>:<lane>` reports every checkpoint that it reaches, and waits there until the player resumes
+ * it. A request with `X-Lab-Pauses` waits at the checkpoints of these pauses. A request with
+ * `X-Lab-Forget: release` never releases its lock.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MiddlewareHandler } from 'hono';

@@ -53,6 +53,7 @@ export async function buyOnce(
       ...(orderId && { orderId }),
     });
   } catch (error) {
-    return attempt({ outcome: 'unknown', reason: String(error) }); // No answer: it may have happened.
+    // No answer: it may have happened.
+    return attempt({ outcome: 'unknown', reason: String(error) });
   }
 }

@@ -1,4 +1,7 @@
-/** The workload of a rush: some users send many requests at once, and many users want little stock. Seeded and bounded. */
+/**
+ * The workload of a rush: some users send many requests at once, and many users want little stock.
+ * Seeded and bounded.
+ */
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { Agent } from 'undici';
@@ -29,8 +32,8 @@ const firstRequests = ({ users, requestsPerEagerUser }: Size): number =>
   requestsPerEagerUser > 1 ? eagerUsers(users) * requestsPerEagerUser : users;
 
 /**
- * The requests in order. Eager users come first, each with its requests in a row: a balancer sends neighbours to different
- * instances. Then all other users.
+ * The requests in order. Eager users come first, each with its requests in a row: a balancer sends
+ * neighbours to different instances. Then all other users.
  */
 export function planRush({
   users,

@@ -14,8 +14,8 @@ export interface WarmUp extends Pick<Rush, 'baseUrl' | 'seed' | 'requestsPerEage
 }
 
 /**
- * The same rush on a voucher that is not audited. A cold instance answers late: then the first sells out before the others
- * have begun, and no race can show.
+ * The same rush on a voucher that is not audited. A cold instance answers late: then the first
+ * sells out before the others have begun, and no race can show.
  */
 export async function warmUp(request: WarmUp, connections: Connections): Promise<void> {
   const { rung, instances, seed, baseUrl, requestsPerEagerUser } = request;

@@ -3,7 +3,10 @@ import { setMaxListeners } from 'node:events';
 import { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
 
-/** A lease that expires by the clock: its signal aborts `validMs` from now, or when `lost` does, unless it is released. */
+/**
+ * A lease that expires by the clock: its signal aborts `validMs` from now, or when `lost` does,
+ * unless it is released.
+ */
 export function timedLease(
   resource: string,
   validMs: number,

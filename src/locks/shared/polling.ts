@@ -23,9 +23,11 @@ export const pollingLock = (
 });
 
 /**
- * Asks at once, then again after pauses with ±50 % jitter, so that waiters do not ask at the same moment.
+ * Asks at once, then again after pauses with ±50 % jitter, so that waiters do not ask at the same
+ * moment.
  * @param pauseMs the pause after so many attempts, in milliseconds.
- * @returns the first lease, or null once `waitMs` has passed; the last pause is cut to the remaining time.
+ * @returns the first lease, or null once `waitMs` has passed; the last pause is cut to the
+ * remaining time.
  */
 export async function poll(
   attempt: () => Promise<Lease | null>,
@@ -60,7 +62,10 @@ export async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Pro
   return lease;
 }
 
-/** The result of the work, or null after `waitMs`; the work continues. @throws the work's error, or the abort reason */
+/**
+ * The result of the work, or null after `waitMs`; the work continues.
+ * @throws the work's error, or the abort reason
+ */
 export async function inTime<T>(
   work: Promise<T>,
   waitMs: number,

@@ -1,6 +1,7 @@
 /**
- * What Redisson's locks have in common: an owner who may acquire again, a watchdog, and a release that counts once
- * however often it is sent. The scripts differ from lock to lock (Protocol), and so does the waiting.
+ * What Redisson's locks have in common: an owner who may acquire again, a watchdog, and a release
+ * that counts once however often it is sent. The scripts differ from lock to lock (Protocol), and
+ * so does the waiting.
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -20,7 +21,10 @@ export interface RedissonOptions extends Omit<RedisLockOptions, 'leaseMs'> {
   readonly answerMs?: number;
 }
 
-/** One release. `latch` names it, so that it can be sent again; `othersMs` is the lease of what the owner still holds. */
+/**
+ * One release. `latch` names it, so that it can be sent again; `othersMs` is the lease of what the
+ * owner still holds.
+ */
 export interface Release {
   readonly key: string;
   readonly owner: string;
@@ -32,7 +36,8 @@ export interface Release {
 export interface Protocol {
   /**
    * `waits`: the caller will wait when another owner has the lock.
-   * @returns null when it is granted, else how long the present lease lasts, in milliseconds (-1: without end).
+   * @returns null when it is granted, else how long the present lease lasts, in milliseconds (-1:
+   * without end).
    */
   take(key: string, owner: string, leaseMs: string, waits: boolean): Promise<unknown>;
   /** @returns 0 when the owner still holds it. */
@@ -91,7 +96,8 @@ export function redissonLeases(redis: Redis, protocol: Protocol, options: Rediss
     const key = keyOf(resource);
     const id = `${key} ${owner}`;
     const askedAt = performance.now();
-    const outerMs = leases.longestMs(id); // A nested lease lasts as long as the longest of its owner's leases.
+    // A nested lease lasts as long as the longest of its owner's leases.
+    const outerMs = leases.longestMs(id);
     const newLeaseMs = String(Math.max(leaseMs ?? watchdogMs, outerMs));
     const isSent = redis.status === 'ready';
     const wait = await protocol
@@ -120,7 +126,8 @@ export function redissonLeases(redis: Redis, protocol: Protocol, options: Rediss
     leaseMs?: number,
   ): Promise<void> {
     const id = `${key} ${owner}`;
-    // A lost lease has nothing to give back; a nested lease that expired is released with the outer one.
+    // A lost lease has nothing to give back; a nested lease that expired is released with the outer
+    // one.
     if (!leases.remove(id, lease) || lease.signal.aborted) return;
     const othersMs = leases.longestMs(id);
     if (othersMs === 0) await free(key, owner);
@@ -132,7 +139,9 @@ export function redissonLeases(redis: Redis, protocol: Protocol, options: Rediss
     while ((await giveBackOnce(key, owner, watchdogMs)) === 0);
   }
 
-  /** After a lost answer the same release is sent again under the same latch, and still counts once. */
+  /**
+   * After a lost answer the same release is sent again under the same latch, and still counts once.
+   */
   async function giveBackOnce(key: string, owner: string, othersMs: number): Promise<unknown> {
     const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
     const latchMs = String(answerMs * releaseTries * 2);
@@ -152,7 +161,8 @@ export function redissonLeases(redis: Redis, protocol: Protocol, options: Rediss
 
 function watchedLease(watched: Watched, giveBack: () => Promise<void>): Lease {
   const release = once(async () => {
-    watched.unwatch(); // First: even if the release does not arrive, a lease that is not renewed expires.
+    // First: even if the release does not arrive, a lease that is not renewed expires.
+    watched.unwatch();
     await giveBack();
   });
   return disposable({ signal: watched.signal, remainingMs: watched.remainingMs, release });

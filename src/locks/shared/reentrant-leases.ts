@@ -1,4 +1,7 @@
-/** The leases that owners in this process hold. A nested lease must neither shorten nor end the outer one. */
+/**
+ * The leases that owners in this process hold. A nested lease must neither shorten nor end the
+ * outer one.
+ */
 import { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
 import { Turns } from './turns.ts';
@@ -7,7 +10,9 @@ export class ReentrantLeases {
   readonly #leases = new Map<string, Map<Lease, AbortController | undefined>>();
   readonly #turns = new Turns();
 
-  /** Serialises the calls of one owner of a lock, so that the local count matches the one in Redis. */
+  /**
+   * Serialises the calls of one owner of a lock, so that the local count matches the one in Redis.
+   */
   inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     return this.#turns.inTurn(id, work);
   }
@@ -26,7 +31,9 @@ export class ReentrantLeases {
     return existed;
   }
 
-  /** How long the longest of the owner's leases is still valid, in milliseconds; 0 when it has none. */
+  /**
+   * How long the longest of the owner's leases is still valid, in milliseconds; 0 when it has none.
+   */
   longestMs(id: string): number {
     const leases = [...(this.#leases.get(id)?.keys() ?? [])];
     return Math.max(0, ...leases.map((lease) => Math.ceil(lease.remainingMs())));

@@ -1,6 +1,6 @@
 /**
- * Makes a lock re-entrant, as Curator's InterProcessMutex does: the process counts how often each owner has acquired it,
- * and the lock service sees the first acquire and the last release only.
+ * Makes a lock re-entrant, as Curator's InterProcessMutex does: the process counts how often each
+ * owner has acquired it, and the lock service sees the first acquire and the last release only.
  */
 import type { AcquireOptions, Lease, Lock } from '../lock.ts';
 import { disposable, once } from './leases.ts';

@@ -1,4 +1,6 @@
-/** Release messages: one subscription for each channel and process; each message wakes one waiter. */
+/**
+ * Release messages: one subscription for each channel and process; each message wakes one waiter.
+ */
 import type { Redis } from 'ioredis';
 import { whenReady } from '../../connections/redis.ts';
 import { LockServiceUnavailable } from '../../errors.ts';
@@ -6,15 +8,22 @@ import type { Lease } from '../lock.ts';
 import { inTime, keepUnlessAborted } from './polling.ts';
 
 export interface SubscriberOptions {
-  /** The connection that subscribes. Without it the lock's client is duplicated when the first caller waits. */
+  /**
+   * The connection that subscribes. Without it the lock's client is duplicated when the first
+   * caller waits.
+   */
   readonly subscriber?: Redis;
 }
 
 export interface Subscription {
-  /** True once messages arrive here, false when that takes longer. @throws LockServiceUnavailable, or the abort reason */
+  /**
+   * True once messages arrive here, false when that takes longer.
+   * @throws LockServiceUnavailable, or the abort reason
+   */
   listening(withinMs: number, signal?: AbortSignal): Promise<boolean>;
   /**
-   * True at the next message for this waiter, and when a message may have been missed; false after `waitMs`.
+   * True at the next message for this waiter, and when a message may have been missed; false after
+   * `waitMs`.
    * @throws the abort reason
    */
   notified(waitMs: number, signal?: AbortSignal): Promise<boolean>;
@@ -97,7 +106,10 @@ export function releaseNotifications(
   };
 }
 
-/** A subscriber never gives up and keeps its commands over a reconnect. It ends with the client that it came from. */
+/**
+ * A subscriber never gives up and keeps its commands over a reconnect. It ends with the client that
+ * it came from.
+ */
 function duplicate(redis: Redis): Redis {
   const { commandTimeout: _, ...options } = redis.options;
   const subscriber = redis.duplicate({
@@ -111,9 +123,10 @@ function duplicate(redis: Redis): Redis {
 }
 
 /**
- * Asks as soon as messages arrive here, since the release may have been published just before; then at every message,
- * and when the lease that it saw must have expired. Closes the subscription.
- * @param attempt returns the lease, or how long the present one lasts in milliseconds (-1: without end).
+ * Asks as soon as messages arrive here, since the release may have been published just before; then
+ * at every message, and when the lease that it saw must have expired. Closes the subscription.
+ * @param attempt returns the lease, or how long the present one lasts in milliseconds (-1: without
+ * end).
  * @returns null once the time is over.
  */
 export async function acquireWhenNotified(
@@ -138,7 +151,10 @@ export async function acquireWhenNotified(
   }
 }
 
-/** The waiter leaves the queue before anything else happens, so that no message is spent on a waiter that has left. */
+/**
+ * The waiter leaves the queue before anything else happens, so that no message is spent on a waiter
+ * that has left.
+ */
 function wakeOne(channel: Channel): void {
   const [first] = channel.waiters;
   if (first) first();

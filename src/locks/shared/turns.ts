@@ -1,4 +1,6 @@
-/** Serialises work by name: the next begins when the one before it is finished, whatever its result. */
+/**
+ * Serialises work by name: the next begins when the one before it is finished, whatever its result.
+ */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 

@@ -1,7 +1,12 @@
-/** Renews leases for as long as their owners work, and aborts the signal of a lease that is lost. */
+/**
+ * Renews leases for as long as their owners work, and aborts the signal of a lease that is lost.
+ */
 import { LeaseLost } from '../../errors.ts';
 
-/** True when the lease was renewed, false when the owner no longer holds it; throws when the service did not answer. */
+/**
+ * True when the lease was renewed, false when the owner no longer holds it; throws when the service
+ * did not answer.
+ */
 export type Renew = (key: string, owner: string) => Promise<boolean>;
 
 export interface Watched {
@@ -20,7 +25,10 @@ interface Entry {
   expiry: NodeJS.Timeout | undefined;
 }
 
-/** Renews every lease each third of `timeoutMs`, with one timer for all; it stops at the first round without a lease. */
+/**
+ * Renews every lease each third of `timeoutMs`, with one timer for all; it stops at the first round
+ * without a lease.
+ */
 export function watchdog(
   renew: Renew,
   timeoutMs: number,
@@ -45,7 +53,8 @@ export function watchdog(
   };
   const renewOne = async (entry: Entry) => {
     const askedAt = performance.now();
-    const isHeld = await renew(entry.key, entry.owner).catch(() => null); // No answer: the next round asks again.
+    // No answer: the next round asks again.
+    const isHeld = await renew(entry.key, entry.owner).catch(() => null);
     if (entries.get(`${entry.key} ${entry.owner}`) !== entry) return;
     if (isHeld === true) validFrom(entry, askedAt);
     if (isHeld === false) lose(entry);

@@ -1,4 +1,7 @@
-/** A queue of numbered nodes in ZooKeeper. How a waiter waits for the node before its own is the lock's choice. */
+/**
+ * A queue of numbered nodes in ZooKeeper. How a waiter waits for the node before its own is the
+ * lock's choice.
+ */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Zookeeper } from '../../connections/zookeeper.ts';
@@ -22,7 +25,10 @@ export interface ZookeeperLockOptions {
   readonly answerMs?: number;
 }
 
-/** @returns true when the node is gone or may be, false when `withinMs` is over; resolves early when the signal aborts. */
+/**
+ * @returns true when the node is gone or may be, false when `withinMs` is over; resolves early when
+ * the signal aborts.
+ */
 export type WaitForRemoval = (
   session: ZookeeperSession,
   path: string,
@@ -42,7 +48,10 @@ export function zookeeperQueueLock(
   options: ZookeeperLockOptions,
 ): Lock {
   const { folder = '/lockstep/locks', answerMs = 500 } = options;
-  /** One folder for each resource, since numbers are compared within it. Encoded, the name is one part of a path. */
+  /**
+   * One folder for each resource, since numbers are compared within it. Encoded, the name is one
+   * part of a path.
+   */
   const folderOf = (resource: string) => `${folder}/of-${encodeURIComponent(resource)}`;
 
   async function attempt(session: ZookeeperSession, resource: string, wanted: AcquireOptions) {
@@ -78,7 +87,10 @@ export function zookeeperQueueLock(
   return { acquire };
 }
 
-/** A place in the queue for a lock. Its random id finds its node when the answer to the create was lost. */
+/**
+ * A place in the queue for a lock. Its random id finds its node when the answer to the create was
+ * lost.
+ */
 class Place {
   readonly #session: ZookeeperSession;
   readonly #folder: string;
@@ -117,7 +129,8 @@ class Place {
       try {
         const names = this.#name === undefined ? await this.#found() : [this.#name];
         const paths = [...names.map((name) => `${this.#folder}/${name}`), this.#folder];
-        await Promise.all(paths.map((path) => remove(this.#session, path))); // ZooKeeper refuses to remove a folder in use.
+        // ZooKeeper refuses to remove a folder in use.
+        await Promise.all(paths.map((path) => remove(this.#session, path)));
         return;
       } catch {
         await sleep(retryMs);
@@ -139,15 +152,19 @@ class Place {
   }
 
   /**
-   * The node of this place, if there is one. ZooKeeper applies a session's writes in order, and answers a write once the
-   * server that was asked has applied it. So after this write (the removal of nothing) that server has applied the create.
+   * The node of this place, if there is one. ZooKeeper applies a session's writes in order, and
+   * answers a write once the server that was asked has applied it. So after this write (the removal
+   * of nothing) that server has applied the create.
    */
   async #found(): Promise<string[]> {
     await remove(this.#session, `${this.#folder}/${this.#id}`);
     return (await namesIn(this.#session, this.#folder)).filter((name) => name.startsWith(this.#id));
   }
 
-  /** The transaction that created the node: node numbers start again at 0 when their folder was removed. */
+  /**
+   * The transaction that created the node: node numbers start again at 0 when their folder was
+   * removed.
+   */
   async #fence(name: string): Promise<string> {
     const transaction = await createdBy(this.#session, `${this.#folder}/${name}`);
     if (transaction === null || this.#session.remainingMs() === 0)
