@@ -4,7 +4,7 @@
  * most one effect.
  */
 import { once } from 'node:events';
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../config.ts';
 
 /**
@@ -17,8 +17,8 @@ export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
 
 /**
- * No offline queue either: a command that waited there would run long after its caller was told
- * that it failed.
+ * No offline queue either: a command that waited there would run long after its caller got an
+ * error.
  */
 const sendOnce = {
   maxRetriesPerRequest: 0,
@@ -53,35 +53,49 @@ export function openRedis(
   const options = { ...own, disableClientInfo: true, connectionName: role };
   const isCluster = config.REDIS_CLUSTER && url === config.REDIS_URL;
   const redis = isCluster
-    ? asRedis(
-        new Cluster([url], {
-          redisOptions: options,
-          clusterRetryStrategy: reconnectMs,
-          ...queueing(role),
-        }),
-      )
+    ? openCluster(url, role, options)
     : new Redis(url, { ...options, maxRetriesPerRequest, retryStrategy: reconnectMs });
   redis.on('error', onError);
   return redis;
 }
 
-/** A cluster client has its own offline queue, and sends a command again after MOVED only. */
-const queueing = (role: RedisRole) => ({
-  enableOfflineQueue: role === 'consumer' || role === 'subscriber',
-  retryDelayOnFailover: 100,
-  retryDelayOnClusterDown: 100,
-});
+type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /**
- * Both classes have the same commands, events and status; their types differ in the context of a
- * pipeline only.
+ * A cluster client follows MOVED, ASK and TRYAGAIN: with these a node says that it did not run the
+ * command. By default ioredis also sends a command again when its connection was lost, and then it
+ * may have run: only a consumer, which may read twice, keeps that.
  */
-const asRedis = (cluster: Cluster): Redis => cluster as unknown as Redis;
+function openCluster(url: string, role: RedisRole, options: NodeOptions): Redis {
+  const mayRepeat = role === 'consumer' || role === 'subscriber';
+  const repeatMs = mayRepeat ? 100 : 0; // 0 is never.
+  const cluster = new Cluster([url], {
+    redisOptions: { ...options, ...forEveryNode(url) },
+    clusterRetryStrategy: reconnectMs,
+    enableOfflineQueue: mayRepeat,
+    retryDelayOnFailover: repeatMs,
+    retryDelayOnClusterDown: repeatMs,
+    // So that a new master is found although the connection to the old one stands.
+    slotsRefreshInterval: 5_000,
+  });
+  // The same commands, events and status; the types differ in a pipeline only.
+  return cluster as unknown as Redis;
+}
+
+/** The part of the URL that is for all nodes: ioredis uses it for the first node only. */
+function forEveryNode(url: string): NodeOptions {
+  const { username, password, protocol } = new URL(url);
+  return {
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' && { tls: {} }),
+  };
+}
 
 /**
  * Sends again, on the next connection, a command that got no answer. Only for commands that may run
  * twice.
- * @throws the last error, after so many tries.
+ * @throws the last error, after the last try.
  */
 export async function untilAnswered<T>(
   redis: Redis,
@@ -104,7 +118,21 @@ export async function untilAnswered<T>(
  * block a start.
  */
 export async function whenReady(redis: Redis, withinMs: number): Promise<void> {
-  if (redis.status === 'ready') return;
   const signal = AbortSignal.timeout(withinMs);
-  await once(redis, 'ready', { signal }).catch(() => {});
+  if (redis.status !== 'ready') await once(redis, 'ready', { signal }).catch(() => {});
+  await Promise.all(mastersOf(redis).map((node) => connected(node, signal)));
+}
+
+const mastersOf = (redis: object): Redis[] =>
+  redis instanceof Cluster ? redis.nodes('master') : [];
+
+/**
+ * A node of a cluster connects at its first command. Without an offline queue, the next one is
+ * refused until then.
+ */
+async function connected(node: Redis, signal: AbortSignal): Promise<void> {
+  if (node.status === 'ready') return;
+  const settled = Promise.race([once(node, 'ready', { signal }), once(node, 'end', { signal })]);
+  if (node.status === 'wait') node.connect().catch(() => {});
+  await settled.catch(() => {});
 }

@@ -13,15 +13,34 @@ export interface OrderState {
 }
 
 /**
- * Redis first, then MySQL. An order leaves the queue only after it is recorded, so one of the two
- * always has it.
+ * Redis first, then MySQL: an order leaves the queue only after it is recorded, so it is always
+ * found in one of them.
+ * @throws the error of Redis when a shard did not answer and the order is in no other place.
  */
 export async function findOrder(connections: Connections, id: string): Promise<OrderState | null> {
-  const queued = await findQueued(connections, id);
-  if (queued !== null) {
-    const [voucherId = '', userId = ''] = queued.split(':');
-    return { id, voucherId, userId, status: 'queued' };
-  }
+  const shards = await askShards(connections, id);
+  for (const { value } of shards.filter((shard) => shard.status === 'fulfilled'))
+    if (value !== null) return queuedOrder(id, value);
+  const recorded = await findRecorded(connections, id);
+  const silent = shards.find((shard) => shard.status === 'rejected');
+  if (!recorded && silent) throw silent.reason;
+  return recorded;
+}
+
+/** An order id does not name its shard, so every shard is asked. */
+function askShards(connections: Connections, id: string) {
+  const redis = connections.redis('admin');
+  return Promise.allSettled(
+    connections.saleKeys.shards.map(({ queued }) => redis.hget(queued, id)),
+  );
+}
+
+function queuedOrder(id: string, value: string): OrderState {
+  const [voucherId = '', userId = ''] = value.split(':');
+  return { id, voucherId, userId, status: 'queued' };
+}
+
+async function findRecorded(connections: Connections, id: string): Promise<OrderState | null> {
   const [row] = await select<OrderState & { reason: string | null }>(
     connections.mysql(),
     `SELECT CAST(id AS CHAR) AS id, CAST(voucher_id AS CHAR) AS voucherId,
@@ -32,13 +51,4 @@ export async function findOrder(connections: Connections, id: string): Promise<O
   if (!row) return null;
   const { reason, ...state } = row;
   return reason === null ? state : { ...state, reason };
-}
-
-/** An order id does not name its shard, so every shard is asked. */
-async function findQueued(connections: Connections, id: string): Promise<string | null> {
-  const redis = connections.redis('admin');
-  const found = await Promise.all(
-    connections.saleKeys.shards.map(({ queued }) => redis.hget(queued, id)),
-  );
-  return found.find((each) => each !== null) ?? null;
 }

@@ -1,0 +1,114 @@
+/**
+ * The service from `npm ci --omit=dev` in an empty folder: it needs no package of the lab, with
+ * LAB=0 and with LAB=1.
+ */
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { call, openSale, tokenFor } from '../support/client.ts';
+import { quietRedis } from '../support/connections.ts';
+import { type ServiceProcess, startService } from '../support/service-process.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const readJson = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'));
+const { dependencies } = readJson('package.json') as { dependencies: Record<string, string> };
+/** By path: `node_modules/hono`. A package is `dev` when no dependency needs it. */
+const { packages } = readJson('package-lock.json') as { packages: Record<string, { dev?: true }> };
+
+/** The packages that these compiled files import, and the files that they import, and so on. */
+function packagesOf(entries: readonly string[]): Set<string> {
+  const packages = new Set<string>();
+  const files = new Set(entries);
+  for (const file of files)
+    for (const name of importsOf(file))
+      if (name.startsWith('.')) files.add(join(dirname(file), name));
+      else if (!name.startsWith('node:')) packages.add(packageOf(name));
+  return packages;
+}
+
+const importsOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:\bfrom |^import |\bimport\()'([^']+)'/gm)].map(
+    ([, name = '']) => name,
+  );
+
+/** `hono` of `hono/jwt`, `@hono/node-server` of itself. */
+const packageOf = (name: string): string =>
+  name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/');
+
+test('the service imports the packages that are its dependencies, and no others', () => {
+  const entries = ['service', 'api', 'order-worker'].map((name) =>
+    join(root, `dist/bin/${name}.js`),
+  );
+  expect([...packagesOf(entries)].sort()).toEqual(Object.keys(dependencies).sort());
+});
+
+describe('a production install', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'lockstep-install-'));
+    for (const name of ['package.json', 'package-lock.json', 'dist', 'lua'])
+      cpSync(join(root, name), join(folder, name), { recursive: true });
+    const options = ['--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
+    await execa('npm', ['ci', '--prefer-offline', ...options], { cwd: folder });
+  }, 180_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('has the dependencies, and no package for development alone', () => {
+    const isInstalled = (path: string) => existsSync(join(folder, path));
+    const missing = Object.keys(dependencies).filter(
+      (name) => !isInstalled(`node_modules/${name}`),
+    );
+    expect(missing).toEqual([]);
+    const development = Object.keys(packages).filter((path) => packages[path]?.dev);
+    expect(development).toContain('node_modules/undici');
+    expect(development.filter(isInstalled)).toEqual([]);
+  });
+
+  describe.each(['0', '1'])('with LAB=%s', (LAB) => {
+    let service: ServiceProcess;
+
+    beforeEach(async () => {
+      const { MYSQL_URL = '', TOKEN_SECRET = '' } = inject('environment');
+      const stores = { MYSQL_URL, REDIS_URL: quietRedis(), TOKEN_SECRET };
+      const lab = { LAB, HISTORY_FOLDER: LAB === '1' ? join(folder, 'history') : '' };
+      service = await startService(join(folder, 'dist/bin/service.js'), { ...stores, ...lab });
+    });
+    afterEach(() => service?.stop());
+
+    const create = async (changes: Readonly<Record<string, unknown>> = {}) =>
+      call('/vouchers', {
+        method: 'POST',
+        token: await tokenFor('1', 'operator'),
+        body: openSale(changes),
+        baseUrl: service.baseUrl,
+      });
+
+    test('sells a voucher, records the order, and stops in order', async () => {
+      const { id } = (await (await create()).json()) as { id: string };
+      const user = { token: await tokenFor('7'), baseUrl: service.baseUrl };
+      const sold = await call(`/vouchers/${id}/orders`, { method: 'POST', ...user });
+      expect(sold.status).toBe(202);
+      const order = sold.headers.get('location') ?? '';
+      await waitUntil('the order to be confirmed', 10_000, async () => {
+        const { status } = (await (await call(order, user)).json()) as { status: string };
+        return status === 'confirmed';
+      });
+      expect(await service.stop()).toBe(0);
+    });
+
+    test(`${LAB === '1' ? 'has' : 'has none of'} the routes and options of the lab`, async () => {
+      const user = { token: await tokenFor('7'), baseUrl: service.baseUrl };
+      const noop = await call('/lab/noop', { method: 'POST', ...user });
+      const withOptions = await create({ lab: { workMs: 5 } });
+      expect([noop.status, withOptions.status]).toEqual(LAB === '1' ? [202, 201] : [404, 400]);
+    });
+  });
+});

@@ -1,0 +1,398 @@
+/** The final rung on several shards: on one Redis, and on a Redis Cluster of three masters. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { execa } from 'execa';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
+import { collectFacts } from '../../src/audit/collect.ts';
+import type { Attempt } from '../../src/audit/facts.ts';
+import type { Connections } from '../../src/connections/connections.ts';
+import { orderGroup } from '../../src/connections/sale-keys.ts';
+import type { Order, Outcome, Voucher } from '../../src/domain.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { type OpenRung, openRung } from '../../src/ladder/open-rung.ts';
+import { findOrder } from '../../src/orders/find-order.ts';
+import { workOrders } from '../../src/orders/order-worker.ts';
+import type { Handle } from '../../src/queues/order-queue.ts';
+import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
+import { call, openSale, tokenFor } from '../support/client.ts';
+import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import {
+  type ClusterNode,
+  type RedisCluster,
+  startRedisCluster,
+} from '../support/redis-cluster.ts';
+import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { startService } from '../support/service-process.ts';
+import { swallowingProxy } from '../support/swallowing-proxy.ts';
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startRedisCluster();
+});
+afterAll(() => cluster?.stop());
+
+type Settings = Readonly<Record<string, string>>;
+const quick = { CLAIM_IDLE_MS: '200', BATCH_GATHER_MS: '0' };
+const oneRedis = (shards: number) => (): Settings => ({
+  ...quick,
+  REDIS_URL: quietRedis(),
+  SALE_SHARDS: String(shards),
+});
+const onCluster = (): Settings => ({
+  ...quick,
+  REDIS_URL: cluster.url,
+  REDIS_CLUSTER: '1',
+  SALE_SHARDS: '4',
+});
+
+const railed = { rails: true, workMs: 0, retries: 0 };
+
+interface Sale extends OpenRung {
+  readonly connections: Connections;
+  readonly vouchers: readonly Voucher[];
+  /** What the clients were answered. */
+  readonly attempts: readonly (Attempt & Pick<Order, 'voucherId'>)[];
+  buy(voucher: Voucher, userId: string, requestId?: string): Promise<Outcome>;
+}
+
+/** Four vouchers with ids in a row: with four shards, each is in another one. */
+async function startSale(settings: Settings, stock: number): Promise<Sale> {
+  const connections = testConnections(settings);
+  const rung = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
+  connections.redis('admin');
+  await connections.ready();
+  for (const { orders, queued } of connections.saleKeys.shards)
+    await connections.redis('admin').del(orders, queued);
+  const vouchers: Voucher[] = [];
+  for (let count = 0; count < 4; count++)
+    vouchers.push(await someVoucher(connections, { stock, lab: railed }));
+  for (const voucher of vouchers) await rung.inventory.prepare(voucher);
+  const attempts: (Attempt & Pick<Order, 'voucherId'>)[] = [];
+  const buy = async (voucher: Voucher, userId: string, requestId?: string) => {
+    const order = someOrder(voucher.id, userId, requestId);
+    const startedAt = performance.now();
+    const outcome = await rung.purchase(order, voucher);
+    attempts.push(attempt(order, outcome, performance.now() - startedAt));
+    return outcome;
+  };
+  return { ...rung, connections, vouchers, attempts, buy };
+}
+
+function attempt({ voucherId, userId, requestId }: Order, outcome: Outcome, latencyMs: number) {
+  const { kind, orderId } = outcome;
+  return {
+    ...{ voucherId, userId, requestId, outcome: kind, latencyMs },
+    ...(outcome.kind === 'refused' && { reason: outcome.reason }),
+    ...(orderId !== undefined && { orderId }),
+  };
+}
+
+/** Eight users want each voucher, with two requests each at the same time. */
+async function sellOut({ vouchers, buy }: Sale): Promise<void> {
+  const users = Array.from({ length: 16 }, (_, index) => String(1 + (index % 8)));
+  await Promise.all(vouchers.flatMap((voucher) => users.map((user) => buy(voucher, user))));
+}
+
+const acceptedOf = ({ attempts }: Sale, voucher: Voucher) =>
+  attempts.filter(({ voucherId, outcome }) => voucherId === voucher.id && outcome === 'accepted');
+
+/** A worker with its own connections, until the test is over. @returns its end. */
+function startWorker(settings: Settings): () => Promise<void> {
+  const connections = testConnections(settings);
+  const stop = new AbortController();
+  const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
+  const end = () => {
+    stop.abort();
+    return working;
+  };
+  onTestFinished(end);
+  return end;
+}
+
+const untilDrained = (connections: Connections) =>
+  waitUntil(
+    'every shard to be drained',
+    20_000,
+    async () => (await openStreamQueue(connections).depth()) === 0,
+  );
+
+/** Everything accepted is in MySQL, and nothing else. */
+async function expectRecorded(sale: Sale): Promise<void> {
+  const { connections, vouchers, attempts } = sale;
+  for (const voucher of vouchers) {
+    for (const { orderId = '', userId } of acceptedOf(sale, voucher))
+      expect(await findOrder(connections, orderId)).toEqual({
+        ...{ id: orderId, voucherId: voucher.id, userId, status: 'confirmed' },
+      });
+    const facts = await collectFacts(connections, voucher.id);
+    if (!facts) throw new Error('the voucher is gone');
+    const own = attempts.filter(({ voucherId }) => voucherId === voucher.id);
+    expect(audit({ ...facts, attempts: own })).toMatchObject({ verdict: 'held' });
+  }
+}
+
+/** Soonest first, for each shard: its orders that nobody has settled. */
+const waiting = ({ connections }: Sale): Promise<number[]> =>
+  Promise.all(
+    connections.saleKeys.shards.map(({ orders }) => connections.redis('admin').xlen(orders)),
+  );
+
+describe.each([
+  ['one Redis with one shard', 1, oneRedis(1)],
+  ['one Redis with four shards', 4, oneRedis(4)],
+  ['a Redis Cluster with four shards', 4, onCluster],
+])('%s', (_, shards, settings) => {
+  test('sells exactly the stock of every voucher, one to each user, on every shard', async () => {
+    const sale = await startSale(settings(), 5);
+    await sellOut(sale);
+    for (const voucher of sale.vouchers) {
+      const users = acceptedOf(sale, voucher).map(({ userId }) => userId);
+      expect(users).toHaveLength(5);
+      expect(new Set(users).size).toBe(5);
+      expect(await sale.inventory.remaining(voucher.id)).toBe(0);
+    }
+    expect(await waiting(sale)).toEqual(shards === 1 ? [20] : [5, 5, 5, 5]);
+  });
+
+  test('answers a repeated request with the order it has', async () => {
+    const { vouchers, buy, inventory } = await startSale(settings(), 5);
+    for (const voucher of vouchers) {
+      const first = await buy(voucher, '7', 'once');
+      expect(first).toMatchObject({ kind: 'accepted' });
+      expect(await buy(voucher, '7', 'once')).toEqual(first);
+      expect(await inventory.remaining(voucher.id)).toBe(4);
+    }
+  });
+
+  test('finds an order while it is queued, and records every order', async () => {
+    const sale = await startSale(settings(), 5);
+    await sellOut(sale);
+    for (const voucher of sale.vouchers)
+      for (const { orderId = '', userId } of acceptedOf(sale, voucher))
+        expect(await findOrder(sale.connections, orderId)).toEqual({
+          ...{ id: orderId, voucherId: voucher.id, userId, status: 'queued' },
+        });
+    const end = startWorker(settings());
+    await untilDrained(sale.connections);
+    await end();
+    await expectRecorded(sale);
+  });
+
+  test('gives another consumer what a killed consumer had taken, on every shard', async () => {
+    const sale = await startSale(settings(), 5);
+    await sellOut(sale);
+    const queued = await waiting(sale);
+    await takeAndDie(settings(), 20);
+    const pending = await Promise.all(
+      sale.connections.saleKeys.shards.map(({ orders }) =>
+        sale.connections.redis('admin').xpending(orders, orderGroup),
+      ),
+    );
+    expect(pending.map(([count]) => count)).toEqual(queued);
+    const end = startWorker(settings());
+    await untilDrained(sale.connections);
+    await end();
+    await expectRecorded(sale);
+  });
+});
+
+/** A process that takes so many orders, and is killed with all of them in its hands. */
+async function takeAndDie(settings: Settings, count: number): Promise<void> {
+  const program = new URL('../support/order-taker.mjs', import.meta.url).pathname;
+  const env = { ...inject('environment'), ...settings };
+  const taker = execa('node', [program], { env, reject: false });
+  let taken = 0;
+  taker.stdout.on('data', (lines: Buffer) => {
+    for (const [, orders] of String(lines).matchAll(/took (\d+)/g)) taken += Number(orders);
+  });
+  await waitUntil('the consumer to take every order', 10_000, () => taken === count).finally(() =>
+    taker.kill('SIGKILL'),
+  );
+  await taker;
+}
+
+describe('a Redis Cluster', () => {
+  test('has the shards on all its masters, and the keys of a shard in one slot', async () => {
+    const sale = await startSale(onCluster(), 5);
+    await sellOut(sale);
+    const keysPerMaster = await Promise.all(
+      cluster.nodes.map(async ({ redis }) => (await redis.keys('{sale:*')).length),
+    );
+    expect(keysPerMaster.filter((count) => count > 0)).toHaveLength(3);
+    const { saleKeys } = sale.connections;
+    for (const { id } of sale.vouchers) {
+      const { voucher, buyers, orders, queued, dead } = saleKeys.of(id);
+      const keys = [voucher(id), buyers(id), orders, queued, dead];
+      const slots = await Promise.all(
+        keys.map((key) => cluster.nodes[0]?.redis.cluster('KEYSLOT', key)),
+      );
+      expect(new Set(slots).size).toBe(1);
+    }
+  });
+
+  test('loses nothing when a master is killed and started again, and the others go on', async () => {
+    const sale = await startSale(onCluster(), 60);
+    const { connections, vouchers } = sale;
+    const [first, ...others] = vouchers as [Voucher, ...Voucher[]];
+    const lost = await cluster.ownerOf(connections.saleKeys.of(first.id).orders);
+    const elsewhere = await vouchersOnOther(sale, others, lost);
+    startWorker(onCluster());
+    const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 100)));
+
+    await waitUntil('the sale to run', 10_000, () => acceptedOf(sale, first).length >= 15);
+    await lost.kill();
+    const soldBefore = elsewhere.map((voucher) => acceptedOf(sale, voucher).length);
+    await sleep(3_500); // Longer than the cluster needs to call the master down.
+    const outage = sale.attempts.filter(
+      ({ voucherId, outcome }) => voucherId === first.id && outcome !== 'accepted',
+    );
+    expect(outage.length).toBeGreaterThan(0);
+    for (const [index, voucher] of elsewhere.entries()) {
+      const sold = acceptedOf(sale, voucher);
+      expect(sold.length).toBeGreaterThan(soldBefore[index] ?? 0);
+      const { orderId = '' } = sold[0] ?? {};
+      expect(await findOrder(connections, orderId)).toMatchObject({ status: 'confirmed' });
+    }
+    await expect(findOrder(connections, someOrder('1', '1').id)).rejects.toThrow();
+    await lost.start();
+
+    await buying;
+    for (const voucher of vouchers) expect(acceptedOf(sale, voucher).length).toBe(60);
+    await untilDrained(connections);
+    await expectRecorded(sale);
+  });
+
+  test('runs a purchase whose answer is lost once, and answers unknown', async () => {
+    const [node] = cluster.nodes as [ClusterNode];
+    const proxy = await swallowingProxy(node.port);
+    await cluster.announce(node, proxy.port);
+    onTestFinished(() => cluster.announce(node, node.port));
+    const sale = await startSale(onCluster(), 5);
+    const owners = await Promise.all(
+      sale.vouchers.map(({ id }) => cluster.ownerOf(sale.connections.saleKeys.of(id).orders)),
+    );
+    const voucher = sale.vouchers[owners.indexOf(node)] as Voucher;
+    await sale.buy(voucher, '6'); // From now on the node knows the script.
+    await node.redis.config('RESETSTAT');
+
+    proxy.swallowNextAnswer();
+    const lost = await sale.buy(voucher, '7', 'once');
+    expect(lost).toMatchObject({ kind: 'unknown' });
+    await sleep(500); // Longer than a client waits before it sends a command again.
+    expect(await callsOfPurchase(node)).toBe(1);
+    expect(await sale.inventory.remaining(voucher.id)).toBe(3);
+    expect(await sale.buy(voucher, '7', 'once')).toMatchObject({
+      kind: 'accepted',
+      orderId: lost.orderId,
+    });
+    expect(await sale.inventory.remaining(voucher.id)).toBe(3);
+  });
+
+  test('delivers what is published to every shard, over connections that the queue duplicates', async () => {
+    const connections = testConnections(onCluster());
+    const redis = connections.redis('admin');
+    await connections.ready();
+    for (const { orders, queued } of connections.saleKeys.shards) await redis.del(orders, queued);
+    const queue = redisStreamGroupQueue(redis, connections.saleKeys, { gatherMs: 0 });
+    const published = ['1000', '1001', '1002', '1003'].map((voucherId) =>
+      someOrder(voucherId, '7'),
+    );
+    for (const order of published) await queue.publish(order);
+    expect(await queue.depth()).toBe(4);
+    const delivered = new Set<string>();
+    const stop = new AbortController();
+    const keep: Handle = async (deliveries) => {
+      for (const { order } of deliveries) delivered.add(order.id);
+      return new Set(deliveries.map(({ order }) => order.id));
+    };
+    const consuming = queue.consume(keep, stop.signal);
+    await waitUntil('the queue to drain', 10_000, async () => (await queue.depth()) === 0);
+    stop.abort();
+    await consuming;
+    expect(delivered).toEqual(new Set(published.map(({ id }) => id)));
+  });
+
+  test('serves the service itself: with four shards it sells and records on each', async () => {
+    const { MYSQL_URL = '', TOKEN_SECRET = '' } = inject('environment');
+    const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
+    const service = await startService(entry, { MYSQL_URL, TOKEN_SECRET, ...onCluster() });
+    onTestFinished(async () => void (await service.stop()));
+    const { baseUrl } = service;
+    const operator = { token: await tokenFor('1', 'operator'), baseUrl };
+    const user = { token: await tokenFor('7'), baseUrl };
+    for (let count = 0; count < 4; count++) {
+      const created = await call('/vouchers', { method: 'POST', body: openSale(), ...operator });
+      const voucher = created.headers.get('location');
+      const sold = await call(`${voucher}/orders`, { method: 'POST', ...user });
+      expect(sold.status).toBe(202);
+      await waitUntil('the order to be confirmed', 10_000, async () => {
+        const order = await call(sold.headers.get('location') ?? '', user);
+        return ((await order.json()) as { status: string }).status === 'confirmed';
+      });
+      const audited = await call(`${voucher}/audit`, operator);
+      expect(await audited.json()).toMatchObject({ verdict: 'held', orders: 1, stock: 4 });
+    }
+    expect(await service.stop()).toBe(0);
+  });
+
+  test('sells on while the slot of a shard moves to another master', async () => {
+    const sale = await startSale(onCluster(), 60);
+    const { connections, vouchers } = sale;
+    const [moving] = vouchers as [Voucher];
+    const { orders } = connections.saleKeys.of(moving.id);
+    const from = await cluster.ownerOf(orders);
+    const to = cluster.nodes.find((node) => node !== from) as ClusterNode;
+    onTestFinished(() => cluster.moveSlot(orders, from, 0));
+    await to.redis.script('FLUSH'); // As on a master that joined today.
+    await from.redis.config('RESETSTAT');
+    startWorker(onCluster());
+    const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 100)));
+
+    await waitUntil('the sale to run', 10_000, () => acceptedOf(sale, moving).length >= 15);
+    await cluster.moveSlot(orders, to, 100);
+    expect(await cluster.ownerOf(orders)).toBe(to);
+    await buying;
+    const errors = await from.redis.info('errorstats');
+    for (const redirect of ['ASK', 'TRYAGAIN', 'MOVED'])
+      expect(errors).toContain(`errorstat_${redirect}:`);
+    for (const voucher of vouchers) expect(acceptedOf(sale, voucher).length).toBe(60);
+    await untilDrained(connections);
+    await expectRecorded(sale);
+  });
+});
+
+/** How often the node ran a script since its statistics were reset. */
+async function callsOfPurchase({ redis }: ClusterNode): Promise<number> {
+  const statistics = await redis.info('commandstats');
+  const calls = [...statistics.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)];
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** The vouchers whose shards are on other masters than this one. */
+async function vouchersOnOther(
+  { connections }: Sale,
+  vouchers: readonly Voucher[],
+  master: ClusterNode,
+): Promise<Voucher[]> {
+  const owners = await Promise.all(
+    vouchers.map(({ id }) => cluster.ownerOf(connections.saleKeys.of(id).orders)),
+  );
+  return vouchers.filter((_, index) => owners[index] !== master);
+}
+
+/** One user after the other, each with one request that is repeated until its outcome is known. */
+async function buyAsUsers({ buy }: Sale, voucher: Voucher, users: number): Promise<void> {
+  const buyUntilKnown = async (userId: string) => {
+    const requestId = randomUUID();
+    const isKnown = (outcome: Outcome) =>
+      outcome.kind === 'accepted' || (outcome.kind === 'refused' && outcome.reason !== 'not-ready');
+    while (!isKnown(await buy(voucher, userId, requestId))) await sleep(200);
+  };
+  const buying: Promise<void>[] = [];
+  for (let user = 1; user <= users; user++) {
+    buying.push(buyUntilKnown(String(user)));
+    await sleep(50);
+  }
+  await Promise.all(buying);
+}

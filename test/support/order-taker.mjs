@@ -1,0 +1,17 @@
+// A consumer that takes orders and settles none. Prints the number of orders in each delivery; runs
+// until it is killed.
+import { pino } from 'pino';
+import { readConfig } from '../../dist/config.js';
+import { Connections } from '../../dist/connections/connections.js';
+import { openQueues } from '../../dist/ladder/open-rung.js';
+
+const connections = new Connections(readConfig(), pino({ level: 'silent' }));
+const [queue] = openQueues(['lua-stream'], connections);
+await connections.ready();
+
+async function keep(deliveries) {
+  console.log(`took ${deliveries.length}`);
+  await new Promise(() => {});
+}
+
+await queue.consume(keep, new AbortController().signal);

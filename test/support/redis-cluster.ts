@@ -1,0 +1,189 @@
+/**
+ * A Redis Cluster of three masters on loopback, apart from the lab's servers: started for a test
+ * and ended after it.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { execa } from 'execa';
+import { Redis } from 'ioredis';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import {
+  isAlive,
+  type ProcessRef,
+  programPath,
+  startProcess,
+  stopProcess,
+} from '../../src/lab/environment/processes.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+
+const password = 'one password for all nodes';
+/** A master that is silent for this time is down for the others. */
+const nodeTimeoutMs = 2_000;
+/** The port of a node's cluster bus, beside its own. */
+const busOffset = 10_000;
+
+export interface ClusterNode {
+  readonly port: number;
+  readonly redis: Redis;
+  start(): Promise<void>;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RedisCluster {
+  /** With the password, as REDIS_URL. */
+  readonly url: string;
+  readonly nodes: readonly ClusterNode[];
+  /** The master that has the slot of this key. */
+  ownerOf(key: string): Promise<ClusterNode>;
+  /** Moves the slot of this key to another master, key by key, with a pause after each. */
+  moveSlot(key: string, to: ClusterNode, pauseMs: number): Promise<void>;
+  /**
+   * From now on clients are sent to this port instead of the node's own: a proxy can stand between.
+   */
+  announce(node: ClusterNode, port: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startRedisCluster(): Promise<RedisCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-cluster-'));
+  const first = await freePortPairs(17_400, 3);
+  const nodes = [0, 1, 2].map((index) => clusterNode(folder, first + index));
+  const stop = async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await Promise.all(nodes.map((node) => node.start()));
+    await create(nodes);
+    await untilComplete(nodes);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    url: `redis://:${encodeURIComponent(password)}@127.0.0.1:${first}`,
+    nodes,
+    ownerOf: (key) => ownerOf(nodes, key),
+    moveSlot: (key, to, pauseMs) => moveSlot(nodes, key, to, pauseMs),
+    announce: (node, port) => announce(nodes, node, port),
+    stop,
+  };
+}
+
+/**
+ * The first of `count` ports in a row that are free together with the ports of their cluster bus.
+ */
+async function freePortPairs(preferred: number, count: number): Promise<number> {
+  const first = await freePorts(preferred, count);
+  const bus = (await freePorts(first + busOffset, count)) - busOffset;
+  return bus === first ? first : freePortPairs(bus, count);
+}
+
+function clusterNode(folder: string, port: number): ClusterNode {
+  const data = join(folder, String(port));
+  mkdirSync(data);
+  let ref: ProcessRef | undefined;
+  const redis = new Redis({ port, password, lazyConnect: true, maxRetriesPerRequest: 1 });
+  redis.on('error', () => {}); // While the node is down.
+  return {
+    port,
+    redis,
+    start: async () => {
+      const logFile = join(folder, `${port}.log`);
+      ref = startProcess({ command: programPath('redis-server'), args: args(data, port), logFile });
+      await waitUntil(`a cluster node on port ${port}`, 10_000, () => redis.ping().then(Boolean));
+    },
+    kill: async () => {
+      const killed = ref;
+      if (!killed) return;
+      process.kill(killed.pid, 'SIGKILL');
+      await waitUntil('the node to end', 5_000, () => !isAlive(killed));
+    },
+    stop: async () => {
+      redis.disconnect();
+      if (ref) await stopProcess(ref);
+    },
+  };
+}
+
+/** Without full coverage, the slots of the other masters are served while one master is down. */
+const args = (data: string, port: number): string[] =>
+  Object.entries({
+    port: String(port),
+    bind: '127.0.0.1',
+    dir: data,
+    save: '',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    requirepass: password,
+    masterauth: password,
+    'cluster-enabled': 'yes',
+    'cluster-node-timeout': String(nodeTimeoutMs),
+    'cluster-require-full-coverage': 'no',
+  }).flatMap(([name, value]) => [`--${name}`, value]);
+
+async function create(nodes: readonly ClusterNode[]): Promise<void> {
+  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  await execa('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes'], {
+    env: { REDISCLI_AUTH: password },
+  });
+}
+
+/** Every node finds all slots served. */
+const untilComplete = (nodes: readonly ClusterNode[]): Promise<void> =>
+  waitUntil('the cluster to be complete', 20_000, async () => {
+    const states = await Promise.all(nodes.map(({ redis }) => redis.cluster('INFO')));
+    return states.every((state) => /cluster_state:ok/.test(state));
+  });
+
+/** By the nodes' own answers: the address of a master may be that of a proxy. */
+async function ownerOf(nodes: readonly ClusterNode[], key: string): Promise<ClusterNode> {
+  for (const node of nodes) {
+    const slot = await node.redis.cluster('KEYSLOT', key);
+    const own = await node.redis.cluster('MYID');
+    const ranges = await node.redis.cluster('SLOTS');
+    if (ranges.some(([from, to, master]) => from <= slot && slot <= to && master?.[2] === own))
+      return node;
+  }
+  throw new Error(`no master has the slot of ${key}`);
+}
+
+/** The steps of `redis-cli --cluster reshard`, slowly. */
+async function moveSlot(
+  nodes: readonly ClusterNode[],
+  key: string,
+  to: ClusterNode,
+  pauseMs: number,
+): Promise<void> {
+  const from = await ownerOf(nodes, key);
+  const slot = await from.redis.cluster('KEYSLOT', key);
+  const [fromId, toId] = await Promise.all([from, to].map((node) => node.redis.cluster('MYID')));
+  await to.redis.cluster('SETSLOT', slot, 'IMPORTING', String(fromId));
+  await from.redis.cluster('SETSLOT', slot, 'MIGRATING', String(toId));
+  for (const moved of await from.redis.cluster('GETKEYSINSLOT', slot, 1_000)) {
+    const target = ['127.0.0.1', to.port, '', 0, 5_000, 'AUTH', password, 'KEYS', moved] as const;
+    await from.redis.call('MIGRATE', ...target);
+    await sleep(pauseMs);
+  }
+  for (const { redis } of [to, from, ...nodes])
+    await redis.cluster('SETSLOT', slot, 'NODE', String(toId));
+}
+
+async function announce(
+  nodes: readonly ClusterNode[],
+  { redis }: ClusterNode,
+  port: number,
+): Promise<void> {
+  const id = await redis.cluster('MYID');
+  await redis.config('SET', 'cluster-announce-port', port);
+  const knows = async (node: ClusterNode) => {
+    const ranges = await node.redis.cluster('SLOTS');
+    return ranges.some(([, , master]) => master?.[2] === id && master[1] === port);
+  };
+  await waitUntil('every node to know the new port', 10_000, async () =>
+    (await Promise.all(nodes.map(knows))).every(Boolean),
+  );
+}

@@ -1,0 +1,101 @@
+/**
+ * A copy of the sources in a temporary folder, with a rung added as a contributor would: one file,
+ * one row, its texts.
+ */
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { execa } from 'execa';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface Addition {
+  readonly rung: string;
+  readonly chapter: number;
+  /** Below src/. */
+  readonly file: string;
+  readonly source: string;
+  /** The import of the new file, and the row, in src/ladder/rungs.ts. */
+  readonly importLine: string;
+  readonly row: string;
+  readonly idea: string;
+  readonly lesson: string;
+}
+
+/** The compiled modules of a copy, with the types of the original. */
+interface Modules {
+  readonly config: typeof import('../../src/config.ts');
+  readonly 'connections/connections': typeof import('../../src/connections/connections.ts');
+  readonly 'ladder/factories': typeof import('../../src/ladder/factories.ts');
+  readonly 'ladder/open-rung': typeof import('../../src/ladder/open-rung.ts');
+  readonly 'audit/audit': typeof import('../../src/audit/audit.ts');
+  readonly 'audit/collect': typeof import('../../src/audit/collect.ts');
+  readonly 'orders/order-worker': typeof import('../../src/orders/order-worker.ts');
+  readonly 'purchase/vouchers': typeof import('../../src/purchase/vouchers.ts');
+}
+
+export interface SourceCopy {
+  /** The source files that differ from the original. */
+  readonly touched: readonly string[];
+  load<Name extends keyof Modules>(name: Name): Promise<Modules[Name]>;
+  /** Runs `lockstep` of the copy. @returns its standard output. */
+  lockstep(...args: string[]): Promise<string>;
+  remove(): void;
+}
+
+/** @throws the compiler's messages. */
+export async function copyWith(addition: Addition): Promise<SourceCopy> {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-copy-'));
+  for (const name of ['src', 'lua', 'package.json', 'tsconfig.json'])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  add(join(folder, 'src'), addition);
+  await execa(join(root, 'node_modules/.bin/tsc'), { cwd: folder });
+  return {
+    touched: touchedFiles(join(root, 'src'), join(folder, 'src')),
+    load: (name) => import(pathToFileURL(join(folder, 'dist', `${name}.js`)).href),
+    lockstep: async (...args) =>
+      (await execa('node', [join(folder, 'dist/bin/lockstep.js'), ...args])).stdout,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function add(source: string, addition: Addition): void {
+  const { rung, chapter, row, idea, lesson } = addition;
+  writeFileSync(join(source, addition.file), addition.source);
+  const nextChapter = new RegExp(`^ {2}\\S+: rung\\(\\{\\s+chapter: ${chapter + 1},`, 'm');
+  edit(join(source, 'ladder/rungs.ts'), nextChapter, (next) => `  ${row}\n${next}`);
+  edit(join(source, 'ladder/rungs.ts'), /^import /m, (next) => `${addition.importLine}\n${next}`);
+  for (const language of ['en', 'zh'])
+    edit(join(source, `ladder/texts/${language}.ts`), /^ {2}rungs: \{\n/m, (start) => {
+      return `${start}    '${rung}': ${JSON.stringify({ idea, lesson })},\n`;
+    });
+}
+
+function edit(file: string, place: RegExp, change: (found: string) => string): void {
+  const text = readFileSync(file, 'utf8');
+  if (!place.test(text)) throw new Error(`${file} has no ${place}`);
+  writeFileSync(file, text.replace(place, change));
+}
+
+function touchedFiles(original: string, copy: string): string[] {
+  const contents = (folder: string) =>
+    new Map(
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => [file, readFileSync(join(folder, file), 'utf8')]),
+    );
+  const before = contents(original);
+  const after = contents(copy);
+  const files = new Set([...before.keys(), ...after.keys()]);
+  return [...files].filter((file) => before.get(file) !== after.get(file)).sort();
+}
