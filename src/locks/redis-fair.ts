@@ -16,8 +16,8 @@ import { keepUnlessAborted, timeLeft } from './shared/polling.ts';
 import {
   channelOf,
   type Protocol,
+  RedissonLeases,
   type RedissonOptions,
-  redissonLeases,
   releaseMessage,
   tagged,
 } from './shared/redisson-leases.ts';
@@ -48,7 +48,7 @@ export function redisFairLock(
   options: RedissonOptions & SubscriberOptions = {},
 ): Lock {
   const subscribe = releaseNotifications(redis, options);
-  const leases = redissonLeases(redis, fairProtocol(redis), options);
+  const leases = new RedissonLeases(redis, fairProtocol(redis), options);
 
   async function acquire(
     resource: string,

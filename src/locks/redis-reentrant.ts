@@ -17,8 +17,8 @@ import { keepUnlessAborted, timeLeft } from './shared/polling.ts';
 import {
   channelOf,
   hashProtocol,
+  RedissonLeases,
   type RedissonOptions,
-  redissonLeases,
 } from './shared/redisson-leases.ts';
 import {
   acquireWhenNotified,
@@ -31,7 +31,7 @@ export function redisReentrantLock(
   options: RedissonOptions & SubscriberOptions = {},
 ): Lock {
   const subscribe = releaseNotifications(redis, options);
-  const leases = redissonLeases(redis, hashProtocol(redis), options);
+  const leases = new RedissonLeases(redis, hashProtocol(redis), options);
 
   async function acquire(
     resource: string,

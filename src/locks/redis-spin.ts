@@ -9,14 +9,14 @@
 import type { Redis } from 'ioredis';
 import type { Lease, Lock } from './lock.ts';
 import { poll } from './shared/polling.ts';
-import { hashProtocol, type RedissonOptions, redissonLeases } from './shared/redisson-leases.ts';
+import { hashProtocol, RedissonLeases, type RedissonOptions } from './shared/redisson-leases.ts';
 
 const mostPauseMs = 128;
 
 const pauseMs = (attempts: number) => Math.min(2 ** (attempts - 1), mostPauseMs);
 
 export function redisSpinLock(redis: Redis, options: RedissonOptions = {}): Lock {
-  const leases = redissonLeases(redis, hashProtocol(redis), options);
+  const leases = new RedissonLeases(redis, hashProtocol(redis), options);
 
   async function attempt(resource: string, owner: string, leaseMs?: number): Promise<Lease | null> {
     const result = await leases.attempt({ resource, owner, leaseMs, waits: false });

@@ -1,5 +1,5 @@
 /**
- * Order ids as snowflakes: 42 bits of milliseconds since 2026, 10 of worker id, 12 of sequence.
+ * Order ids as snowflakes: 41 bits of milliseconds since 2026, 10 of worker id, 12 of sequence.
  * They are made in memory; only the worker id comes from Redis (see worker-id.ts).
  */
 import { Snowflake } from '@sapphire/snowflake';

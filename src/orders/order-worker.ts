@@ -93,6 +93,7 @@ async function discard(
   reason: DeadLetterReason,
 ): Promise<void> {
   await deadLetter(records.pool, redis, saleKeys, order, reason);
+  record({ event: 'dead-lettered', reason, ...about(order) });
   log.error({ event: 'order-dead-lettered', orderId: order.id, reason });
 }
 

@@ -97,6 +97,7 @@ export function orderRoutes(service: Service): App {
         return problem(c, 'not-ready', `This deployment does not allow the rung ${voucher.rung}.`);
       const userId = c.get('claims').sub;
       const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
+      record({ event: 'received', ...about(order) });
       return answer(c, order, await buy(service, order, voucher));
     })
     .openapi(showRoute(user), async (c) => {
@@ -126,7 +127,9 @@ async function buy({ openRung, log }: Service, order: Order, voucher: Voucher): 
 
 export function recordOutcome(order: Order, outcome: Outcome): void {
   const reason = outcome.kind === 'refused' ? { reason: outcome.reason } : {};
-  record({ event: outcome.kind, ...about(order), ...reason });
+  // A repeated request is accepted under the order that it already has.
+  const id = outcome.kind === 'accepted' ? outcome.orderId : order.id;
+  record({ event: outcome.kind, ...about({ ...order, id }), ...reason });
 }
 
 export function answer(c: Context, order: Order, outcome: Outcome) {

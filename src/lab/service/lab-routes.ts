@@ -1,6 +1,6 @@
 /** Routes that exist only in the lab. */
 import { createRoute, z } from '@hono/zod-openapi';
-import { refused, resourceOf } from '../../domain.ts';
+import { type Order, type Outcome, refused, resourceOf, type Voucher } from '../../domain.ts';
 import { Id } from '../../http/ids.ts';
 import { type App, routes } from '../../http/openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../../http/problems.ts';
@@ -14,9 +14,8 @@ import { withOrder } from '../../trace/checkpoints.ts';
 
 const Accepted = z.object({ id: z.string(), status: z.string() });
 
-export function labRoutes({ connections, vouchers, openRung, orderIds, log }: Service): App {
-  const onReleaseFailed = (error: unknown) =>
-    log.warn({ event: 'release-failed', error: String(error) });
+export function labRoutes(service: Service): App {
+  const { connections, vouchers, orderIds } = service;
   const user = requireRole('user', connections.config.TOKEN_SECRET);
   const noop = createRoute({
     method: 'post',
@@ -45,21 +44,27 @@ export function labRoutes({ connections, vouchers, openRung, orderIds, log }: Se
     .openapi(nested, async (c) => {
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
-      const { lock, purchase } = await openRung(voucher);
-      const order = {
-        id: await orderIds.next(),
-        voucherId: voucher.id,
-        userId: c.get('claims').sub,
-        requestId: c.req.header('idempotency-key') ?? crypto.randomUUID(),
-      };
-      const { scope, waitMs = 1_000 } = rungNamed(voucher.rung);
-      const outside = { waitMs, onReleaseFailed };
-      const outcome = await asOneOwner(() =>
-        withOrder(order, () =>
-          using(lock, resourceOf(scope, order), outside, () => purchase(order, voucher)),
-        ),
-      );
-      recordOutcome(order, outcome ?? refused('busy'));
-      return outcome ? answer(c, order, outcome) : problem(c, 'busy');
+      const userId = c.get('claims').sub;
+      const requestId = c.req.header('idempotency-key') ?? crypto.randomUUID();
+      const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
+      const outcome = await purchaseInside(service, order, voucher);
+      recordOutcome(order, outcome);
+      return answer(c, order, outcome);
     });
+}
+
+/** Acquires the lock of the purchase, then makes the purchase, as one owner. */
+async function purchaseInside(
+  { openRung, log }: Service,
+  order: Order,
+  voucher: Voucher,
+): Promise<Outcome> {
+  const { lock, purchase } = await openRung(voucher);
+  const { scope, waitMs = 1_000 } = rungNamed(voucher.rung);
+  const onReleaseFailed = (error: unknown) =>
+    log.warn({ event: 'release-failed', error: String(error) });
+  const options = { waitMs, onReleaseFailed };
+  const inside = () =>
+    using(lock, resourceOf(scope, order), options, () => purchase(order, voucher));
+  return (await asOneOwner(() => withOrder(order, inside))) ?? refused('busy');
 }

@@ -73,90 +73,99 @@ export const hashProtocol = (redis: Redis): Protocol => ({
   },
 });
 
-export function redissonLeases(redis: Redis, protocol: Protocol, options: RedissonOptions) {
-  const { keyPrefix = defaultKeyPrefix, watchdogMs = 30_000, answerMs = 500 } = options;
-  const client = randomUUID();
-  const leases = new ReentrantLeases();
-  const watch = watchdog(renew, watchdogMs);
-  const keyOf = (resource: string) => keyPrefix + resource;
+export class RedissonLeases {
+  readonly #redis: Redis;
+  readonly #protocol: Protocol;
+  readonly #keyPrefix: string;
+  readonly #watchdogMs: number;
+  readonly #answerMs: number;
+  readonly #client = randomUUID();
+  readonly #leases = new ReentrantLeases();
+  readonly #watch: ReturnType<typeof watchdog>;
 
-  async function renew(key: string, owner: string): Promise<boolean> {
-    const id = `${key} ${owner}`;
-    const leaseMs = String(Math.max(watchdogMs, leases.longestMs(id)));
-    const isHeld = (await runScript(redis, renewScript, [key], [leaseMs, owner])) === 1;
-    if (!isHeld) leases.loseAll(id, key, watchdogMs);
-    return isHeld;
+  constructor(redis: Redis, protocol: Protocol, options: RedissonOptions) {
+    this.#redis = redis;
+    this.#protocol = protocol;
+    this.#keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
+    this.#watchdogMs = options.watchdogMs ?? 30_000;
+    this.#answerMs = options.answerMs ?? 500;
+    this.#watch = watchdog((key, owner) => this.#renew(key, owner), this.#watchdogMs);
   }
 
-  /** @returns the lease, or how long the present one lasts, in milliseconds. */
-  const attempt = (wanted: Attempt): Promise<Lease | number> =>
-    leases.inTurn(`${keyOf(wanted.resource)} ${wanted.owner}`, () => take(wanted));
-
-  async function take({ resource, owner, leaseMs, waits }: Attempt): Promise<Lease | number> {
-    const key = keyOf(resource);
-    const id = `${key} ${owner}`;
-    const askedAt = performance.now();
-    // A nested lease lasts as long as the longest of its owner's leases.
-    const outerMs = leases.longestMs(id);
-    const newLeaseMs = String(Math.max(leaseMs ?? watchdogMs, outerMs));
-    const isSent = redis.status === 'ready';
-    const wait = await protocol
-      .take(key, owner, newLeaseMs, waits)
-      .catch(async (cause: unknown) => {
-        // It may have been granted. A nested lease is released together with the outer one.
-        if (isSent && outerMs === 0) await free(key, owner).catch(() => {});
-        throw new LockServiceUnavailable(resource, 0, 1, cause);
-      });
-    if (wait !== null) return Number(wait);
-    const giveBack = (): Promise<void> =>
-      leases.inTurn(id, () => release(key, owner, lease, leaseMs));
-    const lost = leaseMs === undefined ? undefined : new AbortController();
-    const lease: Lease =
-      leaseMs === undefined
-        ? watchedLease(watch(key, owner, askedAt), giveBack)
-        : timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack, lost);
-    leases.add(id, lease, lost);
-    return lease;
-  }
-
-  async function release(
-    key: string,
-    owner: string,
-    lease: Lease,
-    leaseMs?: number,
-  ): Promise<void> {
-    const id = `${key} ${owner}`;
-    // A lost lease has nothing to give back; a nested lease that expired is released with the outer
-    // one.
-    if (!leases.remove(id, lease) || lease.signal.aborted) return;
-    const othersMs = leases.longestMs(id);
-    if (othersMs === 0) await free(key, owner);
-    else await giveBackOnce(key, owner, Math.max(leaseMs ?? watchdogMs, othersMs));
-  }
-
-  /** Releases whatever Redis still counts of this owner. */
-  async function free(key: string, owner: string): Promise<void> {
-    while ((await giveBackOnce(key, owner, watchdogMs)) === 0);
-  }
-
-  /**
-   * After a lost answer the same release is sent again under the same latch, and still counts once.
-   */
-  async function giveBackOnce(key: string, owner: string, othersMs: number): Promise<unknown> {
-    const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
-    const latchMs = String(answerMs * releaseTries * 2);
-    const words = { key, owner, othersMs: String(othersMs), latch, latchMs };
-    // Without any answer the lease expires by itself: it is not renewed any more.
-    const answer = await untilAnswered(redis, releaseTries, answerMs, () =>
-      protocol.giveBack(words),
-    );
-    redis.del(latch).catch(() => {}); // If this fails, the latch expires.
-    return answer;
+  keyOf(resource: string): string {
+    return this.#keyPrefix + resource;
   }
 
   /** The owner that is calling: an async context of this process. */
-  const owner = () => `${client}:${currentOwner()}`;
-  return { attempt, owner, keyOf };
+  owner(): string {
+    return `${this.#client}:${currentOwner()}`;
+  }
+
+  /** @returns the lease, or how long the present one lasts, in milliseconds. */
+  attempt(wanted: Attempt): Promise<Lease | number> {
+    const id = `${this.keyOf(wanted.resource)} ${wanted.owner}`;
+    return this.#leases.inTurn(id, () => this.#take(wanted));
+  }
+
+  async #take({ resource, owner, leaseMs, waits }: Attempt): Promise<Lease | number> {
+    const key = this.keyOf(resource);
+    const id = `${key} ${owner}`;
+    const askedAt = performance.now();
+    // A nested lease lasts as long as the longest of its owner's leases.
+    const outerMs = this.#leases.longestMs(id);
+    const newLeaseMs = String(Math.max(leaseMs ?? this.#watchdogMs, outerMs));
+    const isSent = this.#redis.status === 'ready';
+    const taking = this.#protocol.take(key, owner, newLeaseMs, waits);
+    const wait = await taking.catch(async (cause: unknown) => {
+      // It may have been granted. A nested lease is released together with the outer one.
+      if (isSent && outerMs === 0) await this.#free(key, owner).catch(() => {});
+      throw new LockServiceUnavailable(resource, 0, 1, cause);
+    });
+    if (wait !== null) return Number(wait);
+    const giveBack = (): Promise<void> =>
+      this.#leases.inTurn(id, () => this.#release(key, owner, lease, leaseMs));
+    const lost = leaseMs === undefined ? undefined : new AbortController();
+    const lease: Lease =
+      leaseMs === undefined
+        ? watchedLease(this.#watch(key, owner, askedAt), giveBack)
+        : timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack, lost);
+    this.#leases.add(id, lease, lost);
+    return lease;
+  }
+
+  async #renew(key: string, owner: string): Promise<boolean> {
+    const id = `${key} ${owner}`;
+    const leaseMs = String(Math.max(this.#watchdogMs, this.#leases.longestMs(id)));
+    const isHeld = (await runScript(this.#redis, renewScript, [key], [leaseMs, owner])) === 1;
+    if (!isHeld) this.#leases.loseAll(id, key, this.#watchdogMs);
+    return isHeld;
+  }
+
+  async #release(key: string, owner: string, lease: Lease, leaseMs?: number): Promise<void> {
+    const id = `${key} ${owner}`;
+    // A lost lease has nothing to give back; a nested lease that expired is released with the outer one.
+    if (!this.#leases.remove(id, lease) || lease.signal.aborted) return;
+    const othersMs = this.#leases.longestMs(id);
+    if (othersMs === 0) await this.#free(key, owner);
+    else await this.#giveBackOnce(key, owner, Math.max(leaseMs ?? this.#watchdogMs, othersMs));
+  }
+
+  /** Releases whatever Redis still counts of this owner. */
+  async #free(key: string, owner: string): Promise<void> {
+    while ((await this.#giveBackOnce(key, owner, this.#watchdogMs)) === 0);
+  }
+
+  /** After a lost answer the same release is sent again under the same latch, and still counts once. */
+  async #giveBackOnce(key: string, owner: string, othersMs: number): Promise<unknown> {
+    const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
+    const latchMs = String(this.#answerMs * releaseTries * 2);
+    const release = { key, owner, othersMs: String(othersMs), latch, latchMs };
+    const send = () => this.#protocol.giveBack(release);
+    // Without any answer the lease expires by itself: it is not renewed any more.
+    const answer = await untilAnswered(this.#redis, releaseTries, this.#answerMs, send);
+    this.#redis.del(latch).catch(() => {}); // If this fails, the latch expires.
+    return answer;
+  }
 }
 
 function watchedLease(watched: Watched, giveBack: () => Promise<void>): Lease {

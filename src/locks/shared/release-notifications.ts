@@ -44,53 +44,29 @@ interface Channel {
   subscribed: Promise<unknown>;
 }
 
+/** @returns a function that subscribes to a channel. */
 export function releaseNotifications(
   redis: Redis,
-  { subscriber: given }: SubscriberOptions,
+  options: SubscriberOptions,
 ): (channel: string) => Subscription {
-  const channels = new Map<string, Channel>();
-  let opened: Redis | undefined;
+  const channels = new Channels(redis, options);
+  return (name) => channels.subscribe(name);
+}
 
-  const subscriber = (): Redis => {
-    if (!opened) {
-      opened = given ?? duplicate(redis);
-      listen(opened);
-    }
-    return opened;
-  };
+class Channels {
+  readonly #redis: Redis;
+  readonly #given: Redis | undefined;
+  readonly #channels = new Map<string, Channel>();
+  #opened: Redis | undefined;
 
-  function listen(connection: Redis): void {
-    connection.on('message', (name: string) => {
-      const channel = channels.get(name);
-      if (channel) wakeOne(channel); // Else another lock's: locks may share the connection.
-    });
-    connection.on('ready', () => {
-      for (const [name, channel] of channels)
-        Promise.all([connection.subscribe(name), whenReady(redis, reconnectMs)]).then(
-          () => wakeAll(channel), // Messages that were published during the disconnection are lost.
-          () => {}, // Disconnected again: the next connection wakes them.
-        );
-    });
+  constructor(redis: Redis, { subscriber }: SubscriberOptions) {
+    this.#redis = redis;
+    this.#given = subscriber;
   }
 
-  function openChannel(name: string): Channel {
-    const subscribed = subscriber().subscribe(name);
-    subscribed.catch(() => {}); // Every waiter awaits it and sees the error.
-    return { waiters: new Set(), pending: false, users: 0, subscribed };
-  }
-
-  function close(name: string, channel: Channel): void {
-    channel.users -= 1;
-    if (channel.users > 0) return;
-    channels.delete(name);
-    subscriber()
-      .unsubscribe(name)
-      .catch(() => {}); // Sent on the next connection.
-  }
-
-  return (name) => {
-    const channel = channels.get(name) ?? openChannel(name);
-    channels.set(name, channel);
+  subscribe(name: string): Subscription {
+    const channel = this.#channels.get(name) ?? this.#open(name);
+    this.#channels.set(name, channel);
     channel.users += 1;
     const subscribed = channel.subscribed.then(
       () => true,
@@ -101,9 +77,44 @@ export function releaseNotifications(
       listening: async (withinMs, signal) => (await inTime(subscribed, withinMs, signal)) ?? false,
       notified: (waitMs, signal) => notified(channel, waitMs, signal),
       handOver: () => wakeOne(channel),
-      close: () => close(name, channel),
+      close: () => this.#close(name, channel),
     };
-  };
+  }
+
+  #open(name: string): Channel {
+    const subscribed = this.#subscriber().subscribe(name);
+    subscribed.catch(() => {}); // Every waiter awaits it and sees the error.
+    return { waiters: new Set(), pending: false, users: 0, subscribed };
+  }
+
+  #close(name: string, channel: Channel): void {
+    channel.users -= 1;
+    if (channel.users > 0) return;
+    this.#channels.delete(name);
+    const unsubscribed = this.#subscriber().unsubscribe(name);
+    unsubscribed.catch(() => {}); // Sent on the next connection.
+  }
+
+  #subscriber(): Redis {
+    if (this.#opened) return this.#opened;
+    this.#opened = this.#given ?? duplicate(this.#redis);
+    this.#listen(this.#opened);
+    return this.#opened;
+  }
+
+  #listen(connection: Redis): void {
+    connection.on('message', (name: string) => {
+      const channel = this.#channels.get(name);
+      if (channel) wakeOne(channel); // Else another lock's: locks may share the connection.
+    });
+    connection.on('ready', () => {
+      for (const [name, channel] of this.#channels)
+        Promise.all([connection.subscribe(name), whenReady(this.#redis, reconnectMs)]).then(
+          () => wakeAll(channel), // Messages that were published during the disconnection are lost.
+          () => {}, // Disconnected again: the next connection wakes them.
+        );
+    });
+  }
 }
 
 /**
