@@ -21,6 +21,9 @@ const whole = (least: number, most: number) =>
     .pipe(z.number().min(least).max(most));
 const milliseconds = whole(1, 86_400_000);
 
+/** The lab's secret is published: k6 and the command line sign with it too. */
+export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
+
 const Environment = z.object({
   /** The address that the API instances listen on. */
   HOST: z.string().default('127.0.0.1'),
@@ -65,7 +68,13 @@ const Environment = z.object({
    */
   ZOOKEEPER_SESSION_MS: whole(500, 60_000).default(4_000),
   /** Signs and verifies bearer tokens (HS256). */
-  TOKEN_SECRET: z.string().min(32),
+  TOKEN_SECRET: z
+    .string()
+    .min(32)
+    .regex(
+      /^(?!.*(PRIVATE|PUBLIC))/,
+      'must not contain PRIVATE or PUBLIC: it would be read as a key',
+    ),
   /** The rungs that vouchers may be sold by, comma-separated, or `all`. */
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may have `lab` options, and /lab routes exist. */
@@ -105,6 +114,9 @@ const Relations = Environment.refine(leaseOutlastsAnswers, {
   path: ['LOCK_LEASE_MS'],
   message: 'must be at least three times LOCK_ANSWER_MS',
   when: () => true, // Beside other problems too, so that all are named at once.
+}).refine(({ LAB, TOKEN_SECRET }) => LAB || TOKEN_SECRET !== labTokenSecret, {
+  path: ['TOKEN_SECRET'],
+  message: "must not be the lab's, which is published",
 });
 
 /** True also for values that are no numbers: they are reported separately. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import type { Attempt } from '../audit/facts.ts';
+import { labTokenSecret } from '../config.ts';
 import { Id } from '../http/ids.ts';
 import { signToken } from '../http/tokens.ts';
 import { Lab } from '../lab/environment/lab.ts';
-import { labTokenSecret } from '../lab/environment/stores.ts';
 import { InvalidId, LabDown } from '../lab/errors.ts';
 import { buyOnce } from '../lab/workload/buy-once.ts';
 import { json, pause } from './options.ts';

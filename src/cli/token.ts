@@ -1,6 +1,6 @@
+import { labTokenSecret } from '../config.ts';
 import { Id } from '../http/ids.ts';
 import { signToken } from '../http/tokens.ts';
-import { labTokenSecret } from '../lab/environment/stores.ts';
 import { InvalidId } from '../lab/errors.ts';
 import type { AddCommand } from './output.ts';
 

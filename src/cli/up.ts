@@ -1,7 +1,7 @@
+import { labTokenSecret } from '../config.ts';
 import { signToken } from '../http/tokens.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { alone } from '../lab/environment/session.ts';
-import { labTokenSecret } from '../lab/environment/stores.ts';
 import { json } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';
 

@@ -1,6 +1,6 @@
+import { labTokenSecret } from '../config.ts';
 import { UnknownRung } from '../errors.ts';
 import { Lab } from '../lab/environment/lab.ts';
-import { labTokenSecret } from '../lab/environment/stores.ts';
 import { LabDown } from '../lab/errors.ts';
 import { putOnSale } from '../lab/workload/create-voucher.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';

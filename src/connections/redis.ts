@@ -4,6 +4,7 @@
  * most one effect.
  */
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../config.ts';
 
@@ -13,6 +14,8 @@ import type { Config } from '../config.ts';
  * reconnect. admin: queries and preparation.
  */
 export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin';
+
+const pauseBetweenTriesMs = 20;
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
 
@@ -108,6 +111,8 @@ export async function untilAnswered<T>(
       return await send();
     } catch (error) {
       if (tried === tries) throw error;
+      // A client may still call itself ready although its connection has ended.
+      await sleep(pauseBetweenTriesMs);
       await whenReady(redis, reconnectMs);
     }
   }
@@ -119,8 +124,22 @@ export async function untilAnswered<T>(
  */
 export async function whenReady(redis: Redis, withinMs: number): Promise<void> {
   const signal = AbortSignal.timeout(withinMs);
-  if (redis.status !== 'ready') await once(redis, 'ready', { signal }).catch(() => {});
+  await statusReady(redis, signal);
   await Promise.all(mastersOf(redis).map((node) => connected(node, signal)));
+}
+
+/** Not `events.once`, which ends at the first `error`: a client emits one for each failed reconnect. */
+async function statusReady(redis: Redis, signal: AbortSignal): Promise<void> {
+  if (redis.status === 'ready') return;
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      redis.off('ready', settle);
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+    redis.on('ready', settle);
+    signal.addEventListener('abort', settle);
+  });
 }
 
 const mastersOf = (redis: object): Redis[] =>

@@ -1,7 +1,7 @@
 /** The API as clients meet it: through nginx, on four instances. */
 import { sign } from 'hono/jwt';
 import { describe, expect, test } from 'vitest';
-import { labTokenSecret } from '../../src/lab/environment/stores.ts';
+import { labTokenSecret } from '../../src/config.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, openSale, tokenFor } from '../support/client.ts';
+import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { quietRedis } from '../support/connections.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 
@@ -76,8 +76,8 @@ describe('a production install', () => {
     let service: ServiceProcess;
 
     beforeEach(async () => {
-      const { MYSQL_URL = '', TOKEN_SECRET = '' } = inject('environment');
-      const stores = { MYSQL_URL, REDIS_URL: quietRedis(), TOKEN_SECRET };
+      const { MYSQL_URL = '' } = inject('environment');
+      const stores = { MYSQL_URL, REDIS_URL: quietRedis(), TOKEN_SECRET: deploymentSecret };
       const lab = { LAB, HISTORY_FOLDER: LAB === '1' ? join(folder, 'history') : '' };
       service = await startService(join(folder, 'dist/bin/service.js'), { ...stores, ...lab });
     });
@@ -86,14 +86,17 @@ describe('a production install', () => {
     const create = async (changes: Readonly<Record<string, unknown>> = {}) =>
       call('/vouchers', {
         method: 'POST',
-        token: await tokenFor('1', 'operator'),
+        token: await tokenFor('1', 'operator', deploymentSecret),
         body: openSale(changes),
         baseUrl: service.baseUrl,
       });
 
     test('sells a voucher, records the order, and stops in order', async () => {
       const { id } = (await (await create()).json()) as { id: string };
-      const user = { token: await tokenFor('7'), baseUrl: service.baseUrl };
+      const user = {
+        token: await tokenFor('7', 'user', deploymentSecret),
+        baseUrl: service.baseUrl,
+      };
       const sold = await call(`/vouchers/${id}/orders`, { method: 'POST', ...user });
       expect(sold.status).toBe(202);
       const order = sold.headers.get('location') ?? '';
@@ -105,7 +108,10 @@ describe('a production install', () => {
     });
 
     test(`${LAB === '1' ? 'has' : 'has none of'} the routes and options of the lab`, async () => {
-      const user = { token: await tokenFor('7'), baseUrl: service.baseUrl };
+      const user = {
+        token: await tokenFor('7', 'user', deploymentSecret),
+        baseUrl: service.baseUrl,
+      };
       const noop = await call('/lab/noop', { method: 'POST', ...user });
       const withOptions = await create({ lab: { workMs: 5 } });
       expect([noop.status, withOptions.status]).toEqual(LAB === '1' ? [202, 201] : [404, 400]);

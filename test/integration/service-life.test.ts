@@ -13,7 +13,7 @@ import {
   stopProcess,
 } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, openSale, putOnSale, tokenFor } from '../support/client.ts';
+import { call, deploymentSecret, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 
 let lab: Lab;
@@ -108,13 +108,19 @@ describe('outside the lab', () => {
     const service = startProcess({
       command: process.execPath,
       args: [new URL('../../dist/bin/service.js', import.meta.url).pathname],
-      env: { ...environment, PORT: port, INSTANCES: '1', ORDER_WORKERS: '0' },
+      env: {
+        ...environment,
+        TOKEN_SECRET: deploymentSecret,
+        PORT: port,
+        INSTANCES: '1',
+        ORDER_WORKERS: '0',
+      },
       logFile: join(inject('labFolder'), 'deployment.log'),
     });
     try {
       const baseUrl = `http://127.0.0.1:${port}`;
       await waitUntil('the deployment', 15_000, async () => (await fetch(`${baseUrl}/readyz`)).ok);
-      const operator = await tokenFor('1', 'operator');
+      const operator = await tokenFor('1', 'operator', deploymentSecret);
       const create = (changes: object) =>
         call('/vouchers', {
           method: 'POST',
@@ -122,12 +128,11 @@ describe('outside the lab', () => {
           body: openSale({ ...changes }),
           baseUrl,
         });
+      const token = await tokenFor('7', 'user', deploymentSecret);
       expect((await create({ rung: 'read-then-write' })).status).toBe(400);
       expect((await create({ lab: { workMs: 5 } })).status).toBe(400);
       expect((await create({})).status).toBe(201);
-      expect(
-        (await call('/lab/noop', { method: 'POST', token: await tokenFor('7'), baseUrl })).status,
-      ).toBe(404);
+      expect((await call('/lab/noop', { method: 'POST', token, baseUrl })).status).toBe(404);
     } finally {
       await stopProcess(service);
     }

@@ -1,10 +1,16 @@
 /** A client of the lab: through nginx, with tokens as the lab signs them. */
 import { inject } from 'vitest';
+import { labTokenSecret } from '../../src/config.ts';
 import { signToken } from '../../src/http/tokens.ts';
-import { labTokenSecret } from '../../src/lab/environment/stores.ts';
 
-export const tokenFor = (sub: string, role: 'user' | 'operator' = 'user') =>
-  signToken(labTokenSecret, sub, role);
+/** The secret of a deployment: the lab's own is published, and refused outside the lab. */
+export const deploymentSecret = 'a secret that only this deployment and its issuer know';
+
+export const tokenFor = (
+  sub: string,
+  role: 'user' | 'operator' = 'user',
+  secret: string = labTokenSecret,
+) => signToken(secret, sub, role);
 
 export interface Call {
   readonly method?: string;

@@ -1,6 +1,6 @@
 /** The configuration: safe by default, refused with every problem named, and without secrets. */
 import { describe, expect, test } from 'vitest';
-import { configNames, readConfig } from '../../src/config.ts';
+import { configNames, labTokenSecret, readConfig } from '../../src/config.ts';
 import { ConfigurationInvalid } from '../../src/errors.ts';
 
 const secret = 'a secret of more than thirty-two characters';
@@ -99,6 +99,17 @@ describe('the configuration', () => {
     const times = { ...least, LOCK_ANSWER_MS: '500' };
     expect(readConfig({ ...times, LOCK_LEASE_MS: '1500' }).LOCK_LEASE_MS).toBe(1_500);
     expect(complaint({ ...times, LOCK_LEASE_MS: '1499' })).toContain('LOCK_LEASE_MS: ');
+  });
+
+  test('refuses the published secret of the lab outside the lab', () => {
+    const published = { ...least, TOKEN_SECRET: labTokenSecret };
+    expect(complaint(published)).toContain('TOKEN_SECRET: ');
+    expect(readConfig({ ...published, LAB: '1' }).LAB).toBe(true);
+  });
+
+  test.each(['PRIVATE', 'PUBLIC'])('refuses a secret that would be read as a %s key', (word) => {
+    const read = { ...least, TOKEN_SECRET: `thirty-two characters and ${word} and more` };
+    expect(complaint(read)).toContain('TOKEN_SECRET: ');
   });
 
   test('reads lists with spaces and empty parts', () => {

@@ -15,6 +15,8 @@ import { type NewSale, putOnSale } from '../workload/create-voucher.ts';
 
 export interface Measured {
   readonly requestsPerSecond: number;
+  /** Answers with 2xx. */
+  readonly accepted: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Answers other than 2xx. */
@@ -33,6 +35,8 @@ export interface Benchmark {
   readonly ratio: number;
   /** The largest depth of the queue, and the time from the last purchase until it was empty. */
   readonly drain: { readonly deepest: number; readonly lagMs: number };
+  /** Why the figures do not count; empty when each request was accepted, and each order recorded. */
+  readonly faults: readonly string[];
 }
 
 export interface BenchmarkSetup {
@@ -43,6 +47,8 @@ export interface BenchmarkSetup {
   readonly connections: number;
   /** The number of accepted orders that are not in MySQL yet. */
   readonly depth: () => Promise<number>;
+  /** The number of confirmed orders of a voucher. */
+  readonly recorded: (voucherId: string) => Promise<number>;
   readonly folder: string;
   /** Stops the benchmark between two rounds. */
   readonly signal: AbortSignal;
@@ -63,7 +69,7 @@ export async function benchmark(setup: BenchmarkSetup, progress: Progress): Prom
   const tokens = await writeTokens(setup, usersPerSecond * Math.max(seconds, warmUpSeconds));
   progress('Warming up …');
   const noop = `${setup.baseUrl}/lab/noop`;
-  const warmUpSale = await createSale(setup);
+  const { url: warmUpSale } = await createSale(setup);
   await wrk(noop, tokens, connections, warmUpSeconds);
   await wrk(warmUpSale, tokens, connections, warmUpSeconds);
   await queueDrained(setup.depth);
@@ -81,13 +87,27 @@ export async function benchmark(setup: BenchmarkSetup, progress: Progress): Prom
     purchase: medianPurchase,
     ratio: Math.round(ratio * 100) / 100,
     drain,
+    faults: measured.flatMap((round) => faultsOf(round, connections)),
   };
 }
 
-interface Round {
+export interface Round {
   readonly noop: Measured;
   readonly purchase: Measured;
   readonly lagMs: number;
+  readonly recorded: number;
+}
+
+/** A fast refusal must not count as a fast purchase, and an accepted order counts once it is recorded. */
+export function faultsOf({ noop, purchase, recorded }: Round, connections: number): string[] {
+  const faults: string[] = [];
+  for (const [name, { refused, broken }] of Object.entries({ noop, purchase }))
+    if (refused + broken > 0) faults.push(`${name}: ${refused} refused, ${broken} broken`);
+  // At the end of the load, each connection may have one purchase whose answer is not counted.
+  const most = purchase.accepted + connections;
+  if (recorded < purchase.accepted || recorded > most)
+    faults.push(`${purchase.accepted} orders accepted, ${recorded} recorded`);
+  return faults;
 }
 
 async function measureRounds(
@@ -102,11 +122,13 @@ async function measureRounds(
     signal.throwIfAborted();
     progress(`Round ${round} of ${rounds}: ${seconds} s for each …`);
     const noopRound = await wrk(noop, tokens, connections, seconds);
-    const purchase = await wrk(await createSale(setup), tokens, connections, seconds);
+    const { id, url } = await createSale(setup);
+    const purchase = await wrk(url, tokens, connections, seconds);
     const endedAt = performance.now();
     await queueDrained(depth);
     const lagMs = Math.round(performance.now() - endedAt);
-    measured.push({ noop: noopRound, purchase, lagMs });
+    const recorded = await setup.recorded(id);
+    measured.push({ noop: noopRound, purchase, lagMs, recorded });
   }
   return measured;
 }
@@ -128,11 +150,15 @@ async function writeTokens(
   return file;
 }
 
-/** Creates a voucher. @returns the URL that sells it */
-async function createSale({ baseUrl, tokenSecret, instances }: BenchmarkSetup): Promise<string> {
+interface Sale {
+  readonly id: string;
+  readonly url: string;
+}
+
+async function createSale({ baseUrl, tokenSecret, instances }: BenchmarkSetup): Promise<Sale> {
   const sale: NewSale = { title: 'benchmark', stock, rung: 'lua-stream' };
   const id = await putOnSale(baseUrl, tokenSecret, instances, sale);
-  return `${baseUrl}/vouchers/${id}/orders`;
+  return { id, url: `${baseUrl}/vouchers/${id}/orders` };
 }
 
 const WrkSummary = z.object({
@@ -165,7 +191,14 @@ async function wrk(
     JSON.parse(stdout.trim().split('\n').at(-1) ?? ''),
   );
   const requestsPerSecond = Math.round(requests / (microseconds / 1_000_000));
-  return { requestsPerSecond, p50Ms: p50 / 1_000, p99Ms: p99 / 1_000, refused, broken };
+  return {
+    requestsPerSecond,
+    accepted: requests - refused,
+    p50Ms: p50 / 1_000,
+    p99Ms: p99 / 1_000,
+    refused,
+    broken,
+  };
 }
 
 const queueDrained = (depth: () => Promise<number>): Promise<void> =>
