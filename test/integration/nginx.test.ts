@@ -113,6 +113,14 @@ describe('nginx', () => {
     ['two hosts', 'GET /vouchers HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
     ['no host', 'GET /vouchers HTTP/1.1\r\n\r\n'],
     ['a length that is none', 'POST /vouchers HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'],
+    ['a method in small letters', 'get /vouchers HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a path above the root', 'GET /../livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an escape that is none', 'GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a zero byte in the path', 'GET /vouchers%00 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a path that is none', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a CONNECT', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a TLS handshake', '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n'],
+    ['a path of 10 kB', `GET /${'x'.repeat(10_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
   ])('answers %s as a problem, and no instance sees it', async (_, request) => {
     let requests = 0;
     const count: RequestListener = (_, response) => {
@@ -130,4 +138,43 @@ describe('nginx', () => {
     );
     expect(requests).toBe(0);
   });
+
+  test('answers TRACE 405, as a problem', async () => {
+    const url = await nginxBefore(await instance((_, response) => response.end()));
+    const answer = await raw(
+      url,
+      `TRACE /vouchers HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 405 [\s\S]*application\/problem\+json/);
+    expect(answer).toContain('Allow: GET, HEAD, POST');
+  });
+
+  test('passes on a request of HTTP/1.0 without a host', async () => {
+    const url = await nginxBefore(await instance((_, response) => response.end('here')));
+    expect(await raw(url, 'GET /vouchers HTTP/1.0\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*here$/,
+    );
+  });
+
+  test('answers a purchase not-ready, and not outcome-unknown, when nothing was sent', async () => {
+    const server = createServer((_, response) => response.end('{}'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = await nginxBefore((server.address() as AddressInfo).port);
+    server.closeAllConnections();
+    server.close();
+    const codes = new Set<unknown>();
+    for (let purchase = 0; purchase < 8; purchase++) {
+      const answer = await fetch(`${url}/vouchers/1/orders`, { method: 'POST' });
+      codes.add(((await answer.json()) as { code: unknown }).code);
+    }
+    expect([...codes]).toEqual(['not-ready']);
+  });
 });
+
+/** Sends bytes, and reads until the connection ends. */
+async function raw(url: string, request: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(request, 'latin1');
+  return text(socket);
+}
