@@ -9,6 +9,7 @@ import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { serialRuns } from '../lab/drills/serial-costs.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
+import type { Database } from '../lab/environment/servers/database.ts';
 import { withLab } from '../lab/environment/session.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
@@ -17,7 +18,7 @@ import { withoutFacts } from '../lab/report/facts-files.ts';
 import { writeRunFolder } from '../lab/report/run-folder.ts';
 import { ladder } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
-import { json, language } from './options.ts';
+import { database, json, language } from './options.ts';
 import {
   type AddCommand,
   asClaimed,
@@ -29,6 +30,7 @@ import {
 import { openStream, type Stream } from './stream.ts';
 
 interface DemoOptions extends JsonOption {
+  readonly database?: Database;
   readonly full: boolean;
   readonly language: Language;
 }
@@ -39,6 +41,7 @@ export const addDemo: AddCommand = (program, place) =>
     .description('run every rung and every race, and write a report')
     .option('--full', 'play each race on every rung that claims to break under it', false)
     .addOption(language())
+    .addOption(database())
     .addOption(json())
     .action((options: DemoOptions) => demo(place, options));
 
@@ -54,9 +57,8 @@ async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Pro
   const writeReport = () => writeRunFolder(runsFolder, 'demo', { command, ...results });
   const stream = openStream(options.json);
   try {
-    await withLab(labFolder, stream.progress, (lab, signal) =>
-      runAll(results, lab, signal, options, stream),
-    );
+    const work = (lab: Lab, signal: AbortSignal) => runAll(results, lab, signal, options, stream);
+    await withLab(labFolder, stream.progress, work, options.database);
   } catch (error) {
     stream.stop();
     if (results.runs.length > 0)

@@ -1,5 +1,6 @@
 /** The parsers of command line options. */
 import { InvalidArgumentError, Option } from 'commander';
+import { databases } from '../lab/environment/servers/database.ts';
 import { parsePause, pauseFormat } from '../lab/races/pauses.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { languages } from '../ladder/texts/texts.ts';
@@ -18,6 +19,9 @@ export function pause(text: string, earlier: readonly string[] = []): readonly s
 }
 
 export const json = () => new Option('--json', 'print JSON instead of text').default(false);
+
+export const database = () =>
+  new Option('--database <name>', 'the lab’s database (default: mariadb)').choices(databases);
 
 export const language = () =>
   new Option('--language <code>', 'the language of the ladder’s sentences')

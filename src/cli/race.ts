@@ -1,4 +1,6 @@
 import { UnknownRung } from '../errors.ts';
+import type { Lab } from '../lab/environment/lab.ts';
+import type { Database } from '../lab/environment/servers/database.ts';
 import { withLab } from '../lab/environment/session.ts';
 import { UnknownRace } from '../lab/errors.ts';
 import { raceOn } from '../lab/races/race-on.ts';
@@ -9,7 +11,7 @@ import { writeFolder } from '../lab/report/folder.ts';
 import { racePage } from '../lab/report/race-page.ts';
 import { raceText } from '../lab/report/race-text.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
-import { json, whole } from './options.ts';
+import { database, json, whole } from './options.ts';
 import {
   type AddCommand,
   asClaimed,
@@ -21,6 +23,7 @@ import {
 } from './output.ts';
 
 interface RaceOptions extends JsonOption {
+  readonly database?: Database;
   readonly rung?: string;
   readonly times: number;
 }
@@ -32,20 +35,21 @@ export const addRace: AddCommand = (program, place) =>
     .argument('<name>', `one of ${raceNames.join(', ')}`)
     .option('--rung <rung>', 'play it on this rung instead')
     .option('--times <n>', 'play it so many times', whole(1, 1_000), 1)
+    .addOption(database())
     .addOption(json())
     .action((name: string, options: RaceOptions) => race(place, name, options));
 
 async function race(
   { labFolder, runsFolder }: Place,
   name: string,
-  { json, rung, times }: RaceOptions,
+  { json, rung, times, database }: RaceOptions,
 ): Promise<void> {
   if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
-  const played = await withLab(labFolder, progress, (lab, signal) =>
-    playTimes(times, signal, () => raceOn(lab, name, on)),
-  );
+  const play = (lab: Lab, signal: AbortSignal) =>
+    playTimes(times, signal, () => raceOn(lab, name, on));
+  const played = await withLab(labFolder, progress, play, database);
   const shown = played.find((each) => !each.asClaimed) ?? played[0];
   if (!shown) throw new RangeError('a race is played at least once');
   const count = {

@@ -3,6 +3,7 @@ import { UnknownRung } from '../errors.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
 import { type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
+import type { Database } from '../lab/environment/servers/database.ts';
 import { withLab } from '../lab/environment/session.ts';
 import { writeRunFolder } from '../lab/report/run-folder.ts';
 import {
@@ -16,7 +17,7 @@ import { costTable, legend, runTable } from '../lab/report/tables.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { isRungName, ladder, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
-import { json, language, pause, whole } from './options.ts';
+import { database, json, language, pause, whole } from './options.ts';
 import {
   type AddCommand,
   asClaimed,
@@ -28,6 +29,7 @@ import {
 } from './output.ts';
 
 interface RunOptions extends JsonOption, Omit<RunRequest, 'rung' | 'instances' | 'pauses'> {
+  readonly database?: Database;
   readonly instances?: number;
   readonly pause?: readonly string[];
   readonly language: Language;
@@ -67,6 +69,7 @@ export const addRun: AddCommand = (program, place) =>
         .default(defaults.balancer),
     )
     .addOption(language())
+    .addOption(database())
     .addOption(json())
     .action((rung: string, options: RunOptions) => run(place, rung, options));
 
@@ -76,13 +79,18 @@ async function run(
   options: RunOptions,
 ): Promise<void> {
   if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
-  const { json, language, pause: pauses, ...load } = options;
+  const { json, language, pause: pauses, database, ...load } = options;
   const { instances = ladder[rung].instances } = options;
   const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };
-  const done = await withLab(labFolder, progress, async (lab) => {
-    await lab.ensure(request);
-    return withConnections(lab, (connections) => runRung(request, lab, connections));
-  });
+  const done = await withLab(
+    labFolder,
+    progress,
+    async (lab) => {
+      await lab.ensure(request);
+      return withConnections(lab, (connections) => runRung(request, lab, connections));
+    },
+    database,
+  );
   const folder = await writeRunFolder(runsFolder, rung, {
     command: commandLine(request),
     runs: [done],

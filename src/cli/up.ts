@@ -1,21 +1,28 @@
 import { labTokenSecret } from '../config.ts';
 import { signToken } from '../http/tokens.ts';
 import { Lab } from '../lab/environment/lab.ts';
+import type { Database } from '../lab/environment/servers/database.ts';
 import { alone } from '../lab/environment/session.ts';
-import { json } from './options.ts';
+import { database, json } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';
 
 export const addUp: AddCommand = (program, place) =>
   program
     .command('up')
     .description('start the lab and leave it running')
+    .addOption(database())
     .addOption(json())
-    .action((options: JsonOption) => up(place, options));
+    .action((options: UpOptions) => up(place, options));
 
-async function up({ labFolder }: Place, { json }: JsonOption): Promise<void> {
+interface UpOptions extends JsonOption {
+  readonly database?: Database;
+}
+
+async function up({ labFolder }: Place, { json, database }: UpOptions): Promise<void> {
   const lab = await alone(
     labFolder,
-    async (signal) => Lab.running(labFolder) ?? (await startUnlessInterrupted(labFolder, signal)),
+    async (signal) =>
+      Lab.running(labFolder) ?? (await startUnlessInterrupted(labFolder, signal, database)),
   );
   const url = lab.baseUrl;
   const token = await signToken(labTokenSecret, '1', 'operator', 86_400);
@@ -35,9 +42,13 @@ Lockstep is up: ${url} (nginx, with ${lab.shape.instances} instances behind it)
 }
 
 /** Up as a whole or not at all. */
-async function startUnlessInterrupted(folder: string, signal: AbortSignal): Promise<Lab> {
+async function startUnlessInterrupted(
+  folder: string,
+  signal: AbortSignal,
+  database?: Database,
+): Promise<Lab> {
   try {
-    const lab = await Lab.start(folder, progress);
+    const lab = await Lab.start(folder, progress, { database });
     signal.throwIfAborted();
     return lab;
   } catch (error) {

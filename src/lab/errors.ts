@@ -32,6 +32,15 @@ export class LabBusy extends LockstepError {
   }
 }
 
+/** The lab runs on another database than the command asks for. */
+export class OtherDatabase extends LockstepError {
+  readonly code = 'OTHER_DATABASE';
+
+  constructor(running: string) {
+    super(`The lab runs on ${running}. Stop it with \`npm run down\`, then run this again.`);
+  }
+}
+
 /** The lab is not running, and the command needs a running lab. */
 export class LabDown extends LockstepError {
   readonly code = 'LAB_DOWN';

@@ -12,8 +12,9 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = join(project.config.root, '.lockstep', 'test');
-  const lab = await Lab.start(folder, () => {});
+  const database = project.name === 'real MySQL' ? 'mysql' : 'mariadb';
+  const folder = join(project.config.root, '.lockstep', `test-${database}`);
+  const lab = await Lab.start(folder, () => {}, { database });
   project.provide('labFolder', folder);
   project.provide('baseUrl', lab.baseUrl);
   // Sessions and leases that end soon, so that a test of a dead holder does too.

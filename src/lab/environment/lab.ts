@@ -4,11 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, ServerEnded } from '../errors.ts';
 import { isAlive, type ProcessRef, startProcess, stopProcess } from './processes.ts';
-import { hasData } from './servers/mariadb.ts';
+import { type Database, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
 import type { Server } from './servers/server.ts';
 import { instancePorts, type ServiceShape, sameShape, serviceServer } from './servers/service.ts';
@@ -21,6 +21,21 @@ export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
 
 /** Called with one sentence for each step of a long command. */
 export type Progress = (event: string) => void;
+
+export interface StartOptions {
+  readonly database?: Database | undefined;
+  /** The command that stops the lab again; without one it stays until it is stopped by hand. */
+  readonly owner?: ProcessRef | undefined;
+}
+
+/** A database with new data numbers vouchers from 1 again, so Redis must not keep the old ones. */
+function forgetOtherVouchers(folder: string, database: Database): void {
+  const file = join(folder, 'database');
+  const last = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  if (last !== database || !existsSync(join(folder, database, installedMark)))
+    rmSync(join(folder, 'redis-main'), { recursive: true, force: true });
+  writeFileSync(file, database);
+}
 
 export class Lab {
   readonly #folder: string;
@@ -50,21 +65,25 @@ export class Lab {
   }
 
   /** Stops the servers that an earlier lab left in this folder, then starts all servers. */
-  static async start(folder: string, progress: Progress, owner?: ProcessRef): Promise<Lab> {
+  static async start(
+    folder: string,
+    progress: Progress,
+    { database = 'mariadb', owner }: StartOptions = {},
+  ): Promise<Lab> {
     await Lab.stop(folder);
     mkdirSync(folder, { recursive: true });
-    // A new MySQL numbers vouchers from 1 again, so Redis must not keep the old ones.
-    if (!hasData(folder)) rmSync(join(folder, 'redis-main'), { recursive: true, force: true });
+    forgetOtherVouchers(folder, database);
     const ports = await choosePorts();
     const state = {
       id: randomUUID(),
       ports,
+      database,
       running: [],
       shape: defaultShape,
       ...(owner && { owner }),
     };
     const lab = new Lab(folder, state);
-    await lab.#startAll(stores(folder, ports), progress);
+    await lab.#startAll(stores(folder, ports, database), progress);
     await lab.serve(defaultShape, progress);
     return lab;
   }
@@ -108,6 +127,10 @@ export class Lab {
 
   get historyFolder(): string {
     return join(this.#folder, 'history');
+  }
+
+  get database(): Database {
+    return this.#state.database;
   }
 
   get shape(): ServiceShape {

@@ -5,9 +5,10 @@
 
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Interrupted, LabBusy } from '../errors.ts';
+import { Interrupted, LabBusy, OtherDatabase } from '../errors.ts';
 import { defaultShape, Lab, type Progress } from './lab.ts';
 import { isAlive, type ProcessRef, processRef } from './processes.ts';
+import type { Database } from './servers/database.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -16,17 +17,21 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * restored; otherwise a lab is started and stopped again. SIGINT, SIGTERM and SIGHUP abort the
  * signal. The session then waits for the work, restores or stops the lab, and ends the process with
  * code 130.
- * @throws LabBusy when another command uses the lab.
+ * @param database MariaDB without it, or that of the running lab.
+ * @throws LabBusy when another command uses the lab; OtherDatabase when it runs on another one.
  */
 export async function withLab<T>(
   folder: string,
   progress: Progress,
   work: (lab: Lab, signal: AbortSignal) => Promise<T>,
+  database?: Database,
 ): Promise<T> {
   return alone(folder, async (signal) => {
     const running = Lab.running(folder);
+    if (running && database && running.database !== database)
+      throw new OtherDatabase(running.database);
     try {
-      const lab = running ?? (await startFor(folder, progress, signal));
+      const lab = running ?? (await startFor(folder, progress, signal, database));
       signal.throwIfAborted();
       return await work(lab, signal);
     } finally {
@@ -37,8 +42,14 @@ export async function withLab<T>(
 }
 
 /** Starts a lab for this process. After an interruption the lab starts no more servers. */
-async function startFor(folder: string, progress: Progress, signal: AbortSignal): Promise<Lab> {
-  const lab = await Lab.start(folder, progress, processRef(process.pid) ?? undefined);
+async function startFor(
+  folder: string,
+  progress: Progress,
+  signal: AbortSignal,
+  database?: Database,
+): Promise<Lab> {
+  const owner = processRef(process.pid) ?? undefined;
+  const lab = await Lab.start(folder, progress, { database, owner });
   signal.addEventListener('abort', () => lab.refuseStarts(), { once: true });
   return lab;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { LabStateUnreadable } from '../errors.ts';
 import { freePorts } from './ports.ts';
 import type { ProcessRef } from './processes.ts';
+import type { Database } from './servers/database.ts';
 import type { ServiceShape } from './servers/service.ts';
 
 interface Running extends ProcessRef {
@@ -15,7 +16,7 @@ interface Running extends ProcessRef {
 export interface Ports {
   readonly nginx: number;
   readonly api: number;
-  readonly mariadb: number;
+  readonly mysql: number;
   readonly zookeeper: number;
   readonly redisMain: number;
   readonly redlock: number[];
@@ -30,6 +31,7 @@ export interface State {
    */
   readonly owner?: ProcessRef;
   readonly ports: Ports;
+  readonly database: Database;
   /** In the order they were started. */
   running: Running[];
   shape: ServiceShape;
@@ -68,14 +70,14 @@ export async function choosePorts(): Promise<Ports> {
   };
   const nginx = await choose(17_080);
   const api = await choose(17_100, maxInstances);
-  const mariadb = await choose(17_306);
+  const mysql = await choose(17_306);
   const zookeeper = await choose(17_218);
   const redisMain = await choose(17_379);
   const redlock = await choose(17_381, 3);
   return {
     nginx,
     api,
-    mariadb,
+    mysql,
     zookeeper,
     redisMain,
     redlock: [redlock, redlock + 1, redlock + 2],

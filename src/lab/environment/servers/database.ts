@@ -1,0 +1,57 @@
+/** What MariaDB and MySQL share in the lab: the account, the settings, and how to tell that they are up. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import mysql from 'mysql2/promise';
+
+export const databases = ['mariadb', 'mysql'] as const;
+/** MariaDB is Debian's package; MySQL answers some statements differently, so both are tested. */
+export type Database = (typeof databases)[number];
+
+const account = { user: 'lockstep', password: 'lockstep', database: 'lockstep' };
+
+export const databaseUrl = (port: number): string =>
+  `mysql://${account.user}:${account.password}@127.0.0.1:${port}/${account.database}`;
+
+/** Its name changes with the tables, so that the data of older tables is deleted. */
+export const installedMark = 'installed-with-lab-options';
+
+/** An init file has one statement on each line. */
+export const accountStatements = (): string => `
+CREATE DATABASE IF NOT EXISTS ${account.database};
+CREATE USER IF NOT EXISTS '${account.user}'@'127.0.0.1' IDENTIFIED BY '${account.password}';
+GRANT ALL ON ${account.database}.* TO '${account.user}'@'127.0.0.1';
+`;
+
+export const asRoot = (): string[] => (process.getuid?.() === 0 ? ['--user=root'] : []);
+
+/** The same for both, so that the rungs meet the same waits and the same durability. */
+export const settings = (data: string, port: number, firstStatements: string): string[] => [
+  `--datadir=${data}`,
+  `--socket=${join(data, 'server.sock')}`,
+  `--pid-file=${join(data, 'server.pid')}`,
+  `--port=${port}`,
+  '--bind-address=127.0.0.1',
+  `--init-file=${firstStatements}`,
+  '--skip-name-resolve',
+  '--max-connections=300',
+  '--innodb-buffer-pool-size=256M',
+  '--innodb-flush-log-at-trx-commit=1',
+  '--innodb-lock-wait-timeout=5',
+  '--innodb-rollback-on-timeout=ON',
+];
+
+export async function answers(port: number): Promise<boolean> {
+  const connection = await mysql.createConnection({
+    uri: databaseUrl(port),
+    connectTimeout: 1_000,
+  });
+  try {
+    await connection.query('SELECT 1');
+    return true;
+  } finally {
+    connection.destroy();
+  }
+}
+
+/** The incomplete data folder of an interrupted install. */
+export const removeData = (data: string): void => rmSync(data, { recursive: true, force: true });
