@@ -110,20 +110,31 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
-const Relations = Environment.refine(leaseOutlastsAnswers, {
-  path: ['LOCK_LEASE_MS'],
-  message: 'must be at least three times LOCK_ANSWER_MS',
-  when: () => true, // Beside other problems too, so that all are named at once.
-}).refine(({ LAB, TOKEN_SECRET }) => LAB || TOKEN_SECRET !== labTokenSecret, {
-  path: ['TOKEN_SECRET'],
-  message: "must not be the lab's, which is published",
-});
-
-/** True also for values that are no numbers: they are reported separately. */
-function leaseOutlastsAnswers(env: { LOCK_ANSWER_MS: number; LOCK_LEASE_MS: number }): boolean {
-  const isTooShort = env.LOCK_LEASE_MS < env.LOCK_ANSWER_MS * 3;
-  return !isTooShort;
+/** One slow answer must not lose a lease. */
+function outlastsAnswers(name: 'LOCK_LEASE_MS' | 'LOCK_WATCHDOG_MS' | 'ZOOKEEPER_SESSION_MS') {
+  // Values that are no numbers pass: they are reported separately.
+  const check = (env: Readonly<Record<string, unknown>>): boolean => {
+    const isTooShort = Number(env[name]) < Number(env['LOCK_ANSWER_MS']) * 3;
+    return !isTooShort;
+  };
+  const problem = {
+    path: [name],
+    message: 'must be at least three times LOCK_ANSWER_MS',
+    when: () => true, // Beside other problems too, so that all are named at once.
+  };
+  return { check, problem };
 }
+
+const lease = outlastsAnswers('LOCK_LEASE_MS');
+const watchdog = outlastsAnswers('LOCK_WATCHDOG_MS');
+const session = outlastsAnswers('ZOOKEEPER_SESSION_MS');
+const Relations = Environment.refine(lease.check, lease.problem)
+  .refine(watchdog.check, watchdog.problem)
+  .refine(session.check, session.problem)
+  .refine(({ LAB, TOKEN_SECRET }) => LAB || TOKEN_SECRET !== labTokenSecret, {
+    path: ['TOKEN_SECRET'],
+    message: "must not be the lab's, which is published",
+  });
 
 export type Config = Readonly<z.output<typeof Environment>>;
 

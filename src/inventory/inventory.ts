@@ -11,7 +11,7 @@ export interface Inventory {
   /** Prepares the sale of a new voucher. A second call changes nothing. */
   prepare(voucher: Voucher): Promise<void>;
   /**
-   * Sells one voucher to one user, or refuses with a reason. Checks `lease.signal` right before the
+   * Sells one voucher to one user, or refuses with a reason. Calls `lease.assertHeld()` right before the
    * commit. The outcome is `unknown` when the sale may have happened. It throws only when nothing
    * can have been sold.
    */

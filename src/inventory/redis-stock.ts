@@ -22,7 +22,7 @@ export function redisStock(pool: Pool, redis: Redis, keys: SaleKeys): Inventory 
     if (stock <= 0) return refused('sold-out');
     await checkpoint('after-check');
     await work(voucher);
-    lease.signal.throwIfAborted();
+    lease.assertHeld();
     await redis.hset(keys.of(voucher.id).voucher(voucher.id), 'stock', stock - 1);
     await change(db, 'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?', [
       voucher.id,

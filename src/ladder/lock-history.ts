@@ -4,7 +4,7 @@
  */
 
 import type { Lease, Lock } from '../locks/lock.ts';
-import { disposable, once } from '../locks/shared/leases.ts';
+import { once, withRelease } from '../locks/shared/leases.ts';
 import { checkpoint, currentOrder } from '../trace/checkpoints.ts';
 import {
   about,
@@ -48,5 +48,5 @@ function tracedLease(lease: Lease, tell: (event: LockEvent) => void): Lease {
     await lease.release();
     tell('released');
   });
-  return disposable({ ...lease, release });
+  return withRelease(lease, release);
 }

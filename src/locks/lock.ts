@@ -21,6 +21,11 @@ export interface Lease extends AsyncDisposable {
    */
   remainingMs(): number;
   /**
+   * @throws LeaseLost by the clock. The signal needs a timer, which a stalled event loop runs late:
+   * so this is the check right before a commit.
+   */
+  assertHeld(): void;
+  /**
    * Grows with every lease of the resource; present where the lock service can number its leases.
    */
   readonly fence?: string;

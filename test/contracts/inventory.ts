@@ -5,9 +5,8 @@
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import type { Outcome, Voucher } from '../../src/domain.ts';
-import { LeaseLost } from '../../src/errors.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 export interface Contestant {
@@ -130,7 +129,7 @@ export const clauses = {
   'sells nothing under a lost lease': async (contestant) => {
     const { inventory } = contestant;
     const voucher = await onSale(contestant);
-    const lost = { ...lease(), signal: AbortSignal.abort(new LeaseLost('test', 1)) };
+    const lost = timedLease('test', 0, async () => {});
     const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lost);
     const untouched =
       (await inventory.remaining(voucher.id)) === voucher.stock &&

@@ -69,7 +69,7 @@ async function sellOne(
 ): Promise<void> {
   const result = await sale(db, order, voucher, lease);
   if (result !== 'sold') throw new Refusal(result);
-  lease.signal.throwIfAborted(); // The last check before the commit: is the lease still valid?
+  lease.assertHeld(); // The last check before the commit: is the lease still valid?
   await checkpoint('before-commit');
 }
 

@@ -14,18 +14,20 @@ export function timedLease(
   lost = new AbortController(),
 ): Lease {
   const deadline = performance.now() + validMs;
-  const expire = () => lost.abort(new LeaseLost(resource, Math.round(validMs)));
+  const lostError = () => new LeaseLost(resource, Math.round(validMs));
+  const expire = () => lost.abort(lostError());
   const timer = setTimeout(expire, Math.ceil(validMs)).unref();
   const release = once(async () => {
     clearTimeout(timer);
     await giveBack();
   });
-  return disposable({
+  const parts = {
     signal: lost.signal,
     // A timer may fire a fraction of a millisecond early: a lease that is lost has nothing left.
     remainingMs: () => (lost.signal.aborted ? 0 : Math.max(0, deadline - performance.now())),
     release,
-  });
+  };
+  return leaseOf(parts, lostError);
 }
 
 /** A session keeps several leases alive. `onEnd` returns a function that removes the listener. */
@@ -44,19 +46,20 @@ export function sessionLease(
 ): Lease {
   const grantedAt = performance.now();
   const lost = new AbortController();
-  const removeListener = session.onEnd(() => {
-    lost.abort(new LeaseLost(resource, Math.round(performance.now() - grantedAt), advice));
-  });
+  const lostError = () =>
+    new LeaseLost(resource, Math.round(performance.now() - grantedAt), advice);
+  const removeListener = session.onEnd(() => lost.abort(lostError()));
   const release = once(async () => {
     removeListener();
     await giveBack();
   });
-  return disposable({
+  const parts = {
     signal: lost.signal,
     remainingMs: () => session.remainingMs(),
     fence,
     release,
-  });
+  };
+  return leaseOf(parts, lostError);
 }
 
 const neverAborted = new AbortController().signal;
@@ -64,18 +67,31 @@ setMaxListeners(0, neverAborted);
 
 /** A lease that lasts until it is released. */
 export function endlessLease(giveBack: () => Promise<void>): Lease {
-  return disposable({
+  const parts = {
     signal: neverAborted,
     remainingMs: () => Number.POSITIVE_INFINITY,
     release: once(giveBack),
-  });
+  };
+  return leaseOf(parts, () => new LeaseLost('a lease without an end', 0));
 }
 
-export const disposable = <Kind extends Omit<Lease, keyof AsyncDisposable>>(
-  lease: Kind,
-): Kind & AsyncDisposable => ({
+/** The parts of a lease that the others follow from. */
+export type LeaseParts = Omit<Lease, keyof AsyncDisposable | 'assertHeld'>;
+
+/** `lostError` is thrown when the time is over and the signal has not aborted yet. */
+export function leaseOf(parts: LeaseParts, lostError: () => LeaseLost): Lease {
+  const assertHeld = () => {
+    parts.signal.throwIfAborted();
+    if (parts.remainingMs() <= 0) throw lostError();
+  };
+  return { ...parts, assertHeld, [Symbol.asyncDispose]: () => parts.release() };
+}
+
+/** The same lease with another release. */
+export const withRelease = (lease: Lease, release: () => Promise<void>): Lease => ({
   ...lease,
-  [Symbol.asyncDispose]: () => lease.release(),
+  release,
+  [Symbol.asyncDispose]: release,
 });
 
 /** Runs the work at the first call; every later call waits for the same result. */

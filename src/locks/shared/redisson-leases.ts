@@ -9,10 +9,10 @@ import { untilAnswered } from '../../connections/redis.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { LockServiceUnavailable } from '../../errors.ts';
 import { defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
-import { disposable, once, timedLease } from './leases.ts';
+import { leaseOf, once, timedLease } from './leases.ts';
 import { currentOwner } from './owner.ts';
 import { ReentrantLeases } from './reentrant-leases.ts';
-import { type Watched, watchdog } from './watchdog.ts';
+import { notRenewed, type Watched, watchdog } from './watchdog.ts';
 
 export interface RedissonOptions extends Omit<RedisLockOptions, 'leaseMs'> {
   /** The lease of an acquire that names none, renewed every third of it; 30,000 ms without it. */
@@ -57,6 +57,7 @@ const renewScript = loadScript('locks/renew-reentrant');
 /** The message that a release publishes. */
 export const releaseMessage = '0';
 const releaseTries = 3;
+const maxReleases = 1_000;
 
 /** Redisson's names: in braces, so that all keys of a lock share a slot on Redis Cluster. */
 export const tagged = (prefix: string, key: string): string =>
@@ -137,7 +138,7 @@ export class RedissonLeases {
     const id = `${key} ${owner}`;
     const leaseMs = String(Math.max(this.#watchdogMs, this.#leases.longestMs(id)));
     const isHeld = (await runScript(this.#redis, renewScript, [key], [leaseMs, owner])) === 1;
-    if (!isHeld) this.#leases.loseAll(id, key, this.#watchdogMs);
+    if (!isHeld) this.#leases.loseAll(id, () => notRenewed(key, this.#watchdogMs));
     return isHeld;
   }
 
@@ -150,9 +151,10 @@ export class RedissonLeases {
     else await this.#giveBackOnce(key, owner, Math.max(leaseMs ?? this.#watchdogMs, othersMs));
   }
 
-  /** Releases whatever Redis still counts of this owner. */
+  /** Releases whatever Redis still counts of this owner; a count above the bound is not ours. */
   async #free(key: string, owner: string): Promise<void> {
-    while ((await this.#giveBackOnce(key, owner, this.#watchdogMs)) === 0);
+    for (let releases = 0; releases < maxReleases; releases++)
+      if ((await this.#giveBackOnce(key, owner, this.#watchdogMs)) !== 0) return;
   }
 
   /** After a lost answer the same release is sent again under the same latch, and still counts once. */
@@ -174,5 +176,6 @@ function watchedLease(watched: Watched, giveBack: () => Promise<void>): Lease {
     watched.unwatch();
     await giveBack();
   });
-  return disposable({ signal: watched.signal, remainingMs: watched.remainingMs, release });
+  const { signal, remainingMs, lostError } = watched;
+  return leaseOf({ signal, remainingMs, release }, lostError);
 }

@@ -2,7 +2,7 @@
  * The leases that owners in this process hold. A nested lease must neither shorten nor end the
  * outer one.
  */
-import { LeaseLost } from '../../errors.ts';
+import type { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
 import { Turns } from './turns.ts';
 
@@ -40,9 +40,9 @@ export class ReentrantLeases {
   }
 
   /** Redis answered that the owner does not hold the lock any more. */
-  loseAll(id: string, resource: string, leaseMs: number): void {
+  loseAll(id: string, lostError: () => LeaseLost): void {
     const lost = [...(this.#leases.get(id)?.values() ?? [])];
     this.#leases.delete(id);
-    for (const each of lost) each?.abort(new LeaseLost(resource, leaseMs));
+    for (const each of lost) each?.abort(lostError());
   }
 }

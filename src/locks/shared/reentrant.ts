@@ -3,7 +3,7 @@
  * owner has acquired it, and the lock service sees the first acquire and the last release only.
  */
 import type { AcquireOptions, Lease, Lock } from '../lock.ts';
-import { disposable, once } from './leases.ts';
+import { once, withRelease } from './leases.ts';
 import { currentOwner } from './owner.ts';
 import { timeLeft } from './polling.ts';
 import { Turns } from './turns.ts';
@@ -25,7 +25,7 @@ export function reentrant(lock: Lock): Lock {
       if (held.get(id) === entry) held.delete(id);
       await entry.lease.release();
     });
-    return disposable({ ...entry.lease, release });
+    return withRelease(entry.lease, release);
   }
 
   function acquire(resource: string, { waitMs, ...others }: AcquireOptions): Promise<Lease | null> {

@@ -12,9 +12,18 @@ export type Renew = (key: string, owner: string) => Promise<boolean>;
 export interface Watched {
   readonly signal: AbortSignal;
   remainingMs(): number;
+  lostError(): LeaseLost;
   /** Called at each release; the last one ends the renewal. */
   unwatch(): void;
 }
+
+/** The advice of a lease that nobody chose: its time is the watchdog's. */
+export const notRenewed = (key: string, timeoutMs: number): LeaseLost =>
+  new LeaseLost(
+    key,
+    timeoutMs,
+    'Redis confirmed no renewal in that time: it was down, or this process stood still (LOCK_WATCHDOG_MS)',
+  );
 
 interface Entry {
   readonly key: string;
@@ -37,7 +46,7 @@ export function watchdog(
   let timer: NodeJS.Timeout | undefined;
 
   const lose = (entry: Entry) => {
-    entry.lost.abort(new LeaseLost(entry.key, timeoutMs));
+    entry.lost.abort(notRenewed(entry.key, timeoutMs));
     forget(entry);
   };
   const forget = (entry: Entry) => {
@@ -81,6 +90,7 @@ export function watchdog(
     return {
       signal: entry.lost.signal,
       remainingMs: () => Math.max(0, entry.validUntil - performance.now()),
+      lostError: () => notRenewed(key, timeoutMs),
       unwatch,
     };
   };

@@ -1,0 +1,32 @@
+/** A lease by the clock: also while the event loop stands still. */
+import { expect, test } from 'vitest';
+import { LeaseLost } from '../../src/errors.ts';
+import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
+import { watchdog } from '../../src/locks/shared/watchdog.ts';
+
+/** Blocks the event loop, so that no timer runs. */
+function standStill(forMs: number): void {
+  const until = performance.now() + forMs;
+  while (performance.now() < until);
+}
+
+test('a lease that expired during a stall is not held, although its signal has not aborted', () => {
+  const lease = timedLease('seat', 20, async () => {});
+  expect(() => lease.assertHeld()).not.toThrow();
+  standStill(30);
+  expect(lease.signal.aborted).toBe(false);
+  expect(() => lease.assertHeld()).toThrow(LeaseLost);
+  expect(() => lease.assertHeld()).toThrow('seat');
+});
+
+test('a watched lease that was not renewed during a stall is not held', () => {
+  const watched = watchdog(async () => true, 20)('seat', 'owner', performance.now());
+  standStill(30);
+  expect(watched.remainingMs()).toBe(0);
+  expect(watched.lostError().message).toContain('LOCK_WATCHDOG_MS');
+  watched.unwatch();
+});
+
+test('a lease without an end is held', () => {
+  expect(() => endlessLease(async () => {}).assertHeld()).not.toThrow();
+});
