@@ -103,6 +103,10 @@ describe.each(rungNames)('the rung %s', (name) => {
     const { skipped } = audit({ ...(facts ?? expect.unreachable()), attempts: [], history: [] });
     const judged = checks.filter((check) => !skipped.some((each) => each.check === check.name));
     for (const { check } of row.breaks) expect(judged.map((each) => each.name)).toContain(check);
+    const ofLocks = row.breaks.filter(({ check }) =>
+      ['mutual-exclusion', 'progress'].includes(check),
+    );
+    if (!row.lock) expect(ofLocks).toEqual([]);
   });
 
   test('claims to break in the circumstances of a rush, and to hold in every other rush', () => {
