@@ -569,9 +569,14 @@ const responsesMatchDatabase: readonly Row[] = [
     violated(1, 'user 2 was answered already-ordered (order b) before that order was requested'),
   ],
   [
-    'accepts “already ordered” once the order had been requested, by the first of its requests',
+    'accepts “already ordered” once the first request of the order had been sent',
     {
-      attempts: [...ab, timed(alreadyOrdered('2', 'b'), 5, 15), bought('2', 'b', 14)],
+      attempts: [
+        bought('1', 'a', 0),
+        bought('2', 'b', 14),
+        timed(alreadyOrdered('2', 'b'), 5, 15),
+        bought('2', 'b', 20),
+      ],
     },
     held,
   ],

@@ -49,18 +49,26 @@ const commandsIn = (text: string): string[] =>
 
 const hasPlaceholder = (command: string): boolean => /[<>[\]…]|\.\.\.|\$\{/.test(command);
 
+/** Names that a document shows how to add: rows of rungs and races, and commands. */
+const addedIn = (text: string): string[] =>
+  [...text.matchAll(/^\s*'([a-z-]+)': (?:rung\()?\{|\.command\('([a-z-]+)'\)/gm)].map(
+    ([, row, command]) => row ?? command ?? '',
+  );
+
 /** @throws when the command line refuses the words. A name without arguments is a mention. */
-function check(command: string): void {
+function check(command: string, added: readonly string[] = []): void {
   const [name = '', first] = command.split(' ');
+  if (name === '--help' || added.includes(name)) return;
   expect(commandNames, command).toContain(name);
   for (const [option] of command.matchAll(/--[a-z][a-z-]*/g))
     expect(optionsOf(name), command).toContain(option);
   if (first === undefined || first === '--help' || hasPlaceholder(command)) return;
   program.parse(command.split(' '), { from: 'user' });
-  if (name === 'run' || name === 'voucher') expect(rungNames, command).toContain(first);
-  if (name === 'race') expect(raceNames, command).toContain(first);
   const [, rung] = /--rung (\S+)/.exec(command) ?? [];
-  if (rung !== undefined) expect(rungNames, command).toContain(rung);
+  const rungs = [name === 'run' || name === 'voucher' ? first : undefined, rung];
+  for (const each of rungs.filter((one) => one !== undefined))
+    expect([...rungNames, ...added], command).toContain(each);
+  if (name === 'race') expect([...raceNames, ...added], command).toContain(first);
 }
 
 const scriptsIn = (text: string): string[] =>
@@ -93,6 +101,13 @@ describe('the commands of the command line', () => {
       expect(() => check(wrong), wrong).toThrow();
   });
 
+  test('may name a rung, a race or a command that the document itself adds', () => {
+    const added = addedIn("  'my-rung': rung({\n  'my-race': {\n program.command('mine')");
+    for (const right of ['run my-rung', 'race my-race --rung my-rung', 'mine now'])
+      expect(() => check(right, added), right).not.toThrow();
+    expect(() => check('run my-other-rung', added)).toThrow();
+  });
+
   test('are all part of the program', () => {
     const main = read('src/bin/lockstep.ts');
     for (const file of filesIn('src/cli', '.ts').filter((each) =>
@@ -108,7 +123,8 @@ describe.each(documents)('%s', (path) => {
   });
 
   test('names only commands that the command line accepts', () => {
-    for (const command of commandsIn(read(path))) check(command);
+    const text = read(path);
+    for (const command of commandsIn(text)) check(command, addedIn(text));
   });
 
   test('links only to files that exist', () => {

@@ -2,16 +2,18 @@
 import { describe, expect, test } from 'vitest';
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
+  killed,
   notKilled,
   type Played,
   type RaceResult,
   raceVerdict,
+  slow,
 } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
-import { facts, type Given, refused, row } from './facts.ts';
+import { accepted, facts, type Given, history, lockFacts, refused, row, unknown } from './facts.ts';
 
 describe('a pause', () => {
   test.each<[string, Pause]>([
@@ -75,50 +77,97 @@ describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedul
 });
 
 describe('the verdict of a race', () => {
-  const { 'lost-update': schedule } = schedules;
   const step: Played = { ...{ lane: 'A', text: '', wrong: false, asPlanned: true }, at: 'x' };
-  const judge = (given: Given, at = 'answer', rung: RungName = schedule.next) =>
-    raceVerdict('lost-update', rung, schedule, [{ ...step, at }], facts(given));
+  const judge = (race: RaceName, rung: RungName, given: Given = {}, at = 'answer') =>
+    raceVerdict(race, rung, schedules[race], [{ ...step, at }], facts(given));
+  const fixed = (given: Given = {}, at?: string) =>
+    judge('lost-update', schedules['lost-update'].next, given, at);
+  const buggy = (given: Given = {}) => judge('lost-update', schedules['lost-update'].rung, given);
+  const oversold: Given = { initialStock: 1, stock: 0, redis: { stock: 0 } };
+  const stalled: Given = {
+    orders: [row('a', '7'), row('b', '7')],
+    attempts: [accepted('7', 'a'), accepted('7', 'b')],
+    redis: { buyers: { 7: 'a' } },
+    history: history('0 a 7 granted', '1 b 7 granted', '2 b 7 releasing', '3 a 7 releasing'),
+  };
 
   test('is held when a sale was made and the promise holds', () => {
-    expect(judge({})).toMatchObject({ verdict: 'held', claim: 'held', asClaimed: true });
+    expect(fixed()).toMatchObject({ verdict: 'held', claim: 'held', asClaimed: true });
   });
 
   test('is violated, with the proof, when the check of the race found a violation', () => {
-    const oversold = judge(
-      { initialStock: 1, stock: 0, redis: { stock: 0 } },
-      'answer',
-      schedule.rung,
-    );
-    expect(oversold).toMatchObject({ verdict: 'violated', claim: 'violated', asClaimed: true });
-    expect(oversold.evidence).toContain('2 orders for 1 in stock');
-    expect(oversold.proof?.rows.map(({ id }) => id)).toEqual(['a', 'b']);
+    const played = buggy(oversold);
+    expect(played).toMatchObject({ verdict: 'violated', claim: 'violated', asClaimed: true });
+    expect(played.evidence).toContain('2 orders for 1 in stock');
+    expect(played.proof?.rows.map(({ id }) => id)).toEqual(['a', 'b']);
   });
 
-  test('is not as claimed when the rung with the bug holds, or the next rung does not', () => {
-    expect(judge({}, 'answer', schedule.rung)).toMatchObject({ verdict: 'held', asClaimed: false });
-    expect(judge({ stock: 3 })).toMatchObject({ verdict: 'violated', asClaimed: false });
+  test('is not as claimed when the rung with the bug holds, or the next rung breaks', () => {
+    expect(buggy()).toMatchObject({ verdict: 'held', asClaimed: false });
+    expect(fixed(oversold)).toMatchObject({ verdict: 'violated', asClaimed: false });
   });
 
-  test('is not as claimed when another check broke that no row claims', () => {
-    const twice = { orders: [row('a', '1'), row('b', '1')] };
-    const surprise = judge(twice);
-    expect(surprise).toMatchObject({ verdict: 'held', asClaimed: false });
-    expect(surprise.evidence).toContain('which the ladder does not claim');
+  test('is not as claimed when a check broke that no row claims', () => {
+    const played = fixed({ orders: [row('a', '1'), row('b', '1')] });
+    expect(played).toMatchObject({ verdict: 'held', asClaimed: false });
+    expect(played.evidence).toContain('one-order-per-user, which the ladder does not claim');
   });
 
-  test.each<[string, Given, string]>([
-    ['nobody could buy', { orders: [], stock: 3, attempts: [refused('1', 'busy')] }, 'answer'],
-    ['a process was not there to be killed', {}, notKilled],
-  ])('is unknown, and not as claimed, when %s', (_, given, at) => {
-    expect(judge(given, at)).toMatchObject({ verdict: 'unknown', asClaimed: false });
+  test('is as claimed when every claimed break of the circumstance showed', () => {
+    const played = judge('lease-expires-during-sale', 'redis-atomic', stalled);
+    expect(played).toMatchObject({ shows: 'one-order-per-user', verdict: 'violated' });
+    expect(played.asClaimed).toBe(true);
   });
 
-  test('is unknown when the audit does not run the check of the race', () => {
-    const { 'two-processes': other } = schedules;
-    const played = raceVerdict('two-processes', other.next, other, [step], {
-      ...facts({ onePerUser: false }),
+  test('is not as claimed when one claimed break of the circumstance did not show', () => {
+    const apart = history('0 a 7 granted', '1 a 7 releasing', '2 b 7 granted', '3 b 7 releasing');
+    const given = { ...stalled, history: apart };
+    const played = judge('lease-expires-during-sale', 'redis-atomic', given);
+    expect(played).toMatchObject({ verdict: 'violated', asClaimed: false });
+    expect(played.evidence).toContain('the ladder claims mutual-exclusion, which did not break');
+  });
+
+  test('is that of the break which the rung claims, when it does not promise the check', () => {
+    const given = { ...stalled, onePerUser: false };
+    expect(judge('lease-expires-during-sale', 'redis-stock', given)).toMatchObject({
+      ...{ shows: 'mutual-exclusion', verdict: 'violated', claim: 'violated', asClaimed: true },
     });
+  });
+
+  const oneBought = { attempts: [accepted('1', 'a'), accepted('2', 'b')] };
+  const nobody: Given = { ...lockFacts(), attempts: [refused('1', 'busy')] };
+  test.each<[string, Given, string]>([
+    ['nobody bought', nobody, 'answer'],
+    ['the process to be killed was not there', {}, notKilled],
+    ['a lane neither arrived nor waited', {}, slow],
+    [
+      'an answer does not belong to a sale',
+      { attempts: [...oneBought.attempts, refused('3', 'lock-service-unavailable')] },
+      'answer',
+    ],
+    [
+      'an outcome is unknown although no process was killed',
+      { attempts: [...oneBought.attempts, unknown('3')] },
+      'answer',
+    ],
+  ])('is unknown, and not as claimed, when %s', (_, given, at) => {
+    const played = fixed(given, at);
+    expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
+    expect(played.evidence).not.toBe('');
+  });
+
+  test('may have an unknown outcome when a process was killed', () => {
+    const given = { attempts: [...oneBought.attempts, unknown('3')] };
+    expect(fixed(given, killed)).toMatchObject({ verdict: 'held', asClaimed: true });
+  });
+
+  test.each(['slow', notKilled])('stays violated with a lane that is %j', (at) => {
+    const { rung } = schedules['lost-update'];
+    expect(judge('lost-update', rung, oversold, at)).toMatchObject({ verdict: 'violated' });
+  });
+
+  test('is unknown when the audit skips the check of the race', () => {
+    const played = judge('two-processes', 'redis-no-expiry', { onePerUser: false });
     expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
   });
 });

@@ -144,7 +144,8 @@ export class RedissonLeases {
 
   async #release(key: string, owner: string, lease: Lease, leaseMs?: number): Promise<void> {
     const id = `${key} ${owner}`;
-    // A lost lease has nothing to give back; a nested lease that expired is released with the outer one.
+    // A lost lease has nothing to give back. A nested lease that expired is released with the
+    // outer one.
     if (!this.#leases.remove(id, lease) || lease.signal.aborted) return;
     const othersMs = this.#leases.longestMs(id);
     if (othersMs === 0) await this.#free(key, owner);
@@ -157,7 +158,7 @@ export class RedissonLeases {
       if ((await this.#giveBackOnce(key, owner, this.#watchdogMs)) !== 0) return;
   }
 
-  /** After a lost answer the same release is sent again under the same latch, and still counts once. */
+  /** After a lost answer the release is sent again under the same latch, and still counts once. */
   async #giveBackOnce(key: string, owner: string, othersMs: number): Promise<unknown> {
     const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
     const latchMs = String(this.#answerMs * releaseTries * 2);
