@@ -1,5 +1,6 @@
-// Unpacks MySQL from the packages of Debian unstable into .lockstep/mysql, without installing it (56 MB, seconds).
-// MariaDB is what the lab uses; MySQL answers some statements differently, so the tests run on both.
+// Unpacks MySQL from the packages of Debian unstable into .lockstep/mysql, without installing it
+// (56 MB, seconds).
+// The lab uses MariaDB; MySQL answers some statements differently, so the tests run on both.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -147,7 +147,7 @@ function goVersion() {
   return match ? 1 + Number(match[1]) / 100 : 0;
 }
 
-/** Not needed by the lab, which runs on MariaDB: without it the tests on MySQL say that they do not run. */
+/** The lab runs on MariaDB. Without MySQL, the tests on it say that they do not run. */
 function installMysql() {
   say('unpacking MySQL for the tests on it (once) …');
   if (!has('apt-get') || !unpackMysql(home))

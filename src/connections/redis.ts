@@ -128,7 +128,9 @@ export async function whenReady(redis: Redis, withinMs: number): Promise<void> {
   await Promise.all(mastersOf(redis).map((node) => connected(node, signal)));
 }
 
-/** Not `events.once`, which ends at the first `error`: a client emits one for each failed reconnect. */
+/**
+ * Not `events.once`, which ends at the first `error`: a client emits one for each failed reconnect.
+ */
 async function statusReady(redis: Redis, signal: AbortSignal): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve) => {

@@ -11,9 +11,9 @@ export interface Inventory {
   /** Prepares the sale of a new voucher. A second call changes nothing. */
   prepare(voucher: Voucher): Promise<void>;
   /**
-   * Sells one voucher to one user, or refuses with a reason. Calls `lease.assertHeld()` right before the
-   * commit. The outcome is `unknown` when the sale may have happened. It throws only when nothing
-   * can have been sold.
+   * Sells one voucher to one user, or refuses with a reason. Calls `lease.assertHeld()` right
+   * before the commit. The outcome is `unknown` when the sale may have happened. It throws only
+   * when nothing can have been sold.
    */
   sell(order: Order, voucher: Voucher, lease: Lease): Promise<Outcome>;
   /** The stock that is left. */

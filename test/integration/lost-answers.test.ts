@@ -58,10 +58,7 @@ test('a COMMIT whose answer is lost is unknown, and its connection is not used a
   const voucher = await someVoucher(direct, { stock: 10 });
   const inventory = stockPositive(connections.mysql());
   // The sale looks at its lease right before COMMIT: the next answer is the one to COMMIT.
-  const lookBeforeCommit = {
-    ...lease,
-    signal: { throwIfAborted: () => proxy.swallowNextAnswer() } as unknown as AbortSignal,
-  };
+  const lookBeforeCommit = { ...lease, assertHeld: () => proxy.swallowNextAnswer() };
   const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lookBeforeCommit);
   expect(outcome.kind).toBe('unknown');
   expect(await inventory.remaining(voucher.id)).toBe(9);

@@ -35,7 +35,9 @@ export interface Benchmark {
   readonly ratio: number;
   /** The largest depth of the queue, and the time from the last purchase until it was empty. */
   readonly drain: { readonly deepest: number; readonly lagMs: number };
-  /** Why the figures do not count; empty when each request was accepted, and each order recorded. */
+  /**
+   * Why the figures do not count; empty when each request was accepted, and each order recorded.
+   */
   readonly faults: readonly string[];
 }
 
@@ -98,7 +100,10 @@ export interface Round {
   readonly recorded: number;
 }
 
-/** A fast refusal must not count as a fast purchase, and an accepted order counts once it is recorded. */
+/**
+ * A fast refusal must not count as a fast purchase, and an accepted order counts once it is
+ * recorded.
+ */
 export function faultsOf({ noop, purchase, recorded }: Round, connections: number): string[] {
   const faults: string[] = [];
   for (const [name, { refused, broken }] of Object.entries({ noop, purchase }))

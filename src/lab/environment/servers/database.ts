@@ -1,4 +1,7 @@
-/** What MariaDB and MySQL share in the lab: the account, the settings, and how to tell that they are up. */
+/**
+ * What MariaDB and MySQL share in the lab: the account, the settings, and how to tell that they are
+ * up.
+ */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
