@@ -1,36 +1,36 @@
-// The rush. Many different users ask for little stock, at a fixed arrival rate, through nginx: an open model, so a slow
-// service does not make its users wait their turn, it makes them pile up.
-// Must hold: exactly STOCK purchases are accepted, nobody has two orders, and the service's own audit finds nothing.
-// Reading the result: `accepted` and `sold_out` are the census; a threshold with ✗ is a broken promise (exit code 99).
-// `dropped_iterations` above 0 means that this machine could not send as fast as asked.
-//   BASE_URL=http://127.0.0.1:17080 k6 run k6/rush.js
-//   RUNG=read-then-write WORK_MS=20 k6 run k6/rush.js      (a rung that breaks the promise)
+// Simulates: the rush. Many different users want little stock. They arrive at a fixed rate through
+//   nginx and do not wait for each other (an open model): a slow service gets more and more
+//   requests at once.
+// SAFETY, must hold: nothing is oversold, nobody has two orders, every accepted order is recorded.
+// AVAILABILITY: the whole stock is sold. Only lua-stream promises it; AVAILABILITY=1 requires it of
+//   another rung.
+// Read the result: ✗ under SAFETY is a broken promise, and the exit code is 99. Dropped iterations
+//   above 0 mean that k6 could not send as fast as RATE.
+//
+//   npm run k6 -- k6/rush.js
+//   RUNG=read-then-write WORK_MS=20 npm run k6 -- k6/rush.js        oversells: exit code 99
+//   RUNG=stock-positive AVAILABILITY=1 npm run k6 -- k6/rush.js     sells exactly the stock
+// Settings: STOCK, RATE (users a second), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
+//   BASE_URL, TOKEN_SECRET.
 import exec from 'k6/execution';
-import { count } from './lib/outcomes.js';
-import { askForTheTruth, buy, invariant, putOnSale } from './lib/sale.js';
-import { number } from './lib/settings.js';
+import { arrivals, judgedOptions } from './lib/options.js';
+import { judge } from './lib/promises.js';
+import { buy, putOnSale } from './lib/sale.js';
+import { positive } from './lib/settings.js';
+import { summaryOf } from './lib/summary.js';
 
-const stock = number('STOCK', 100);
-const rate = number('RATE', 300);
-const seconds = number('SECONDS', 5);
+const stock = positive('STOCK', 100);
+const rate = positive('RATE', 300);
+const seconds = positive('SECONDS', 5);
 
-export const options = {
-  scenarios: {
-    rush: {
-      executor: 'constant-arrival-rate',
-      rate,
-      timeUnit: '1s',
-      duration: `${seconds}s`,
-      preAllocatedVUs: Math.max(50, rate),
-    },
-  },
-  thresholds: { ...invariant(stock) },
-};
+export const options = judgedOptions({ rush: arrivals({ rate, milliseconds: seconds * 1000 }) });
 
-export const setup = () => putOnSale('k6 rush', stock, number('WORK_MS', 0));
+export const setup = () =>
+  putOnSale({ title: 'k6 rush', stock, expectedOrders: Math.min(stock, rate * seconds) });
 
-export default function rush({ voucherId }) {
-  count(buy(voucherId, exec.scenario.iterationInTest + 1));
+export default function rush({ voucherIds: [voucherId] }) {
+  buy(voucherId, exec.scenario.iterationInTest + 1);
 }
 
-export const teardown = askForTheTruth;
+export const teardown = judge;
+export const handleSummary = summaryOf('rush.js');

@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { k6Version } from './k6-version.mjs';
 import { unpackMysql } from './real-mysql.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const home = join(root, '.lockstep');
-const k6Version = 'v2.2.0';
 
 /**
  * Program or file → the Debian package that contains it. ZooKeeper needs its library and any Java;

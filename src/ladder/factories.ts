@@ -15,7 +15,10 @@ export function lockFactories(): Map<RungName, LockFactory> {
     const { lock, lockInside, waitMs }: Rung = ladder[name];
     if (lock && !lockInside && waitMs === undefined) names.set(lock, name);
   }
-  return new Map([...names].map(([open, name]) => [name, open]));
+  const byName = new Map([...names].map(([open, name]) => [name, open]));
+  return new Map(
+    [...byName].sort(([one], [other]) => rungNames.indexOf(one) - rungNames.indexOf(other)),
+  );
 }
 
 /** The first rung of each inventory. */

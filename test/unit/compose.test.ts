@@ -125,3 +125,8 @@ describe('nginx', () => {
     expect(template).not.toContain('non_idempotent');
   });
 });
+
+test('k6 has the version of set-up', () => {
+  const [, version] = /k6Version = 'v([\d.]+)'/.exec(read('scripts/k6-version.mjs')) ?? [];
+  expect(read('docker-compose.yml')).toContain(`image: grafana/k6:${version}\n`);
+});

@@ -1,0 +1,73 @@
+// Simulates: a steady sale while you stop servers by hand. Each user sends one request, and a
+//   second one if the first answer is unknown. Nothing sells out, so a second without a sale is an
+//   outage.
+// SAFETY, must hold: users may be refused, but nothing is oversold, nobody has two orders, and
+//   every accepted order can be looked up afterwards.
+// AVAILABILITY is only reported: the number of users with an order, and each gap (seconds without a
+//   sale).
+// Read the result: the longest gap is the time of the failover, in whole seconds. "unknown" means
+//   that the attempt may have been sold. If it was, the second answer is "already-ordered". A ?
+//   under SAFETY means that the audit could not tell: every stopped server must run again before
+//   the end.
+//
+//   npm run k6 -- k6/failover.js                      one minute, 50 users a second
+// In a second terminal, with the pids of `npx lockstep status`:
+//   kill -STOP <redis-main>; sleep 5; kill -CONT <redis-main>
+//   kill -KILL $(pgrep --parent <service> | head -1)  kills an instance or a worker; it is replaced
+// With containers: docker compose pause redis-main; sleep 5; docker compose unpause redis-main
+// Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS, BASE_URL,
+//   TOKEN_SECRET.
+import exec from 'k6/execution';
+import { Counter } from 'k6/metrics';
+import { currentSecond, gapLines, secondThresholds } from './lib/gaps.js';
+import { lookUpPromise, lookUpScenario, remember } from './lib/look-up.js';
+import { arrivals, judgedOptions, lastAnswerSeconds } from './lib/options.js';
+import { judge, safetyPromises } from './lib/promises.js';
+import { buy, putOnSale } from './lib/sale.js';
+import { positive } from './lib/settings.js';
+import { figure, isAudited, summaryOf } from './lib/summary.js';
+
+const rate = positive('RATE', 50);
+const seconds = positive('SECONDS', 60);
+if (seconds > 300) throw new Error('SECONDS must be 300 at most');
+
+/** Enough for an outage of ten seconds in which every request waits. */
+const virtualUsers = rate * 10;
+const requestsInARow = 2;
+const promises = [...safetyPromises(), lookUpPromise];
+const usersWhoAsked = new Counter('users_who_asked');
+
+export const options = judgedOptions(
+  {
+    failover: arrivals({ rate, milliseconds: seconds * 1000, virtualUsers, requestsInARow }),
+    'look-up': lookUpScenario(virtualUsers, seconds + lastAnswerSeconds(requestsInARow)),
+  },
+  { promises, more: secondThresholds(seconds) },
+);
+
+export const setup = () => putOnSale({ title: 'k6 failover', stock: rate * (seconds + 1) });
+
+export default function failover({ voucherIds: [voucherId] }) {
+  const user = exec.scenario.iterationInTest + 1;
+  usersWhoAsked.add(1);
+  const outcome = attempt(voucherId, user);
+  if (outcome === 'unknown') attempt(voucherId, user);
+}
+
+function attempt(voucherId, user) {
+  const { outcome, answer } = buy(voucherId, user, currentSecond);
+  if (outcome === 'accepted') remember(user, answer);
+  return outcome;
+}
+
+export { lookUp } from './lib/look-up.js';
+export const teardown = judge;
+
+function availability(data) {
+  const asked = figure(data, 'users_who_asked');
+  const recorded = figure(data, 'safety_recorded_orders');
+  const percent = ((100 * recorded) / Math.max(1, asked)).toFixed(1);
+  const orders = isAudited(data) ? `${recorded} orders (${percent} %)` : '? orders';
+  return ['', `AVAILABILITY  ${orders} for ${asked} users`, ...gapLines(data, seconds)];
+}
+export const handleSummary = summaryOf('failover.js', { promises, sections: availability });

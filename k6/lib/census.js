@@ -1,0 +1,59 @@
+// The census: every answer to a purchase is counted under one name. A refusal is counted under the
+// code that the service gave it: "sold-out" is an answer and not a failure.
+import http from 'k6/http';
+import { Counter, Trend } from 'k6/metrics';
+import { recordAttempt } from './promises.js';
+
+const refusals = [
+  'sold-out',
+  'already-ordered',
+  'not-started',
+  'ended',
+  'busy',
+  'database-busy',
+  'conflict',
+  'lease-lost',
+  'lock-service-unavailable',
+  'not-ready',
+];
+/**
+ * `no-connection`: the request was not sent. `unknown`: the attempt may have been sold.
+ * `unexpected`: any other answer.
+ */
+export const outcomes = ['accepted', ...refusals, 'no-connection', 'unknown', 'unexpected'];
+
+/** The metric of an outcome: k6 allows no hyphen in a metric's name. */
+export const metricOf = (outcome) => outcome.replace(/-/g, '_');
+
+const counters = Object.fromEntries(outcomes.map((name) => [name, new Counter(metricOf(name))]));
+const latency = new Trend('purchase_latency', true);
+
+http.setResponseCallback(http.expectedStatuses(200, 201, 202, 403, 409, 410, 503));
+
+/** Counts one answer to a purchase, and returns its outcome. */
+export function count(response, tags) {
+  const outcome = outcomeOf(response);
+  counters[outcome].add(1, tags);
+  if (response.status !== 0) latency.add(response.timings.duration, tags);
+  recordAttempt(outcome);
+  return outcome;
+}
+
+function outcomeOf({ status, body, error }) {
+  if (status === 201 || status === 202) return 'accepted';
+  if (status === 0) return wasNeverSent(error) ? 'no-connection' : 'unknown';
+  const code = codeOf(body);
+  if (code === 'outcome-unknown') return 'unknown';
+  return refusals.includes(code) ? code : 'unexpected';
+}
+
+/** The name was not found, or the connection was never made. */
+const wasNeverSent = (error) => /(^|: )(lookup|dial)\b/.test(error);
+
+function codeOf(body) {
+  try {
+    return JSON.parse(body).code;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,128 @@
+// The summary that k6 prints at the end, at most 80 columns wide: census, latency, safety,
+// availability.
+import { metricOf, outcomes } from './census.js';
+import { availabilityMetric, readAudits, safetyPromises } from './promises.js';
+import { rung } from './settings.js';
+
+/** k6 keeps these figures of every latency. */
+export const latencyFigures = ['p(50)', 'p(95)', 'p(99)'];
+
+/** `sections` returns the lines that only this script has, from k6's data. */
+export const summaryOf =
+  (script, { promises = safetyPromises(), sections = () => [] } = {}) =>
+  (data) => {
+    if (!data.setup_data) return { stdout: `\n${script} could not begin: see the error above.\n` };
+    const { voucherIds } = data.setup_data;
+    const [only] = voucherIds;
+    const sold = voucherIds.length === 1 ? `voucher ${only}` : `${voucherIds.length} vouchers`;
+    const lines = [
+      ...[`${script} on ${rung}, ${sold}`, ''],
+      ...censusLines(data),
+      ...latencyLines(data),
+      ...['', ...safetyLines(data, promises)],
+      ...availabilityLines(data),
+      ...sections(data),
+    ];
+    return { stdout: `\n${lines.join('\n')}\n` };
+  };
+
+/** A figure of a metric; 0 when nothing was counted. */
+export const figure = (data, metric, name = 'count') => data.metrics[metric]?.values[name] ?? 0;
+
+export const attempts = (data) =>
+  outcomes.reduce((sum, outcome) => sum + figure(data, metricOf(outcome)), 0);
+
+function censusLines(data) {
+  const counted = outcomes
+    .map((outcome) => [outcome, figure(data, metricOf(outcome))])
+    .filter(([outcome, count]) => count > 0 || outcome === 'accepted');
+  const dropped = figure(data, 'dropped_iterations');
+  const lines = [`CENSUS  ${attempts(data)} attempts, ${dropped} dropped iterations`];
+  for (const [outcome, count] of counted)
+    lines.push(`  ${outcome.padEnd(26)}${String(count).padStart(8)}`);
+  if (dropped > 0) lines.push('  Dropped: k6 had no free virtual user left to send them.');
+  return lines;
+}
+
+function latencyLines(data) {
+  const figures = latencyFigures.map(
+    (name) => `p${name.slice(2, -1)} ${milliseconds(figure(data, 'purchase_latency', name))}`,
+  );
+  return [`LATENCY  ${figures.join('   ')}`];
+}
+
+export const milliseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+
+/** Every voucher has a verdict. */
+export const isAudited = (data) =>
+  figure(data, 'audits_decided') === data.setup_data.voucherIds.length;
+
+function safetyLines(data, promises) {
+  const { voucherIds } = data.setup_data;
+  const lines = ['SAFETY  must hold, however few are sold'];
+  for (const { metric, audited, sentence, numbers } of promises) {
+    const mark = audited && !isAudited(data) ? '?' : markOf(data, metric);
+    lines.push(`  ${mark} ${sentence}: ${numbers((name) => figure(data, name))}`);
+  }
+  if (!isAudited(data)) lines.push('  ? no verdict of the audit: is every server running?');
+  if (figure(data, 'safety_audits_held') < voucherIds.length) lines.push(...findings(voucherIds));
+  return lines;
+}
+
+const isMet = (data, metric) =>
+  Object.values(data.metrics[metric]?.thresholds ?? {}).every(({ ok }) => ok);
+
+const markOf = (data, metric) => (isMet(data, metric) ? '✓' : '✗');
+
+const mostFindings = 5;
+
+/** The first cases that the audit found. Metrics are numbers only, so the audit is read again. */
+function findings(voucherIds) {
+  const broken = readAudits(voucherIds)
+    .filter((audit) => audit !== null)
+    .flatMap((audit) => audit.findings.filter(({ verdict }) => verdict !== 'held'));
+  return broken
+    .slice(0, mostFindings)
+    .flatMap(({ check, verdict, first = '' }) => wrap(`    ${check} ${verdict}: ${first}`));
+}
+
+function availabilityLines(data) {
+  const { voucherIds, expectedOrders } = data.setup_data;
+  if (!expectedOrders) return []; // The script has its own section about it.
+  const isPromised = data.metrics[availabilityMetric]?.thresholds !== undefined;
+  const recorded = figure(data, 'safety_recorded_orders');
+  const numbers = `${recorded} orders, ${expectedOrders * voucherIds.length} expected`;
+  const [mark, more] = availability(data, isPromised);
+  const promised = isPromised ? 'promised' : 'not promised, only reported';
+  return [
+    '',
+    `AVAILABILITY  everybody who could get one got one (${promised})`,
+    `  ${mark} ${numbers}; ${more}`,
+  ];
+}
+
+function availability(data, isPromised) {
+  if (!isAudited(data)) return ['?', 'no verdict of the audit'];
+  if (figure(data, 'safety_users_with_two_orders') > 0) return ['?', 'some users have several'];
+  const missing = figure(data, availabilityMetric);
+  const dropped = figure(data, 'dropped_iterations'); // Their users never asked.
+  if (missing > 0 && missing <= dropped) return ['?', `${missing} missing, ${dropped} never asked`];
+  return [isPromised ? markOf(data, availabilityMetric) : '·', `${missing} missing`];
+}
+
+const width = 79;
+
+/** Lines of at most 79 columns, cut between words; the later ones are indented further. */
+export function wrap(text) {
+  const margin = /^ */.exec(text)[0];
+  const lines = [];
+  let line = margin.slice(1);
+  for (const word of text.trim().split(' ')) {
+    if (line.length + 1 + word.length > width && line.trim() !== '') {
+      lines.push(line);
+      line = `${margin} `;
+    }
+    line = `${line} ${word}`;
+  }
+  return [...lines, line];
+}

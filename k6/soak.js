@@ -1,0 +1,65 @@
+// Simulates: a long day of sales. Users arrive at a steady rate for a long time and buy one voucher
+//   after another: after USERS users, the next voucher is sold. Every tenth user clicks twice. Each
+//   voucher has stock for four of five users, so every voucher sells out.
+// SAFETY, must hold: the promises of rush.js, for every voucher, until the end.
+// AVAILABILITY: every voucher sells out. Only lua-stream promises it; AVAILABILITY=1 requires it of
+//   another rung.
+// Read the result: compare the latency of the first and the last tenth. A service that leaks
+//   memory, connections or keys becomes slower. Dropped iterations above 0 mean that k6 could not
+//   send as fast as RATE.
+//
+//   npm run k6 -- k6/soak.js                          ten minutes, 100 users a second
+//   SECONDS=3600 RATE=200 npm run k6 -- k6/soak.js    an hour
+// Settings: RATE (users a second), SECONDS, USERS (of each voucher), RUNG, WORK_MS, ANSWER_SECONDS,
+//   AVAILABILITY, BASE_URL, TOKEN_SECRET.
+import exec from 'k6/execution';
+import { arrivals, judgedOptions } from './lib/options.js';
+import { availabilityThresholds, judge, safetyPromises } from './lib/promises.js';
+import { buyAtOnce, putOnSale } from './lib/sale.js';
+import { positive } from './lib/settings.js';
+import { figure, latencyFigures, milliseconds, summaryOf } from './lib/summary.js';
+
+const rate = positive('RATE', 100);
+const seconds = positive('SECONDS', 600);
+const total = rate * seconds;
+const vouchers = Math.max(1, Math.floor(total / positive('USERS', 1000)));
+const usersEach = Math.floor(total / vouchers);
+const stock = Math.max(1, Math.floor(usersEach * 0.8));
+const promises = safetyPromises(vouchers);
+
+const parts = ['first', 'last'];
+const latencyOf = (part) => `purchase_latency{part:${part}}`;
+
+/** k6 keeps the figures of a part only for a threshold; these are always met. */
+const kept = Object.fromEntries(parts.map((part) => [latencyOf(part), ['p(95)>=0']]));
+
+export const options = judgedOptions(
+  { soak: arrivals({ rate, milliseconds: seconds * 1000 }) },
+  { promises, more: { ...availabilityThresholds, ...kept } },
+);
+
+export const setup = () => putOnSale({ title: 'k6 soak', stock, expectedOrders: stock, vouchers });
+
+export default function soak({ voucherIds }) {
+  const arrival = exec.scenario.iterationInTest;
+  const voucherId = voucherIds[Math.min(Math.floor(arrival / usersEach), vouchers - 1)];
+  const user = 1 + (arrival % usersEach);
+  const clicks = user % 10 === 0 ? 2 : 1;
+  buyAtOnce(voucherId, user, clicks, { part: partOf(arrival / total) });
+}
+
+function partOf(progress) {
+  if (progress < 0.1) return 'first';
+  return progress >= 0.9 ? 'last' : 'middle';
+}
+
+/** Slower at the end than at the beginning? */
+function drift(data) {
+  const [first, last] = parts.map((part) =>
+    latencyFigures.map((name) => milliseconds(figure(data, latencyOf(part), name))).join(' / '),
+  );
+  return ['', 'DRIFT  p50 / p95 / p99', `  first tenth  ${first}`, `  last tenth   ${last}`];
+}
+
+export const teardown = judge;
+export const handleSummary = summaryOf('soak.js', { promises, sections: drift });
