@@ -2,6 +2,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
+import { isStoreUnavailable } from '../connections/store-errors.ts';
 import { OrderIdUnavailable } from '../errors.ts';
 import { type App, routes } from './openapi.ts';
 import { problem } from './problems.ts';
@@ -45,6 +46,11 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     if (error instanceof HTTPException && error.status < 500)
       return problem(c, clientError(error.status), error.message);
     if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
+    if (isStoreUnavailable(error)) {
+      // An inventory throws only when nothing can have been sold.
+      service.log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });
+      return problem(c, 'not-ready', 'A store does not answer.');
+    }
     service.log.error({
       event: 'request-failed',
       requestId: c.get('requestId'),

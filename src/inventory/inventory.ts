@@ -16,6 +16,6 @@ export interface Inventory {
    * when nothing can have been sold.
    */
   sell(order: Order, voucher: Voucher, lease: Lease): Promise<Outcome>;
-  /** The stock that is left. */
-  remaining(voucherId: string): Promise<number>;
+  /** The stock that is left; null when its store does not know the voucher. */
+  remaining(voucherId: string): Promise<number | null>;
 }

@@ -20,7 +20,9 @@ export function redisCommands(redis: Redis, keys: SaleKeys, queue: OrderQueue): 
   async function sell(order: Order, voucher: Voucher): Promise<Outcome> {
     const { id, voucherId, userId, requestId } = order;
     const shard = keys.of(voucherId);
-    if ((await remaining(redis, keys, voucherId)) <= 0) return refused('sold-out');
+    const stock = await remaining(redis, keys, voucherId);
+    if (stock === null) return refused('not-ready');
+    if (stock <= 0) return refused('sold-out');
     const bought = await redis.hget(shard.buyers(voucherId), userId);
     if (bought !== null) return refused('already-ordered', bought.split(':')[0]);
     await checkpoint('after-check');

@@ -19,6 +19,7 @@ import { work } from './shared/work.ts';
 export function redisStock(pool: Pool, redis: Redis, keys: SaleKeys): Inventory {
   const sql = sqlInventory(pool, async (db, order, voucher, lease) => {
     const stock = await remaining(redis, keys, voucher.id);
+    if (stock === null) return refused('not-ready');
     if (stock <= 0) return refused('sold-out');
     await checkpoint('after-check');
     await work(voucher);

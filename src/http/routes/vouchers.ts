@@ -2,6 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { isStoreUnavailable } from '../../connections/store-errors.ts';
 import type { Voucher } from '../../domain.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
 import type { NewVoucher as CreateVoucher } from '../../purchase/vouchers.ts';
@@ -138,9 +139,17 @@ export function voucherRoutes(service: Service): App {
     .openapi(show, async (c) => {
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
-      const { inventory } = await openRung(voucher);
-      return c.json(view(voucher, await inventory.remaining(voucher.id)), 200);
+      return c.json(view(voucher, await remainingOf(service, voucher)), 200);
     });
+}
+
+/** Null when the store of the stock does not know it, or does not answer. */
+async function remainingOf({ openRung }: Service, voucher: Voucher): Promise<number | null> {
+  const { inventory } = await openRung(voucher);
+  return inventory.remaining(voucher.id).catch((error: unknown) => {
+    if (isStoreUnavailable(error)) return null;
+    throw error;
+  });
 }
 
 /** @returns false when this failed; the voucher is then removed, because it could never be sold. */
@@ -150,7 +159,7 @@ async function prepare({ openRung, vouchers, log }: Service, voucher: Voucher): 
     await inventory.prepare(voucher);
     return true;
   } catch (error) {
-    await vouchers.remove(voucher.id);
+    await vouchers.remove(voucher.id).catch(() => {}); // MySQL is down too: it stays not-ready.
     log.error({ event: 'voucher-not-prepared', error });
     return false;
   }
@@ -165,7 +174,7 @@ function newVoucher({ lab, ...body }: z.output<typeof NewVoucher>, isLab: boolea
   return { ...voucher, lab: { rails, workMs, retries } };
 }
 
-function view({ id, title, stock, beginTime, endTime, rung }: Voucher, remaining?: number) {
+function view({ id, title, stock, beginTime, endTime, rung }: Voucher, remaining: number | null = null) {
   const shown = {
     id,
     title,
@@ -174,5 +183,5 @@ function view({ id, title, stock, beginTime, endTime, rung }: Voucher, remaining
     endTime: endTime.toISOString(),
     rung,
   };
-  return remaining === undefined ? shown : { ...shown, remaining };
+  return remaining === null ? shown : { ...shown, remaining };
 }

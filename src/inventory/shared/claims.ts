@@ -13,8 +13,15 @@ export async function prepare(redis: Redis, keys: SaleKeys, voucher: Voucher): P
   await runScript(redis, prepareVoucher, [keys.of(id).voucher(id)], numbers);
 }
 
-export const remaining = async (redis: Redis, keys: SaleKeys, voucherId: string): Promise<number> =>
-  Number((await redis.hget(keys.of(voucherId).voucher(voucherId), 'stock')) ?? 0);
+/** Null when Redis does not have the voucher: that is not the same as sold out. */
+export async function remaining(
+  redis: Redis,
+  keys: SaleKeys,
+  voucherId: string,
+): Promise<number | null> {
+  const stock = await redis.hget(keys.of(voucherId).voucher(voucherId), 'stock');
+  return stock === null ? null : Number(stock);
+}
 
 /** @throws ScriptAnswerUnexpected */
 export function asOutcome(script: string, answer: unknown): Outcome {

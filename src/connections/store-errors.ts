@@ -1,0 +1,28 @@
+/** Tells a store that does not answer from a fault of the service. */
+
+/** Error codes of node's sockets and of mysql2. */
+const codes = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'PROTOCOL_CONNECTION_LOST',
+] as const;
+
+/** ioredis has no codes for these. */
+const messages = [
+  'Connection is closed',
+  "Stream isn't writeable",
+  'Command timed out',
+  'Reached the max retries',
+] as const;
+
+export function isStoreUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, message } = error as Error & { readonly code?: unknown };
+  return (
+    codes.some((known) => known === code) || messages.some((known) => message.startsWith(known))
+  );
+}
