@@ -231,6 +231,19 @@ describe('a Redis Cluster', () => {
     }
   });
 
+  test('sells to the first requests of a new instance, many at once', async () => {
+    const { vouchers } = await startSale(onCluster(), 20);
+    const connections = testConnections(onCluster());
+    const { purchase } = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
+    const users = Array.from({ length: 20 }, (_, index) => String(index + 1));
+    const outcomes = await Promise.all(
+      vouchers.flatMap((voucher) =>
+        users.map((user) => purchase(someOrder(voucher.id, user), voucher)),
+      ),
+    );
+    expect(outcomes.filter(({ kind }) => kind !== 'accepted')).toEqual([]);
+  });
+
   test('loses nothing when a master is killed and started again, and the others go on', async () => {
     const sale = await startSale(onCluster(), 60);
     const { connections, vouchers } = sale;
