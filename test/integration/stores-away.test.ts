@@ -6,9 +6,10 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { createApp } from '../../src/http/app.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openService } from '../../src/http/service.ts';
+import { recordOne } from '../../src/orders/record-orders.ts';
 import { tokenFor } from '../support/client.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
-import { someVoucher } from '../support/sale.ts';
+import { someOrder, someVoucher } from '../support/sale.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 interface Away {
@@ -16,7 +17,9 @@ interface Away {
   /** A voucher that this instance has in memory, and one that it has not. */
   readonly known: string;
   readonly cold: string;
+  /** The order of user 7, which is queued, and that of user 9, which MySQL has. */
   readonly order: string;
+  readonly recorded: string;
 }
 
 /** An instance whose stores are behind proxies; the store is cut off after everything is set up. */
@@ -49,8 +52,11 @@ async function instanceWithout(store: 'MySQL' | 'Redis'): Promise<Away> {
     headers: { authorization: `Bearer ${await tokenFor('7')}` },
   });
   const { id: order } = (await bought.json()) as { id: string };
+  const recorded = someOrder(known, '9');
+  const records = { pool: connections.mysql(), vouchers: service.vouchers };
+  expect(await recordOne(records, recorded)).toBe('recorded');
   proxies[store].cut();
-  return { app, known, cold, order };
+  return { app, known, cold, order, recorded: recorded.id };
 }
 
 /** Status, and the code of a problem. */
@@ -80,13 +86,20 @@ describe('without MySQL', () => {
     const away = await instanceWithout('MySQL');
     expect(await answer(away.app, 'GET', `/orders/${away.order}`, '7')).toBe('200');
   });
+
+  test('a recorded order is not ready, and not "unknown"', async () => {
+    const away = await instanceWithout('MySQL');
+    expect(await answer(away.app, 'GET', `/orders/${away.recorded}`, '9')).toBe('503 not-ready');
+  });
 });
 
 describe('without Redis', () => {
   test('nothing is sold, and the purchase says that nothing was sent', async () => {
     const away = await instanceWithout('Redis');
-    const purchase = await answer(away.app, 'POST', `/vouchers/${away.known}/orders`);
-    expect(purchase).toBe('503 not-ready');
+    for (const voucher of [away.known, away.cold]) {
+      const purchase = await answer(away.app, 'POST', `/vouchers/${voucher}/orders`);
+      expect(purchase).toBe('503 not-ready');
+    }
   });
 
   test('a voucher is shown without a remaining stock, and never as 0', async () => {
@@ -94,6 +107,12 @@ describe('without Redis', () => {
     const response = await away.app.request(`/vouchers/${away.known}`);
     expect(response.status).toBe(200);
     expect(await response.json()).not.toHaveProperty('remaining');
+  });
+
+  test('the list of vouchers and a recorded order are shown', async () => {
+    const away = await instanceWithout('Redis');
+    expect(await answer(away.app, 'GET', '/vouchers')).toBe('200');
+    expect(await answer(away.app, 'GET', `/orders/${away.recorded}`, '9')).toBe('200');
   });
 
   test('an order that MySQL does not have is not ready, and not "unknown"', async () => {
