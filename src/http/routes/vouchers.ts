@@ -111,7 +111,7 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
   });
 
 export function voucherRoutes(service: Service): App {
-  const { vouchers, openRung, allowedRungs, connections } = service;
+  const { vouchers, allowedRungs, connections } = service;
   const { TOKEN_SECRET, LAB } = connections.config;
   const create = createVoucherRoute(requireRole('operator', TOKEN_SECRET));
 
@@ -159,7 +159,8 @@ async function prepare({ openRung, vouchers, log }: Service, voucher: Voucher): 
     await inventory.prepare(voucher);
     return true;
   } catch (error) {
-    await vouchers.remove(voucher.id).catch(() => {}); // MySQL is down too: it stays not-ready.
+    // If MySQL is down too, the voucher stays in the list and is never ready.
+    await vouchers.remove(voucher.id).catch(() => {});
     log.error({ event: 'voucher-not-prepared', error });
     return false;
   }
@@ -174,7 +175,8 @@ function newVoucher({ lab, ...body }: z.output<typeof NewVoucher>, isLab: boolea
   return { ...voucher, lab: { rails, workMs, retries } };
 }
 
-function view({ id, title, stock, beginTime, endTime, rung }: Voucher, remaining: number | null = null) {
+function view(voucher: Voucher, remaining: number | null = null) {
+  const { id, title, stock, beginTime, endTime, rung } = voucher;
   const shown = {
     id,
     title,
