@@ -53,7 +53,7 @@ const Environment = z.object({
   /** 1: REDIS_URL is one node of a Redis Cluster. */
   REDIS_CLUSTER: flag.default(false),
   /**
-   * The final rung's keys are in so many slots of a Redis Cluster, each with its own order stream.
+   * The final rung's keys are in this many slots of a Redis Cluster, one order stream in each.
    */
   SALE_SHARDS: whole(1, 64).default(1),
   /** The independent masters of Redlock, comma-separated. */

@@ -52,6 +52,18 @@ export class LeaseLost extends LockstepError {
   }
 }
 
+/** Redis has a sale that MySQL forgot: MySQL was created again or restored, and its ids repeat. */
+export class VoucherIdTaken extends LockstepError {
+  readonly code = 'VOUCHER_ID_TAKEN';
+
+  constructor(voucherId: string) {
+    super(
+      `Redis has the sale of another voucher ${voucherId}, so this voucher cannot be prepared. ` +
+        'Give MySQL its newer data back, or raise the AUTO_INCREMENT of vouchers above the ids in Redis.',
+    );
+  }
+}
+
 /** COMMIT was sent and no answer came: the transaction may be in the database or not. */
 export class CommitUnknown extends LockstepError {
   readonly code = 'COMMIT_UNKNOWN';

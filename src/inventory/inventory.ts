@@ -8,7 +8,10 @@ import type { Lease } from '../locks/lock.ts';
 export interface Inventory {
   /** The clock that decides whether the sale is open: the instance's, or Redis's in the script. */
   readonly clock: 'instance' | 'redis';
-  /** Prepares the sale of a new voucher. A second call changes nothing. */
+  /**
+   * Prepares the sale of a new voucher. A second call changes nothing.
+   * @throws VoucherIdTaken when Redis has another sale under this id.
+   */
   prepare(voucher: Voucher): Promise<void>;
   /**
    * Sells one voucher to one user, or refuses with a reason. Calls `lease.assertHeld()` right

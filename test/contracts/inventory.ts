@@ -2,9 +2,11 @@
  * The contract of inventories. A clause answers true or false, so that one that must fail it is
  * tested too.
  */
+import { expect } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import type { Outcome, Voucher } from '../../src/domain.ts';
+import { VoucherIdTaken } from '../../src/errors.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
@@ -77,11 +79,19 @@ export const clauses = {
     );
   },
 
-  'keeps its stock when it is prepared again': async (contestant) => {
+  'is the same when it is prepared twice before the sale': async (contestant) => {
+    const voucher = await onSale(contestant, { stock: 3 });
+    await contestant.inventory.prepare(voucher);
+    return (await contestant.inventory.remaining(voucher.id)) === 3;
+  },
+
+  'keeps its stock when it is prepared again during the sale': async (contestant) => {
     const { inventory } = contestant;
     const voucher = await onSale(contestant, { stock: 3 });
     await inventory.sell(someOrder(voucher.id, '1'), voucher, lease());
-    await inventory.prepare(voucher);
+    await inventory.prepare(voucher).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(VoucherIdTaken);
+    });
     return (await inventory.remaining(voucher.id)) === 2;
   },
 

@@ -27,7 +27,12 @@ beforeEach(async () => {
 });
 
 const onSale = (stock: string, beginMs = Date.now() - hourMs, endMs = Date.now() + hourMs) =>
-  runScript(redis, prepare, [keys.voucher(voucherId)], [stock, String(beginMs), String(endMs)]);
+  runScript(
+    redis,
+    prepare,
+    [keys.voucher(voucherId), keys.buyers(voucherId)],
+    [stock, String(beginMs), String(endMs)],
+  );
 
 function buy(
   userId: string,
@@ -43,6 +48,36 @@ const queuedOrders = async () =>
   Object.values(await redis.hgetall(keys.queued)).filter((value) =>
     value.startsWith(`${voucherId}:`),
   ).length;
+
+describe('the script that prepares a voucher', () => {
+  const [beginMs, endMs] = [Date.now() - hourMs, Date.now() + hourMs];
+
+  test('answers a repeated call as the first, and changes nothing', async () => {
+    expect(await onSale('2', beginMs, endMs)).toBe('prepared');
+    expect(await onSale('2', beginMs, endMs)).toBe('prepared');
+    expect(await stockLeft()).toBe('2');
+  });
+
+  test('refuses an id whose sale has begun, even with the same numbers', async () => {
+    await onSale('1', beginMs, endMs);
+    await buy('7');
+    expect(await onSale('1', beginMs, endMs)).toBe('taken');
+    await redis.hset(keys.voucher(voucherId), 'stock', '1');
+    expect(await onSale('1', beginMs, endMs)).toBe('taken');
+  });
+
+  test('refuses an id that has another stock or other times, and keeps them', async () => {
+    await onSale('100', beginMs, endMs);
+    expect(await onSale('2', beginMs, endMs)).toBe('taken');
+    expect(await onSale('100', beginMs + 1, endMs)).toBe('taken');
+    expect(await onSale('100', beginMs, endMs + 1)).toBe('taken');
+    expect(await redis.hgetall(keys.voucher(voucherId))).toEqual({
+      stock: '100',
+      beginMs: String(beginMs),
+      endMs: String(endMs),
+    });
+  });
+});
 
 describe('the purchase script', () => {
   test('sells, takes one from stock, remembers the buyer and queues the order, all or nothing', async () => {

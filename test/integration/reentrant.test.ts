@@ -29,7 +29,7 @@ async function openLock(watchdogMs: number): Promise<Lock> {
   const connections = testConnections({
     REDIS_URL: quietRedis(),
     LOCK_WATCHDOG_MS: String(watchdogMs),
-    LOCK_ANSWER_MS: String(Math.min(500, watchdogMs / 3)),
+    LOCK_ANSWER_MS: String(Math.min(500, Math.floor(watchdogMs / 3))),
   });
   const lock = ladderLock('redis-reentrant', connections);
   await connections.ready();

@@ -15,7 +15,7 @@ import { findOrder } from '../../src/orders/find-order.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import type { Handle } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
-import { call, openSale, tokenFor } from '../support/client.ts';
+import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { quiet, quietRedis, testConnections } from '../support/connections.ts';
 import {
   type ClusterNode,
@@ -327,13 +327,14 @@ describe('a Redis Cluster', () => {
   });
 
   test('serves the service itself: with four shards it sells and records on each', async () => {
-    const { MYSQL_URL = '', TOKEN_SECRET = '' } = inject('environment');
+    const { MYSQL_URL = '' } = inject('environment');
     const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
-    const service = await startService(entry, { MYSQL_URL, TOKEN_SECRET, ...onCluster() });
+    const stores = { MYSQL_URL, TOKEN_SECRET: deploymentSecret, ...onCluster() };
+    const service = await startService(entry, stores);
     onTestFinished(async () => void (await service.stop()));
     const { baseUrl } = service;
-    const operator = { token: await tokenFor('1', 'operator'), baseUrl };
-    const user = { token: await tokenFor('7'), baseUrl };
+    const operator = { token: await tokenFor('1', 'operator', deploymentSecret), baseUrl };
+    const user = { token: await tokenFor('7', 'user', deploymentSecret), baseUrl };
     for (let count = 0; count < 4; count++) {
       const created = await call('/vouchers', { method: 'POST', body: openSale(), ...operator });
       const voucher = created.headers.get('location');

@@ -1,13 +1,13 @@
 /**
- * What each route answers while a store is away: never "internal error", and never an answer that
- * claims more than the remaining store knows.
+ * What each route answers while a store is away, or has lost its data: never "internal error", and
+ * never an answer that claims more than the remaining store knows.
  */
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { createApp } from '../../src/http/app.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openService } from '../../src/http/service.ts';
 import { recordOne } from '../../src/orders/record-orders.ts';
-import { tokenFor } from '../support/client.ts';
+import { openSale, tokenFor } from '../support/client.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
@@ -118,5 +118,33 @@ describe('without Redis', () => {
   test('an order that MySQL does not have is not ready, and not "unknown"', async () => {
     const away = await instanceWithout('Redis');
     expect(await answer(away.app, 'GET', `/orders/${away.order}`, '7')).toBe('503 not-ready');
+  });
+});
+
+describe('with a MySQL whose ids begin again', () => {
+  test('a voucher is not created over the sale that Redis has under its id', async () => {
+    const connections = openConnections({ REDIS_URL: quietRedis() });
+    const redis = connections.redis('admin');
+    const service = await openService(connections, quiet, 'api-1', () => true);
+    onTestFinished(async () => {
+      service.orderIds.close();
+      await connections.close();
+    });
+    const app = createApp(service);
+    const authorization = `Bearer ${await tokenFor('1', 'operator')}`;
+    const create = async () => {
+      const headers = { authorization, 'content-type': 'application/json' };
+      const body = JSON.stringify(openSale({ stock: 2 }));
+      const response = await app.request('/vouchers', { method: 'POST', headers, body });
+      return { status: response.status, ...((await response.json()) as { id: string }) };
+    };
+    const taken = String(Number((await create()).id) + 1);
+    const hash = connections.saleKeys.of(taken).voucher(taken);
+    await redis.hset(hash, { stock: 100, beginMs: 0, endMs: Date.now() + 60_000 });
+    expect(await create()).toMatchObject({ status: 503, code: 'not-ready' });
+    expect(await answer(app, 'POST', `/vouchers/${taken}/orders`)).toBe('404 unknown-voucher');
+    expect(await redis.hget(hash, 'stock')).toBe('100');
+    expect((await create()).status).toBe(201);
+    await redis.del(hash);
   });
 });

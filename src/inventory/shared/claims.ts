@@ -3,14 +3,17 @@ import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Outcome, refused, type Voucher } from '../../domain.ts';
-import { ScriptAnswerUnexpected } from '../../errors.ts';
+import { ScriptAnswerUnexpected, VoucherIdTaken } from '../../errors.ts';
 
 const prepareVoucher = loadScript('sale/prepare-voucher');
 
+/** @throws VoucherIdTaken */
 export async function prepare(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
   const { id, stock, beginTime, endTime } = voucher;
   const numbers = [stock, beginTime.getTime(), endTime.getTime()].map(String);
-  await runScript(redis, prepareVoucher, [keys.of(id).voucher(id)], numbers);
+  const { voucher: hash, buyers } = keys.of(id);
+  const answer = await runScript(redis, prepareVoucher, [hash(id), buyers(id)], numbers);
+  if (answer !== 'prepared') throw new VoucherIdTaken(id);
 }
 
 /** Null when Redis does not have the voucher: that is not the same as sold out. */
