@@ -27,7 +27,7 @@ export class ProgramMissing extends LockstepError {
 export class LabBusy extends LockstepError {
   readonly code = 'LAB_BUSY';
 
-  constructor(pid: number, home: string) {
+  constructor(pid: string, home: string) {
     super(`The lab in ${home} is in use by process ${pid}. Wait for it, or end it.`);
   }
 }
@@ -47,6 +47,15 @@ export class LabDown extends LockstepError {
 
   constructor() {
     super('The lab is not running. Start it with `npm run up`.');
+  }
+}
+
+/** The lab has no server or process of this name. */
+export class UnknownServer extends LockstepError {
+  readonly code = 'UNKNOWN_SERVER';
+
+  constructor(name: string, known: readonly string[]) {
+    super(`The lab has no server "${name}". Its servers are: ${known.join(', ')}.`);
   }
 }
 

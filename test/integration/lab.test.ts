@@ -1,18 +1,21 @@
 /** The lab as people meet it: alone, on free ports, and cleaned up after a crash. */
 
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import {
+  childrenOf,
   isAlive,
+  type ProcessRef,
   processRef,
-  startProcess,
-  stopProcess,
-} from '../../src/lab/environment/processes.ts';
+} from '../../src/lab/environment/process-table.ts';
+import { signalProcess, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { alone } from '../../src/lab/environment/session.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { LabBusy } from '../../src/lab/errors.ts';
 import { someFolder } from '../support/folder.ts';
 
@@ -30,14 +33,57 @@ test('a port that is taken is passed over, and a row of ports is free as a whole
   expect(await freePorts(first + 1, 4)).toBeGreaterThan(first + 3);
 });
 
-test('two commands are never in one lab, and a holder that died holds nothing', async () => {
+test('two commands are never in one lab, and a lab is free again after its command', async () => {
   const lab = someFolder();
   await alone(lab, () => expect(alone(lab, async () => 'both')).rejects.toThrow(LabBusy));
-  writeFileSync(
-    join(lab, 'in-use.json'),
-    JSON.stringify({ pid: process.pid, startedAt: 'another time' }),
-  );
   expect(await alone(lab, async () => 'alone')).toBe('alone');
+});
+
+const occupy = `
+  const { alone } = await import(process.argv[1]);
+  await alone(process.argv[2], () => { console.log('inside'); return new Promise(() => setInterval(() => {}, 1_000)); });`;
+const session = new URL('../../dist/lab/environment/session.js', import.meta.url).href;
+
+test('of ten commands that meet a killed one in a lab, exactly one enters', async () => {
+  const lab = someFolder();
+  const dead = execa('node', ['--input-type=module', '-e', occupy, session, lab], {
+    reject: false,
+  });
+  await once(dead.stdout, 'data');
+  dead.kill('SIGKILL');
+  await dead;
+  let entered = 0;
+  const enter = () => alone(lab, async () => ++entered);
+  const all = await Promise.allSettled(Array.from({ length: 10 }, enter));
+  expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  expect(entered).toBe(1);
+});
+
+const shell = (script: string) =>
+  startProcess({ command: 'sh', args: ['-c', script], logFile: join(someFolder(), 'sh.log') });
+const childOf = async ({ pid }: { pid: number }) => {
+  await waitUntil('the child to run', 5_000, () => childrenOf(pid, 'PATH').length > 0);
+  return childrenOf(pid, 'PATH')[0] as ProcessRef;
+};
+
+test('the children of a killed server are ended with it: they would keep its port', async () => {
+  const parent = shell('sleep 60 & wait');
+  const child = await childOf(parent);
+  process.kill(parent.pid, 'SIGKILL');
+  await waitUntil('the parent to end', 5_000, () => !isAlive(parent));
+  expect(isAlive(child)).toBe(true);
+  await stopProcess(parent);
+  expect(isAlive(child)).toBe(false);
+});
+
+test('a pause stops the children too, and a paused process can be stopped', async () => {
+  const parent = shell('sleep 60 & wait');
+  const child = await childOf(parent);
+  const isPaused = () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T ');
+  signalProcess(parent, 'SIGSTOP');
+  await waitUntil('the child to be paused', 5_000, isPaused);
+  await stopProcess(parent);
+  expect([isAlive(parent), isAlive(child)]).toEqual([false, false]);
 });
 
 test('only the process that was started is ended: its pid with another start time is somebody else’s', async () => {

@@ -6,12 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
-import {
-  isAlive,
-  processRef,
-  startProcess,
-  stopProcess,
-} from '../../src/lab/environment/processes.ts';
+import { isAlive, processRef } from '../../src/lab/environment/process-table.ts';
+import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { call, deploymentSecret, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';

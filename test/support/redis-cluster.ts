@@ -9,13 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { Redis } from 'ioredis';
 import { freePorts } from '../../src/lab/environment/ports.ts';
-import {
-  isAlive,
-  type ProcessRef,
-  programPath,
-  startProcess,
-  stopProcess,
-} from '../../src/lab/environment/processes.ts';
+import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
+import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 
 const password = 'one password for all nodes';

@@ -6,12 +6,20 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Interrupted, ServerEnded } from '../errors.ts';
-import { isAlive, type ProcessRef, startProcess, stopProcess } from './processes.ts';
+import { Interrupted, ServerEnded, UnknownServer } from '../errors.ts';
+import { type LabServer, serviceProcess } from './lab-server.ts';
+import { isAlive, type ProcessRef } from './process-table.ts';
+import { killProcess, signalProcess, startProcess, stopProcess } from './processes.ts';
 import { type Database, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
 import type { Server } from './servers/server.ts';
-import { instancePorts, type ServiceShape, sameShape, serviceServer } from './servers/service.ts';
+import {
+  instancePorts,
+  processNames,
+  type ServiceShape,
+  sameShape,
+  serviceServer,
+} from './servers/service.ts';
 import { choosePorts, readState, removeState, type State, writeState } from './state.ts';
 import { stores, storesEnvironment } from './stores.ts';
 import { waitUntil } from './wait-until.ts';
@@ -100,11 +108,8 @@ export class Lab {
     const { instances, balancer, settings = {} } = shape;
     this.#state.shape = { instances, balancer, settings };
     rmSync(this.historyFolder, { recursive: true, force: true });
-    const { api, nginx } = this.#state.ports;
-    const ports = instancePorts(api, shape);
-    const proxy = nginxServer(this.#folder, nginx, ports, this.#state.id, balancer);
     await this.#startAll([this.#service()], progress);
-    await this.#startAll([proxy], progress);
+    await this.#startAll([this.#nginx()], progress);
   }
 
   /**
@@ -135,6 +140,23 @@ export class Lab {
 
   get shape(): ServiceShape {
     return this.#state.shape;
+  }
+
+  /**
+   * A server of the lab, or a process of the service, by name: for faults.
+   * @throws UnknownServer
+   */
+  server(name: string): LabServer {
+    if (this.servers.some((each) => each.name === name)) return this.#ownServer(name);
+    const service = this.#running('service');
+    const known = [...this.servers.map((each) => each.name), ...processNames(this.shape)];
+    if (!known.includes(name)) throw new UnknownServer(name, known);
+    return serviceProcess(name, service);
+  }
+
+  /** Resolves when every server answers and every instance is ready. */
+  async healed(): Promise<void> {
+    for (const server of this.#all()) await this.#answered(server);
   }
 
   /** The address for clients: nginx. */
@@ -168,6 +190,48 @@ export class Lab {
 
   #service(): Server {
     return serviceServer(this.#folder, this.#state.ports.api, this.shape, this.environment);
+  }
+
+  #ownServer(name: string): LabServer {
+    return {
+      name,
+      kill: () => killProcess(this.#running(name)),
+      pause: async () => signalProcess(this.#running(name), 'SIGSTOP'),
+      resume: async () => signalProcess(this.#running(name), 'SIGCONT'),
+      start: () => this.#startAgain(name),
+    };
+  }
+
+  /** Starts a server that has ended, on its port and with its data. */
+  async #startAgain(name: string): Promise<void> {
+    const server = this.#all().find((each) => each.name === name);
+    if (!server || isAlive(this.#running(name))) return;
+    if (this.#refusesStarts) throw new Interrupted();
+    const fresh = { ...startProcess(server.program()), name, port: server.port };
+    this.#state.running = this.#state.running.map((each) => (each.name === name ? fresh : each));
+    this.#save();
+    await this.#answered(server);
+  }
+
+  #running(name: string): ProcessRef {
+    const server = this.#state.running.find((each) => each.name === name);
+    if (!server)
+      throw new UnknownServer(
+        name,
+        this.servers.map((each) => each.name),
+      );
+    return server;
+  }
+
+  #all(): Server[] {
+    const { ports, database } = this.#state;
+    return [...stores(this.#folder, ports, database), this.#service(), this.#nginx()];
+  }
+
+  #nginx(): Server {
+    const { ports, id } = this.#state;
+    const instances = instancePorts(ports.api, this.shape);
+    return nginxServer(this.#folder, ports.nginx, instances, id, this.shape.balancer);
   }
 
   async #answered({ name, port, answers }: Server): Promise<void> {

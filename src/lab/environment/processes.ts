@@ -1,16 +1,11 @@
 /** Programs that the lab starts in the background, with a log file; stopped by pid, not by name. */
 
 import { spawn } from 'node:child_process';
-import { accessSync, closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ProgramMissing } from '../errors.ts';
+import { isAlive, type ProcessRef, processRef, signalTarget } from './process-table.ts';
 import { waitUntil } from './wait-until.ts';
-
-/** One process. A pid can be used again, but pid and start time together are unique. */
-export interface ProcessRef {
-  readonly pid: number;
-  readonly startedAt: string;
-}
 
 export interface Program {
   readonly command: string;
@@ -38,22 +33,36 @@ export function startProcess({ command, args, env, logFile }: Program): ProcessR
   return ref;
 }
 
-export function processRef(pid: number): ProcessRef | null {
-  const startedAt = startTime(pid);
-  return startedAt === null ? null : { pid, startedAt };
+/**
+ * Sends SIGTERM, to a paused process too, and waits until it has ended. Then, or after `withinMs`,
+ * what is left of its group is killed: the workers of a killed nginx would go on answering.
+ */
+export async function stopProcess(ref: ProcessRef, withinMs = 20_000): Promise<void> {
+  if (isAlive(ref)) {
+    process.kill(ref.pid, 'SIGTERM');
+    signalProcess(ref, 'SIGCONT');
+    const hasEnded = () => !isAlive(ref);
+    await waitUntil(`process ${ref.pid} to end`, withinMs, hasEnded).catch(() => {});
+  }
+  await killProcess(ref);
 }
 
-export const isAlive = ({ pid, startedAt }: ProcessRef): boolean => startTime(pid) === startedAt;
+/** SIGKILL for the process and its children. Resolves when all of them have ended. */
+export async function killProcess(ref: ProcessRef): Promise<void> {
+  signalProcess(ref, 'SIGKILL');
+  const hasEnded = () => signalTarget(ref) === null;
+  await waitUntil(`process ${ref.pid} to be killed`, 5_000, hasEnded);
+}
 
-/** Sends SIGTERM and waits; sends SIGKILL when the process has not ended in time. */
-export async function stopProcess(ref: ProcessRef, withinMs = 20_000): Promise<void> {
-  if (!isAlive(ref)) return;
-  process.kill(ref.pid, 'SIGTERM');
-  const hasEnded = () => !isAlive(ref);
-  await waitUntil(`process ${ref.pid} to end`, withinMs, hasEnded).catch(async () => {
-    process.kill(ref.pid, 'SIGKILL');
-    await waitUntil(`process ${ref.pid} to be killed`, 5_000, hasEnded);
-  });
+/** To the whole group: a paused nginx must not go on in its worker processes. */
+export function signalProcess(ref: ProcessRef, signal: NodeJS.Signals): void {
+  const target = signalTarget(ref);
+  if (target === null) return;
+  try {
+    process.kill(target, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // It has just ended.
+  }
 }
 
 /** @throws ProgramMissing */
@@ -72,16 +81,5 @@ function isExecutable(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Field 22 of /proc/<pid>/stat; null when there is no such process, or only a zombie (state Z). */
-function startTime(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? null : (fields[19] ?? null);
-  } catch {
-    return null;
   }
 }

@@ -3,11 +3,14 @@
  * is as it was before, also after Ctrl-C.
  */
 
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Interrupted, LabBusy, OtherDatabase } from '../errors.ts';
 import { defaultShape, Lab, type Progress } from './lab.ts';
-import { isAlive, type ProcessRef, processRef } from './processes.ts';
+import { processRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -54,14 +57,12 @@ async function startFor(
   return lab;
 }
 
-/** Runs `work` while no other process uses the folder. A holder that has died does not count. */
+/** Runs `work` while no other process uses the folder. A dead process does not use it. */
 export async function alone<T>(
   folder: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const file = join(folder, 'in-use.json');
-  mkdirSync(folder, { recursive: true });
-  claim(file, folder);
+  const leave = await enter(folder);
   const interruption = new AbortController();
   const interrupt = () => {
     if (!interruption.signal.aborted) console.error('\nInterrupted: cleaning up …');
@@ -72,30 +73,35 @@ export async function alone<T>(
     return await work(interruption.signal);
   } finally {
     for (const name of signals) process.off(name, interrupt);
-    rmSync(file, { force: true });
+    leave();
     if (interruption.signal.aborted) process.exit(130);
   }
 }
 
-function claim(file: string, folder: string): void {
-  const holder = readHolder(file);
-  if (holder && isAlive(holder)) throw new LabBusy(holder.pid, folder);
-  const ownFile = `${file}.${process.pid}`;
-  writeFileSync(ownFile, JSON.stringify(processRef(process.pid)));
+/**
+ * Listens on a name that only one process of the machine can have. The kernel frees it when the
+ * process ends, however it ends; a file would stay, and two processes could both take it over.
+ */
+async function enter(folder: string): Promise<() => void> {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'in-use-by');
+  const name = createServer().unref();
   try {
-    if (holder) rmSync(file, { force: true });
-    linkSync(ownFile, file); // One step, and it succeeds for one process only.
-  } catch {
-    throw new LabBusy(readHolder(file)?.pid ?? 0, folder); // Another process was faster.
-  } finally {
-    rmSync(ownFile, { force: true });
+    name.listen(uniqueName(folder));
+    await once(name, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new LabBusy(existsSync(file) ? readFileSync(file, 'utf8') : '?', folder);
   }
+  writeFileSync(file, String(process.pid)); // For people: the name itself does not say it.
+  return () => {
+    rmSync(file, { force: true });
+    name.close();
+  };
 }
 
-function readHolder(file: string): ProcessRef | null {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ProcessRef;
-  } catch {
-    return null;
-  }
+/** A Unix socket without a file: such names begin with NUL, and are short. */
+function uniqueName(folder: string): string {
+  const path = createHash('sha256').update(realpathSync(folder)).digest('hex');
+  return `\0lockstep-${path.slice(0, 32)}`;
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { LabStateUnreadable } from '../errors.ts';
 import { freePorts } from './ports.ts';
-import type { ProcessRef } from './processes.ts';
+import type { ProcessRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
 import type { ServiceShape } from './servers/service.ts';
 

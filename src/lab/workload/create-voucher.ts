@@ -28,7 +28,12 @@ export async function putOnSale(
   return voucherId;
 }
 
-async function createVoucher(baseUrl: string, tokenSecret: string, sale: NewSale): Promise<string> {
+/** @returns the id of a voucher whose sale is open. @throws ServiceRefused */
+export async function createVoucher(
+  baseUrl: string,
+  tokenSecret: string,
+  sale: NewSale,
+): Promise<string> {
   const token = await signToken(tokenSecret, '1', 'operator');
   const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs).toISOString();
   const answer = await fetch(`${baseUrl}/vouchers`, {

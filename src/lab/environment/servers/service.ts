@@ -26,6 +26,16 @@ export const instancePorts = (
     ? [firstPort]
     : Array.from({ length: instances }, (_, index) => firstPort + index);
 
+/** The names of the instances and the order workers, as the primary gives them. */
+export function processNames({ instances, settings = {} }: ServiceShape): string[] {
+  const workers = Number(settings['ORDER_WORKERS'] ?? 1);
+  const name = (prefix: string) => (_: unknown, index: number) => `${prefix}-${index + 1}`;
+  return [
+    ...Array.from({ length: instances }, name('api')),
+    ...Array.from({ length: workers }, name('api-worker')),
+  ];
+}
+
 export function serviceServer(
   folder: string,
   firstPort: number,

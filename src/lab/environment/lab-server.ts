@@ -1,0 +1,37 @@
+/** One program of the lab, as a fault sees it. */
+import { childrenOf, type ProcessRef } from './process-table.ts';
+import { killProcess, signalProcess } from './processes.ts';
+import { waitUntil } from './wait-until.ts';
+
+export interface LabServer {
+  readonly name: string;
+  /** SIGKILL; resolves when the program has ended. */
+  kill(): Promise<void>;
+  /** SIGSTOP: its connections stay open, and nothing answers. */
+  pause(): Promise<void>;
+  /** SIGCONT. */
+  resume(): Promise<void>;
+  /** After `kill`: resolves when it runs again. */
+  start(): Promise<void>;
+}
+
+/** Until the primary of the service has replaced a dead process; it waits longer each time. */
+const replacedWithinMs = 10_000;
+
+/** An instance or an order worker: a child of the service, which replaces it when it dies. */
+export function serviceProcess(name: string, service: ProcessRef): LabServer {
+  const find = () => childrenOf(service.pid, 'INSTANCE').find(({ value }) => value === name);
+  const started = async (): Promise<ProcessRef> => {
+    await waitUntil(`${name} to run`, replacedWithinMs, () => find() !== undefined);
+    return find() ?? started();
+  };
+  return {
+    name,
+    kill: async () => killProcess(await started()),
+    pause: async () => signalProcess(await started(), 'SIGSTOP'),
+    resume: async () => signalProcess(await started(), 'SIGCONT'),
+    start: async () => {
+      await started();
+    },
+  };
+}
