@@ -581,6 +581,58 @@ const responsesMatchDatabase: readonly Row[] = [
     held,
   ],
   [
+    'accepts “already ordered” beside a request that was repeated after an unknown outcome',
+    {
+      attempts: [
+        bought('1', 'a', 0),
+        timed(unknown('2'), 10, 12),
+        timed({ ...alreadyOrdered('2', 'b'), requestId: 'another' }, 13, 14),
+        bought('2', 'b', 20),
+      ],
+    },
+    held,
+  ],
+  [
+    'accepts a sale that was repeated after “sold out”, and counts it once',
+    {
+      initialStock: 2,
+      attempts: [
+        bought('1', 'a', 0),
+        timed(unknown('2'), 10, 12),
+        timed(soldOut('3'), 13, 14),
+        bought('2', 'b', 20),
+      ],
+    },
+    held,
+  ],
+  [
+    'counts a repeated request once as taken',
+    { attempts: [...ab, bought('2', 'b', 25), timed(soldOut('3'), 30, 31)] },
+    violated(1, 'at most 2 of 3'),
+  ],
+  [
+    'finds a repeated request that was accepted after “sold out” had been answered to itself',
+    {
+      initialStock: 2,
+      orders: [a, b, row('c', '3')],
+      attempts: [...ab, timed(soldOut('3'), 21, 30), bought('3', 'c', 31)],
+    },
+    violated(1, 'order c of user 3 was requested and accepted after "sold out"'),
+  ],
+  [
+    'accepts each answer to a repeated request that the history has, and those of nginx',
+    {
+      history: history('5 a 1 refused not-ready', '6 a 1 accepted', '7 b 2 accepted'),
+      attempts: [
+        refused('1', 'not-ready'),
+        accepted('1', 'a'),
+        { ...refused('2', 'not-ready'), instance: 'nginx' },
+        accepted('2', 'b'),
+      ],
+    },
+    held,
+  ],
+  [
     'finds an answer that differs from the outcome in the history',
     { history: history('5 a 1 refused busy', '6 b 2 accepted') },
     violated(1, 'request r1 was answered accepted, and the history says refused'),

@@ -5,6 +5,7 @@
  */
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import type { Attempt, Facts } from '../facts.ts';
+import { groupBy } from '../group-by.ts';
 
 export const responsesMatchDatabase: Check = {
   name: 'responses-match-database',
@@ -19,7 +20,20 @@ export const responsesMatchDatabase: Check = {
   evidence: outcomes,
 };
 
-const sentAt = ({ sentAt: at }: Attempt): bigint => BigInt(at ?? 0);
+/**
+ * When each purchase may have happened first, by its request id. A client repeats a request while
+ * its outcome is unknown; a refused one took nothing.
+ */
+function takenTimes(attempts: readonly Attempt[]): Map<string, bigint> {
+  const times = new Map<string, bigint>();
+  for (const { outcome, requestId, sentAt = 0 } of attempts) {
+    const known = times.get(requestId);
+    if (outcome === 'refused' || (known !== undefined && known <= BigInt(sentAt))) continue;
+    times.set(requestId, BigInt(sentAt));
+  }
+  return times;
+}
+
 /** Without a time, after everything else: then the answer proves nothing. */
 const answeredAt = ({ answeredAt: at }: Attempt): bigint => BigInt(at ?? 2n ** 63n);
 const ordersOf = ({ orderId }: Attempt): string[] => (orderId === undefined ? [] : [orderId]);
@@ -47,10 +61,7 @@ function wrongOwner({ attempts = [], mysql, redis }: Facts): Case[] {
  * answered.
  */
 function soldOutTooEarly({ initialStock, attempts = [] }: Facts): Case[] {
-  const takers = attempts
-    .filter(({ outcome }) => outcome === 'accepted' || outcome === 'unknown')
-    .map(sentAt)
-    .sort(ascending);
+  const takers = [...takenTimes(attempts).values()].sort(ascending);
   const lastNeeded = initialStock === 0 ? 0n : takers[initialStock - 1];
   return attempts
     .filter(({ reason }) => reason === 'sold-out')
@@ -72,16 +83,14 @@ const ascending = (one: bigint, other: bigint): number => (one < other ? -1 : Nu
  * answered.
  */
 function orderedTooEarly({ attempts = [] }: Facts): Case[] {
-  const firstSent = new Map<string, bigint>();
-  for (const attempt of attempts) {
-    if (attempt.outcome !== 'accepted' || attempt.orderId === undefined) continue;
-    const known = firstSent.get(attempt.orderId);
-    const at = sentAt(attempt);
-    if (known === undefined || at < known) firstSent.set(attempt.orderId, at);
-  }
+  const takenAt = takenTimes(attempts);
+  const accepted = attempts.filter(({ outcome }) => outcome === 'accepted');
+  const orderedAt = new Map(
+    accepted.map(({ orderId = '', requestId }) => [orderId, takenAt.get(requestId) ?? 0n]),
+  );
   return attempts
     .filter(({ reason }) => reason === 'already-ordered')
-    .filter((attempt) => answeredAt(attempt) < (firstSent.get(attempt.orderId ?? '') ?? 0n))
+    .filter((attempt) => answeredAt(attempt) < (orderedAt.get(attempt.orderId ?? '') ?? 0n))
     .map((attempt) => ({
       evidence: `user ${attempt.userId} was answered already-ordered (order ${attempt.orderId}) before that order was requested`,
       severity: 1,
@@ -95,8 +104,10 @@ function soldAfterSoldOut({ attempts = [], mysql }: Facts): Case[] {
   const soldOut = attempts.filter(({ reason }) => reason === 'sold-out').map(answeredAt);
   const first = soldOut.sort(ascending)[0];
   if (first === undefined) return [];
+  const takenAt = takenTimes(attempts);
+  const isLater = ({ requestId }: Attempt) => (takenAt.get(requestId) ?? 0n) > first;
   return attempts
-    .filter((attempt) => attempt.outcome === 'accepted' && sentAt(attempt) > first)
+    .filter((attempt) => attempt.outcome === 'accepted' && isLater(attempt))
     .map((attempt) => ({
       evidence: `order ${attempt.orderId} of user ${attempt.userId} was requested and accepted after "sold out" had been answered`,
       severity: 1,
@@ -104,15 +115,19 @@ function soldAfterSoldOut({ attempts = [], mysql }: Facts): Case[] {
     }));
 }
 
-/** The history's outcome of a request is the one that its client was answered. */
+/**
+ * The history has an outcome that the client was answered. A repeated request has several; an
+ * answer of nginx has none.
+ */
 function historyDisagrees({ attempts = [], history = [] }: Facts): Case[] {
   const events = history.filter(({ event }) => ['accepted', 'refused', 'unknown'].includes(event));
-  const recorded = new Map(events.map((event) => [event.requestId, event]));
+  const recorded = groupBy(events, ({ requestId }) => requestId);
   return attempts.flatMap((attempt) => {
-    const event = recorded.get(attempt.requestId);
-    const isSame = event?.event === attempt.outcome || attempt.outcome === 'unknown';
-    if (event === undefined || isSame) return [];
-    const evidence = `request ${attempt.requestId} was answered ${attempt.outcome}, and the history says ${event.event}`;
-    return [{ evidence, severity: 1, orders: [event.orderId] }];
+    if (attempt.outcome === 'unknown' || attempt.instance === 'nginx') return [];
+    const all = recorded.get(attempt.requestId) ?? [];
+    const last = all.at(-1);
+    if (!last || all.some(({ event }) => event === attempt.outcome)) return [];
+    const evidence = `request ${attempt.requestId} was answered ${attempt.outcome}, and the history says ${last.event}`;
+    return [{ evidence, severity: 1, orders: [last.orderId] }];
   });
 }
