@@ -9,6 +9,7 @@ import { addBuy } from '../cli/buy.ts';
 import { addDemo } from '../cli/demo.ts';
 import { addDocs } from '../cli/docs.ts';
 import { addDown } from '../cli/down.ts';
+import { addDrill } from '../cli/drill.ts';
 import { addLadder } from '../cli/ladder.ts';
 import { exitCodes } from '../cli/output.ts';
 import { addRace } from '../cli/race.ts';
@@ -38,7 +39,7 @@ const program = new Command('lockstep')
   .showHelpAfterError('(try --help)')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
-const learn = [addLadder, addRun, addRace, addReplay, addDemo];
+const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill];
 const byHand = [addUp, addDown, addStatus, addVoucher, addBuy, addToken, addAudit];
 const measure = [addBench, addBenchLocks, addDocs];
 for (const add of [...learn, ...byHand, ...measure]) add(program, place);

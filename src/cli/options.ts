@@ -12,6 +12,14 @@ export const whole = (least: number, most: number) => (text: string) => {
   return number;
 };
 
+/** A part of a minute is allowed: 0.5. */
+export function minutes(text: string): number {
+  const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(number > 0 && number <= 60))
+    throw new InvalidArgumentError('It must be a number above 0, at most 60.');
+  return number;
+}
+
 /** May be given several times. */
 export function pause(text: string, earlier: readonly string[] = []): readonly string[] {
   if (parsePause(text) === null) throw new InvalidArgumentError(`\n${wrap(pauseFormat)}`);

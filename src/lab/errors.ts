@@ -12,6 +12,14 @@ export class UnknownRace extends LockstepError {
   }
 }
 
+export class UnknownDrill extends LockstepError {
+  readonly code = 'UNKNOWN_DRILL';
+
+  constructor(drill: string, known: readonly string[]) {
+    super(`There is no drill "${drill}". The drills are: ${known.join(', ')}.`);
+  }
+}
+
 /** A program that the lab starts is not on this machine. */
 export class ProgramMissing extends LockstepError {
   readonly code = 'PROGRAM_MISSING';

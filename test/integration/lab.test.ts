@@ -41,7 +41,10 @@ test('two commands are never in one lab, and a lab is free again after its comma
 
 const occupy = `
   const { alone } = await import(process.argv[1]);
-  await alone(process.argv[2], () => { console.log('inside'); return new Promise(() => setInterval(() => {}, 1_000)); });`;
+  await alone(process.argv[2], () => {
+    console.log('inside');
+    return new Promise(() => setInterval(() => {}, 1_000));
+  });`;
 const session = new URL('../../dist/lab/environment/session.js', import.meta.url).href;
 
 test('of ten commands that meet a killed one in a lab, exactly one enters', async () => {

@@ -1,6 +1,6 @@
 /** One program of the lab, as a fault sees it. */
 import { childrenOf, type ProcessRef } from './process-table.ts';
-import { killProcess, signalProcess } from './processes.ts';
+import { killWithChildren, signalProcess } from './processes.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface LabServer {
@@ -27,7 +27,7 @@ export function serviceProcess(name: string, service: ProcessRef): LabServer {
   };
   return {
     name,
-    kill: async () => killProcess(await started()),
+    kill: async () => killWithChildren(await started()),
     pause: async () => signalProcess(await started(), 'SIGSTOP'),
     resume: async () => signalProcess(await started(), 'SIGCONT'),
     start: async () => {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Interrupted, ServerEnded, UnknownServer } from '../errors.ts';
 import { type LabServer, serviceProcess } from './lab-server.ts';
 import { isAlive, type ProcessRef } from './process-table.ts';
-import { killProcess, signalProcess, startProcess, stopProcess } from './processes.ts';
+import { killWithChildren, signalProcess, startProcess, stopProcess } from './processes.ts';
 import { type Database, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
 import type { Server } from './servers/server.ts';
@@ -195,7 +195,7 @@ export class Lab {
   #ownServer(name: string): LabServer {
     return {
       name,
-      kill: () => killProcess(this.#running(name)),
+      kill: () => killWithChildren(this.#running(name)),
       pause: async () => signalProcess(this.#running(name), 'SIGSTOP'),
       resume: async () => signalProcess(this.#running(name), 'SIGCONT'),
       start: () => this.#startAgain(name),

@@ -44,11 +44,11 @@ export async function stopProcess(ref: ProcessRef, withinMs = 20_000): Promise<v
     const hasEnded = () => !isAlive(ref);
     await waitUntil(`process ${ref.pid} to end`, withinMs, hasEnded).catch(() => {});
   }
-  await killProcess(ref);
+  await killWithChildren(ref);
 }
 
 /** SIGKILL for the process and its children. Resolves when all of them have ended. */
-export async function killProcess(ref: ProcessRef): Promise<void> {
+export async function killWithChildren(ref: ProcessRef): Promise<void> {
   signalProcess(ref, 'SIGKILL');
   const hasEnded = () => signalTarget(ref) === null;
   await waitUntil(`process ${ref.pid} to be killed`, 5_000, hasEnded);

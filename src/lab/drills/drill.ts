@@ -1,0 +1,28 @@
+/** The contract of every drill: load, faults and an audit, with one verdict. */
+import type { Facts } from '../../audit/facts.ts';
+import type { Verdict } from '../../domain.ts';
+import type { Lab, Progress } from '../environment/lab.ts';
+
+export interface DrillOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+export interface DrillResult {
+  readonly verdict: Verdict;
+  /** One sentence for each reason of a verdict that is not `held`. */
+  readonly reasons: readonly string[];
+  readonly figures: Readonly<Record<string, number>>;
+  /** How often each fault was injected, by its name: `kill redis-main`. */
+  readonly faults: Readonly<Record<string, number>>;
+  /** Of the vouchers whose audit did not hold, so that the reasons can be checked. */
+  readonly facts: readonly Facts[];
+}
+
+export interface Drill {
+  /** One sentence for `lockstep drill --list`. */
+  readonly about: string;
+  readonly run: (lab: Lab, options: DrillOptions) => Promise<DrillResult>;
+}

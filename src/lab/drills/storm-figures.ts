@@ -1,0 +1,110 @@
+/** What a storm cost, in numbers, and the verdict from them. Pure. */
+import { type Audit, worstOf } from '../../audit/audit.ts';
+import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
+import type { Verdict } from '../../domain.ts';
+import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
+
+export interface StormFigures {
+  readonly purchases: number;
+  /** HTTP requests: a purchase is repeated until its answer is final. */
+  readonly requests: number;
+  /** Units that left the stock in MySQL. */
+  readonly sold: number;
+  /** Orders in MySQL. */
+  readonly recorded: number;
+  /** Users and vouchers with an accepted answer. */
+  readonly accepted: number;
+  /** Accepted orders that MySQL does not have. */
+  readonly lost: number;
+  readonly usersWithTwoOrders: number;
+  /** Purchases without a final answer. */
+  readonly unresolved: number;
+  /** Answers that a purchase of this storm must never get. */
+  readonly unexpected: number;
+  readonly longestGapMs: number;
+}
+
+const expected: readonly string[] = ['sold-out', 'already-ordered', 'not-ready'];
+
+export function stormFigures(
+  purchases: readonly Purchase[],
+  tries: readonly Try[],
+  facts: readonly Facts[],
+): StormFigures {
+  const accepted = tries.filter(({ outcome }) => outcome === 'accepted');
+  const recorded = new Set(facts.flatMap((each) => confirmed(each).map(({ id }) => id)));
+  const buyers = new Set(accepted.map(({ voucherId, userId }) => `${voucherId} ${userId}`));
+  const orders = new Set(accepted.map(({ orderId = '' }) => orderId));
+  return {
+    purchases: purchases.length,
+    requests: tries.length,
+    sold: sum(facts.map(({ initialStock, mysql }) => initialStock - mysql.stock)),
+    recorded: recorded.size,
+    accepted: buyers.size,
+    lost: [...orders].filter((id) => !recorded.has(id)).length,
+    usersWithTwoOrders: sum(facts.map(usersWithSeveralOrders)),
+    unresolved: unresolved(purchases, tries).length,
+    unexpected: tries.filter(isUnexpected).length,
+    longestGapMs: longestGapMs(accepted),
+  };
+}
+
+/** A refusal that this sale has no reason for; and no fault may make the service fail. */
+const isUnexpected = ({ outcome, reason = '' }: Try): boolean =>
+  outcome === 'refused' ? !expected.includes(reason) : reason === 'internal-error';
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
+
+/** The longest time between two sales. */
+function longestGapMs(accepted: readonly Try[]): number {
+  const times = accepted.map(({ answeredAt }) => Number(BigInt(answeredAt ?? 0) / 1_000_000n));
+  times.sort((one, other) => one - other);
+  const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
+  return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
+}
+
+interface Audited {
+  readonly facts: Facts;
+  readonly audit: Audit;
+}
+
+/** Every part must have been killed and paused, or the storm proves nothing about it. */
+const kinds = ['redis-main', 'database', 'nginx', 'instance', 'worker'].flatMap((role) => [
+  `kill ${role}`,
+  `pause ${role}`,
+]);
+
+export function stormReasons(
+  figures: StormFigures,
+  faults: Readonly<Record<string, number>>,
+  audits: readonly Audited[],
+): { verdict: Verdict; reasons: string[] } {
+  const broken = violations(figures);
+  const audited = audits.filter(({ audit }) => audit.verdict !== 'held').map(describeAudit);
+  const missing = kinds.filter((kind) => !faults[kind]).map((kind) => `there was no ${kind}`);
+  if (figures.accepted === 0) missing.push('nobody bought');
+  const all: Verdict[] = audits.map(({ audit }) => audit.verdict);
+  if (broken.length > 0) all.push('violated');
+  if (missing.length > 0) all.push('unknown');
+  return { verdict: worstOf(all), reasons: [...broken, ...audited, ...missing] };
+}
+
+function violations(figures: StormFigures): string[] {
+  const { sold, recorded, accepted, lost, usersWithTwoOrders } = figures;
+  const isEqual = sold === recorded && recorded === accepted;
+  const counts = [
+    [lost, 'accepted orders were lost'],
+    [usersWithTwoOrders, 'users have two orders of one voucher'],
+    [figures.unresolved, 'purchases never got a final answer'],
+    [figures.unexpected, 'answers do not belong to this sale'],
+  ] as const;
+  const zeros = counts.filter(([count]) => count > 0).map(([count, text]) => `${count} ${text}`);
+  if (isEqual) return zeros;
+  return [`${sold} sold, ${recorded} recorded and ${accepted} accepted are not equal`, ...zeros];
+}
+
+function describeAudit({ facts, audit }: Audited): string {
+  const finding = audit.findings.find(({ verdict }) => verdict === audit.verdict);
+  const why = finding?.worst ?? finding?.first;
+  return `voucher ${facts.voucherId}, ${finding?.check} ${audit.verdict}: ${why}`;
+}
