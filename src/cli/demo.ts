@@ -53,7 +53,7 @@ interface Results {
 
 async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Promise<void> {
   const results: Results = { runs: [], serial: [], races: [] };
-  const command = options.full ? 'npm run drills' : 'npm run demo';
+  const command = options.full ? 'npx lockstep demo --full' : 'npm run demo';
   const writeReport = () => writeRunFolder(runsFolder, 'demo', { command, ...results });
   const stream = openStream(options.json);
   try {
