@@ -82,7 +82,10 @@ const security = [{ token: [] }];
 const list = createRoute({
   method: 'get',
   path: '/vouchers',
-  responses: { 200: jsonAnswer(z.array(VoucherView), 'The newest hundred') },
+  responses: {
+    200: jsonAnswer(z.array(VoucherView), 'The newest hundred'),
+    ...problemAnswers('not-ready'),
+  },
 });
 const show = createRoute({
   method: 'get',
@@ -90,7 +93,7 @@ const show = createRoute({
   request: { params },
   responses: {
     200: jsonAnswer(VoucherView, 'The voucher, with its remaining stock'),
-    ...problemAnswers('invalid-request', 'unknown-voucher'),
+    ...problemAnswers('invalid-request', 'unknown-voucher', 'not-ready'),
   },
 });
 
@@ -110,10 +113,10 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
         'body-too-large',
         'unsupported-media-type',
         'not-ready',
+        'outcome-unknown',
       ),
     },
   });
-        'outcome-unknown',
 
 export function voucherRoutes(service: Service): App {
   const { vouchers, openRung, allowedRungs, connections, log } = service;
