@@ -21,11 +21,12 @@ import exec from 'k6/execution';
 import { Counter } from 'k6/metrics';
 import { currentSecond, gapLines, secondThresholds } from './lib/gaps.js';
 import { lookUpPromise, lookUpScenario, remember } from './lib/look-up.js';
+import { figure } from './lib/marks.js';
 import { arrivals, judgedOptions, lastAnswerSeconds } from './lib/options.js';
 import { judge, safetyPromises } from './lib/promises.js';
 import { buy, putOnSale } from './lib/sale.js';
 import { positive } from './lib/settings.js';
-import { figure, isAudited, summaryOf } from './lib/summary.js';
+import { isAudited, summaryOf } from './lib/summary.js';
 
 const rate = positive('RATE', 50);
 const seconds = positive('SECONDS', 60);

@@ -13,11 +13,12 @@
 // Settings: RATE (users a second), SECONDS, USERS (of each voucher), RUNG, WORK_MS, ANSWER_SECONDS,
 //   AVAILABILITY, BASE_URL, TOKEN_SECRET.
 import exec from 'k6/execution';
+import { figure } from './lib/marks.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { availabilityThresholds, judge, safetyPromises } from './lib/promises.js';
 import { buyAtOnce, putOnSale } from './lib/sale.js';
 import { positive } from './lib/settings.js';
-import { figure, latencyFigures, milliseconds, summaryOf } from './lib/summary.js';
+import { latencyFigures, milliseconds, summaryOf } from './lib/summary.js';
 
 const rate = positive('RATE', 100);
 const seconds = positive('SECONDS', 600);

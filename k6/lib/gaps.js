@@ -2,7 +2,8 @@
 // A gap is a row of seconds in which no attempt was accepted.
 import exec from 'k6/execution';
 import { metricOf, outcomes } from './census.js';
-import { figure, wrap } from './summary.js';
+import { figure } from './marks.js';
+import { wrap } from './summary.js';
 
 const inSecond = (outcome, second) => `${metricOf(outcome)}{second:${second}}`;
 

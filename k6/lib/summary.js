@@ -1,6 +1,7 @@
 // The summary that k6 prints at the end, at most 80 columns wide: census, latency, safety,
 // availability.
 import { metricOf, outcomes } from './census.js';
+import { figure, markOf, promiseLine } from './marks.js';
 import { availabilityMetric, readAudits, safetyPromises } from './promises.js';
 import { rung } from './settings.js';
 
@@ -25,9 +26,6 @@ export const summaryOf =
     ];
     return { stdout: `\n${lines.join('\n')}\n` };
   };
-
-/** A figure of a metric; 0 when nothing was counted. */
-export const figure = (data, metric, name = 'count') => data.metrics[metric]?.values[name] ?? 0;
 
 export const attempts = (data) =>
   outcomes.reduce((sum, outcome) => sum + figure(data, metricOf(outcome)), 0);
@@ -60,19 +58,11 @@ export const isAudited = (data) =>
 function safetyLines(data, promises) {
   const { voucherIds } = data.setup_data;
   const lines = ['SAFETY  must hold, however few are sold'];
-  for (const { metric, audited, sentence, numbers } of promises) {
-    const mark = audited && !isAudited(data) ? '?' : markOf(data, metric);
-    lines.push(`  ${mark} ${sentence}: ${numbers((name) => figure(data, name))}`);
-  }
+  for (const promise of promises) lines.push(promiseLine(data, promise, isAudited(data)));
   if (!isAudited(data)) lines.push('  ? no verdict of the audit: is every server running?');
   if (figure(data, 'safety_audits_held') < voucherIds.length) lines.push(...findings(voucherIds));
   return lines;
 }
-
-const isMet = (data, metric) =>
-  Object.values(data.metrics[metric]?.thresholds ?? {}).every(({ ok }) => ok);
-
-const markOf = (data, metric) => (isMet(data, metric) ? '✓' : '✗');
 
 const mostFindings = 5;
 

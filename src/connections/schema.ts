@@ -1,78 +1,85 @@
 /**
- * The tables, as migrations that run once each, in order, under the database's own lock (kysely's
- * Migrator). MySQL commits every DDL statement by itself: so a migration is one statement, and
- * repeating it changes nothing.
+ * The tables, as migrations that run once each, in order. MySQL commits every DDL statement by
+ * itself: so a migration is one statement, and repeating it changes nothing. A process that dies
+ * between a statement and its record leaves a statement that the next start repeats.
  */
-import { Kysely, type Migration, Migrator, MysqlDialect, sql } from 'kysely';
-import { createPool } from 'mysql2';
+import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
+import { DeadlinePassed } from '../errors.ts';
 
-const statement = (ddl: string): Migration => ({
-  async up(db) {
-    await sql.raw(ddl).execute(db);
-  },
-});
-
-const migrations: Record<string, Migration> = {
-  '0001-vouchers': statement(
-    `CREATE TABLE IF NOT EXISTS vouchers (
-       id         BIGINT       NOT NULL AUTO_INCREMENT PRIMARY KEY,
-       title      VARCHAR(200) NOT NULL,
-       begin_time DATETIME(3)  NOT NULL,
-       end_time   DATETIME(3)  NOT NULL,
-       rung       VARCHAR(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-       created_at DATETIME(3)  NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
-     ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4`,
-  ),
+const migrations: Readonly<Record<string, string>> = {
+  '0001-vouchers': `CREATE TABLE IF NOT EXISTS vouchers (
+     id         BIGINT       NOT NULL AUTO_INCREMENT PRIMARY KEY,
+     title      VARCHAR(200) NOT NULL,
+     begin_time DATETIME(3)  NOT NULL,
+     end_time   DATETIME(3)  NOT NULL,
+     rung       VARCHAR(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+     created_at DATETIME(3)  NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+   ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4`,
   // Stock is signed, so that a weak rung's fault shows in the audit and not as an error.
-  '0002-seckill-stock': statement(
-    `CREATE TABLE IF NOT EXISTS seckill_stock (
-       voucher_id    BIGINT NOT NULL PRIMARY KEY,
-       initial_stock INT    NOT NULL,
-       stock         INT    NOT NULL,
-       version       INT    NOT NULL DEFAULT 0
-     ) ENGINE = InnoDB`,
-  ),
+  '0002-seckill-stock': `CREATE TABLE IF NOT EXISTS seckill_stock (
+     voucher_id    BIGINT NOT NULL PRIMARY KEY,
+     initial_stock INT    NOT NULL,
+     stock         INT    NOT NULL,
+     version       INT    NOT NULL DEFAULT 0
+   ) ENGINE = InnoDB`,
   // one_per_user is 1 with rails and NULL without: NULLs are not equal to each other. A failed
   // order has NULL too, so its user may buy again.
-  '0003-orders': statement(
-    `CREATE TABLE IF NOT EXISTS orders (
-       id           BIGINT      NOT NULL PRIMARY KEY,
-       voucher_id   BIGINT      NOT NULL,
-       user_id      BIGINT      NOT NULL,
-       request_id   VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-       status       ENUM('confirmed', 'failed') NOT NULL DEFAULT 'confirmed',
-       reason       VARCHAR(64) NULL,
-       one_per_user TINYINT     NULL,
-       created_at   DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
-       UNIQUE KEY one_order_per_user (voucher_id, user_id, one_per_user)
-     ) ENGINE = InnoDB`,
-  ),
-  '0004-lab-options': statement(
-    `CREATE TABLE IF NOT EXISTS lab_options (
-       voucher_id BIGINT  NOT NULL PRIMARY KEY,
-       rails      TINYINT NOT NULL,
-       work_ms    INT     NOT NULL,
-       retries    INT     NOT NULL
-     ) ENGINE = InnoDB`,
-  ),
+  '0003-orders': `CREATE TABLE IF NOT EXISTS orders (
+     id           BIGINT      NOT NULL PRIMARY KEY,
+     voucher_id   BIGINT      NOT NULL,
+     user_id      BIGINT      NOT NULL,
+     request_id   VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+     status       ENUM('confirmed', 'failed') NOT NULL DEFAULT 'confirmed',
+     reason       VARCHAR(64) NULL,
+     one_per_user TINYINT     NULL,
+     created_at   DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+     UNIQUE KEY one_order_per_user (voucher_id, user_id, one_per_user)
+   ) ENGINE = InnoDB`,
+  '0004-lab-options': `CREATE TABLE IF NOT EXISTS lab_options (
+     voucher_id BIGINT  NOT NULL PRIMARY KEY,
+     rails      TINYINT NOT NULL,
+     work_ms    INT     NOT NULL,
+     retries    INT     NOT NULL
+   ) ENGINE = InnoDB`,
+  // One row: see epoch.ts.
+  '0005-epoch': `CREATE TABLE IF NOT EXISTS store_epoch (
+     id    TINYINT  NOT NULL PRIMARY KEY,
+     value CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
+   ) ENGINE = InnoDB`,
 };
+
+const lockSeconds = 60;
 
 /** @throws the first migration's error; those before it stay applied. */
 export async function migrate(mysqlUrl: string): Promise<void> {
-  const pool = createPool({
-    uri: mysqlUrl,
-    connectionLimit: 2,
-    supportBigNumbers: true,
-    bigNumberStrings: true,
-  });
-  const db = new Kysely<unknown>({ dialect: new MysqlDialect({ pool }) });
+  const db = await mysql.createConnection({ uri: mysqlUrl, connectTimeout: 2_000 });
   try {
-    const { error } = await new Migrator({
-      db,
-      provider: { getMigrations: async () => migrations },
-    }).migrateToLatest();
-    if (error) throw error;
+    await lockSchema(db);
+    const applied = await appliedMigrations(db);
+    for (const [name, statement] of Object.entries(migrations)) {
+      if (applied.has(name)) continue;
+      await db.query(statement);
+      await db.query('INSERT INTO migrations (name) VALUES (?)', [name]);
+    }
   } finally {
-    await db.destroy();
+    db.destroy(); // With the connection ends its lock.
   }
+}
+
+/** One process migrates at a time; the lock belongs to this connection. */
+async function lockSchema(db: Connection): Promise<void> {
+  const [[row]] = await db.query<RowDataPacket[]>("SELECT GET_LOCK('lockstep-schema', ?) AS got", [
+    lockSeconds,
+  ]);
+  if (Number(row?.['got']) !== 1)
+    throw new DeadlinePassed('the lock of the migrations', lockSeconds * 1_000);
+}
+
+async function appliedMigrations(db: Connection): Promise<ReadonlySet<unknown>> {
+  await db.query(`CREATE TABLE IF NOT EXISTS migrations (
+    name       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    applied_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+  ) ENGINE = InnoDB`);
+  const [rows] = await db.query<RowDataPacket[]>('SELECT name FROM migrations');
+  return new Set(rows.map(({ name }) => name as unknown));
 }

@@ -7,7 +7,6 @@ import {
   select,
   transaction,
 } from '../../src/connections/mysql.ts';
-import { migrate } from '../../src/connections/schema.ts';
 import { testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
@@ -52,19 +51,4 @@ test('a duplicate key is told by its number, and a connection is usable after it
   await insert();
   expect(isDuplicateKey(await insert().catch((error: unknown) => error))).toBe(true);
   expect(await select(pool, "SELECT 'x' AS one")).toEqual([{ one: 'x' }]);
-});
-
-test('migrations run once, however often and from however many processes they are asked for', async () => {
-  const { MYSQL_URL } = testConnections().config;
-  await Promise.all([migrate(MYSQL_URL), migrate(MYSQL_URL), migrate(MYSQL_URL)]);
-  const tables = await select<{ name: string }>(
-    testConnections().mysql(),
-    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT LIKE 'kysely%'`,
-  );
-  expect(tables.map(({ name }) => name).toSorted()).toEqual([
-    'lab_options',
-    'orders',
-    'seckill_stock',
-    'vouchers',
-  ]);
 });

@@ -1,0 +1,27 @@
+/** A database of the test's own, on the lab's server: empty, and dropped when the test is over. */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import mysql from 'mysql2/promise';
+import { inject, onTestFinished } from 'vitest';
+import { databases } from '../../src/lab/environment/servers/database.ts';
+
+/** The server lets root in on its socket only. */
+const sockets = () =>
+  databases.map((database) => join(inject('labFolder'), database, 'server.sock'));
+
+/** @returns its MYSQL_URL. */
+export async function ownDatabase(): Promise<string> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const socketPath = sockets().find((path) => existsSync(path)) ?? '';
+  const root = await mysql.createConnection({ socketPath, user: 'root' });
+  onTestFinished(async () => {
+    await root.query(`DROP DATABASE ${name}`);
+    await root.end();
+  });
+  await root.query(`CREATE DATABASE ${name}`);
+  await root.query(`GRANT ALL ON ${name}.* TO 'lockstep'@'127.0.0.1'`);
+  const url = new URL(inject('environment')['MYSQL_URL'] ?? '');
+  url.pathname = name;
+  return url.href;
+}
