@@ -7,6 +7,7 @@ import { Connections } from '../connections/connections.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { workOrders } from '../orders/order-worker.ts';
+import { heartbeats } from '../processes/heartbeat.ts';
 import { openLog } from '../processes/log.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { keepHistory } from '../trace/history.ts';
@@ -20,7 +21,10 @@ const connections = new Connections(config, log);
 const queues = openQueues(allowedRungs(config.ALLOWED_RUNGS), connections);
 await connections.ready();
 log.info({ event: 'working', queues: queues.length });
-await Promise.all(queues.map((queue) => workOrders(connections, queue, log, stop)));
+const beats = queues.map((_, index) => heartbeats(config.HEARTBEAT_FOLDER, `${instance}-${index}`));
+await Promise.all(
+  queues.map((queue, index) => workOrders(connections, queue, log, stop, beats[index])),
+);
 await connections.close();
 log.info({ event: 'stopped' });
 process.exit();

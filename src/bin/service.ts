@@ -1,20 +1,21 @@
 /**
- * The service: migrates the schema, then runs the API instances and the order workers until a stop
- * signal.
+ * The service: waits for MySQL, migrates the schema, then runs the API instances and the order
+ * workers until a stop signal.
  */
 import { readConfig } from '../config.ts';
 import { migrate } from '../connections/schema.ts';
 import { openLog } from '../processes/log.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { supervise } from '../processes/supervisor.ts';
+import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
 const log = openLog(`${config.NAME}-primary`, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, `${config.NAME}-primary`);
 const stop = stopSignal(log);
-await migrate(config.MYSQL_URL);
+await onceStoresAnswer(() => migrate(config.MYSQL_URL), config.START_WAIT_MS, log, stop);
 const { INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT } = config;
 log.info({ event: 'started', INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT });
-await supervise(config, log, stop);
+if (!stop.aborted) await supervise(config, log, stop);
 log.info({ event: 'stopped' });

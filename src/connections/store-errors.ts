@@ -2,6 +2,7 @@
 
 /** Error codes of node's sockets and of mysql2. */
 const codes = [
+  'EAI_AGAIN',
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTUNREACH',
