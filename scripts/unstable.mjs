@@ -1,66 +1,78 @@
-// Unpacks MySQL from the packages of Debian unstable into .lockstep/mysql, without installing it
-// (56 MB, seconds).
-// The lab uses MariaDB; MySQL answers some statements differently, so the tests run on both.
+// Newer servers than Debian stable has, from the packages of Debian unstable: unpacked into
+// .lockstep/, not installed (20 to 60 MB each, seconds). The lab uses MariaDB, and Debian's Redis
+// and nginx; the tests also run on MySQL, which answers some statements differently, and on the
+// newer Redis and nginx.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Name, and folder below .lockstep/ → the package and the program in it. */
+export const unstableServers = {
+  mysql: { debian: 'mysql-server-core', program: 'usr/sbin/mysqld' },
+  redis: { debian: 'redis-server', program: 'usr/bin/redis-server' },
+  nginx: { debian: 'nginx', program: 'usr/sbin/nginx' },
+};
 const left = /^(debconf|cdebconf|perl|perl-base|dpkg|tar|gcc-.*base)$/;
 const quietly = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] };
 const run = (program, ...args) => execFileSync(program, args, quietly);
 
-/** True when MySQL is there afterwards. */
-export function unpackMysql(home) {
-  const root = join(home, 'mysql');
-  if (existsSync(join(root, 'usr', 'sbin', 'mysqld'))) return true;
-  const work = join(home, 'mysql.work');
+export const isUnpacked = (home, name) =>
+  existsSync(join(home, name, unstableServers[name].program));
+
+/** @returns the names of the servers that are still missing afterwards. */
+export function unpackServers(home, names) {
+  const missing = names.filter((name) => !isUnpacked(home, name));
+  if (missing.length === 0) return [];
+  const work = join(home, 'unstable.work');
   try {
     rmSync(work, { recursive: true, force: true });
-    unpack(work);
-    rmSync(root, { recursive: true, force: true });
-    renameSync(join(work, 'root'), root); // Whole or not at all.
-    return true;
+    const configuration = prepareApt(work);
+    for (const name of missing) unpack(home, name, work, configuration);
   } catch (error) {
-    console.error(
-      String(error.stderr || error.message)
-        .trim()
-        .split('\n')
-        .at(-1),
-    );
-    return false;
+    const lines = String(error.stderr || error.message).trim();
+    console.error(lines.split('\n').at(-1));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+  return missing.filter((name) => !isUnpacked(home, name));
 }
 
-function unpack(work) {
-  for (const folder of ['lists/partial', 'cache/archives/partial', 'debs', 'root'])
-    mkdirSync(join(work, folder), { recursive: true });
-  const configuration = configure(work);
-  run('apt-get', '-c', configuration, 'update', '-qq');
+function unpack(home, name, work, configuration) {
+  const { debian, program } = unstableServers[name];
+  const [debs, root] = [join(work, 'debs', name), join(work, 'root', name)];
+  for (const folder of [debs, root]) mkdirSync(folder, { recursive: true });
+  const needed = packagesOf(debian, configuration);
+  const download = ['-c', configuration, 'download', '-qq', ...needed];
+  execFileSync('apt-get', download, { ...quietly, cwd: debs });
+  for (const deb of readdirSync(debs)) run('dpkg', '-x', join(debs, deb), root);
+  rmSync(join(home, name), { recursive: true, force: true });
+  writeStarter(root, join(home, name), program);
+  renameSync(root, join(home, name)); // Whole or not at all.
+}
+
+/** The package, and all packages that it depends on. */
+function packagesOf(debian, configuration) {
   const recursive = ['--recurse', '--no-recommends', '--no-suggests', '--no-conflicts'];
-  const other = ['--no-breaks', '--no-replaces', '--no-enhances'];
-  const depends = run(
-    'apt-cache',
-    '-c',
-    configuration,
-    'depends',
-    ...recursive,
-    ...other,
-    'mysql-server-core',
-  );
-  const packages = [...new Set(depends.split('\n').filter((line) => /^[a-z0-9]/.test(line)))];
-  const wanted = packages.filter((name) => !left.test(name));
-  const debs = join(work, 'debs');
-  execFileSync('apt-get', ['-c', configuration, 'download', '-qq', ...wanted], {
-    ...quietly,
-    cwd: debs,
-  });
-  for (const deb of readdirSync(debs)) run('dpkg', '-x', join(debs, deb), join(work, 'root'));
+  const others = ['--no-breaks', '--no-replaces', '--no-enhances'];
+  const args = ['-c', configuration, 'depends', ...recursive, ...others, debian];
+  const names = run('apt-cache', ...args).split('\n');
+  return [...new Set(names)].filter((name) => /^[a-z0-9]/.test(name) && !left.test(name));
+}
+
+/** start/<program>: runs the program with the loader and the libraries that came with it. */
+function writeStarter(root, home, program) {
+  mkdirSync(join(root, 'start'));
+  const libraries = join(home, 'usr/lib/x86_64-linux-gnu');
+  const loader = `"${join(home, 'usr/lib64/ld-linux-x86-64.so.2')}" --library-path "${libraries}"`;
+  const script = `#!/bin/sh\nexec ${loader} "${join(home, program)}" "$@"\n`;
+  const name = program.split('/').at(-1);
+  writeFileSync(join(root, 'start', name), script, { mode: 0o755 });
 }
 
 /** apt with its own lists and cache, so that the machine's own packages are not touched. */
-function configure(work) {
+function prepareApt(work) {
+  for (const folder of ['lists/partial', 'cache/archives/partial'])
+    mkdirSync(join(work, folder), { recursive: true });
   const targets = run('apt-get', 'indextargets', '--format', '$(SITE)', 'Created-By: Packages');
   const site = targets.split('\n').find((line) => line !== '' && !line.includes('-security'));
   const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
@@ -78,5 +90,6 @@ function configure(work) {
   ];
   const file = join(work, 'apt.conf');
   writeFileSync(file, `${lines.join('\n')}\n`);
+  run('apt-get', '-c', file, 'update', '-qq');
   return file;
 }
