@@ -187,23 +187,19 @@ async function engineVersion() {
   return docker('version', '--format', '{{.Server.Version}}');
 }
 
-async function main(names) {
-  const version = await engineVersion().catch((error) => {
-    say(`NO DOCKER ENGINE WITH COMPOSE ANSWERS, so nothing of docker-compose.yml was TRIED.`);
-    say(
-      String(error.stderr || error.message)
-        .trim()
-        .split('\n')
-        .at(-1),
-    );
-  });
-  if (version === undefined) return names.includes('--where-possible') ? 0 : 2;
-  const chosen = names.filter((name) => name !== '--where-possible');
+async function main(args) {
+  const chosen = args.filter((arg) => arg !== '--where-possible');
   const unknown = chosen.filter((name) => !(name in parts));
   if (unknown.length > 0) {
     say(`no such part: ${unknown.join(', ')}. The parts: ${Object.keys(parts).join(', ')}`);
     return 2;
   }
+  const version = await engineVersion().catch((error) => {
+    say('NO DOCKER ENGINE WITH COMPOSE ANSWERS, so nothing of docker-compose.yml was TRIED.');
+    const lines = String(error.stderr || error.message).trim();
+    say(lines.split('\n').at(-1));
+  });
+  if (version === undefined) return args.includes('--where-possible') ? 0 : 2;
   const url = await publishedUrl();
   say(`Docker ${version}, ${url}`);
   const context = { url, client: shop(url, labSecret) };
