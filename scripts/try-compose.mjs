@@ -20,7 +20,8 @@ const labEnv = readFileSync(join(root, 'containers/lab.env'), 'utf8');
 const labSecret = /^TOKEN_SECRET=(.*)$/m.exec(labEnv)[1];
 const project = 'lockstep-try';
 const instances = 4;
-const env = { ...process.env };
+// The lab's secrets, and not those of a deployment that are set in this shell.
+const { TOKEN_SECRET: _token, MYSQL_PASSWORD_FILE: _password, ...env } = process.env;
 const execute = promisify(execFile);
 
 async function docker(...args) {
