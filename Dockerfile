@@ -1,17 +1,19 @@
-# The service. The first stage compiles; the image has no compiler and no development packages.
-FROM node:20-bookworm-slim AS build
+# The service. The first stage compiles; the image has no compiler, no development packages and no
+# cache of npm.
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci
+RUN npm ci --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src ./src
 RUN npm run build
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev
+RUN npm ci --omit=dev --no-audit --no-fund --cache /tmp/npm && rm -rf /tmp/npm /root/.npm
+COPY containers/healthy.sh ./
 COPY --from=build /app/dist ./dist
 COPY lua ./lua
 USER node

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const realServers = {
@@ -29,6 +30,33 @@ const mysql = {
   },
 };
 
+/** The tests of the scripts and of nginx, on Redis 8.0 and nginx 1.30 too. */
+const newerPrograms = ['.lockstep/redis/start/redis-server', '.lockstep/nginx/start/nginx'];
+const hasNewer = newerPrograms.every((program) => existsSync(program));
+if (!hasNewer)
+  console.warn(
+    'REDIS 8.0 OR NGINX 1.30 IS MISSING: the tests on them are NOT RUN. ' +
+      'Get them: `npm run setup -- --with-redis --with-nginx`',
+  );
+const newer = {
+  extends: true as const,
+  test: {
+    ...realServers,
+    name: 'Redis 8.0, nginx 1.30',
+    globalSetup: './test/support/newer-servers.ts',
+    include: [
+      'test/newer/*.test.ts',
+      'test/integration/{nginx,purchase-script}.test.ts',
+      'test/contracts/locks.test.ts',
+    ],
+    env: {
+      PATH: [resolve('.lockstep/nginx/start'), process.env['PATH']].join(delimiter),
+      LOCKS: 'redis-atomic,redis-reentrant,redis-fair', // The locks that are scripts of lua/.
+    },
+    sequence: { groupOrder: 3 },
+  },
+};
+
 export default defineConfig({
   test: {
     reporters: ['default', './test/support/closing-line.ts'],
@@ -44,6 +72,7 @@ export default defineConfig({
         },
       },
       ...(hasMysql ? [mysql] : []),
+      ...(hasNewer ? [newer] : []),
     ],
   },
 });

@@ -1,13 +1,13 @@
 // Prepares a fresh Debian machine for Lockstep: packages, servers, build. A second run does only
 // the missing steps. It imports nothing but Node's modules, because it runs before `npm ci`.
-// Usage: node scripts/setup.mjs [--with-k6] [--with-mysql]
+// Usage: node scripts/setup.mjs [--with-k6] [--with-mysql] [--with-redis] [--with-nginx]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { k6Version } from './k6-version.mjs';
-import { unpackMysql } from './real-mysql.mjs';
+import { isUnpacked, unpackServers, unstableServers } from './unstable.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const home = join(root, '.lockstep');
@@ -72,7 +72,8 @@ function installServers() {
   if (missing.length === 0) return;
   const packages = [...new Set(missing.map((program) => servers[program]))];
   const byHand = `install them yourself: apt-get install ${packages.join(' ')}`;
-  const compose = 'or run the service without them: docker compose up --detach --wait';
+  const compose =
+    'or run the lab without them: docker compose --env-file containers/lab.env up --detach --wait';
   if (!has('apt-get'))
     stop(`missing programs: ${missing.join(', ')}; this is not a Debian system`, byHand, compose);
   if (process.getuid?.() !== 0)
@@ -147,12 +148,19 @@ function goVersion() {
   return match ? 1 + Number(match[1]) / 100 : 0;
 }
 
-/** The lab runs on MariaDB. Without MySQL, the tests on it say that they do not run. */
-function installMysql() {
-  say('unpacking MySQL for the tests on it (once) …');
-  if (!has('apt-get') || !unpackMysql(home))
+/** Newer servers for the tests. A test run that lacks one says so. */
+function installNewerServers() {
+  const asked = Object.keys(unstableServers).filter((name) =>
+    process.argv.includes(`--with-${name}`),
+  );
+  const missing = asked.filter((name) => !isUnpacked(home, name));
+  if (missing.length === 0) return;
+  say(`unpacking from Debian unstable, for the tests on newer servers: ${missing.join(', ')} …`);
+  const still = has('apt-get') ? unpackServers(home, missing) : missing;
+  if (still.length > 0)
     say(
-      'MySQL is missing, so the tests on it cannot run: no Debian, or its packages are out of reach',
+      `missing: ${still.join(', ')}, so the tests on them cannot run: ` +
+        'no Debian, or its packages are out of reach',
     );
 }
 
@@ -167,5 +175,5 @@ mkdirSync(home, { recursive: true });
 installPackages();
 installServers();
 if (process.argv.includes('--with-k6')) installK6();
-if (process.argv.includes('--with-mysql')) installMysql();
+installNewerServers();
 build();

@@ -2,6 +2,8 @@
  * The only reader of process.env: every name, its default and its limits. Read once, when a process
  * starts.
  */
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { z } from 'zod';
 import { ConfigurationInvalid } from './errors.ts';
 
@@ -34,16 +36,22 @@ const Environment = z.object({
   /** API processes, and order worker processes, on this machine. */
   INSTANCES: whole(0, 64).default(4),
   ORDER_WORKERS: whole(0, 16).default(1),
-  /** The first part of every instance's name; several machines need several. */
+  /**
+   * The first part of every instance's name; several machines need several. Empty: the name of the
+   * host, which in a container is the container's id.
+   */
   NAME: z
     .string()
-    .regex(/^[a-z0-9-]{1,32}$/)
-    .default('api'),
+    .regex(/^[a-z0-9-]{0,32}$/)
+    .default('api')
+    .transform((name) => name || hostName()),
   /** This process's name in logs and answers; the primary gives each of its children one. */
   INSTANCE: z.string().default(''),
   /** nginx: a port for each instance. cluster: one port, shared out by Node's own cluster. */
   BALANCER: z.enum(['nginx', 'cluster']).default('nginx'),
   MYSQL_URL: z.url(),
+  /** The password of MYSQL_URL, when it is not in there. */
+  MYSQL_PASSWORD: z.string().default(''),
   MYSQL_POOL_SIZE: whole(1, 100).default(10),
   /**
    * The Redis of the final rung: vouchers, buyers and the order stream. Also the single-Redis
@@ -107,6 +115,13 @@ const Environment = z.object({
   CLAIM_IDLE_MS: milliseconds.default(5_000),
   /** How long a stopping process waits for requests in flight. */
   DRAIN_MS: milliseconds.default(5_000),
+  /** How long a starting service waits for MySQL to answer. */
+  START_WAIT_MS: milliseconds.default(60_000),
+  /**
+   * A folder in which each order worker writes a file at each turn of its loop, for a health check.
+   * Empty: none is written.
+   */
+  HEARTBEAT_FOLDER: z.string().default(''),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
@@ -143,12 +158,46 @@ export type Config = Readonly<z.output<typeof Environment>>;
  * secret.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const result = Relations.safeParse(env);
-  if (result.success) return Object.freeze(result.data);
-  throw new ConfigurationInvalid(
-    result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
-  );
+  const { values, problems } = readSecretFiles(env);
+  const result = Relations.safeParse({ ...env, ...values });
+  const issues = result.error?.issues ?? [];
+  const all = [...problems, ...issues.map(({ path, message }) => `${path.join('.')}: ${message}`)];
+  if (!result.success || all.length > 0) throw new ConfigurationInvalid(all);
+  const { MYSQL_URL, MYSQL_PASSWORD } = result.data;
+  return Object.freeze({ ...result.data, MYSQL_URL: withPassword(MYSQL_URL, MYSQL_PASSWORD) });
 }
+
+/** Each may be in a file instead, as a container's secrets are: TOKEN_SECRET_FILE is its path. */
+export const secretNames = ['MYSQL_URL', 'MYSQL_PASSWORD', 'REDIS_URL', 'TOKEN_SECRET'] as const;
+
+function readSecretFiles(env: NodeJS.ProcessEnv) {
+  const values: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const name of secretNames) {
+    const file = env[`${name}_FILE`];
+    if (!file) continue;
+    if (env[name]) problems.push(`${name}_FILE: ${name} is set too`);
+    try {
+      values[name] = readFileSync(file, 'utf8').replace(/\n+$/, '');
+    } catch (error) {
+      problems.push(`${name}_FILE: cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    }
+  }
+  return { values, problems };
+}
+
+function withPassword(mysqlUrl: string, password: string): string {
+  if (password === '') return mysqlUrl;
+  const url = new URL(mysqlUrl);
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+const hostName = (): string =>
+  hostname()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, '-')
+    .slice(0, 32);
 
 /** Every name that the service reads from its environment. */
 export const configNames: readonly string[] = Object.keys(Environment.shape);

@@ -8,6 +8,7 @@ import { openService } from '../http/service.ts';
 import { drain, listen } from '../processes/api-server.ts';
 import { openLog } from '../processes/log.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
+import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
@@ -16,7 +17,8 @@ const log = openLog(instance, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const stop = stopSignal(log);
 const connections = new Connections(config, log);
-await agreeOnEpoch(connections, log, stop);
+const agree = () => agreeOnEpoch(connections, log);
+await onceStoresAnswer(agree, config.START_WAIT_MS, log, stop);
 if (stop.aborted) process.exit(); // Stopped while it waited for a store.
 const service = await openService(connections, log, instance, () => !stop.aborted);
 const address = { host: config.HOST, port: config.PORT, shared: config.BALANCER === 'cluster' };

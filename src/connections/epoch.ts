@@ -4,43 +4,20 @@
  * another service: voucher ids would repeat, and old sales would go on under new vouchers.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { EpochsDiffer } from '../errors.ts';
 import type { Connections } from './connections.ts';
 import { change, type Pool, select } from './mysql.ts';
 
-const retryMs = 1_000;
-
 /**
- * Compares the epochs, and gives one to each store that has none. Waits for a store that does not
- * answer, until `signal` aborts.
+ * Compares the epochs, and gives one to each store that has none. A shard of Redis without an epoch
+ * gets that of MySQL, even when Redis has lost its data: the vouchers that it lost are not ready
+ * for ever, and MySQL never gives a new voucher an old id.
  * @throws EpochsDiffer
  */
-export async function agreeOnEpoch(
-  connections: Connections,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<void> {
-  connections.redis('admin');
-  await connections.ready();
-  while (!signal.aborted) {
-    try {
-      return await agreeOnce(connections, log);
-    } catch (error) {
-      if (error instanceof EpochsDiffer) throw error;
-      log.warn({ event: 'waiting-for-stores', error: String(error) });
-      await sleep(retryMs, undefined, { signal }).catch(() => {});
-    }
-  }
-}
-
-/**
- * A shard of Redis without an epoch gets that of MySQL, even when Redis has lost its data: the
- * vouchers that it lost are not ready for ever, and MySQL never gives a new voucher an old id.
- */
-async function agreeOnce(connections: Connections, log: Logger): Promise<void> {
+export async function agreeOnEpoch(connections: Connections, log: Logger): Promise<void> {
   const redis = connections.redis('admin');
+  await connections.ready();
   const keys = connections.saleKeys.shards.map(({ epoch }) => epoch);
   const read = () => Promise.all(keys.map((key) => redis.get(key)));
   const epoch = await epochOfMysql(connections.mysql());

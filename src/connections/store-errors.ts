@@ -2,6 +2,7 @@
 
 /** Error codes of node's sockets and of mysql2. */
 const codes = [
+  'EAI_AGAIN',
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTUNREACH',
@@ -17,6 +18,7 @@ const messages = [
   "Stream isn't writeable",
   'Command timed out',
   'Reached the max retries',
+  'LOADING',
 ] as const;
 
 export function isStoreUnavailable(error: unknown): boolean {

@@ -9,7 +9,7 @@ import { isRowRefused } from '../connections/mysql.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
-import type { Delivery, OrderQueue } from '../queues/order-queue.ts';
+import type { Delivery, OnTurn, OrderQueue } from '../queues/order-queue.ts';
 import { about, record } from '../trace/history.ts';
 import { type DeadLetterReason, deadLetter } from './dead-letters.ts';
 import { type Records, recordBatch, recordOne } from './record-orders.ts';
@@ -29,6 +29,7 @@ export async function workOrders(
   queue: OrderQueue,
   log: Logger,
   signal: AbortSignal,
+  onTurn?: OnTurn,
 ): Promise<void> {
   const worker = {
     records: { pool: connections.mysql(), vouchers: openVouchers(connections) },
@@ -36,7 +37,7 @@ export async function workOrders(
     saleKeys: connections.saleKeys,
     log,
   };
-  await queue.consume((deliveries) => settleBatch(worker, deliveries), signal);
+  await queue.consume((deliveries) => settleBatch(worker, deliveries), signal, onTurn);
 }
 
 /** @returns the ids of the orders that were settled: recorded or dead-lettered. */

@@ -11,6 +11,12 @@ export interface Delivery {
 /** @returns the ids of the orders that it settled; the queue delivers the others again. */
 export type Handle = (deliveries: readonly Delivery[]) => Promise<ReadonlySet<string>>;
 
+/**
+ * Called with the number of a consumer each time that the queue answered it, with orders or
+ * without: a consumer that does not turn is stuck.
+ */
+export type OnTurn = (consumer: number) => void;
+
 export interface OrderQueue {
   /** Resolves once the queue, by its own standard, owns the order. */
   publish(order: Order): Promise<void>;
@@ -18,7 +24,7 @@ export interface OrderQueue {
    * Delivers batches to `handle` until `signal` aborts; then finishes the batch in hand and
    * resolves.
    */
-  consume(handle: Handle, signal: AbortSignal): Promise<void>;
+  consume(handle: Handle, signal: AbortSignal, onTurn?: OnTurn): Promise<void>;
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;
 }

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
-import type { Delivery, Handle, OrderQueue } from './order-queue.ts';
+import type { Delivery, Handle, OnTurn, OrderQueue } from './order-queue.ts';
 
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
@@ -69,10 +69,11 @@ export function redisStreamGroupQueue(
    * One consumer for each shard: XREADGROUP blocks its connection, and shards may be on different
    * masters.
    */
-  async function consume(handle: Handle, signal: AbortSignal): Promise<void> {
-    await Promise.all(
-      keys.shards.map((shard) => consumeShard(redis, shard, options, handle, signal)),
+  async function consume(handle: Handle, signal: AbortSignal, onTurn?: OnTurn): Promise<void> {
+    const consumers = keys.shards.map((shard, consumer) =>
+      consumeShard(redis, shard, options, handle, signal, () => onTurn?.(consumer)),
     );
+    await Promise.all(consumers);
   }
 
   return { publish, consume, depth };
@@ -84,6 +85,7 @@ async function consumeShard(
   options: StreamGroupOptions,
   handle: Handle,
   signal: AbortSignal,
+  onTurn: () => void,
 ): Promise<void> {
   const { batchSize = 500, gatherMs = 50, newConsumer = () => redis.duplicate() } = options;
   const blocking = newConsumer();
@@ -91,6 +93,7 @@ async function consumeShard(
   while (!signal.aborted) {
     try {
       const taken = await next();
+      onTurn();
       if (taken.length === 0) continue;
       await settle(redis, shard, taken, await handle(taken));
       // One commit costs about as much as fifty.

@@ -79,12 +79,15 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 };
 
 const locks = new Map<string, LockFactory>([['none', () => noLock()], ...lockFactories()]);
+/** All, unless the project of the tests names some (vitest.config.ts). */
+const chosen = process.env['LOCKS']?.split(',') ?? [...locks.keys()];
 
 test('every exception belongs to a lock of the ladder', () => {
   expect([...locks.keys()]).toEqual(expect.arrayContaining(Object.keys(exceptions)));
+  expect([...locks.keys()]).toEqual(expect.arrayContaining(chosen));
 });
 
-describe.each([...locks])('%s', (name, open) => {
+describe.each([...locks].filter(([name]) => chosen.includes(name)))('%s', (name, open) => {
   let connections: Connections;
   let contestant: Contestant;
 
@@ -92,7 +95,7 @@ describe.each([...locks])('%s', (name, open) => {
     connections = openConnections();
     contestant = { name, lock: open(connections), connections };
     connections.redis('admin');
-    connections.zookeeper();
+    if (connections.config.ZOOKEEPER_URL) connections.zookeeper();
     connections.redlockMasters();
     await connections.ready();
   });

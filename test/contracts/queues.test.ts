@@ -111,4 +111,33 @@ describe.each([...queueFactories()])('the queue of %s', (_name, open) => {
     await Promise.all(consuming);
     expect(seen.toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
   });
+
+  test('turns while nothing is published, and not while a batch is in hand', async () => {
+    const [other] = await openQueue();
+    const stop = new AbortController();
+    const turns = { own: 0, other: 0 };
+    const count = (consumer: 'own' | 'other') => () => {
+      turns[consumer] += 1;
+    };
+    const batch = { isInHand: false, finish: () => {} };
+    const finished = new Promise<void>((resolve) => {
+      batch.finish = resolve;
+    });
+    const slow: Handle = async (deliveries) => {
+      batch.isInHand = true;
+      await finished;
+      return settleAll(deliveries);
+    };
+    const consuming = [queue.consume(slow, stop.signal, count('own'))];
+    await waitUntil('three turns', 10_000, () => turns.own >= 3);
+    await queue.publish(someOrder('7', '1'));
+    await waitUntil('the batch', 10_000, () => batch.isInHand);
+    const before = turns.own;
+    consuming.push(other.consume(settleAll, stop.signal, count('other')));
+    await waitUntil('three turns of another consumer', 10_000, () => turns.other >= 3);
+    expect(turns.own).toBe(before);
+    batch.finish();
+    stop.abort();
+    await Promise.all(consuming);
+  });
 });

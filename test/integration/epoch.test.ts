@@ -14,6 +14,7 @@ import { migrate } from '../../src/connections/schema.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
+import { onceStoresAnswer } from '../../src/processes/wait-for-stores.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownDatabase } from '../support/own-database.ts';
@@ -70,7 +71,7 @@ function logged() {
 /** Agrees, and returns the events that were logged. */
 async function agree(connections: Connections): Promise<string[]> {
   const { events, log } = logged();
-  await agreeOnEpoch(connections, log, never);
+  await agreeOnEpoch(connections, log);
   return events;
 }
 
@@ -163,8 +164,9 @@ describe('a store that does not answer', () => {
     const connections = testConnections({ ...stores, REDIS_URL });
     proxy.cut();
     const { events, log } = logged();
-    const waiting = agreeOnEpoch(connections, log, never);
-    const isWaiting = () => events.includes('waiting-for-stores');
+    const agreed = () => agreeOnEpoch(connections, log);
+    const waiting = onceStoresAnswer(agreed, 30_000, log, never);
+    const isWaiting = () => events.includes('store-not-ready');
     await waitUntil('the start to wait', 10_000, isWaiting);
     proxy.mend();
     await waiting;
@@ -174,7 +176,7 @@ describe('a store that does not answer', () => {
   test.each(programs)('does not keep %s from a stop', async (program) => {
     const REDIS_URL = `redis://127.0.0.1:${await freePorts(17_990)}`;
     const { child, output, ended } = startProgram(program, { ...stores, REDIS_URL });
-    const isWaiting = () => output().includes('waiting-for-stores');
+    const isWaiting = () => output().includes('store-not-ready');
     await waitUntil('the start to wait', 10_000, isWaiting);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);

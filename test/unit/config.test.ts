@@ -1,7 +1,11 @@
 /** The configuration: safe by default, refused with every problem named, and without secrets. */
+import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configNames, labTokenSecret, readConfig } from '../../src/config.ts';
+import { configNames, labTokenSecret, readConfig, secretNames } from '../../src/config.ts';
 import { ConfigurationInvalid } from '../../src/errors.ts';
+import { someFolder } from '../support/folder.ts';
 
 const secret = 'a secret of more than thirty-two characters';
 const least = {
@@ -9,6 +13,12 @@ const least = {
   REDIS_URL: 'redis://127.0.0.1:6379',
   TOKEN_SECRET: secret,
 };
+
+function fileWith(text: string): string {
+  const file = join(someFolder(), 'secret');
+  writeFileSync(file, text);
+  return file;
+}
 
 /** The message about an environment that is refused. */
 function complaint(env: NodeJS.ProcessEnv): string {
@@ -110,6 +120,37 @@ describe('the configuration', () => {
   test.each(['PRIVATE', 'PUBLIC'])('refuses a secret that would be read as a %s key', (word) => {
     const read = { ...least, TOKEN_SECRET: `thirty-two characters and ${word} and more` };
     expect(complaint(read)).toContain('TOKEN_SECRET: ');
+  });
+
+  test('reads a secret from the file that its name with _FILE names, without the last line break', () => {
+    const { TOKEN_SECRET: _, ...rest } = least;
+    const file = fileWith(`${secret}\n`);
+    expect(readConfig({ ...rest, TOKEN_SECRET_FILE: file }).TOKEN_SECRET).toBe(secret);
+  });
+
+  test.each(secretNames)('names %s_FILE when it cannot be read, or is given twice', (name) => {
+    const { [name]: _, ...rest } = { MYSQL_PASSWORD: 'hunter2', ...least };
+    expect(complaint({ ...rest, [`${name}_FILE`]: '/no/such/file' })).toContain(
+      `${name}_FILE: cannot be read (ENOENT)`,
+    );
+    const twice = { MYSQL_PASSWORD: 'hunter2', ...least, [`${name}_FILE`]: fileWith('hunter2') };
+    expect(complaint(twice)).toContain(`${name}_FILE: ${name} is set too`);
+  });
+
+  test('puts the password of MySQL into its address, whatever signs the password has', () => {
+    const MYSQL_URL = 'mysql://shop@127.0.0.1:3306/shop';
+    const password = 'p@ss/w%rd:?#+=';
+    const url = new URL(readConfig({ ...least, MYSQL_URL, MYSQL_PASSWORD: password }).MYSQL_URL);
+    expect(decodeURIComponent(url.password)).toBe(password);
+    expect([url.username, url.host, url.pathname]).toEqual(['shop', '127.0.0.1:3306', '/shop']);
+    expect(readConfig(least).MYSQL_URL).toBe(least.MYSQL_URL);
+  });
+
+  test('names its instances by the host when NAME is empty', () => {
+    expect(readConfig(least).NAME).toBe('api');
+    const { NAME } = readConfig({ ...least, NAME: '' });
+    expect(NAME).toMatch(/^[a-z0-9-]{1,32}$/);
+    expect(hostname().toLowerCase().slice(0, 32).replaceAll(/\W/g, '-')).toBe(NAME);
   });
 
   test('reads lists with spaces and empty parts', () => {

@@ -1,0 +1,29 @@
+/** A process may start before its stores: its first statements are repeated until they answer. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { isStoreUnavailable } from '../connections/store-errors.ts';
+
+const pauseMs = 500;
+
+/**
+ * Runs `work`, and runs it again while a store does not answer. Resolves early when `signal`
+ * aborts.
+ * @throws the error of `work` when it is another one, or after `withinMs`.
+ */
+export async function onceStoresAnswer(
+  work: () => Promise<void>,
+  withinMs: number,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!signal.aborted) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isStoreUnavailable(error) || performance.now() + pauseMs > deadline) throw error;
+      log.warn({ event: 'store-not-ready', error: String(error) });
+      await sleep(pauseMs, undefined, { signal }).catch(() => {});
+    }
+  }
+}

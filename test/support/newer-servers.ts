@@ -1,0 +1,41 @@
+/**
+ * Two servers of the newer Redis, for the tests of the scripts: no database, no ZooKeeper, no
+ * service. The newer nginx is first on the PATH of these tests (vitest.config.ts).
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { labTokenSecret } from '../../src/config.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { type ProcessRef, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { redisServer } from '../../src/lab/environment/servers/redis.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const home = join(project.config.root, '.lockstep');
+  const folder = join(home, 'test-newer');
+  mkdirSync(folder, { recursive: true });
+  const port = await freePorts(17_700, 2);
+  const servers = ['redis-main', 'redis-1'].map((name, index) =>
+    redisServer(name, folder, port + index, 'everysec'),
+  );
+  const running: ProcessRef[] = [];
+  for (const server of servers) {
+    await server.prepare?.();
+    const command = join(home, 'redis/start/redis-server');
+    running.push(startProcess({ ...server.program(), command }));
+    await waitUntil(server.name, 10_000, server.answers);
+  }
+  project.provide('environment', {
+    MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none', // These tests send no SQL.
+    REDIS_URL: `redis://127.0.0.1:${port}`,
+    REDLOCK_URLS: `redis://127.0.0.1:${port + 1}`,
+    TOKEN_SECRET: labTokenSecret,
+    LAB: '1',
+    LOCK_LEASE_MS: '1500',
+    LOCK_WATCHDOG_MS: '1500',
+  });
+  return async () => {
+    for (const server of running) await stopProcess(server);
+  };
+}

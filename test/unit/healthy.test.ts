@@ -1,0 +1,74 @@
+/** containers/healthy.sh: what the health of a container depends on. */
+import { once } from 'node:events';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { someFolder } from '../support/folder.ts';
+
+/** An instance that answers `status`. @returns its port */
+async function instanceThatAnswers(status: number): Promise<string> {
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === '/readyz' ? status : 404).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+async function healthy(env: Readonly<Record<string, string>>) {
+  const { exitCode, stdout } = await execa('containers/healthy.sh', {
+    env: { INSTANCES: '0', ORDER_WORKERS: '0', ...env },
+    reject: false,
+  });
+  return { exitCode, stdout };
+}
+
+describe('a container with an instance', () => {
+  test('is healthy when the instance answers that it is ready', async () => {
+    const PORT = await instanceThatAnswers(200);
+    expect(await healthy({ INSTANCES: '1', PORT })).toEqual({ exitCode: 0, stdout: '' });
+  });
+
+  test('is not healthy when the instance answers 503, or does not answer', async () => {
+    const PORT = await instanceThatAnswers(503);
+    const stdout = `no instance is ready on port ${PORT}`;
+    expect(await healthy({ INSTANCES: '1', PORT })).toEqual({ exitCode: 1, stdout });
+    expect(await healthy({ INSTANCES: '1', PORT: '1' })).toMatchObject({ exitCode: 1 });
+  });
+});
+
+describe('a container with order workers', () => {
+  const turned = (folder: string, name: string, secondsAgo: number) => {
+    const at = Date.now() / 1_000 - secondsAgo;
+    writeFileSync(join(folder, name), '');
+    utimesSync(join(folder, name), at, at);
+  };
+
+  test('is healthy when every consumer of every worker turned lately', async () => {
+    const HEARTBEAT_FOLDER = someFolder();
+    for (const name of ['a-0-0.turn', 'a-0-1.turn', 'b-0-0.turn', 'b-0-1.turn'])
+      turned(HEARTBEAT_FOLDER, name, 5);
+    const env = { ORDER_WORKERS: '2', SALE_SHARDS: '2', HEARTBEAT_FOLDER };
+    expect(await healthy(env)).toEqual({ exitCode: 0, stdout: '' });
+  });
+
+  test('is not healthy when one consumer is stuck, although its process runs', async () => {
+    const HEARTBEAT_FOLDER = someFolder();
+    turned(HEARTBEAT_FOLDER, 'a-0-0.turn', 5);
+    turned(HEARTBEAT_FOLDER, 'b-0-0.turn', 60);
+    const stdout = '1 of 2 consumers turned in the last 30 seconds';
+    expect(await healthy({ ORDER_WORKERS: '2', HEARTBEAT_FOLDER })).toEqual({
+      exitCode: 1,
+      stdout,
+    });
+  });
+
+  test('is not healthy before the first turn', async () => {
+    const env = { ORDER_WORKERS: '1', HEARTBEAT_FOLDER: someFolder() };
+    expect(await healthy(env)).toMatchObject({ exitCode: 1 });
+  });
+});
