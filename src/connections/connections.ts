@@ -28,7 +28,8 @@ export class Connections {
 
   mysql(): Pool {
     if (this.#pool) return this.#pool;
-    const pool = openPool(this.config.MYSQL_URL, this.config.MYSQL_POOL_SIZE);
+    const { MYSQL_URL, MYSQL_POOL_SIZE: connectionLimit, MYSQL_ANSWER_MS: answerMs } = this.config;
+    const pool = openPool(MYSQL_URL, { connectionLimit, answerMs });
     this.#pool = pool;
     this.#closers.push(() => pool.end());
     return pool;
