@@ -5,7 +5,8 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { destroyConnections, isRowRefused, isStatementRefused } from '../connections/mysql.ts';
+import { isRowRefused, isStatementRefused } from '../connections/mysql.ts';
+import { destroyConnections } from '../connections/mysql-pool.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import { BatchTooSlow } from '../errors.ts';

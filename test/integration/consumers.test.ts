@@ -10,6 +10,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
@@ -31,9 +32,9 @@ beforeEach(async () => {
 
 const stream = () => direct.saleKeys.of(voucherId).orders;
 
-async function publish(count: number): Promise<string[]> {
+async function publish(count: number, to = queue): Promise<string[]> {
   const orders = Array.from({ length: count }, (_, index) => someOrder(voucherId, `${index + 1}`));
-  for (const order of orders) await queue.publish(order);
+  for (const order of orders) await to.publish(order);
   return orders.map(({ id }) => id);
 }
 
@@ -98,6 +99,30 @@ describe('an order is handled, and not left pending', () => {
       await untilSettled(5_000);
     }
     expect(delivered.toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('when Redis was killed, and has orders as soon as it is back', async () => {
+    const own = await startOwnRedis();
+    const there = testConnections({ REDIS_URL: own.url });
+    const worker = testConnections({ REDIS_URL: own.url });
+    const open = (connections: Connections) =>
+      redisStreamGroupQueue(connections.redis('admin'), connections.saleKeys, {
+        ...neverClaimed,
+        newConsumer: () => connections.newRedis('consumer'),
+      });
+    const [publisher, consumer] = [open(there), open(worker)];
+    await Promise.all([there.ready(), worker.ready()]);
+    const { delivered } = consume(consumer);
+    const expected: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await own.kill();
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await own.start();
+      await there.ready();
+      expected.push(...(await publish(50, publisher)));
+      await waitUntil('every order', 5_000, async () => (await publisher.depth()) === 0);
+    }
+    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
   });
 
   test('when the connection died with the answer that had the order', async () => {
