@@ -13,6 +13,9 @@ const steps = [
   ['every rung, and every race on every rung', lockstep('demo', '--full')],
   ['every rung on MySQL', lockstep('demo', '--database', 'mysql')],
   ...[1, 2, 3, 4, 5].map((seed) => [`kill-storm, seed ${seed}`, storm(seed)]),
+  ['lock storm', vitest('--project', 'real servers', 'lock-storm'), { LOCK_STORM_MINUTES: '3' }],
+  ['mutants of the locks', vitest('--config', 'test/mutants/vitest.config.ts')],
+  ['containers', [process.execPath, ['scripts/try-compose.mjs', '--where-possible']]],
 ];
 
 const word = process.argv[2] ?? '';

@@ -54,6 +54,11 @@ const Environment = z.object({
   MYSQL_PASSWORD: z.string().default(''),
   MYSQL_POOL_SIZE: whole(1, 100).default(10),
   /**
+   * How long MySQL may be silent while a statement waits, also for a row lock. Later, the
+   * connection is destroyed.
+   */
+  MYSQL_ANSWER_MS: milliseconds.default(10_000),
+  /**
    * The Redis of the final rung: vouchers, buyers and the order stream. Also the single-Redis
    * locks.
    */
@@ -111,6 +116,11 @@ const Environment = z.object({
   BATCH_SIZE: whole(1, 1_000).default(500),
   /** How long a worker waits after a batch that was not full: fewer, larger transactions. */
   BATCH_GATHER_MS: whole(0, 5_000).default(50),
+  /**
+   * How long a worker may take for one batch. Later, its connections to MySQL are destroyed, and
+   * the orders are delivered again.
+   */
+  BATCH_LIMIT_MS: milliseconds.default(30_000),
   /** An order that a worker did not settle in this time is claimed by another. */
   CLAIM_IDLE_MS: milliseconds.default(5_000),
   /** How long a stopping process waits for requests in flight. */

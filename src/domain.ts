@@ -3,6 +3,13 @@
  * decimal strings everywhere: a 64-bit number does not fit in a JavaScript one.
  */
 
+/** The largest BIGINT. It has 19 digits, and strings of 19 digits compare like numbers. */
+const largestId = '9223372036854775807';
+
+/** One canonical form, from 1 to 2^63-1: "7", "007" and " 7" are one id for MySQL only. */
+export const isId = (text: string): boolean =>
+  /^[1-9][0-9]{0,18}$/.test(text) && (text.length < 19 || text <= largestId);
+
 /** What is sold in a flash sale. */
 export interface Voucher {
   readonly id: string;

@@ -86,6 +86,30 @@ export class CommitUnknown extends LockstepError {
   }
 }
 
+/** MySQL was silent for too long, so its connection was destroyed. */
+export class MysqlSilent extends LockstepError {
+  readonly code = 'MYSQL_SILENT';
+
+  constructor(answerMs: number) {
+    super(
+      `MySQL did not answer within ${answerMs} ms, and the connection was destroyed. ` +
+        'Check that MySQL can be reached; if its statements are that slow, raise MYSQL_ANSWER_MS.',
+    );
+  }
+}
+
+/** A batch of orders took too long, so its connections to MySQL were destroyed. */
+export class BatchTooSlow extends LockstepError {
+  readonly code = 'BATCH_TOO_SLOW';
+
+  constructor(orders: number, limitMs: number) {
+    super(
+      `A batch of ${orders} orders was not recorded within ${limitMs} ms, and the connections to MySQL were destroyed. ` +
+        'The orders are delivered again. If MySQL is that slow, lower BATCH_SIZE or raise BATCH_LIMIT_MS.',
+    );
+  }
+}
+
 /** A Lua script gave an answer that its header does not list. */
 export class ScriptAnswerUnexpected extends LockstepError {
   readonly code = 'SCRIPT_ANSWER_UNEXPECTED';

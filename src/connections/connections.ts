@@ -5,7 +5,8 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { ConfigurationInvalid } from '../errors.ts';
-import { openPool, type Pool } from './mysql.ts';
+import type { Pool } from './mysql.ts';
+import { openPool } from './mysql-pool.ts';
 import { openRedis, type RedisRole, whenReady } from './redis.ts';
 import { type SaleKeys, saleKeys } from './sale-keys.ts';
 import { Zookeeper } from './zookeeper.ts';
@@ -28,7 +29,8 @@ export class Connections {
 
   mysql(): Pool {
     if (this.#pool) return this.#pool;
-    const pool = openPool(this.config.MYSQL_URL, this.config.MYSQL_POOL_SIZE);
+    const { MYSQL_URL, MYSQL_POOL_SIZE: connectionLimit, MYSQL_ANSWER_MS: answerMs } = this.config;
+    const pool = openPool(MYSQL_URL, { connectionLimit, answerMs });
     this.#pool = pool;
     this.#closers.push(() => pool.end());
     return pool;

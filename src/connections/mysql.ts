@@ -1,32 +1,15 @@
 /**
- * MySQL: one pool for each process, ids as strings, transactions that name their isolation level,
- * and errors recognised by their number.
+ * MySQL: statements, transactions that name their isolation level, and errors recognised by their
+ * number.
  */
-import mysql, {
-  type Pool,
-  type PoolConnection,
-  type ResultSetHeader,
-  type RowDataPacket,
-} from 'mysql2/promise';
+import type { Pool, PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { CommitUnknown } from '../errors.ts';
 
-export type { Pool, PoolConnection } from 'mysql2/promise';
+export type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 export type Value = string | number | boolean | Date | null;
 type Queryable = Pool | PoolConnection;
-
-export function openPool(url: string, connectionLimit: number): Pool {
-  return mysql.createPool({
-    uri: url,
-    connectionLimit,
-    timezone: 'Z',
-    supportBigNumbers: true,
-    bigNumberStrings: true, // A BIGINT above 2^53 would lose its last digits as a number.
-    connectTimeout: 2_000,
-    enableKeepAlive: true,
-  });
-}
 
 export async function select<Row>(
   db: Queryable,
@@ -79,6 +62,12 @@ export async function transaction<T>(
 /** The error numbers of the server that the code handles. */
 const numbers = { duplicateKey: 1062, lockWaitTimeout: 1205, deadlock: 1213 } as const;
 
+/**
+ * A refused value: data truncated, wrong value, check constraint violated. MySQL gives these the
+ * SQLSTATE of warnings or of general errors, MariaDB that of its kind.
+ */
+const refusedValues: readonly number[] = [1265, 1366, 3819];
+
 export const isDuplicateKey = (error: unknown): boolean =>
   errorNumber(error) === numbers.duplicateKey;
 
@@ -88,8 +77,19 @@ export const isContention = (error: unknown): boolean =>
 
 /** The server refused the row itself (SQLSTATE 22 or 23): a retry will not help. */
 export function isRowRefused(error: unknown): boolean {
+  const number = errorNumber(error);
+  if (number !== undefined && refusedValues.includes(number)) return true;
+  return /^2[23]/.test(sqlStateOf(error));
+}
+
+/** The server answered with an error about this statement: another one may still succeed. */
+export const isStatementRefused = (error: unknown): boolean =>
+  sqlStateOf(error) !== '' && !isContention(error);
+
+/** Empty when the error is not the server's. */
+function sqlStateOf(error: unknown): string {
   const state = (error as { sqlState?: unknown } | null)?.sqlState;
-  return typeof state === 'string' && /^2[23]/.test(state);
+  return typeof state === 'string' ? state : '';
 }
 
 function errorNumber(error: unknown): number | undefined {

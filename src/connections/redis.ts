@@ -2,6 +2,10 @@
  * One Redis client for each role. By default ioredis sends a command again after a reconnect, so a
  * purchase whose answer was lost would run twice. `maxRetriesPerRequest: 0` gives one error and at
  * most one effect.
+ *
+ * A connection can die without a word: its packets are dropped, and nobody closes it. So each role
+ * has a `socketTimeout`: when a command waits and no data arrives for so long, ioredis destroys the
+ * connection and opens a new one.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,10 +15,15 @@ import type { Config } from '../config.ts';
 /**
  * lock: short answers or none. purchase: the final rung's script. consumer: blocks in XREADGROUP,
  * so it is shared with nobody. subscriber: receives messages, and subscribes again after a
- * reconnect. admin: queries and preparation.
+ * reconnect. admin: queries and preparation. pause: blocks a request in the lab, for a minute.
  */
-export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin';
+export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin' | 'pause';
 
+/** The longest BLOCK of a consumer: its connection may be silent for so long. */
+export const mostBlockMs = 500;
+
+const adminAnswerMs = 5_000;
+const heartbeatMs = 1_000;
 const pauseBetweenTriesMs = 20;
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
@@ -29,18 +38,29 @@ const sendOnce = {
   connectTimeout: 1_000,
 } as const;
 
+/** Without an answer for this long, the command fails and the connection is destroyed. */
+const within = (answerMs: number) => ({
+  ...sendOnce,
+  commandTimeout: answerMs,
+  socketTimeout: answerMs,
+});
+
 function profile(role: RedisRole, config: Config) {
   switch (role) {
     case 'lock':
-      return { ...sendOnce, commandTimeout: config.LOCK_ANSWER_MS };
+      return within(config.LOCK_ANSWER_MS);
     case 'purchase':
-      return { ...sendOnce, commandTimeout: config.PURCHASE_ANSWER_MS };
+      return within(config.PURCHASE_ANSWER_MS);
     case 'subscriber':
-      return { maxRetriesPerRequest: null };
+      return { maxRetriesPerRequest: null, socketTimeout: 2 * heartbeatMs };
     case 'consumer':
-      return { maxRetriesPerRequest: null, blockingTimeout: 10_000 };
+      // No `blockingTimeout`: it answers null for a read that Redis may still serve, and the orders
+      // of that answer are dropped.
+      return { ...sendOnce, socketTimeout: 3 * mostBlockMs };
     case 'admin':
-      return { ...sendOnce, commandTimeout: 5_000 };
+      return within(adminAnswerMs);
+    case 'pause':
+      return { maxRetriesPerRequest: null };
   }
 }
 
@@ -59,7 +79,19 @@ export function openRedis(
     ? openCluster(url, role, options)
     : new Redis(url, { ...options, maxRetriesPerRequest, retryStrategy: reconnectMs });
   redis.on('error', onError);
+  if (role === 'subscriber') keepAsking(redis);
   return redis;
+}
+
+/**
+ * A subscriber only listens, so nothing would show that its connection is dead. On Redis Cluster
+ * this asks a node, and not the connection that is subscribed.
+ */
+function keepAsking(redis: Redis): void {
+  const asking = setInterval(() => {
+    if (redis.status === 'ready') redis.ping().catch(() => {});
+  }, heartbeatMs).unref();
+  redis.once('end', () => clearInterval(asking));
 }
 
 type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -67,10 +99,10 @@ type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
 /**
  * A cluster client follows MOVED, ASK and TRYAGAIN: with these a node says that it did not run the
  * command. By default ioredis also sends a command again when its connection was lost, and then it
- * may have run: only a consumer, which may read twice, keeps that.
+ * may have run: only a subscriber, which may subscribe twice, keeps that.
  */
 function openCluster(url: string, role: RedisRole, options: NodeOptions): Redis {
-  const mayRepeat = role === 'consumer' || role === 'subscriber';
+  const mayRepeat = role === 'subscriber' || role === 'pause';
   const repeatMs = mayRepeat ? 100 : 0; // 0 is never.
   const cluster = new Cluster([url], {
     redisOptions: { ...options, ...forEveryNode(url) },

@@ -1,6 +1,6 @@
 /** Tells a store that does not answer from a fault of the service. */
 
-/** Error codes of node's sockets and of mysql2. */
+/** Error codes of node's sockets, of mysql2, and ours. */
 const codes = [
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -10,6 +10,7 @@ const codes = [
   'EPIPE',
   'ETIMEDOUT',
   'PROTOCOL_CONNECTION_LOST',
+  'MYSQL_SILENT',
 ] as const;
 
 /** ioredis has no codes for these. */

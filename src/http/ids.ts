@@ -3,12 +3,10 @@
  * for MySQL and three for Redis, so only the first form is accepted.
  */
 import { z } from '@hono/zod-openapi';
-
-/** It has 19 digits. Shorter ids are smaller, and strings of 19 digits compare like numbers. */
-const largest = '9223372036854775807';
+import { isId } from '../domain.ts';
 
 export const Id = z
   .string()
   .regex(/^[1-9][0-9]{0,18}$/, 'must be a decimal id without sign, spaces or leading zeros')
-  .refine((id) => id.length < 19 || id <= largest, 'must be at most 9223372036854775807')
+  .refine(isId, 'must be at most 9223372036854775807')
   .openapi({ type: 'string', pattern: '^[1-9][0-9]{0,18}$', example: '7' });

@@ -3,16 +3,18 @@
  * one script returns the stock and removes the buyer, once.
  */
 import type { Redis } from 'ioredis';
-import { change, isDuplicateKey, type Pool, select } from '../connections/mysql.ts';
+import { change, isDuplicateKey, isRowRefused, type Pool, select } from '../connections/mysql.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import type { Order } from '../domain.ts';
+import { isId, type Order } from '../domain.ts';
+import type { Poison } from '../queues/order-queue.ts';
 
 export type DeadLetterReason =
   | 'stock-short'
   | 'user-has-another-order'
   | 'id-belongs-to-another-order'
-  | 'undeliverable';
+  | 'undeliverable'
+  | 'malformed';
 
 const giveBack = loadScript('sale/give-back');
 
@@ -41,12 +43,55 @@ export async function deadLetter(
   await runScript(redis, giveBack, keys, [id, voucherId, userId, reason, stock, buyer]);
 }
 
-/** @returns false when another worker has recorded the order. */
+/**
+ * For an entry that is not an order: its user and voucher are those that were noted when the order
+ * was accepted. The purchase is undone only if the buyers' hash has this order for this user. The
+ * queue moves the entry to the dead letters itself.
+ */
+export async function buryPoison(
+  pool: Pool,
+  redis: Redis,
+  saleKeys: SaleKeys,
+  { orderId: id, noted }: Poison,
+): Promise<void> {
+  if (id === undefined || !noted) return; // Nothing shows that stock was taken for it.
+  const { voucherId, userId } = noted;
+  if (!isId(voucherId)) return;
+  // Under another id, MySQL can never have this order: it needs no tombstone.
+  if (isId(id)) {
+    const order = { id, voucherId, userId: isId(userId) ? userId : nobody, requestId: '' };
+    if (!(await insertTombstone(pool, order, 'malformed'))) return;
+  }
+  const shard = saleKeys.of(voucherId);
+  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.dead];
+  await runScript(redis, giveBack, keys, [id, voucherId, userId, '', '1', '']);
+}
+
+/** No voucher and no user has this id. */
+const nobody = '0';
+
+/**
+ * MySQL may refuse a column of the order, and then it refuses it here too: the id alone is enough.
+ * @returns false when another worker has recorded the order.
+ */
 async function insertTombstone(
   pool: Pool,
   order: Order,
   reason: DeadLetterReason,
 ): Promise<boolean> {
+  const { id } = order;
+  await insertFailed(pool, order, reason).catch((error: unknown) => {
+    if (!isRowRefused(error)) throw error;
+    const anonymous = { id, voucherId: nobody, userId: nobody, requestId: '' };
+    return insertFailed(pool, anonymous, reason);
+  });
+  const [row] = await select<{ status: string }>(pool, 'SELECT status FROM orders WHERE id = ?', [
+    id,
+  ]);
+  return row?.status === 'failed';
+}
+
+async function insertFailed(pool: Pool, order: Order, reason: DeadLetterReason): Promise<void> {
   const { id, voucherId, userId, requestId } = order;
   await change(
     pool,
@@ -56,10 +101,6 @@ async function insertTombstone(
   ).catch((error: unknown) => {
     if (!isDuplicateKey(error)) throw error;
   });
-  const [row] = await select<{ status: string }>(pool, 'SELECT status FROM orders WHERE id = ?', [
-    id,
-  ]);
-  return row?.status === 'failed';
 }
 
 /** The user's other order, as the buyers' hash stores it: it stays this user's purchase. */

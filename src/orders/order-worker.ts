@@ -5,14 +5,16 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { isRowRefused } from '../connections/mysql.ts';
+import { isRowRefused, isStatementRefused } from '../connections/mysql.ts';
+import { destroyConnections } from '../connections/mysql-pool.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
+import { BatchTooSlow } from '../errors.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
-import type { Delivery, OnTurn, OrderQueue } from '../queues/order-queue.ts';
+import type { Delivery, OnTurn, OrderQueue, Poison } from '../queues/order-queue.ts';
 import { about, record } from '../trace/history.ts';
-import { type DeadLetterReason, deadLetter } from './dead-letters.ts';
-import { type Records, recordBatch, recordOne } from './record-orders.ts';
+import { buryPoison, type DeadLetterReason, deadLetter } from './dead-letters.ts';
+import { findRecorded, type Records, recordBatch, recordOne } from './record-orders.ts';
 
 const maxDeliveries = 5;
 
@@ -37,39 +39,95 @@ export async function workOrders(
     saleKeys: connections.saleKeys,
     log,
   };
-  await queue.consume((deliveries) => settleBatch(worker, deliveries), signal, onTurn);
+  const limitMs = connections.config.BATCH_LIMIT_MS;
+  await queue.consume((deliveries) => settleWithin(worker, limitMs, deliveries), signal, {
+    bury: (poison) => bury(worker, poison),
+    ...(onTurn && { onTurn }),
+  });
 }
 
-/** @returns the ids of the orders that were settled: recorded or dead-lettered. */
+/**
+ * @returns the ids of the orders that were settled: recorded or dead-lettered. None after the
+ *   limit: a late COMMIT may still take effect, and the next delivery finds it.
+ */
+async function settleWithin(
+  worker: Worker,
+  limitMs: number,
+  deliveries: readonly Delivery[],
+): Promise<ReadonlySet<string>> {
+  const late = new AbortController();
+  const { promise: tooLate, resolve: giveUp } = deferred<ReadonlySet<string>>();
+  const timer = setTimeout(() => {
+    const cause = new BatchTooSlow(deliveries.length, limitMs);
+    worker.log.error({ event: 'batch-too-slow', error: cause.message });
+    late.abort(cause);
+    destroyConnections(worker.records.pool, cause);
+    giveUp(new Set());
+  }, limitMs);
+  const settled = settleBatch(worker, deliveries, late.signal).catch((error: unknown) => {
+    worker.log.warn({ event: 'batch-not-recorded', error: String(error) });
+    return new Set<string>();
+  });
+  return Promise.race([settled, tooLate]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * All in one transaction. When that fails, or for a second delivery, the orders that MySQL has are
+ * looked up first, and the others are one transaction. Only when that fails, it is one for each.
+ */
 async function settleBatch(
   worker: Worker,
   deliveries: readonly Delivery[],
+  late: AbortSignal,
 ): Promise<ReadonlySet<string>> {
+  const isNew = deliveries.every(({ attempt }) => attempt === 1);
+  if (isNew && (await recordTogether(worker, deliveries))) return idsOf(deliveries);
+  late.throwIfAborted();
+  const orders = deliveries.map(({ order }) => order);
+  const found = await findRecorded(worker.records.pool, orders);
+  const again = deliveries.filter(({ order }) => found.get(order.id) === 'recorded');
+  for (const { order } of again) traceRecorded(order);
+  const missing = deliveries.filter(({ order }) => !found.has(order.id));
+  const settled = [...again];
+  if (await recordTogether(worker, missing)) settled.push(...missing);
+  const done = idsOf(settled);
+  const rest = deliveries.filter(({ order }) => !done.has(order.id));
+  return new Set([...done, ...(await settleOneByOne(worker, rest, late))]);
+}
+
+const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string> =>
+  new Set(deliveries.map(({ order }) => order.id));
+
+/** @returns whether MySQL has them all now; if not, it has none of them. */
+async function recordTogether(worker: Worker, deliveries: readonly Delivery[]): Promise<boolean> {
+  if (deliveries.length === 0) return true;
   const orders = deliveries.map(({ order }) => order);
   try {
     await recordBatch(worker.records, orders);
   } catch (error) {
     worker.log.debug({ event: 'batch-refused', orders: orders.length, error: String(error) });
-    return settleOneByOne(worker, deliveries);
+    return false;
   }
   for (const order of orders) traceRecorded(order);
-  return new Set(orders.map(({ id }) => id));
+  return true;
 }
 
 /** Stops at an error that the next order would also get; the rest is delivered again. */
 async function settleOneByOne(
   worker: Worker,
   deliveries: readonly Delivery[],
+  late: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const settled = new Set<string>();
   for (const { order, attempt } of deliveries) {
+    if (late.aborted) break;
     try {
       await settleOne(worker, order, attempt);
       settled.add(order.id);
     } catch (error) {
       const cause = { orderId: order.id, attempt, error: String(error) };
       worker.log.warn({ event: 'order-not-recorded', ...cause });
-      if (!isRowRefused(error)) break;
+      if (!isStatementRefused(error)) break;
     }
   }
   return settled;
@@ -98,4 +156,26 @@ async function discard(
   log.error({ event: 'order-dead-lettered', orderId: order.id, reason });
 }
 
+/** @returns false when a store does not answer: the entry is delivered again. */
+async function bury({ records, redis, saleKeys, log }: Worker, poison: Poison): Promise<boolean> {
+  const { orderId, cause } = poison;
+  try {
+    await buryPoison(records.pool, redis, saleKeys, poison);
+  } catch (error) {
+    log.warn({ event: 'poison-not-buried', orderId, cause, error: String(error) });
+    return false;
+  }
+  log.error({ event: 'poison-buried', orderId, cause });
+  return true;
+}
+
 const traceRecorded = (order: Order): void => record({ event: 'recorded', ...about(order) });
+
+/** `Promise.withResolvers`, which Node 20 does not have. */
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -11,20 +11,42 @@ export interface Delivery {
 /** @returns the ids of the orders that it settled; the queue delivers the others again. */
 export type Handle = (deliveries: readonly Delivery[]) => Promise<ReadonlySet<string>>;
 
+/** An entry that is not an order: one of its fields is missing or has a wrong form. */
+export interface Poison {
+  /** The first field that is wrong, such as `userId is not an id`. */
+  readonly cause: string;
+  /** The entry's own order id, which may be the field that is wrong. */
+  readonly orderId: string | undefined;
+  /** What the queue noted about this order id when it was accepted. */
+  readonly noted: Pick<Order, 'voucherId' | 'userId'> | undefined;
+}
+
+/**
+ * Called before a poison entry is moved to the dead letters, perhaps more than once.
+ * @returns false when that must wait; the queue delivers the entry again.
+ */
+export type Bury = (poison: Poison) => Promise<boolean>;
+
 /**
  * Called with the number of a consumer each time that the queue answered it, with orders or
  * without: a consumer that does not turn is stuck.
  */
 export type OnTurn = (consumer: number) => void;
 
+/** What a queue calls beside `Handle`. */
+export interface Hooks {
+  readonly bury?: Bury;
+  readonly onTurn?: OnTurn;
+}
+
 export interface OrderQueue {
   /** Resolves once the queue, by its own standard, owns the order. */
   publish(order: Order): Promise<void>;
   /**
    * Delivers batches to `handle` until `signal` aborts; then finishes the batch in hand and
-   * resolves.
+   * resolves. A queue that can have poison entries gives them to `bury`.
    */
-  consume(handle: Handle, signal: AbortSignal, onTurn?: OnTurn): Promise<void>;
+  consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;
 }

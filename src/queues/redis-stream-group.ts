@@ -7,13 +7,14 @@
  * Source. Redis, "Streams"; the course notes' last chapter, whose consumers all had one name and
  *   never claimed.
  */
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { whenReady } from '../connections/redis.ts';
 import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
-import type { Delivery, Handle, OnTurn, OrderQueue } from './order-queue.ts';
+import type { Bury, Handle, Hooks, OrderQueue } from './order-queue.ts';
+import { asFields, fieldOf } from './shared/order-fields.ts';
+import { type Malformed, streamReader, type Taken } from './shared/stream-reader.ts';
 
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
@@ -28,14 +29,20 @@ export interface StreamGroupOptions {
    * 5,000 without it.
    */
   readonly claimIdleMs?: number;
+  /**
+   * A consumer that was not seen for this time, and has nothing pending, is removed; 60,000 without
+   * it.
+   */
+  readonly retireIdleMs?: number;
   /** Makes the connection that a consumer blocks; without it the client is duplicated. */
   readonly newConsumer?: () => Redis;
 }
 
-const blockMs = 500;
-type Entry = [id: string, fields: string[] | null];
-interface Taken extends Delivery {
-  readonly entryId: string;
+/** What a consumer does with orders, and with entries that are none. */
+interface Handlers {
+  readonly handle: Handle;
+  readonly bury: Bury;
+  readonly onTurn: () => void;
 }
 
 export function redisStreamGroupQueue(
@@ -44,20 +51,10 @@ export function redisStreamGroupQueue(
   options: StreamGroupOptions = {},
 ): OrderQueue {
   async function publish(order: Order): Promise<void> {
-    const { id, voucherId, userId, requestId } = order;
+    const { id, voucherId, userId } = order;
     const { queued, orders } = keys.of(voucherId);
-    const fields = [
-      'orderId',
-      id,
-      'voucherId',
-      voucherId,
-      'userId',
-      userId,
-      'requestId',
-      requestId,
-    ];
     const publication = redis.multi().hset(queued, id, `${voucherId}:${userId}`);
-    throwFirst(await publication.xadd(orders, '*', ...fields).exec());
+    throwFirst(await publication.xadd(orders, '*', ...asFields(order)).exec());
   }
 
   async function depth(): Promise<number> {
@@ -69,10 +66,15 @@ export function redisStreamGroupQueue(
    * One consumer for each shard: XREADGROUP blocks its connection, and shards may be on different
    * masters.
    */
-  async function consume(handle: Handle, signal: AbortSignal, onTurn?: OnTurn): Promise<void> {
-    const consumers = keys.shards.map((shard, consumer) =>
-      consumeShard(redis, shard, options, handle, signal, () => onTurn?.(consumer)),
-    );
+  async function consume(
+    handle: Handle,
+    signal: AbortSignal,
+    { bury = async () => true, onTurn }: Hooks = {},
+  ): Promise<void> {
+    const consumers = keys.shards.map((shard, consumer) => {
+      const handlers = { handle, bury, onTurn: () => onTurn?.(consumer) };
+      return consumeShard(redis, shard, options, handlers, signal);
+    });
     await Promise.all(consumers);
   }
 
@@ -83,57 +85,40 @@ async function consumeShard(
   redis: Redis,
   shard: ShardKeys,
   options: StreamGroupOptions,
-  handle: Handle,
+  { handle, bury, onTurn }: Handlers,
   signal: AbortSignal,
-  onTurn: () => void,
 ): Promise<void> {
   const { batchSize = 500, gatherMs = 50, newConsumer = () => redis.duplicate() } = options;
+  const { claimIdleMs = 5_000, retireIdleMs = 60_000 } = options;
   const blocking = newConsumer();
-  const next = deliveries(redis, blocking, shard, options);
+  const reader = streamReader(redis, blocking, shard, { batchSize, claimIdleMs, retireIdleMs });
+  await whenReady(blocking, 2_000);
   while (!signal.aborted) {
     try {
-      const taken = await next();
+      const { taken, malformed } = await reader.next();
       onTurn();
-      if (taken.length === 0) continue;
-      await settle(redis, shard, taken, await handle(taken));
+      if (taken.length > 0) await settle(redis, shard, taken, await handle(taken));
+      for (const entry of malformed) await moveToDead(redis, shard, entry, bury);
       // One commit costs about as much as fifty.
-      if (taken.length < batchSize) await sleep(gatherMs);
+      if (taken.length > 0 && taken.length < batchSize) await sleep(gatherMs);
     } catch (error) {
-      if (isGroupLost(error)) await createGroup(redis, shard).catch(() => {});
-      else await sleep(200); // Redis is down; the batch in hand stays pending and is claimed later.
+      reader.lookAgain();
+      await recover(redis, blocking, shard, error);
     }
   }
+  await reader.leave().catch(() => {}); // Another worker removes the name later.
   blocking.disconnect();
 }
 
-/**
- * @returns a function that takes new orders, and from time to time those that another consumer left
- * unsettled.
- */
-function deliveries(
+async function recover(
   redis: Redis,
   blocking: Redis,
   shard: ShardKeys,
-  { batchSize = 500, claimIdleMs = 5_000 }: StreamGroupOptions,
-): () => Promise<Taken[]> {
-  // A new name each start: no other's pending list.
-  const consumer = `${hostname()}-${process.pid}-${randomUUID()}`;
-  let claimFrom = '0-0';
-  let claimAt = 0;
-  return async () => {
-    if (performance.now() < claimAt) return takeNew(blocking, redis, shard, consumer, batchSize);
-    const [cursor, taken] = await claimIdle(
-      redis,
-      shard,
-      consumer,
-      claimIdleMs,
-      claimFrom,
-      batchSize,
-    );
-    claimFrom = cursor;
-    if (cursor === '0-0') claimAt = performance.now() + claimIdleMs / 2;
-    return taken;
-  };
+  error: unknown,
+): Promise<void> {
+  await sleep(50);
+  if (isGroupLost(error)) await createGroup(redis, shard).catch(() => {});
+  await Promise.all([redis, blocking].map((client) => whenReady(client, 500)));
 }
 
 /**
@@ -142,48 +127,6 @@ function deliveries(
  */
 async function createGroup(redis: Redis, { orders }: ShardKeys): Promise<void> {
   await redis.xgroup('CREATE', orders, orderGroup, '0', 'MKSTREAM');
-}
-
-async function takeNew(
-  blocking: Redis,
-  redis: Redis,
-  shard: ShardKeys,
-  consumer: string,
-  count: number,
-): Promise<Taken[]> {
-  const from = ['STREAMS', shard.orders, '>'] as const;
-  const group = ['GROUP', orderGroup, consumer] as const;
-  const answer = await blocking.xreadgroup(...group, 'COUNT', count, 'BLOCK', blockMs, ...from);
-  const [stream] = (answer ?? []) as [string, Entry[]][];
-  const entries = stream?.[1] ?? [];
-  await moveMalformed(redis, shard, entries);
-  return parse(entries, () => 1);
-}
-
-/**
- * Claims what has been pending too long, also from itself: a lost answer leaves entries with a live
- * consumer.
- */
-async function claimIdle(
-  redis: Redis,
-  shard: ShardKeys,
-  consumer: string,
-  idleMs: number,
-  from: string,
-  count: number,
-): Promise<[cursor: string, Taken[]]> {
-  const { orders } = shard;
-  const answer = await redis.xautoclaim(orders, orderGroup, consumer, idleMs, from, 'COUNT', count);
-  const [cursor, entries] = answer as [string, Entry[]];
-  await moveMalformed(redis, shard, entries);
-  const first = entries.at(0)?.[0];
-  const last = entries.at(-1)?.[0];
-  if (first === undefined || last === undefined) return [cursor, []];
-  const pending = await redis.xpending(orders, orderGroup, first, last, count, consumer);
-  const attempts = new Map(
-    (pending as [string, string, number, number][]).map(([id, , , times]) => [id, times]),
-  );
-  return [cursor, parse(entries, (id) => attempts.get(id) ?? 1)];
 }
 
 /**
@@ -209,38 +152,25 @@ async function settle(
   );
 }
 
-function parse(entries: readonly Entry[], attempt: (entryId: string) => number): Taken[] {
-  return entries.flatMap(([entryId, fields]) => {
-    const order = fields && asOrder(fields);
-    return order ? [{ entryId, order, attempt: attempt(entryId) }] : [];
-  });
-}
-
-function asOrder(fields: readonly string[]): Order | null {
-  const at = (name: string) => {
-    const index = fields.indexOf(name);
-    return index < 0 ? undefined : fields[index + 1];
-  };
-  const [id, voucherId, userId, requestId] = ['orderId', 'voucherId', 'userId', 'requestId'].map(
-    at,
-  );
-  return id && voucherId && userId && requestId ? { id, voucherId, userId, requestId } : null;
-}
-
 /**
  * An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and
  * acknowledged.
  */
-async function moveMalformed(
+async function moveToDead(
   redis: Redis,
-  { orders, dead }: ShardKeys,
-  entries: readonly Entry[],
+  { orders, queued, dead }: ShardKeys,
+  { entryId, fields, cause }: Malformed,
+  bury: Bury,
 ): Promise<void> {
-  for (const [entryId, fields] of entries) {
-    if (!fields || asOrder(fields)) continue;
-    const move = redis.multi().xadd(dead, '*', 'reason', 'malformed', ...fields);
-    throwFirst(await move.xack(orders, orderGroup, entryId).xdel(orders, entryId).exec());
-  }
+  const orderId = fieldOf(fields, 'orderId');
+  const note = orderId === undefined ? null : await redis.hget(queued, orderId);
+  const [voucherId = '', userId = ''] = (note ?? '').split(':');
+  const noted = note === null ? undefined : { voucherId, userId };
+  if (!(await bury({ cause, orderId, noted }))) return;
+  const letter = ['reason', 'malformed', 'cause', cause, ...fields];
+  const move = redis.multi().xadd(dead, '*', ...letter);
+  move.xack(orders, orderGroup, entryId).xdel(orders, entryId);
+  throwFirst(await move.hdel(queued, orderId ?? '').exec());
 }
 
 const isGroupLost = (error: unknown): boolean =>

@@ -128,12 +128,12 @@ describe.each([...queueFactories()])('the queue of %s', (_name, open) => {
       await finished;
       return settleAll(deliveries);
     };
-    const consuming = [queue.consume(slow, stop.signal, count('own'))];
+    const consuming = [queue.consume(slow, stop.signal, { onTurn: count('own') })];
     await waitUntil('three turns', 10_000, () => turns.own >= 3);
     await queue.publish(someOrder('7', '1'));
     await waitUntil('the batch', 10_000, () => batch.isInHand);
     const before = turns.own;
-    consuming.push(other.consume(settleAll, stop.signal, count('other')));
+    consuming.push(other.consume(settleAll, stop.signal, { onTurn: count('other') }));
     await waitUntil('three turns of another consumer', 10_000, () => turns.other >= 3);
     expect(turns.own).toBe(before);
     batch.finish();

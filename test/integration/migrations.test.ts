@@ -2,14 +2,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { openPool, select } from '../../src/connections/mysql.ts';
+import { select } from '../../src/connections/mysql.ts';
+import { openPool } from '../../src/connections/mysql-pool.ts';
 import { migrate } from '../../src/connections/schema.ts';
 import { ownDatabase } from '../support/own-database.ts';
 
 const tables = ['lab_options', 'migrations', 'orders', 'seckill_stock', 'store_epoch', 'vouchers'];
 
 async function contentOf(url: string): Promise<{ tables: string[]; migrations: string[] }> {
-  const pool = openPool(url, 1);
+  const pool = openPool(url, { connectionLimit: 1, answerMs: 10_000 });
   const names = (sql: string) =>
     select<{ name: string }>(pool, sql).then((rows) => rows.map(({ name }) => name));
   const found = await names(

@@ -1,5 +1,5 @@
 /** Recording orders: once, whatever is delivered again, and a dead letter gives everything back. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
@@ -10,8 +10,14 @@ import { findOrder } from '../../src/orders/find-order.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { type Records, recordBatch, recordOne } from '../../src/orders/record-orders.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
-import { openConnections, quiet, quietRedis } from '../support/connections.ts';
-import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { openConnections, quiet, quietRedis, testConnections } from '../support/connections.ts';
+import {
+  openLuaStream,
+  openStreamQueue,
+  someOrder,
+  someVoucher,
+  someVoucherId,
+} from '../support/sale.ts';
 
 const railed = { rails: true, workMs: 0, retries: 0 };
 let connections: Connections;
@@ -157,7 +163,8 @@ describe('an order', () => {
     await workUntilEmpty();
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
     const [entry] = await redis.xrange(keys.dead, '-', '+');
-    expect(entry?.[1]).toEqual(['reason', 'malformed', 'orderId', '5', 'nonsense', '1']);
+    const whole = ['orderId', '5', 'nonsense', '1'];
+    expect(entry?.[1]).toEqual(['reason', 'malformed', 'cause', 'voucherId is missing', ...whole]);
   });
 
   test('that failed stays failed when it is delivered once more', async () => {
@@ -173,5 +180,190 @@ describe('an order', () => {
     await workUntilEmpty();
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'failed' });
     expect([await stock(), await redisStock()]).toEqual([3, '2']);
+  });
+});
+
+describe('a poison entry', () => {
+  /** The entry of an accepted order, with one field changed; the buyer and the note stay. */
+  async function poison(order: Order, field: string, text: string | undefined): Promise<void> {
+    const redis = connections.redis('admin');
+    const entries = await redis.xrange(keys.orders, '-', '+');
+    const found = entries.find(([, fields]) => fields[1] === order.id);
+    const [entryId = '', fields = []] = found ?? [];
+    const pairs = Array.from({ length: fields.length / 2 }, (_, index) =>
+      fields.slice(2 * index, 2 * index + 2),
+    );
+    const changed = pairs.flatMap(([name = '', value = '']) => {
+      if (name !== field) return [name, value];
+      return text === undefined ? [] : [name, text];
+    });
+    await redis.xdel(keys.orders, entryId);
+    await redis.xadd(keys.orders, '*', ...changed);
+  }
+
+  const huge = '9'.repeat(25);
+  const wrong = [
+    ['voucherId', undefined, 'voucherId is missing'],
+    ['voucherId', 'seven', 'voucherId is not an id'],
+    ['voucherId', huge, 'voucherId is not an id'],
+    ['userId', undefined, 'userId is missing'],
+    ['userId', '', 'userId is not an id'],
+    ['userId', '-7', 'userId is not an id'],
+    ['userId', '007', 'userId is not an id'],
+    ['userId', huge, 'userId is not an id'],
+    ['requestId', undefined, 'requestId is missing'],
+    ['requestId', 'x'.repeat(65), 'requestId is not 1 to 64 visible ASCII characters'],
+    ['requestId', '优惠券', 'requestId is not 1 to 64 visible ASCII characters'],
+  ] as const;
+
+  test.each(wrong)(
+    'with %s=%j is buried, its stock comes back, and its neighbours are recorded',
+    async (field, text, cause) => {
+      const redis = connections.redis('admin');
+      await redis.del(keys.dead);
+      const [before, bad, after] = [await buy('1'), await buy('2'), await buy('3')];
+      await poison(bad, field, text);
+      await workUntilEmpty();
+      for (const { id } of [before, after])
+        expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+      expect(await findOrder(connections, bad.id)).toMatchObject({
+        ...{ status: 'failed', reason: 'malformed', voucherId: voucher.id, userId: '2' },
+      });
+      expect([await stock(), await redisStock()]).toEqual([1, '1']);
+      expect(await redis.hexists(keys.buyers(voucher.id), '2')).toBe(0);
+      const letters = await redis.xrange(keys.dead, '-', '+');
+      expect(letters).toHaveLength(1);
+      expect(letters[0]?.[1].slice(0, 4)).toEqual(['reason', 'malformed', 'cause', cause]);
+    },
+  );
+
+  test.each([
+    ['orderId', undefined, 'orderId is missing'],
+    ['orderId', 'seven', 'orderId is not an id'],
+    ['orderId', huge, 'orderId is not an id'],
+  ])(
+    'with %s=%j is buried, and no stock is made up: nothing shows whose it was',
+    async (field, text, cause) => {
+      const redis = connections.redis('admin');
+      await redis.del(keys.dead);
+      const [before, bad, after] = [await buy('1'), await buy('2'), await buy('3')];
+      await poison(bad, field, text);
+      await workUntilEmpty();
+      for (const { id } of [before, after])
+        expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+      expect(await redisStock()).toBe('0');
+      const [letter] = await redis.xrange(keys.dead, '-', '+');
+      expect(letter?.[1].slice(0, 4)).toEqual(['reason', 'malformed', 'cause', cause]);
+    },
+  );
+
+  test('of a user id that MySQL cannot store was sold: it is buried, and its stock comes back', async () => {
+    const bad = await buy(huge);
+    const good = await buy('2');
+    await workUntilEmpty();
+    expect(await findOrder(connections, good.id)).toMatchObject({ status: 'confirmed' });
+    expect(await findOrder(connections, bad.id)).toMatchObject({ status: 'failed', userId: '0' });
+    expect([await stock(), await redisStock()]).toEqual([2, '2']);
+    expect(await connections.redis('admin').hlen(keys.buyers(voucher.id))).toBe(1);
+  });
+
+  test('with the id of a recorded order takes nothing from that order', async () => {
+    const order = await buy('1');
+    await workUntilEmpty();
+    const redis = connections.redis('admin');
+    await redis.hset(keys.queued, order.id, `${voucher.id}:1`);
+    await redis.xadd(keys.orders, '*', 'orderId', order.id);
+    await workUntilEmpty();
+    expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
+    expect([await stock(), await redisStock()]).toEqual([2, '2']);
+    expect(await redis.hexists(keys.buyers(voucher.id), '1')).toBe(1);
+  });
+
+  test('in form an order, but refused by MySQL for good, is buried although MySQL refuses its tombstone too', async () => {
+    const banned = someVoucherId();
+    const alter = 'ALTER TABLE orders';
+    const check = `CHECK (user_id <> ${banned})`;
+    await connections.mysql().query(`${alter} ADD CONSTRAINT banned ${check}`);
+    onTestFinished(async () => {
+      const later = openConnections();
+      await later.mysql().query(`${alter} DROP CONSTRAINT banned`);
+      await later.close();
+    });
+    const [before, bad, after] = [await buy('1'), await buy(banned), await buy('3')];
+    await workUntilEmpty();
+    for (const { id } of [before, after])
+      expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+    expect(await findOrder(connections, bad.id)).toMatchObject({
+      ...{ status: 'failed', reason: 'undeliverable' },
+    });
+    expect([await stock(), await redisStock()]).toEqual([1, '1']);
+  });
+});
+
+describe('a batch', () => {
+  test('that is delivered again is looked up, and not recorded one by one', async () => {
+    const many = await someVoucher(connections, { stock: 400, lab: railed });
+    const own = connections.saleKeys.of(many.id);
+    const inventory = openLuaStream(connections);
+    await inventory.prepare(many);
+    const orders = Array.from({ length: 300 }, (_, user) => someOrder(many.id, String(user + 1)));
+    const lease = endlessLease(async () => {});
+    await Promise.all(orders.map((order) => inventory.sell(order, many, lease)));
+    await recordBatch(records, orders.slice(0, 250)); // And then its worker died.
+    let acquired = 0;
+    connections.mysql().on('acquire', () => {
+      acquired += 1;
+    });
+    await workUntilEmpty();
+    expect(acquired).toBeLessThan(15);
+    expect(await connections.redis('admin').hlen(own.queued)).toBe(0);
+    const rows = await select<{ orders: string | number; stock: number }>(
+      connections.mysql(),
+      `SELECT COUNT(*) AS orders, MIN(s.stock) AS stock FROM orders o
+       JOIN seckill_stock s ON s.voucher_id = o.voucher_id WHERE o.voucher_id = ?`,
+      [many.id],
+    );
+    expect(rows.map((row) => [Number(row.orders), row.stock])).toEqual([[300, 100]]);
+  });
+
+  test('that hangs does not stop the worker: others are recorded meanwhile, and it is recorded once', async () => {
+    const other = await someVoucher(connections, { stock: 3, lab: railed });
+    await openLuaStream(connections).prepare(other);
+    const limited = testConnections({
+      REDIS_URL: quietRedis(),
+      ...{ CLAIM_IDLE_MS: '100', BATCH_GATHER_MS: '0', BATCH_LIMIT_MS: '300' },
+    });
+    const stop = new AbortController();
+    const working = workOrders(limited, openStreamQueue(limited), quiet, stop.signal);
+    onTestFinished(async () => {
+      stop.abort();
+      await working;
+    });
+    const locker = await connections.mysql().getConnection();
+    await locker.beginTransaction();
+    const lock = 'SELECT 1 FROM seckill_stock WHERE voucher_id = ? FOR UPDATE';
+    await locker.query(lock, [voucher.id]);
+    const hanging = await buy('1');
+    await waitUntil('the batch to be in hand', 5_000, async () => {
+      const [sessions] = await connections.mysql().query('SHOW PROCESSLIST');
+      return JSON.stringify(sessions).includes('UPDATE seckill_stock SET stock = stock -');
+    });
+    const order = someOrder(other.id, '1');
+    await openLuaStream(connections).sell(
+      order,
+      other,
+      endlessLease(async () => {}),
+    );
+    // MySQL itself would end the wait for the row after five seconds.
+    await waitUntil('the other order to be recorded', 3_000, async () => {
+      return (await findOrder(connections, order.id))?.status === 'confirmed';
+    });
+    expect(await findOrder(connections, hanging.id)).toMatchObject({ status: 'queued' });
+    await locker.rollback();
+    locker.release();
+    await waitUntil('the batch to be recorded', 20_000, async () => {
+      return (await findOrder(connections, hanging.id))?.status === 'confirmed';
+    });
+    expect(await stock()).toBe(2);
   });
 });

@@ -4,6 +4,8 @@ import {
   change,
   isContention,
   isDuplicateKey,
+  isRowRefused,
+  isStatementRefused,
   select,
   transaction,
 } from '../../src/connections/mysql.ts';
@@ -51,4 +53,38 @@ test('a duplicate key is told by its number, and a connection is usable after it
   await insert();
   expect(isDuplicateKey(await insert().catch((error: unknown) => error))).toBe(true);
   expect(await select(pool, "SELECT 'x' AS one")).toEqual([{ one: 'x' }]);
+});
+
+test.each([
+  ['a text for a number', "user_id = 'seven'"],
+  ['a number that is too large', `user_id = ${'9'.repeat(25)}`],
+  ['a text that is too long', `request_id = '${'x'.repeat(65)}'`],
+  ['a text that is not ASCII', "request_id = '优惠券'"],
+  ['a status that is none', "status = 'lost'"],
+  ['nothing', 'request_id = NULL'],
+])('a row with %s is refused, and no error of the moment', async (_, change_) => {
+  const connections = testConnections();
+  const { id } = await someVoucher(connections);
+  const order = someOrder(id, '7');
+  const columns = `id = ${order.id}, voucher_id = ${id}, user_id = 7, request_id = 'test'`;
+  const [column = ''] = change_.split(' ');
+  const kept = columns.split(', ').filter((each) => !each.startsWith(`${column} `));
+  const statement = `INSERT INTO orders SET ${[...kept, change_].join(', ')}`;
+  const error: unknown = await connections
+    .mysql()
+    .query(statement)
+    .catch((cause) => cause);
+  expect(error).toBeInstanceOf(Error);
+  expect([isRowRefused(error), isStatementRefused(error), isContention(error)]).toEqual([
+    ...[true, true, false],
+  ]);
+});
+
+test('a table that is missing, and a connection that is refused, are not about a row', async () => {
+  const pool = testConnections().mysql();
+  const missing: unknown = await pool.query('SELECT 1 FROM nothing').catch((cause) => cause);
+  expect([isRowRefused(missing), isStatementRefused(missing)]).toEqual([false, true]);
+  const nowhere = testConnections({ MYSQL_URL: 'mysql://a:b@127.0.0.1:1/shop' }).mysql();
+  const refused: unknown = await nowhere.query('SELECT 1').catch((cause) => cause);
+  expect([isRowRefused(refused), isStatementRefused(refused)]).toEqual([false, false]);
 });

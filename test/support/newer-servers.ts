@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { labTokenSecret } from '../../src/config.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
-import { type ProcessRef, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
+import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 

@@ -14,6 +14,11 @@ export interface SwallowingProxy {
   cut(): void;
   /** From now on, nothing passes, and nobody is told. */
   hold(): void;
+  /**
+   * The connections that there are freeze: they stay open, nothing passes, and neither end hears
+   * when the other one closes. New connections work, as after a failover behind one address.
+   */
+  freeze(): void;
   /** Passes everything on again, on new connections. */
   mend(): void;
 }
@@ -22,6 +27,7 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
   let armed = false;
   let state: 'open' | 'cut' | 'held' = 'open';
   const sockets = new Set<Socket>();
+  const frozen = new WeakSet<Socket>();
   const destroyAll = () => {
     for (const socket of sockets) socket.destroy();
   };
@@ -31,11 +37,14 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
-      socket.on('close', () => [client, upstream].forEach((end) => void end.destroy()));
+      socket.on('close', () => {
+        if (!frozen.has(client)) for (const end of [client, upstream]) end.destroy();
+      });
     }
-    client.on('data', (request) => void (state === 'held' || upstream.write(request)));
+    const isSilent = () => state === 'held' || frozen.has(client);
+    client.on('data', (request) => void (isSilent() || upstream.write(request)));
     upstream.on('data', (answer) => {
-      if (state === 'held') return;
+      if (isSilent()) return;
       if (!armed) return void client.write(answer);
       armed = false;
       client.destroy();
@@ -58,6 +67,9 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
     },
     hold: () => {
       state = 'held';
+    },
+    freeze: () => {
+      for (const socket of sockets) frozen.add(socket);
     },
     mend: () => {
       state = 'open';

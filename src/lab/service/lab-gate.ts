@@ -29,7 +29,7 @@ const patienceSeconds = 60;
 export function labGate(connections: Connections, instance: string): MiddlewareHandler {
   const requests = new AsyncLocalStorage<LabRequest>();
   /** A paused request blocks its connection, so it gets its own. */
-  const block = () => connections.newRedis('consumer');
+  const block = () => connections.newRedis('pause');
   const pause = pauseRequests(connections.redis('admin'), block);
 
   installGate(async (checkpoint, order) => {

@@ -1,0 +1,103 @@
+/**
+ * The connections to MySQL: one pool for each process, ids as strings, and an end for a connection
+ * that is silent. Its packets may be dropped without a word.
+ */
+import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import mysql, { type Pool, type RowDataPacket } from 'mysql2/promise';
+import { MysqlSilent } from '../errors.ts';
+
+export interface PoolOptions {
+  readonly connectionLimit: number;
+  /** A connection that is silent for this time while a command waits is destroyed. */
+  readonly answerMs: number;
+}
+
+export function openPool(url: string, { connectionLimit, answerMs }: PoolOptions): Pool {
+  const pool = mysql.createPool({
+    uri: url,
+    connectionLimit,
+    timezone: 'Z',
+    supportBigNumbers: true,
+    bigNumberStrings: true, // A BIGINT above 2^53 would lose its last digits as a number.
+    connectTimeout: 2_000,
+    enableKeepAlive: true,
+  });
+  const wires = new Set<Wire>();
+  wiresOf.set(pool, wires);
+  pool.on('connection', (opened) => {
+    // The types name another class than the one that is emitted.
+    const wire = opened as unknown as Wire;
+    limitSilence(pool, wire, answerMs);
+    wires.add(wire);
+    wire.stream.once('close', () => wires.delete(wire));
+  });
+  return pool;
+}
+
+const wiresOf = new WeakMap<Pool, Set<Wire>>();
+
+/** Every statement that waits for an answer fails with `cause`. The pool opens new connections. */
+export function destroyConnections(pool: Pool, cause: Error): void {
+  for (const { stream } of wiresOf.get(pool) ?? []) stream.destroy(cause);
+}
+
+/** A connection below its promises. Each command emits `end` when its answer is complete. */
+interface Wire extends EventEmitter {
+  readonly stream: Socket;
+  /** Its id in MySQL. */
+  readonly threadId: number;
+  addCommand(command: EventEmitter): EventEmitter;
+}
+
+/**
+ * Destroys the connection when it is silent while a command waits. mysql2's own `timeout` ends the
+ * wait only: the connection would stay in its pool, and a late answer would be taken for the answer
+ * to the next command.
+ */
+function limitSilence(pool: Pool, wire: Wire, answerMs: number): void {
+  const add = wire.addCommand.bind(wire);
+  let waiting = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const giveUp = () => {
+    wire.stream.destroy(new MysqlSilent(answerMs));
+    endSession(pool, wire.threadId, answerMs).catch(() => {}); // MySQL is away: it has no session.
+  };
+  const startAgain = () => {
+    clearTimeout(timer);
+    if (waiting > 0) timer = setTimeout(giveUp, answerMs).unref();
+  };
+  wire.addCommand = (command) => {
+    waiting += 1;
+    if (waiting === 1) startAgain();
+    command.once('end', () => {
+      waiting -= 1;
+      startAgain();
+    });
+    return add(command);
+  };
+  wire.stream.on('data', startAgain);
+  wire.stream.once('close', () => clearTimeout(timer));
+}
+
+interface Session extends RowDataPacket {
+  readonly Id: number | string;
+  readonly Time: number | string;
+}
+
+/**
+ * MySQL may not hear that the connection is gone. Its transaction would keep its row locks for
+ * hours, and every other sale of the voucher would wait for them.
+ */
+async function endSession(pool: Pool, threadId: number, silentMs: number): Promise<void> {
+  const connection = await pool.getConnection();
+  try {
+    const [sessions] = await connection.query<Session[]>('SHOW PROCESSLIST');
+    const session = sessions.find(({ Id }) => Number(Id) === threadId);
+    // After a failover it is another connection's id: that one was not silent for so long.
+    const isSame = session && Number(session.Time) >= Math.floor(silentMs / 1_000) - 1;
+    if (isSame) await connection.query(`KILL ${threadId}`);
+  } finally {
+    connection.release();
+  }
+}

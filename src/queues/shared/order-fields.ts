@@ -1,0 +1,37 @@
+/** An order as the fields of a stream entry, and back. */
+import { isId, type Order } from '../../domain.ts';
+
+/** What MySQL can store: a field that it would refuse makes the entry a poison message. */
+const forms = {
+  id: { name: 'orderId', isRight: isId, form: 'an id' },
+  voucherId: { name: 'voucherId', isRight: isId, form: 'an id' },
+  userId: { name: 'userId', isRight: isId, form: 'an id' },
+  requestId: {
+    name: 'requestId',
+    isRight: (text: string) => /^[!-~]{1,64}$/.test(text),
+    form: '1 to 64 visible ASCII characters',
+  },
+} as const;
+const parts = ['id', 'voucherId', 'userId', 'requestId'] as const;
+
+export const asFields = (order: Order): string[] =>
+  parts.flatMap((part) => [forms[part].name, order[part]]);
+
+/** @returns the order, or the cause why these fields are none. */
+export function readOrder(fields: readonly string[]): Order | { readonly cause: string } {
+  for (const part of parts) {
+    const { name, isRight, form } = forms[part];
+    const text = fieldOf(fields, name);
+    if (text === undefined) return { cause: `${name} is missing` };
+    if (!isRight(text)) return { cause: `${name} is not ${form}` };
+  }
+  const [id = '', voucherId = '', userId = '', requestId = ''] = parts.map((part) =>
+    fieldOf(fields, forms[part].name),
+  );
+  return { id, voucherId, userId, requestId };
+}
+
+export function fieldOf(fields: readonly string[], name: string): string | undefined {
+  const index = fields.findIndex((each, at) => at % 2 === 0 && each === name);
+  return index < 0 ? undefined : fields[index + 1];
+}

@@ -1,0 +1,247 @@
+/**
+ * The consumers of the order stream: what was handed to a connection that died is handled again at
+ * once, and a consumer that is gone leaves no name behind.
+ */
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { orderGroup } from '../../src/connections/sale-keys.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
+import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
+import { someOrder } from '../support/sale.ts';
+import { swallowingProxy } from '../support/swallowing-proxy.ts';
+
+/** Nothing is claimed in these tests: an order that nobody handles would stay for a minute. */
+const neverClaimed = { claimIdleMs: 60_000, gatherMs: 0 };
+const voucherId = '7';
+let direct: Connections;
+let redis: Redis;
+let queue: OrderQueue;
+
+beforeEach(async () => {
+  direct = testConnections({ REDIS_URL: quietRedis() });
+  redis = direct.redis('admin');
+  await direct.ready();
+  const { orders, queued } = direct.saleKeys.of(voucherId);
+  await redis.del(orders, queued);
+  queue = redisStreamGroupQueue(redis, direct.saleKeys, neverClaimed);
+});
+
+const stream = () => direct.saleKeys.of(voucherId).orders;
+
+async function publish(count: number, to = queue): Promise<string[]> {
+  const orders = Array.from({ length: count }, (_, index) => someOrder(voucherId, `${index + 1}`));
+  for (const order of orders) await to.publish(order);
+  return orders.map(({ id }) => id);
+}
+
+/** A proxy for each of the consumer's two connections. */
+async function consumerBehindProxies() {
+  const port = Number(new URL(quietRedis()).port);
+  const [forAdmin, forConsumer] = [await swallowingProxy(port), await swallowingProxy(port)];
+  const through = (proxy: { readonly port: number }) =>
+    testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+  const admin = through(forAdmin);
+  const blocking = through(forConsumer).newRedis('consumer');
+  const own = redisStreamGroupQueue(admin.redis('admin'), admin.saleKeys, {
+    ...neverClaimed,
+    newConsumer: () => blocking,
+  });
+  await admin.ready();
+  return { own, blocking, forAdmin, forConsumer };
+}
+
+/** @returns the ids that were delivered, as they come. */
+function consume(own: OrderQueue, before: () => Promise<void> = async () => {}) {
+  const delivered: string[] = [];
+  const settle: Handle = async (deliveries) => {
+    await before();
+    const ids = deliveries.map(({ order }) => order.id);
+    delivered.push(...ids);
+    return new Set(ids);
+  };
+  const stop = new AbortController();
+  const consuming = own.consume(settle, stop.signal);
+  const end = () => {
+    stop.abort();
+    return consuming;
+  };
+  onTestFinished(end);
+  return { delivered, end };
+}
+
+const pending = async (): Promise<number> =>
+  Number(((await redis.xpending(stream(), orderGroup)) as [number])[0]);
+
+const untilSettled = (withinMs: number) =>
+  waitUntil(
+    'every order to be settled',
+    withinMs,
+    async () => (await redis.xlen(stream())) === 0 && (await pending()) === 0,
+  );
+
+describe('an order is handled, and not left pending', () => {
+  test('when Redis was away, and has orders as soon as it is back', async () => {
+    const { own, forAdmin, forConsumer } = await consumerBehindProxies();
+    const { delivered } = consume(own);
+    const expected: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      expected.push(...(await publish(10)));
+      await untilSettled(5_000);
+      for (const proxy of [forAdmin, forConsumer]) proxy.cut();
+      expected.push(...(await publish(50)));
+      // Longer than a read blocks, so that reads fail in all their stages.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      for (const proxy of [forAdmin, forConsumer]) proxy.mend();
+      await untilSettled(5_000);
+    }
+    expect(delivered.toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('when Redis was killed, and has orders as soon as it is back', async () => {
+    const own = await startOwnRedis();
+    const there = testConnections({ REDIS_URL: own.url });
+    const worker = testConnections({ REDIS_URL: own.url });
+    const open = (connections: Connections) =>
+      redisStreamGroupQueue(connections.redis('admin'), connections.saleKeys, {
+        ...neverClaimed,
+        newConsumer: () => connections.newRedis('consumer'),
+      });
+    const [publisher, consumer] = [open(there), open(worker)];
+    await Promise.all([there.ready(), worker.ready()]);
+    const { delivered } = consume(consumer);
+    const expected: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await own.kill();
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await own.start();
+      await there.ready();
+      expected.push(...(await publish(50, publisher)));
+      await waitUntil('every order', 5_000, async () => (await publisher.depth()) === 0);
+    }
+    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('when the connection died with the answer that had the order', async () => {
+    const { own, forConsumer } = await consumerBehindProxies();
+    const { delivered } = consume(own);
+    const expected = await publish(1);
+    await untilSettled(5_000);
+    for (let round = 0; round < 3; round++) {
+      forConsumer.swallowNextAnswer();
+      expected.push(...(await publish(1)));
+      await untilSettled(5_000);
+    }
+    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('when Redis served a connection that had been dead for a while', async () => {
+    const { own, forConsumer } = await consumerBehindProxies();
+    const { delivered } = consume(own);
+    const expected = await publish(1);
+    await untilSettled(5_000);
+    forConsumer.freeze();
+    expected.push(...(await publish(1)));
+    await untilSettled(6_000);
+    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('when Redis still served the old connection after it was replaced', async () => {
+    const { own, blocking, forConsumer } = await consumerBehindProxies();
+    const { delivered } = consume(own);
+    const expected = await publish(1);
+    await untilSettled(5_000);
+    for (let round = 0; round < 4; round++) {
+      forConsumer.freeze(); // So that Redis does not hear of the end.
+      blocking.disconnect(true);
+      await waitUntil('the new connection', 5_000, () => blocking.status === 'reconnecting');
+      await waitUntil('the new connection', 5_000, () => blocking.status === 'ready');
+      for (let count = 0; count < 5; count++) {
+        expected.push(...(await publish(1)));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      await untilSettled(5_000);
+    }
+    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('when its acknowledgement failed, because only that connection was away', async () => {
+    const { own, forAdmin } = await consumerBehindProxies();
+    let cuts = 0;
+    const { delivered } = consume(own, async () => {
+      if (++cuts === 1) forAdmin.cut();
+    });
+    const expected = await publish(5);
+    await waitUntil('the acknowledgement to fail', 5_000, () => cuts > 0);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await pending()).toBeGreaterThan(0);
+    forAdmin.mend();
+    await untilSettled(5_000);
+    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+  });
+});
+
+describe('the name of a consumer', () => {
+  const names = async (): Promise<string[]> => {
+    const consumers = (await redis.xinfo('CONSUMERS', stream(), orderGroup)) as string[][];
+    return consumers.map((fields) => fields[fields.indexOf('name') + 1] ?? '');
+  };
+
+  test('goes with a clean stop', async () => {
+    await publish(3);
+    const { end } = consume(queue);
+    await untilSettled(5_000);
+    expect(await names()).toHaveLength(1);
+    await end();
+    expect(await names()).toEqual([]);
+  });
+
+  test('stays with a clean stop while an order is pending for it', async () => {
+    const [id] = await publish(1);
+    let taken = false;
+    const stop = new AbortController();
+    const keep: Handle = async () => {
+      taken = true;
+      return new Set();
+    };
+    const consuming = queue.consume(keep, stop.signal);
+    await waitUntil('the order to be taken', 5_000, () => taken);
+    stop.abort();
+    await consuming;
+    expect(await names()).toHaveLength(1);
+    expect(await pending()).toBe(1);
+    const claiming = redisStreamGroupQueue(redis, direct.saleKeys, { claimIdleMs: 100 });
+    const { delivered } = consume(claiming);
+    await untilSettled(5_000);
+    expect(delivered).toEqual([id]);
+  });
+
+  test('of a dead process is removed by another one, but not while an order is pending for it', async () => {
+    const [id] = await publish(1);
+    await redis.xgroup('CREATE', stream(), orderGroup, '0');
+    const take = ['COUNT', 1, 'STREAMS', stream(), '>'] as const;
+    await redis.xreadgroup('GROUP', orderGroup, 'dead-with-an-order', ...take);
+    await redis.xgroup('CREATECONSUMER', stream(), orderGroup, 'dead-with-nothing');
+    const living = redisStreamGroupQueue(redis, direct.saleKeys, {
+      ...{ gatherMs: 0, claimIdleMs: 3_000, retireIdleMs: 300 },
+    });
+    const { delivered } = consume(living);
+    await waitUntil(
+      'the name without an order to be removed',
+      10_000,
+      async () => !(await names()).includes('dead-with-nothing'),
+    );
+    expect(delivered).toEqual([]);
+    expect(await names()).toContain('dead-with-an-order');
+    await untilSettled(10_000);
+    expect(delivered).toEqual([id]);
+    await waitUntil(
+      'the other name to be removed',
+      10_000,
+      async () => (await names()).length === 1,
+    );
+  });
+});

@@ -1,0 +1,225 @@
+/**
+ * A connection whose packets are dropped while it stays open: it is destroyed after a stated time,
+ * and the next one works.
+ */
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { select } from '../../src/connections/mysql.ts';
+import type { RedisRole } from '../../src/connections/redis.ts';
+import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
+import { CommitUnknown, MysqlSilent } from '../../src/errors.ts';
+import { stockPositive } from '../../src/inventory/stock-positive.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { workOrders } from '../../src/orders/order-worker.ts';
+import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+
+const lease = endlessLease(async () => {});
+/** What an answer may take in these tests, and a reconnect on a busy machine. */
+const answerMs = 400;
+const reconnectMs = 2_000;
+
+interface Behind {
+  readonly connections: Connections;
+  readonly proxy: SwallowingProxy;
+}
+
+async function redisBehindProxy(changes: Readonly<Record<string, string>> = {}): Promise<Behind> {
+  const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
+  const url = { REDIS_URL: `redis://127.0.0.1:${proxy.port}` };
+  return { proxy, connections: testConnections({ ...url, ...changes }) };
+}
+
+async function mysqlBehindProxy(changes: Readonly<Record<string, string>> = {}): Promise<Behind> {
+  const url = new URL(inject('environment')['MYSQL_URL'] ?? '');
+  const proxy = await swallowingProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const settings = { MYSQL_URL: url.href, MYSQL_ANSWER_MS: String(answerMs), ...changes };
+  return { proxy, connections: testConnections(settings) };
+}
+
+/** Sends until an answer comes. @returns how long that took. */
+async function untilAnswer(send: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await waitUntil('an answer', 30_000, async () => Boolean(await send()));
+  return performance.now() - startedAt;
+}
+
+describe('a frozen connection to Redis', () => {
+  test('of a purchase: the first answer is unknown, and then it sells on a new connection', async () => {
+    const { connections, proxy } = await redisBehindProxy({
+      PURCHASE_ANSWER_MS: String(answerMs),
+    });
+    connections.redis('purchase');
+    await connections.ready();
+    const voucher = await someVoucher(connections, { stock: 100 });
+    const inventory = openLuaStream(connections);
+    await inventory.prepare(voucher);
+    proxy.freeze();
+    const order = someOrder(voucher.id, '7', 'once');
+    expect(await inventory.sell(order, voucher, lease)).toMatchObject({ kind: 'unknown' });
+    const tookMs = await untilAnswer(async () => {
+      const outcome = await inventory.sell(someOrder(voucher.id, '8', 'twice'), voucher, lease);
+      return outcome.kind === 'accepted';
+    });
+    expect(tookMs).toBeLessThan(answerMs + reconnectMs);
+    // Nothing of the frozen connection took effect.
+    expect(await inventory.remaining(voucher.id)).toBe(99);
+  });
+
+  test.each(['lock', 'admin'] satisfies RedisRole[])(
+    'of the role %s: it is replaced',
+    async (role) => {
+      const { connections, proxy } = await redisBehindProxy({ LOCK_ANSWER_MS: String(answerMs) });
+      const redis = connections.redis(role);
+      await connections.ready();
+      proxy.freeze();
+      const tookMs = await untilAnswer(() => redis.ping());
+      expect(tookMs).toBeLessThan((role === 'admin' ? 5_000 : answerMs) + reconnectMs);
+    },
+  );
+
+  test('of a subscriber: it hears again, although it never asks for anything', async () => {
+    const { connections, proxy } = await redisBehindProxy();
+    const heard: string[] = [];
+    const subscriber = connections.redis('subscriber');
+    subscriber.on('message', (_channel, message) => heard.push(message));
+    await subscriber.subscribe('frozen-connections');
+    proxy.freeze();
+    const tookMs = await untilAnswer(async () => {
+      await connections.redis('admin').publish('frozen-connections', 'still there?');
+      return heard.length > 0;
+    });
+    expect(tookMs).toBeLessThan(3_000 + reconnectMs);
+  });
+});
+
+describe('a frozen connection to MySQL', () => {
+  test('is destroyed, and the pool opens another one', async () => {
+    const { connections, proxy } = await mysqlBehindProxy({ MYSQL_POOL_SIZE: '2' });
+    const pool = connections.mysql();
+    const ask = () => select(pool, "SELECT 'x' AS one");
+    await Promise.all([ask(), ask()]);
+    proxy.freeze();
+    const frozen = await Promise.all([1, 2, 3, 4].map(() => ask().catch((error) => error)));
+    const silent = frozen.filter((answer) => answer instanceof MysqlSilent);
+    expect(silent).toHaveLength(2);
+    expect(silent.every(isStoreUnavailable)).toBe(true);
+    expect(frozen.slice(2)).toEqual([[{ one: 'x' }], [{ one: 'x' }]]);
+  });
+
+  test('in a transaction gives an error, and at COMMIT an unknown outcome', async () => {
+    const { connections, proxy } = await mysqlBehindProxy({ MYSQL_POOL_SIZE: '1' });
+    const voucher = await someVoucher(connections, { stock: 10 });
+    const inventory = stockPositive(connections.mysql());
+    const sell = (user: string, freeze: () => void) =>
+      inventory.sell(someOrder(voucher.id, user), voucher, { ...lease, assertHeld: freeze });
+    const outcome = await sell('7', () => proxy.freeze());
+    expect(outcome).toMatchObject({ kind: 'unknown', cause: expect.any(CommitUnknown) });
+    // The frozen transaction has the voucher's row, until its session is ended.
+    expect(await sell('8', () => {})).toMatchObject({ kind: 'accepted' });
+    proxy.freeze();
+    await expect(sell('9', () => {})).rejects.toBeInstanceOf(MysqlSilent);
+    expect(await sell('10', () => {})).toMatchObject({ kind: 'accepted' });
+  });
+
+  test('has no session in MySQL afterwards, also when its statement still runs', async () => {
+    const { connections } = await mysqlBehindProxy();
+    const sleeping = select(connections.mysql(), 'SELECT SLEEP(50), 1 AS asleep');
+    await expect(sleeping).rejects.toBeInstanceOf(MysqlSilent);
+    const pool = testConnections().mysql();
+    await waitUntil('the statement to end', 5_000, async () => {
+      const [sessions] = await pool.query('SHOW PROCESSLIST');
+      return !JSON.stringify(sessions).includes('AS asleep');
+    });
+  });
+});
+
+describe('an order worker', () => {
+  const settings = { CLAIM_IDLE_MS: '60000', BATCH_GATHER_MS: '0' };
+
+  /** A worker behind the proxy, and a sale that is not. */
+  async function startWorker({ connections, proxy }: Behind) {
+    const direct = testConnections({ REDIS_URL: quietRedis() });
+    direct.redis('admin');
+    direct.redis('purchase');
+    await direct.ready();
+    const voucher = await someVoucher(direct, { stock: 100 });
+    const keys = direct.saleKeys.of(voucher.id);
+    await direct.redis('admin').del(keys.orders, keys.queued);
+    const inventory = openLuaStream(direct);
+    await inventory.prepare(voucher);
+    const stop = new AbortController();
+    const queue = openStreamQueue(connections);
+    const working = workOrders(connections, queue, quiet, stop.signal);
+    onTestFinished(async () => {
+      stop.abort();
+      await working;
+    });
+    let user = 0;
+    const buy = async (count: number) => {
+      for (let bought = 0; bought < count; bought++) {
+        const order = someOrder(voucher.id, String(++user));
+        expect(await inventory.sell(order, voucher, lease)).toMatchObject({ kind: 'accepted' });
+      }
+    };
+    const untilRecorded = async (count: number, withinMs: number) => {
+      const depth = () => direct.redis('admin').xlen(keys.orders);
+      await waitUntil('the queue to be empty', withinMs, async () => (await depth()) === 0);
+      const rows = await select<{ orders: string | number; stock: number }>(
+        direct.mysql(),
+        `SELECT COUNT(*) AS orders, MIN(s.stock) AS stock FROM orders o
+         JOIN seckill_stock s ON s.voucher_id = o.voucher_id WHERE o.voucher_id = ?`,
+        [voucher.id],
+      );
+      expect(rows.map((row) => [Number(row.orders), row.stock])).toEqual([[count, 100 - count]]);
+    };
+    return { voucher, buy, untilRecorded, freeze: () => proxy.freeze() };
+  }
+
+  test('records again after its connections to MySQL froze, each order once', async () => {
+    const behind = await mysqlBehindProxy({
+      ...settings,
+      ...{ CLAIM_IDLE_MS: '200', REDIS_URL: quietRedis() },
+    });
+    const { buy, untilRecorded, freeze } = await startWorker(behind);
+    await buy(3);
+    await untilRecorded(3, 10_000);
+    freeze();
+    await buy(5);
+    await untilRecorded(8, answerMs + 200 + 2 * reconnectMs);
+  });
+
+  test('records a batch whose transaction froze half-way', async () => {
+    const behind = await mysqlBehindProxy({
+      ...settings,
+      ...{ CLAIM_IDLE_MS: '200', REDIS_URL: quietRedis() },
+    });
+    const { buy, untilRecorded, freeze, voucher } = await startWorker(behind);
+    const pool = testConnections().mysql();
+    const other = await pool.getConnection();
+    await other.beginTransaction();
+    await other.query('SELECT 1 FROM seckill_stock WHERE voucher_id = ? FOR UPDATE', [voucher.id]);
+    await buy(5);
+    await waitUntil('the batch to wait for the row', 5_000, async () => {
+      const [sessions] = await pool.query('SHOW PROCESSLIST');
+      return JSON.stringify(sessions).includes('UPDATE seckill_stock SET stock = stock -');
+    });
+    freeze(); // Its inserts are done, and its COMMIT will never arrive.
+    await other.rollback();
+    other.release();
+    await untilRecorded(5, answerMs + 200 + 3 * reconnectMs);
+  });
+
+  test('records again after its connections to Redis froze, each order once', async () => {
+    const { buy, untilRecorded, freeze } = await startWorker(await redisBehindProxy(settings));
+    await buy(3);
+    await untilRecorded(3, 10_000);
+    freeze();
+    await buy(5);
+    // The acknowledgement may wait for the role `admin`: 5 s.
+    await untilRecorded(8, 5_000 + 2 * reconnectMs);
+  });
+});
