@@ -13,6 +13,7 @@ export type Reason =
   | 'deletes-next-key'
   | 'deletes-in-the-gap'
   | 'sale-outlasts-lease'
+  | 'paused-past-lease'
   | 'message-lost'
   | 'latch-missed'
   | 'lock-stays-held'

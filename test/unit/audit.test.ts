@@ -162,6 +162,27 @@ const progress: readonly Row[] = [
     held,
   ],
   [
+    'finds a lost wake-up: a grant 1000 ms after the release',
+    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '1100 B 8 granted'),
+    violated(1, 'user 8 got the lock 1000 ms after it was free'),
+  ],
+  [
+    'allows a waiter 1000 ms until it has the lock',
+    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '1099 B 8 granted'),
+    held,
+  ],
+  [
+    'does not count the time for which a waiter was paused',
+    lockFacts(
+      '0 A 7 granted',
+      '20 B 8 requested',
+      '100 A 7 released',
+      '900 B 8 resumed',
+      '1200 B 8 granted',
+    ),
+    held,
+  ],
+  [
     'counts from the answer to the release, and not from its call',
     lockFacts(
       '0 A 7 granted',

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
   killed,
-  notKilled,
   type Played,
   type RaceResult,
   raceVerdict,
   slow,
+  unreached,
 } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
@@ -138,7 +138,7 @@ describe('the verdict of a race', () => {
   const nobody: Given = { ...lockFacts(), attempts: [refused('1', 'busy')] };
   test.each<[string, Given, string]>([
     ['nobody bought', nobody, 'answer'],
-    ['the process to be killed was not there', {}, notKilled],
+    ['a fault found no process', {}, unreached],
     ['a lane neither arrived nor waited', {}, slow],
     [
       'an answer does not belong to a sale',
@@ -161,7 +161,7 @@ describe('the verdict of a race', () => {
     expect(fixed(given, killed)).toMatchObject({ verdict: 'held', asClaimed: true });
   });
 
-  test.each(['slow', notKilled])('stays violated with a lane that is %j', (at) => {
+  test.each(['slow', unreached])('stays violated with a lane that is %j', (at) => {
     const { rung } = schedules['lost-update'];
     expect(judge('lost-update', rung, oversold, at)).toMatchObject({ verdict: 'violated' });
   });

@@ -1,8 +1,10 @@
 /** The ladder for people: what each rung does and what it claims. */
-import type { CheckName } from '../../domain.ts';
-import type { Rung } from '../../ladder/rung.ts';
+import type { CheckName, Verdict } from '../../domain.ts';
+import { circumstances, type Rung } from '../../ladder/rung.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { allRaces } from '../drills/demo-plan.ts';
+import { claimOn } from '../races/race-verdict.ts';
 import { raceNames, schedules } from '../races/schedules.ts';
 import { wrap } from './wrap.ts';
 
@@ -80,6 +82,18 @@ export function raceMarkdown(): string {
     ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
     ...rows,
   ]);
+}
+
+/** The races of faults that the drills play, and the claim on each rung. For docs/races.md. */
+export function playedMarkdown(): string {
+  const faults = raceNames.filter((race) => circumstances[schedules[race].under] === 'fault');
+  const rows = faults.map((race) => {
+    const rungs = allRaces.filter((each) => each.race === race).map(({ rung }) => rung);
+    const claiming = (verdict: Verdict) =>
+      rungs.filter((rung) => claimOn(ladder[rung], schedules[race]) === verdict).join(', ');
+    return [`\`${race}\``, claiming('violated'), claiming('held')];
+  });
+  return markdownTable([['race', 'violated on', 'held on'], ...rows]);
 }
 
 function markdownTable([head = [], ...rows]: (string | number)[][]): string {
