@@ -7,6 +7,7 @@ export type Reason =
   | 'separate-mutexes'
   | 'two-inside-at-once'
   | 'stock-without-order'
+  | 'taken-in-redis-only'
   | 'waits-for-itself'
   | 'key-stays'
   | 'key-without-expiry'

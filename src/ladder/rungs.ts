@@ -139,7 +139,16 @@ export const ladder = {
     ...manyPerUser,
     lock: atomic,
     inventory: (c) => redisStock(c.mysql(), c.redis('admin'), c.saleKeys),
-    breaks: [...overlapping, pausedOverlap, waitsForItself],
+    breaks: [
+      {
+        under: 'crash-between-writes',
+        check: 'redis-matches-mysql',
+        because: 'taken-in-redis-only',
+      },
+      ...overlapping,
+      pausedOverlap,
+      waitsForItself,
+    ],
   }),
   'check-then-insert': rung({
     chapter: 2,
@@ -214,6 +223,7 @@ export const ladder = {
     lock: (c) => redisNoExpiryLock(c.redis('lock')),
     breaks: [
       { under: 'holder-dies', check: 'progress', because: 'key-stays' },
+      { under: 'crash-before-expire', check: 'progress', because: 'key-stays' },
       waitsForItself,
       neverReleased,
     ],

@@ -665,11 +665,20 @@ describe('the audit as a whole', () => {
       'one-order-per-user': 'this rung does not promise it',
       'no-lost-orders': 'the answers of the clients were not kept',
       'no-phantom-orders': 'the answers of the clients were not kept',
-      'redis-matches-mysql': 'this rung keeps no buyers in Redis',
+      'redis-matches-mysql': 'this rung keeps no stock in Redis',
       'responses-match-database': 'the answers of the clients were not kept',
       'mutual-exclusion': 'no history was kept',
       progress: 'neither answers nor history were kept',
     });
+  });
+
+  test('compares the stock alone where Redis keeps no buyers', () => {
+    const matches = (inRedis: number) =>
+      audit({ ...facts(), redis: { stock: inRedis, queued: [] } }).findings.find(
+        ({ check }) => check === 'redis-matches-mysql',
+      );
+    expect(matches(1)).toMatchObject(held);
+    expect(matches(0)).toMatchObject(violated(1, 'the stock is 0 in Redis and 1 in MySQL'));
   });
 
   test('skips mutual exclusion on a rung without a lock', () => {

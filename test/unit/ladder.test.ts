@@ -49,6 +49,9 @@ describe('a row of the ladder', () => {
   });
 });
 
+const keepsStockInRedis = (name: string): boolean =>
+  rungNamed(name).queue !== undefined || name === 'redis-stock';
+
 /** Connections that never connect: lazy Redis clients, and a MySQL with one voucher. */
 function offline(name: string): { connections: Connections; close: () => void } {
   const config = readConfig({
@@ -62,7 +65,7 @@ function offline(name: string): { connections: Connections; close: () => void } 
     const counts = { hget: () => counts, hlen: () => counts, exec: async () => [] };
     Object.assign(client, {
       multi: () => counts,
-      hget: async () => '3',
+      hget: async () => (keepsStockInRedis(name) ? '3' : null),
       hscan: async () => ['0', []],
     });
     clients.push(client);
@@ -100,12 +103,13 @@ describe.each(rungNames)('the rung %s', (name) => {
     expect(queue?.publish).toBeTypeOf(row.queue ? 'function' : 'undefined');
   });
 
-  test('has the facts of its row: locked with a lock, Redis with a queue', async () => {
+  test('has the facts of its row: locked with a lock, Redis with its stock there, buyers with a queue', async () => {
     const { connections, close } = offline(name);
     const facts = await collectFacts(connections, '9');
     close();
     expect(facts).toMatchObject({ locked: row.lock !== undefined, onePerUser: row.onePerUser });
-    expect(facts?.redis !== undefined).toBe(row.queue !== undefined);
+    expect(facts?.redis !== undefined).toBe(keepsStockInRedis(name));
+    expect(facts?.redis?.buyers !== undefined).toBe(row.queue !== undefined);
     const { skipped } = audit({ ...(facts ?? expect.unreachable()), attempts: [], history: [] });
     const judged = checks.filter((check) => !skipped.some((each) => each.check === check.name));
     for (const { check } of row.breaks) expect(judged.map((each) => each.name)).toContain(check);

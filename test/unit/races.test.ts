@@ -134,6 +134,29 @@ describe('the verdict of a race', () => {
     });
   });
 
+  test('is on what every rung promises, when the rung does not promise the check', () => {
+    const given = { onePerUser: false, locked: false };
+    expect(judge('paused-holder', 'row-lock', given)).toMatchObject({
+      ...{ shows: 'no-oversell', verdict: 'held', claim: 'held', asClaimed: true },
+    });
+    const lost = { ...given, stock: 0, redis: { stock: 0 } };
+    expect(judge('paused-holder', 'row-lock', lost)).toMatchObject({
+      ...{ shows: 'no-oversell', verdict: 'violated', claim: 'held', asClaimed: false },
+    });
+  });
+
+  test('needs the break that the rung claims under the fault, also when nobody bought', () => {
+    const leftWith = (stockInRedis: number) => {
+      const attempts = [unknown('7'), refused('8', 'sold-out')];
+      const redis = { stock: stockInRedis, buyers: {} };
+      const given = { initialStock: 1, stock: 1, orders: [], attempts, redis };
+      return judge('crash-between-writes', 'redis-stock', given, killed);
+    };
+    expect(leftWith(0)).toMatchObject({ shows: 'no-oversell', verdict: 'held', asClaimed: true });
+    expect(leftWith(1)).toMatchObject({ verdict: 'unknown', asClaimed: false });
+    expect(leftWith(1).evidence).toContain('the ladder claims redis-matches-mysql');
+  });
+
   const oneBought = { attempts: [accepted('1', 'a'), accepted('2', 'b')] };
   const nobody: Given = { ...lockFacts(), attempts: [refused('1', 'busy')] };
   test.each<[string, Given, string]>([

@@ -63,7 +63,7 @@ export function raceVerdict(
   const shows = showsOn(rungNamed(rung), schedule);
   const finding = findings.find(({ check }) => check === shows);
   const seen = finding?.verdict ?? 'unknown';
-  const doubt = seen === 'held' ? inconclusive(steps, facts) : null;
+  const doubt = seen === 'held' ? inconclusive(steps, facts, findings) : null;
   const verdict = doubt === null ? seen : 'unknown';
   const claim = claimOn(rungNamed(rung), schedule);
   const surprise = surprises(rungNamed(rung), schedule, findings);
@@ -90,13 +90,14 @@ export function claimOn(rung: Rung, schedule: Schedule): Verdict {
 }
 
 /**
- * What the race shows on this rung: where the rung does not promise it, the break that the rung
- * claims instead, or what every rung promises.
+ * What the race shows on this rung: where the rung does not promise it, another break that it
+ * claims under this circumstance; without one, what every rung promises.
  */
-function showsOn(rung: Rung, { shows, under }: Schedule): CheckName {
-  const promised = shows !== 'one-order-per-user' || rung.onePerUser;
-  if (promised && (shows !== 'mutual-exclusion' || rung.lock)) return shows;
-  return rung.breaks.find((each) => each.under === under)?.check ?? 'no-oversell';
+function showsOn({ breaks, onePerUser, lock }: Rung, { shows, under }: Schedule): CheckName {
+  const isPromised =
+    shows === 'one-order-per-user' ? onePerUser : shows !== 'mutual-exclusion' || lock;
+  if (isPromised) return shows;
+  return breaks.find((each) => each.under === under)?.check ?? 'no-oversell';
 }
 
 /**
@@ -126,7 +127,11 @@ const ordinary: readonly string[] = [
 ];
 
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
-function inconclusive(steps: readonly Played[], facts: Facts): string | null {
+function inconclusive(
+  steps: readonly Played[],
+  facts: Facts,
+  findings: readonly Finding[],
+): string | null {
   const { attempts = [] } = facts;
   if (steps.some(({ at }) => at === unreached)) return 'a fault found no process of its lane';
   if (steps.some(({ at }) => at === slow))
@@ -138,6 +143,6 @@ function inconclusive(steps: readonly Played[], facts: Facts): string | null {
       (outcome === 'unknown' && !wasKilled),
   );
   if (odd) return `user ${odd.userId} was answered ${odd.reason}`;
-  const isSold = confirmed(facts).length > 0;
-  return isSold ? null : 'nobody bought';
+  const isViolated = findings.some(({ verdict }) => verdict === 'violated');
+  return confirmed(facts).length > 0 || isViolated ? null : 'nobody bought';
 }

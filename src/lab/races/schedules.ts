@@ -267,7 +267,7 @@ export const schedules = {
     stock: 5,
     lanes: sameUser,
     nested: ['A'],
-    needs: 'lock',
+    needs: 'waiters',
     shows: 'progress',
     steps: [
       { run: 'A', until: 'after-acquire', text: 'has the lock, and acquires it again' },

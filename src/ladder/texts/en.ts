@@ -163,6 +163,8 @@ export const en: LadderText = {
     'separate-mutexes': 'each process has its own mutex, and none knows of the others',
     'two-inside-at-once': 'two requests are in the critical section at once',
     'stock-without-order': 'the stock is taken, and the process dies before it inserts the order',
+    'taken-in-redis-only':
+      'one is taken from the stock in Redis, and the transaction in MySQL is rolled back',
     'waits-for-itself': 'the owner waits for its own lock until its time is over',
     'key-stays': 'the key of the dead owner stays for ever',
     'key-without-expiry': 'the key was set and never got its expiry',

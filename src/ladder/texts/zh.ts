@@ -162,6 +162,7 @@ export const zh: LadderText = {
     'separate-mutexes': '每个进程有自己的锁，互不相知',
     'two-inside-at-once': '两个请求同时在临界区内',
     'stock-without-order': '库存已扣，进程在插入订单之前宕机',
+    'taken-in-redis-only': 'Redis 已经减了库存，MySQL 的事务却回滚了',
     'waits-for-itself': '持有者等自己的锁，直到超时',
     'key-stays': '宕机者的键永远存在',
     'key-without-expiry': '键已写入，却没有过期时间',
