@@ -42,3 +42,11 @@ test('redlock · two of three masters down · refuses with the count, and leaves
   await new Promise((resolve) => redis.once('ready', resolve));
   expect(await redis.exists('lock:test:two-down')).toBe(0);
 });
+
+test('redlock · a lease is shorter than its keys, by the drift that clocks may have', async () => {
+  const lock = await redlockOver(...masters());
+  const lease = await lock.acquire('test:validity', { waitMs: 2_000, leaseMs: 10_000 });
+  expect(lease?.remainingMs()).toBeLessThanOrEqual(9_900); // One in a hundred is for the clocks.
+  expect(lease?.remainingMs()).toBeGreaterThan(8_000);
+  await lease?.release();
+});

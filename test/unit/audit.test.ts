@@ -194,6 +194,11 @@ const progress: readonly Row[] = [
     held,
   ],
   [
+    'does not take a busy MySQL for a lock that was busy',
+    { ...lockFacts('0 A 7 granted', '10 A 7 released'), attempts: [refused('8', 'database-busy')] },
+    undecided('nobody bought although stock was left; the first answer was: database-busy'),
+  ],
+  [
     'holds when another order held the lock at the denial',
     lockFacts(
       '0 A 7 granted',

@@ -169,6 +169,11 @@ describe('the verdict of a race', () => {
       'answer',
     ],
     [
+      'MySQL was busy, which is not a lock that was busy',
+      { attempts: [...oneBought.attempts, refused('3', 'database-busy')] },
+      'answer',
+    ],
+    [
       'an outcome is unknown although no process was killed',
       { attempts: [...oneBought.attempts, unknown('3')] },
       'answer',
