@@ -10,9 +10,10 @@ const clause = (lock: RungName, name: ClauseName): Mutant['red'] => ({
   test: `${lock} ${name}`,
 });
 
-const race = (name: RaceName, rung: RungName): Mutant['red'] => ({
+const race = (name: RaceName, rung: RungName, says: string): Mutant['red'] => ({
   file: 'test/drills/races.test.ts',
   test: `${name} on ${rung} is as claimed, with its proof`,
+  says,
 });
 
 /** They need no server: `npm test` runs them. */
@@ -56,14 +57,18 @@ export const serverMutants: readonly Mutant[] = [
     file: 'src/locks/redis-expiry.ts',
     find: "redis.set(key, 'locked', 'PX', leaseMs, 'NX')",
     replace: "redis.set(key, 'locked', 'NX')",
-    red: race('dead-holder', 'redis-expiry'),
+    red: race('dead-holder', 'redis-expiry', 'violated: progress, which the ladder does not claim'),
   },
   {
     name: 'redis-owner releases without a look at the owner',
     file: 'src/locks/redis-owner.ts',
     find: 'if ((await redis.get(key)) !== owner) return;',
     replace: '',
-    red: race('release-after-expiry', 'redis-owner'),
+    red: race(
+      'release-after-expiry',
+      'redis-owner',
+      'violated: one-order-per-user, which the ladder does not claim',
+    ),
   },
   {
     name: 'redis-atomic compares, then deletes: two commands',
@@ -73,7 +78,11 @@ export const serverMutants: readonly Mutant[] = [
       const { checkpoint } = await import('../trace/checkpoints.ts');
       await checkpoint('owner-checked');
       await redis.del(key);`,
-    red: race('check-then-delete', 'redis-atomic'),
+    red: race(
+      'check-then-delete',
+      'redis-atomic',
+      'violated: mutual-exclusion, which the ladder does not claim',
+    ),
   },
   {
     name: 'the script of redis-atomic deletes the key of any owner',
@@ -95,14 +104,22 @@ export const serverMutants: readonly Mutant[] = [
     find: 'if (!(await subscription.listening(leftMs(), signal))) return null;',
     replace: `if (!(await subscription.listening(leftMs(), signal))) return null;
     await subscription.notified(leftMs(), signal);`,
-    red: race('lost-wakeup', 'redis-reentrant'),
+    red: race(
+      'lost-wakeup',
+      'redis-reentrant',
+      'violated: progress, which the ladder does not claim',
+    ),
   },
   {
     name: 'the watchdog renews nothing',
     file: 'src/locks/shared/watchdog.ts',
     find: 'for (const entry of entries.values()) void renewOne(entry);',
     replace: 'void renewOne;',
-    red: race('lease-expires-during-sale', 'redis-reentrant'),
+    red: race(
+      'lease-expires-during-sale',
+      'redis-reentrant',
+      'violated: one-order-per-user, which the ladder does not claim',
+    ),
   },
   {
     name: 'redis-reentrant is granted to any owner',
@@ -130,7 +147,7 @@ export const serverMutants: readonly Mutant[] = [
     file: 'lua/locks/acquire-fair.lua',
     find: "if redis.call('EXISTS', KEYS[1]) == 0 and (not head or head == ARGV[2]) then",
     replace: "if redis.call('EXISTS', KEYS[1]) == 0 then",
-    red: race('dead-waiter', 'redis-fair'),
+    red: race('dead-waiter', 'redis-fair', 'held: the ladder claims progress, which did not break'),
   },
   {
     name: 'redis-fair releases without a message',
@@ -186,6 +203,10 @@ export const serverMutants: readonly Mutant[] = [
     find: 'latch = new AbortController();\n',
     replace: `latch = new AbortController();
     if (!(await exists(session, path))) return true;\n`,
-    red: race('latch-after-exists', 'zookeeper-latch'),
+    red: race(
+      'latch-after-exists',
+      'zookeeper-latch',
+      'held: the ladder claims progress, which did not break',
+    ),
   },
 ];

@@ -5,6 +5,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { expect } from 'vitest';
 import { z } from 'zod';
 import { compile, copySources } from '../support/source-copy.ts';
 
@@ -14,8 +15,14 @@ export interface Mutant {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
-  /** The test that must fail: its file, and its full name. */
-  readonly red: { readonly file: string; readonly test: string };
+  /** The test that must fail: its file, its full name, and what its assertion must say. */
+  readonly red: { readonly file: string; readonly test: string; readonly says?: string };
+}
+
+/** A failure that is an assertion about the defence, and no crash, time-out or slow machine. */
+export function expectRed(message: string, { red }: Mutant): void {
+  expect(message).toMatch(/^AssertionError: /);
+  expect(message).toContain(red.says ?? '');
 }
 
 /** @throws when the text is not in the file exactly once: then the mutant would be another one. */

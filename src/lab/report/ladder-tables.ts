@@ -1,11 +1,10 @@
 /** The ladder for people: what each rung does and what it claims. */
-import type { CheckName, Verdict } from '../../domain.ts';
+import type { CheckName } from '../../domain.ts';
 import { circumstances, type Rung } from '../../ladder/rung.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
-import { claimOn } from '../races/race-verdict.ts';
-import { raceNames, schedules } from '../races/schedules.ts';
+import { type RaceName, raceNames, schedules } from '../races/schedules.ts';
 import { wrap } from './wrap.ts';
 
 export interface LadderRow {
@@ -88,12 +87,23 @@ export function raceMarkdown(): string {
 export function playedMarkdown(): string {
   const faults = raceNames.filter((race) => circumstances[schedules[race].under] === 'fault');
   const rows = faults.map((race) => {
+    const { shows } = schedules[race];
     const rungs = allRaces.filter((each) => each.race === race).map(({ rung }) => rung);
-    const claiming = (verdict: Verdict) =>
-      rungs.filter((rung) => claimOn(ladder[rung], schedules[race]) === verdict).join(', ');
-    return [`\`${race}\``, claiming('violated'), claiming('held')];
+    const claiming = (claim: string) =>
+      rungs.filter((rung) => claimedOutcome(ladder[rung], race) === claim).join(', ');
+    return [`\`${race}\``, shows, ...['violated', 'other', 'held'].map(claiming)];
   });
-  return markdownTable([['race', 'violated on', 'held on'], ...rows]);
+  return markdownTable([
+    ['race', 'is about', 'violated on', 'breaks another promise on', 'held on'],
+    ...rows,
+  ]);
+}
+
+function claimedOutcome({ breaks }: Rung, race: RaceName): 'violated' | 'other' | 'held' {
+  const { under, shows } = schedules[race];
+  const broken = breaks.filter((each) => each.under === under).map(({ check }) => check);
+  if (broken.includes(shows)) return 'violated';
+  return broken.length > 0 ? 'other' : 'held';
 }
 
 function markdownTable([head = [], ...rows]: (string | number)[][]): string {
