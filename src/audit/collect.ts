@@ -30,7 +30,12 @@ export async function collectFacts(
     locked: lock !== undefined,
     mysql: { stock, orders },
   };
-  return queue ? { ...facts, redis: { ...inRedis, isMoving: before !== after } } : facts;
+  const isMoving = before !== after;
+  if (queue) return { ...facts, redis: { ...inRedis, isMoving } };
+  // A rung without a queue may keep its stock in Redis, and its buyers in MySQL only.
+  const { stock: stockInRedis, queued } = inRedis;
+  if (stockInRedis === null) return facts;
+  return { ...facts, redis: { stock: stockInRedis, queued, isMoving } };
 }
 
 /**

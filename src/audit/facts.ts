@@ -41,12 +41,12 @@ export interface Facts {
   readonly locked: boolean;
   readonly initialStock: number;
   readonly mysql: { readonly stock: number; readonly orders: readonly OrderRow[] };
-  /** Present where the rung keeps stock and buyers in Redis. */
+  /** Present where the rung keeps the stock in Redis. */
   readonly redis?: {
     /** null when Redis does not have the voucher. */
     readonly stock: number | null;
-    /** user id → order id */
-    readonly buyers: Readonly<Record<string, string>>;
+    /** User id → order id; absent where the rung keeps its buyers in MySQL only. */
+    readonly buyers?: Readonly<Record<string, string>>;
     /** Orders of this voucher that are not yet in MySQL. */
     readonly queued: readonly string[];
     /** True when Redis changed while the facts were read: the sale is running. */

@@ -39,7 +39,7 @@ export const addDemo: AddCommand = (program, place) =>
   program
     .command('demo')
     .description('run every rung and every race, and write a report')
-    .option('--full', 'play each race on every rung that claims to break under it', false)
+    .option('--full', 'play each race of a fault on every rung that it could break', false)
     .addOption(language())
     .addOption(database())
     .addOption(json())

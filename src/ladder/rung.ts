@@ -21,6 +21,7 @@ export const circumstances = {
   'release-after-expiry': 'fault',
   'lease-expires-in-release': 'fault',
   'lease-expires-during-sale': 'fault',
+  'holder-pauses': 'fault',
   're-entry': 'fault',
   'lost-wakeup': 'fault',
   'never-released': 'fault',

@@ -68,7 +68,17 @@ const perProcess: readonly Break[] = [
   { under: 'several-instances', check: 'mutual-exclusion', because: 'two-inside-at-once' },
 ];
 const waitsForItself: Break = { under: 're-entry', check: 'progress', because: 'waits-for-itself' };
-/** A lease with an end: a request that stalls past it is inside beside the next owner. */
+/** A lease with an end, renewed or not: nobody renews it while the process stands still. */
+const pausedOverlap: Break = {
+  under: 'holder-pauses',
+  check: 'mutual-exclusion',
+  because: 'two-inside-at-once',
+};
+const paused: readonly Break[] = [
+  { under: 'holder-pauses', check: 'one-order-per-user', because: 'paused-past-lease' },
+  pausedOverlap,
+];
+/** A lease that is not renewed: a request that stalls past it is inside beside the next owner. */
 const overlapping: readonly Break[] = [
   { under: 'lease-expires-during-sale', check: 'mutual-exclusion', because: 'two-inside-at-once' },
   { under: 'release-after-expiry', check: 'mutual-exclusion', because: 'two-inside-at-once' },
@@ -80,6 +90,7 @@ const outlasted: readonly Break[] = [
     because: 'sale-outlasts-lease',
   },
   ...overlapping,
+  ...paused,
 ];
 const releasedBeforeCommit: Break = {
   under: 'two-requests-at-once',
@@ -132,7 +143,16 @@ export const ladder = {
     ...manyPerUser,
     lock: atomic,
     inventory: (c) => redisStock(c.mysql(), c.redis('admin'), c.saleKeys),
-    breaks: [...overlapping, waitsForItself],
+    breaks: [
+      {
+        under: 'crash-between-writes',
+        check: 'redis-matches-mysql',
+        because: 'taken-in-redis-only',
+      },
+      ...overlapping,
+      pausedOverlap,
+      waitsForItself,
+    ],
   }),
   'check-then-insert': rung({
     chapter: 2,
@@ -207,6 +227,7 @@ export const ladder = {
     lock: (c) => redisNoExpiryLock(c.redis('lock'), endlessLock(c)),
     breaks: [
       { under: 'holder-dies', check: 'progress', because: 'key-stays' },
+      { under: 'crash-before-expire', check: 'progress', because: 'key-stays' },
       waitsForItself,
       neverReleased,
     ],
@@ -266,18 +287,19 @@ export const ladder = {
   'redis-reentrant': rung({
     chapter: 3,
     lock: (c) => redisReentrantLock(c.redis('lock'), notifiedLock(c)),
-    breaks: [neverReleased],
+    breaks: [...paused, neverReleased],
   }),
   'redis-spin': rung({
     chapter: 3,
     lock: (c) => redisSpinLock(c.redis('lock'), watchedLock(c)),
-    breaks: [neverReleased],
+    breaks: [...paused, neverReleased],
   }),
   'redis-fair': rung({
     chapter: 3,
     lock: (c) => redisFairLock(c.redis('lock'), notifiedLock(c)),
     breaks: [
       { under: 'waiter-dies', check: 'progress', because: 'dead-waiter-blocks' },
+      ...paused,
       neverReleased,
     ],
   }),
@@ -286,6 +308,7 @@ export const ladder = {
     lock: (c) => zookeeperLatchLock(c.zookeeper(), { answerMs: c.config.LOCK_ANSWER_MS }),
     breaks: [
       { under: 'lost-wakeup', check: 'progress', because: 'latch-missed' },
+      ...paused,
       neverReleased,
       waitsForItself,
     ],
@@ -293,7 +316,7 @@ export const ladder = {
   zookeeper: rung({
     chapter: 3,
     lock: (c) => zookeeperLock(c.zookeeper(), { answerMs: c.config.LOCK_ANSWER_MS }),
-    breaks: [neverReleased],
+    breaks: [...paused, neverReleased],
   }),
   redlock: rung({
     chapter: 4,

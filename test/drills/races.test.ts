@@ -11,10 +11,13 @@ import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab();
 
-describe.each(shortRaces)('$race on $rung', ({ race, rung }) => {
+const pairs = shortRaces.map(({ race, rung }) => [race, rung] as const);
+
+describe.each(pairs)('%s on %s', (race, rung) => {
   test('is as claimed, with its proof', async () => {
     const result = await raceOn(lab(), race, rung);
-    expect(result).toMatchObject({ verdict: result.claim, asClaimed: true });
+    const said = `${result.verdict}: ${result.evidence}`;
+    expect(result, said).toMatchObject({ verdict: result.claim, asClaimed: true });
     const text = raceText(result);
     expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
     expect(text.includes('✗')).toBe(result.verdict === 'violated');

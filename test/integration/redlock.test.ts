@@ -85,3 +85,11 @@ test('redlock · a release after the lease has expired is no failure', async () 
   expect(lease?.remainingMs()).toBe(0);
   await lease?.release();
 });
+
+test('redlock · a lease is shorter than its keys, by the drift that clocks may have', async () => {
+  const lock = await redlockOver(...masters());
+  const lease = await lock.acquire('test:validity', { waitMs: 2_000, leaseMs: 10_000 });
+  expect(lease?.remainingMs()).toBeLessThanOrEqual(9_900); // One in a hundred is for the clocks.
+  expect(lease?.remainingMs()).toBeGreaterThan(8_000);
+  await lease?.release();
+});

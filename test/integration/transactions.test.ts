@@ -9,6 +9,8 @@ import {
   select,
   transaction,
 } from '../../src/connections/mysql.ts';
+import { stockPositive } from '../../src/inventory/stock-positive.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
@@ -35,6 +37,20 @@ test('a lock wait that times out undoes the whole transaction, and not its last 
     [mine.id, theirs.id],
   );
   expect(rows.map(({ stock }) => stock)).toEqual([5, 5]);
+});
+
+test('a sale that cannot get its row in MySQL is refused as database-busy: no lock was busy', async () => {
+  const connections = testConnections();
+  const pool = connections.mysql();
+  const voucher = await someVoucher(connections);
+  const other = await pool.getConnection();
+  await other.beginTransaction();
+  await change(other, takeStock, [voucher.id]);
+  const lease = endlessLease(async () => {});
+  const outcome = await stockPositive(pool).sell(someOrder(voucher.id, '7'), voucher, lease);
+  await other.rollback();
+  other.release();
+  expect(outcome).toEqual({ kind: 'refused', reason: 'database-busy' });
 });
 
 test('a duplicate key is told by its number, and a connection is usable after it', async () => {

@@ -52,14 +52,25 @@ export interface SourceCopy {
   remove(): void;
 }
 
-/** @throws the compiler's messages. */
-export async function copyWith(addition: Addition): Promise<SourceCopy> {
+/** Copies these files and folders, and what every copy needs. @returns the new folder. */
+export function copySources(...names: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-copy-'));
-  for (const name of ['src', 'lua', 'package.json', 'tsconfig.json'])
+  for (const name of ['src', 'lua', 'package.json', 'tsconfig.json', ...names])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  add(join(folder, 'src'), addition);
+  return folder;
+}
+
+/** @throws the compiler's messages. */
+export async function compile(folder: string): Promise<void> {
   await execa(join(root, 'node_modules/.bin/tsc'), { cwd: folder });
+}
+
+/** @throws the compiler's messages. */
+export async function copyWith(addition: Addition): Promise<SourceCopy> {
+  const folder = copySources();
+  add(join(folder, 'src'), addition);
+  await compile(folder);
   return {
     touched: touchedFiles(join(root, 'src'), join(folder, 'src')),
     load: (name) => import(pathToFileURL(join(folder, 'dist', `${name}.js`)).href),

@@ -162,6 +162,27 @@ const progress: readonly Row[] = [
     held,
   ],
   [
+    'finds a lost wake-up: a grant 1000 ms after the release',
+    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '1100 B 8 granted'),
+    violated(1, 'user 8 got the lock 1000 ms after it was free'),
+  ],
+  [
+    'allows a waiter 1000 ms until it has the lock',
+    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '1099 B 8 granted'),
+    held,
+  ],
+  [
+    'does not count the time for which a waiter was paused',
+    lockFacts(
+      '0 A 7 granted',
+      '20 B 8 requested',
+      '100 A 7 released',
+      '900 B 8 resumed',
+      '1200 B 8 granted',
+    ),
+    held,
+  ],
+  [
     'counts from the answer to the release, and not from its call',
     lockFacts(
       '0 A 7 granted',
@@ -171,6 +192,11 @@ const progress: readonly Row[] = [
       '700 B 8 denied',
     ),
     held,
+  ],
+  [
+    'does not take a busy MySQL for a lock that was busy',
+    { ...lockFacts('0 A 7 granted', '10 A 7 released'), attempts: [refused('8', 'database-busy')] },
+    undecided('nobody bought although stock was left; the first answer was: database-busy'),
   ],
   [
     'holds when another order held the lock at the denial',
@@ -696,11 +722,20 @@ describe('the audit as a whole', () => {
       'one-order-per-user': 'this rung does not promise it',
       'no-lost-orders': 'the answers of the clients were not kept',
       'no-phantom-orders': 'the answers of the clients were not kept',
-      'redis-matches-mysql': 'this rung keeps no buyers in Redis',
+      'redis-matches-mysql': 'this rung keeps no stock in Redis',
       'responses-match-database': 'the answers of the clients were not kept',
       'mutual-exclusion': 'no history was kept',
       progress: 'neither answers nor history were kept',
     });
+  });
+
+  test('compares the stock alone where Redis keeps no buyers', () => {
+    const matches = (inRedis: number) =>
+      audit({ ...facts(), redis: { stock: inRedis, queued: [] } }).findings.find(
+        ({ check }) => check === 'redis-matches-mysql',
+      );
+    expect(matches(1)).toMatchObject(held);
+    expect(matches(0)).toMatchObject(violated(1, 'the stock is 0 in Redis and 1 in MySQL'));
   });
 
   test('skips mutual exclusion on a rung without a lock', () => {

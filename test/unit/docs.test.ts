@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { AddCommand } from '../../src/cli/output.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
-import { raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
+import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
 import { rungNames } from '../../src/ladder/rungs.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -162,7 +162,7 @@ describe('the generated tables', () => {
 
   test('of docs/races.md are those of the schedules', () => {
     const text = read('docs/races.md');
-    expect(replaceParts(text, { races: raceMarkdown() })).toBe(text);
+    expect(replaceParts(text, { races: raceMarkdown(), played: playedMarkdown() })).toBe(text);
     for (const race of raceNames) expect(text).toContain(`\`${race}\``);
   });
 

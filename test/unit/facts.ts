@@ -85,6 +85,7 @@ const lockEvents = [
 ] as const;
 const purchaseEvents = [
   'received',
+  'resumed',
   'committed',
   'accepted',
   'refused',

@@ -16,7 +16,13 @@ import { laneOf, raceNames, type Schedule, schedules } from '../../src/lab/races
 import { type Claim, claimOf } from '../../src/ladder/claims.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
 import { type Break, circumstances, type Rung, rung } from '../../src/ladder/rung.ts';
-import { allowedRungs, isRungName, rungNamed, rungNames } from '../../src/ladder/rungs.ts';
+import {
+  allowedRungs,
+  isRungName,
+  type RungName,
+  rungNamed,
+  rungNames,
+} from '../../src/ladder/rungs.ts';
 import { languages, texts } from '../../src/ladder/texts/texts.ts';
 import { checkpointNames } from '../../src/trace/checkpoints.ts';
 
@@ -43,6 +49,9 @@ describe('a row of the ladder', () => {
   });
 });
 
+const keepsStockInRedis = (name: string): boolean =>
+  rungNamed(name).queue !== undefined || name === 'redis-stock';
+
 /** Connections that never connect: lazy Redis clients, and a MySQL with one voucher. */
 function offline(name: string): { connections: Connections; close: () => void } {
   const config = readConfig({
@@ -56,7 +65,7 @@ function offline(name: string): { connections: Connections; close: () => void } 
     const counts = { hget: () => counts, hlen: () => counts, exec: async () => [] };
     Object.assign(client, {
       multi: () => counts,
-      hget: async () => '3',
+      hget: async () => (keepsStockInRedis(name) ? '3' : null),
       hscan: async () => ['0', []],
     });
     clients.push(client);
@@ -114,12 +123,13 @@ describe.each(rungNames)('the rung %s', (name) => {
     expect(queue?.publish).toBeTypeOf(row.queue ? 'function' : 'undefined');
   });
 
-  test('has the facts of its row: locked with a lock, Redis with a queue', async () => {
+  test('has the facts of its row: locked with a lock, Redis with its stock there, buyers with a queue', async () => {
     const { connections, close } = offline(name);
     const facts = await collectFacts(connections, '9');
     close();
     expect(facts).toMatchObject({ locked: row.lock !== undefined, onePerUser: row.onePerUser });
-    expect(facts?.redis !== undefined).toBe(row.queue !== undefined);
+    expect(facts?.redis !== undefined).toBe(keepsStockInRedis(name));
+    expect(facts?.redis?.buyers !== undefined).toBe(row.queue !== undefined);
     const { skipped } = audit({ ...(facts ?? expect.unreachable()), attempts: [], history: [] });
     const judged = checks.filter((check) => !skipped.some((each) => each.check === check.name));
     for (const { check } of row.breaks) expect(judged.map((each) => each.name)).toContain(check);
@@ -266,6 +276,32 @@ describe.each(languages)('the texts in %s', (language) => {
   });
 });
 
+describe('the drills', () => {
+  const faults = raceNames.filter((name) => circumstances[schedules[name].under] === 'fault');
+  const playedUnder = (under: string) =>
+    new Set(allRaces.filter(({ race }) => schedules[race].under === under).map(({ rung }) => rung));
+  const excludes = (name: RungName) =>
+    rungNamed(name).lock !== undefined && claimOf(rungNamed(name), 4).verdict === 'held';
+
+  test('play every fault of a lock on every lock that excludes several instances', () => {
+    const locked = rungNames.filter(excludes);
+    expect(locked).toEqual(expect.arrayContaining(['redis-spin', 'redis-stock', 'redlock']));
+    for (const name of faults) {
+      const { under, needs }: Schedule = schedules[name];
+      if (needs === 'queue') continue;
+      const patient = locked.filter((rung) => needs !== 'waiters' || rung !== 'redis-no-retry');
+      expect([...playedUnder(under)], name).toEqual(expect.arrayContaining(patient));
+    }
+  });
+
+  test('kill and pause an instance also on a rung without a lock, such as the final one', () => {
+    for (const under of ['crash-between-writes', 'holder-dies', 'holder-pauses'])
+      for (const rung of ['row-lock', 'lua-stream'] as const)
+        expect(playedUnder(under)).toContain(rung);
+    expect(playedUnder('holder-dies')).not.toContain('read-then-write');
+  });
+});
+
 describe.each(raceNames)('the race %s', (name) => {
   const schedule: Schedule = schedules[name];
   const claims = (rungName: string) =>
@@ -286,15 +322,11 @@ describe.each(raceNames)('the race %s', (name) => {
     expect(played.map((each) => each.rung)).toEqual([schedule.rung, schedule.next]);
   });
 
-  test('is played in the drills also on other rungs that claim it', () => {
+  test('is played in the drills on its rung, on others, and last on the next one', () => {
     const played = allRaces.filter(({ race }) => race === name).map((each) => each.rung);
-    const others = played.slice(1, -1);
     expect([played[0], played.at(-1)]).toEqual([schedule.rung, schedule.next]);
     expect(new Set(played).size).toBe(played.length);
-    const breaks = (rungName: string) =>
-      rungNamed(rungName).breaks.some(({ under }) => under === schedule.under);
-    expect(others).toEqual(others.filter(breaks));
-    if (circumstances[schedule.under] === 'rush') expect(others).toEqual([]);
+    if (circumstances[schedule.under] === 'rush') expect(played).toHaveLength(2);
   });
 
   test('starts a lane before it waits for it or kills it, and uses every lane', () => {
@@ -311,9 +343,9 @@ describe.each(raceNames)('the race %s', (name) => {
   test('marks one wrong step, and runs to checkpoints that exist', () => {
     expect(schedule.steps.filter((step) => 'wrong' in step)).toHaveLength(1);
     const places = schedule.steps.flatMap((step) =>
-      'run' in step ? [step.until, step.orUntil] : [],
+      'run' in step ? [step.until, ...(step.orUntil ?? [])] : [],
     );
-    for (const place of places.filter((each) => each !== undefined && each !== 'answer'))
+    for (const place of places.filter((each) => each !== 'answer'))
       expect(checkpointNames).toContain(place);
   });
 });

@@ -1,5 +1,5 @@
 /** A lease by the clock: also while the event loop stands still. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { LeaseLost } from '../../src/errors.ts';
 import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { Ownership } from '../../src/locks/shared/ownership.ts';
@@ -29,6 +29,18 @@ test('a watched lease that was not renewed during a stall is not held', () => {
   expect(lease.signal.aborted).toBe(false);
   expect(() => lease.assertHeld()).toThrow('LOCK_WATCHDOG_MS');
   expect(() => lease.assertHeld()).toThrow('The lease on seat ended');
+});
+
+test('a watched lease is not renewed after its release', () => {
+  vi.useFakeTimers();
+  const renew = vi.fn(async () => true);
+  const watched = watchdog(renew, 300)('seat', 'owner', performance.now());
+  vi.advanceTimersByTime(100);
+  expect(renew).toHaveBeenCalledTimes(1);
+  watched.unwatch();
+  vi.advanceTimersByTime(1_000);
+  expect(renew).toHaveBeenCalledTimes(1);
+  vi.useRealTimers();
 });
 
 test('a lease without an end is held', () => {

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
   killed,
-  notKilled,
   type Played,
   type RaceResult,
   raceVerdict,
   slow,
+  unreached,
 } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
@@ -134,15 +134,43 @@ describe('the verdict of a race', () => {
     });
   });
 
+  test('is on what every rung promises, when the rung does not promise the check', () => {
+    const given = { onePerUser: false, locked: false };
+    expect(judge('paused-holder', 'row-lock', given)).toMatchObject({
+      ...{ shows: 'no-oversell', verdict: 'held', claim: 'held', asClaimed: true },
+    });
+    const lost = { ...given, stock: 0, redis: { stock: 0 } };
+    expect(judge('paused-holder', 'row-lock', lost)).toMatchObject({
+      ...{ shows: 'no-oversell', verdict: 'violated', claim: 'held', asClaimed: false },
+    });
+  });
+
+  test('needs the break that the rung claims under the fault, also when nobody bought', () => {
+    const leftWith = (stockInRedis: number) => {
+      const attempts = [unknown('7'), refused('8', 'sold-out')];
+      const redis = { stock: stockInRedis, buyers: {} };
+      const given = { initialStock: 1, stock: 1, orders: [], attempts, redis };
+      return judge('crash-between-writes', 'redis-stock', given, killed);
+    };
+    expect(leftWith(0)).toMatchObject({ shows: 'no-oversell', verdict: 'held', asClaimed: true });
+    expect(leftWith(1)).toMatchObject({ verdict: 'unknown', asClaimed: false });
+    expect(leftWith(1).evidence).toContain('the ladder claims redis-matches-mysql');
+  });
+
   const oneBought = { attempts: [accepted('1', 'a'), accepted('2', 'b')] };
   const nobody: Given = { ...lockFacts(), attempts: [refused('1', 'busy')] };
   test.each<[string, Given, string]>([
     ['nobody bought', nobody, 'answer'],
-    ['the process to be killed was not there', {}, notKilled],
+    ['a fault found no process', {}, unreached],
     ['a lane neither arrived nor waited', {}, slow],
     [
       'an answer does not belong to a sale',
       { attempts: [...oneBought.attempts, refused('3', 'lock-service-unavailable')] },
+      'answer',
+    ],
+    [
+      'MySQL was busy, which is not a lock that was busy',
+      { attempts: [...oneBought.attempts, refused('3', 'database-busy')] },
       'answer',
     ],
     [
@@ -161,7 +189,7 @@ describe('the verdict of a race', () => {
     expect(fixed(given, killed)).toMatchObject({ verdict: 'held', asClaimed: true });
   });
 
-  test.each(['slow', notKilled])('stays violated with a lane that is %j', (at) => {
+  test.each(['slow', unreached])('stays violated with a lane that is %j', (at) => {
     const { rung } = schedules['lost-update'];
     expect(judge('lost-update', rung, oversold, at)).toMatchObject({ verdict: 'violated' });
   });

@@ -1,7 +1,7 @@
 /**
  * A sale goes on: a free lock can be acquired, and stock that is left can be bought. A refusal as
- * busy while no other order uses the lock is a violation. A run in which nobody bought although
- * stock was left proves nothing.
+ * busy while no other order uses the lock is a violation, and so is a grant long after the release:
+ * a lost wake-up. A run in which nobody bought although stock was left proves nothing.
  */
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
@@ -11,13 +11,15 @@ import { incomplete } from './mutual-exclusion.ts';
 
 /** A free lock must be noticed within this time; a polling lock needs some milliseconds. */
 const noticeMs = 500;
+/** A grant this long after the release came by a timer, and not by the release. */
+const wakeUpMs = 1_000;
 
 export const progress: Check = {
   name: 'progress',
   skip: ({ attempts, history }) =>
     attempts || history ? null : 'neither answers nor history were kept',
   cases(facts) {
-    const cases = facts.locked ? deniedBesideFreeLock(facts) : [];
+    const cases = facts.locked ? unnoticed(facts) : [];
     if (cases.length > 0) return cases;
     const missing = facts.locked && facts.history ? incomplete(facts) : null;
     return missing ?? nobodyBought(facts) ?? [];
@@ -33,62 +35,70 @@ function nobodyBought(facts: Facts): Undecided | null {
   return { undecided: `nobody bought although stock was left; the first answer was: ${reason}` };
 }
 
-function deniedBesideFreeLock({ history = [] }: Facts): Case[] {
+/** Requests that did not notice in time that the lock was free. */
+function unnoticed({ history = [] }: Facts): Case[] {
   const sections = sectionsOf(history, 'released');
-  return history
-    .filter(({ event }) => event === 'denied')
-    .filter((denied) => freeForMs(denied, history, sections) >= noticeMs)
-    .map((denied) => ({
-      evidence: `user ${denied.userId} was refused as busy although no other purchase was using the lock`,
-      severity: 1,
-      orders: [...blamed(denied, history, sections), denied.orderId],
-    }));
+  return history.flatMap((answer) => {
+    const mostMs = { denied: noticeMs, granted: wakeUpMs }[String(answer.event)];
+    if (mostMs === undefined) return [];
+    const freeMs = freeForMs(answer, history, sections);
+    if (freeMs < mostMs) return [];
+    const evidence =
+      answer.event === 'denied'
+        ? `user ${answer.userId} was refused as busy although no other purchase was using the lock`
+        : `user ${answer.userId} got the lock ${Math.round(freeMs)} ms after it was free`;
+    return [
+      { evidence, severity: 1, orders: [...blamed(answer, history, sections), answer.orderId] },
+    ];
+  });
 }
 
 type Sections = ReturnType<typeof sectionsOf>;
 
-const ofOthers = (denied: HistoryEvent, sections: Sections): Sections =>
+const ofOthers = (answer: HistoryEvent, sections: Sections): Sections =>
   sections.filter(
-    ({ resource, orderId }) => resource === denied.resource && orderId !== denied.orderId,
+    ({ resource, orderId }) => resource === answer.resource && orderId !== answer.orderId,
   );
 
 /**
- * How long the lock had been free of other orders when the request was denied, within its wait; in
- * milliseconds.
+ * How long the lock had been free of other orders when the request was answered, within its wait
+ * and since it was last resumed; in milliseconds.
  */
 function freeForMs(
-  denied: HistoryEvent,
+  answer: HistoryEvent,
   history: readonly HistoryEvent[],
   sections: Sections,
 ): number {
-  const deniedAt = BigInt(denied.at);
-  const requested = history.findLast(
+  const answeredAt = BigInt(answer.at);
+  const began = history.findLast(
     ({ event, orderId, at }) =>
-      event === 'requested' && orderId === denied.orderId && BigInt(at) <= deniedAt,
+      (event === 'requested' || event === 'resumed') &&
+      orderId === answer.orderId &&
+      BigInt(at) <= answeredAt,
   );
-  let freeSince = BigInt(requested?.at ?? denied.at);
-  for (const { from, to } of ofOthers(denied, sections)) {
-    if (from < deniedAt && to > deniedAt) return 0;
-    if (to <= deniedAt && to > freeSince) freeSince = to;
+  let freeSince = BigInt(began?.at ?? answer.at);
+  for (const { from, to } of ofOthers(answer, sections)) {
+    if (from < answeredAt && to > answeredAt) return 0;
+    if (to <= answeredAt && to > freeSince) freeSince = to;
   }
-  return Number(deniedAt - freeSince) / 1_000_000;
+  return Number(answeredAt - freeSince) / 1_000_000;
 }
 
 /**
- * The order that held the lock last before the denial, and the last order whose process died with
+ * The order that held the lock last before the answer, and the last order whose process died with
  * it.
  */
 function blamed(
-  denied: HistoryEvent,
+  answer: HistoryEvent,
   history: readonly HistoryEvent[],
   sections: Sections,
 ): string[] {
-  const deniedAt = BigInt(denied.at);
-  const earlier = ofOthers(denied, sections).filter(({ to }) => to <= deniedAt);
+  const answeredAt = BigInt(answer.at);
+  const earlier = ofOthers(answer, sections).filter(({ to }) => to <= answeredAt);
   const owner = earlier.toSorted((one, other) => (one.to < other.to ? -1 : 1)).at(-1);
   const died = history.findLast(
     ({ event, resource, at }) =>
-      event === 'died' && resource === denied.resource && BigInt(at) <= deniedAt,
+      event === 'died' && resource === answer.resource && BigInt(at) <= answeredAt,
   );
   return [...new Set([owner?.orderId, died?.orderId])].filter((id) => id !== undefined);
 }

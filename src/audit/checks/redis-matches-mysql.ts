@@ -7,7 +7,7 @@ import { groupBy } from '../group-by.ts';
 
 export const redisMatchesMysql: Check = {
   name: 'redis-matches-mysql',
-  skip: ({ redis }) => (redis ? null : 'this rung keeps no buyers in Redis'),
+  skip: ({ redis }) => (redis ? null : 'this rung keeps no stock in Redis'),
   cases(facts) {
     const { redis, mysql } = facts;
     if (!redis || redis.queued.length > 0) return { undecided: 'orders are still queued' };
@@ -35,11 +35,14 @@ function buyersWithoutOrder(facts: Facts): Case[] {
   });
 }
 
-const ordersWithoutBuyer = (facts: Facts): Case[] =>
-  confirmed(facts)
-    .filter(({ userId }) => facts.redis?.buyers[userId] === undefined)
+function ordersWithoutBuyer(facts: Facts): Case[] {
+  const buyers = facts.redis?.buyers;
+  if (!buyers) return [];
+  return confirmed(facts)
+    .filter(({ userId }) => buyers[userId] === undefined)
     .map(({ id, userId }) => ({
       evidence: `MySQL has order ${id} of user ${userId}, who is no buyer in Redis`,
       severity: 1,
       orders: [id],
     }));
+}

@@ -2,6 +2,7 @@
  * What the demo runs: every rung in teaching order, again in every circumstance that a rush brings,
  * and every race.
  */
+import { claimOf } from '../../ladder/claims.ts';
 import { type Circumstance, circumstances, type Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
@@ -50,21 +51,32 @@ export const shortRaces: readonly RaceOnRung[] = raceNames.flatMap((race) => {
 });
 
 /**
- * Each race also on every other rung that claims to break under it, unless a rush shows the same.
+ * Each race of a fault also on every other rung that claims to break under it, and on every rung
+ * that it could break: so a promise that a rung claims to hold is tried, not assumed.
  */
 export const allRaces: readonly RaceOnRung[] = raceNames.flatMap((race) => {
   const { rung, next } = schedules[race];
-  return [rung, ...othersWith(race), next].map((on) => ({ race, rung: on }));
+  const others = othersWith(race).filter((each) => each !== rung && each !== next);
+  return [rung, ...others, next].map((on) => ({ race, rung: on }));
 });
 
+/** A rush brings its circumstances by itself. Of two races with one fault, the first is played. */
 function othersWith(race: RaceName): RungName[] {
-  const { rung, next, under }: Schedule = schedules[race];
-  if (circumstances[under] === 'rush') return [];
-  const isClaimed = ({ breaks }: Rung) => breaks.some((each) => each.under === under);
-  const known: RungName[] = raceNames.flatMap((name) =>
-    schedules[name].under === under ? [schedules[name].rung] : [],
-  );
-  return rungNames.filter(
-    (name) => isClaimed(ladder[name]) && ![...known, rung, next].includes(name),
-  );
+  const schedule: Schedule = schedules[race];
+  const { under } = schedule;
+  const same = raceNames.filter((name) => schedules[name].under === under);
+  if (circumstances[under] === 'rush' || same[0] !== race) return [];
+  const shown: RungName[] = same.slice(1).map((name) => schedules[name].rung);
+  return rungNames.filter((name) => !shown.includes(name) && isRaced(ladder[name], schedule));
+}
+
+/** A rung that a rush breaks already is raced only where it claims to break. */
+function isRaced(rung: Rung, { under, instances, needs }: Schedule): boolean {
+  if (rung.breaks.some((each) => each.under === under)) return true;
+  const has = {
+    lock: rung.lock !== undefined,
+    waiters: rung.lock !== undefined && rung.waitMs !== 0,
+    queue: rung.queue !== undefined,
+  };
+  return claimOf(rung, instances).verdict === 'held' && (needs === undefined || has[needs]);
 }

@@ -26,11 +26,12 @@ export interface Played {
 }
 
 /**
- * Where a lane is that reached no checkpoint: its process died; a kill step missed it; it is
- * neither here nor waiting.
+ * Where a lane is that reached no checkpoint: its process died, or stands still; a fault did not
+ * find it; it is neither here nor waiting.
  */
 export const killed = 'killed';
-export const notKilled = 'not there to be killed';
+export const stopped = 'stopped';
+export const unreached = 'not there';
 export const slow = 'slow';
 
 export interface RaceResult {
@@ -59,12 +60,12 @@ export function raceVerdict(
 ): PlayedRace {
   const { title } = schedule;
   const { findings } = audit(facts);
-  const shows = showsOn(rungNamed(rung), schedule, findings);
+  const shows = showsOn(rungNamed(rung), schedule);
   const finding = findings.find(({ check }) => check === shows);
   const seen = finding?.verdict ?? 'unknown';
-  const doubt = seen === 'held' ? inconclusive(steps, facts) : null;
+  const doubt = seen === 'held' ? inconclusive(steps, facts, findings) : null;
   const verdict = doubt === null ? seen : 'unknown';
-  const claim = claimOn(rungNamed(rung), { ...schedule, shows });
+  const claim = claimOn(rungNamed(rung), schedule);
   const surprise = surprises(rungNamed(rung), schedule, findings);
   const asClaimed = verdict === claim && surprise === null;
   const result = { race, title, rung, shows, verdict, claim, asClaimed, steps, facts } as const;
@@ -82,18 +83,21 @@ export function raceVerdict(
 const claimed = ({ breaks }: Rung, { under, instances }: Schedule): readonly Break[] =>
   breaks.filter((each) => each.under === under || showsInRush(each.under, instances));
 
-/** The ladder's claim for what the race shows. */
-export const claimOn = (rung: Rung, schedule: Schedule): Verdict =>
-  claimed(rung, schedule).some(({ check }) => check === schedule.shows) ? 'violated' : 'held';
+/** The ladder's claim for what the race shows on this rung. */
+export function claimOn(rung: Rung, schedule: Schedule): Verdict {
+  const shows = showsOn(rung, schedule);
+  return claimed(rung, schedule).some(({ check }) => check === shows) ? 'violated' : 'held';
+}
 
 /**
- * A rung that does not promise what the race shows may claim another break under the same
- * circumstance.
+ * What the race shows on this rung: where the rung does not promise it, another break that it
+ * claims under this circumstance; without one, what every rung promises.
  */
-function showsOn(rung: Rung, schedule: Schedule, findings: readonly Finding[]): CheckName {
-  const { shows, under } = schedule;
-  if (findings.some(({ check }) => check === shows)) return shows;
-  return rung.breaks.find((each) => each.under === under)?.check ?? shows;
+function showsOn({ breaks, onePerUser, lock }: Rung, { shows, under }: Schedule): CheckName {
+  const isPromised =
+    shows === 'one-order-per-user' ? onePerUser : shows !== 'mutual-exclusion' || lock;
+  if (isPromised) return shows;
+  return breaks.find((each) => each.under === under)?.check ?? 'no-oversell';
 }
 
 /**
@@ -123,9 +127,13 @@ const ordinary: readonly string[] = [
 ];
 
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
-function inconclusive(steps: readonly Played[], facts: Facts): string | null {
+function inconclusive(
+  steps: readonly Played[],
+  facts: Facts,
+  findings: readonly Finding[],
+): string | null {
   const { attempts = [] } = facts;
-  if (steps.some(({ at }) => at === notKilled)) return 'the process to be killed was not there';
+  if (steps.some(({ at }) => at === unreached)) return 'a fault found no process of its lane';
   if (steps.some(({ at }) => at === slow))
     return 'a lane neither arrived nor visibly waited for a lock';
   const wasKilled = steps.some(({ at }) => at === killed);
@@ -135,6 +143,6 @@ function inconclusive(steps: readonly Played[], facts: Facts): string | null {
       (outcome === 'unknown' && !wasKilled),
   );
   if (odd) return `user ${odd.userId} was answered ${odd.reason}`;
-  const isSold = confirmed(facts).length > 0;
-  return isSold ? null : 'nobody bought';
+  const isViolated = findings.some(({ verdict }) => verdict === 'violated');
+  return confirmed(facts).length > 0 || isViolated ? null : 'nobody bought';
 }

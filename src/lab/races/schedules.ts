@@ -12,15 +12,22 @@ export type Step =
   | {
       readonly run: string;
       readonly until: CheckpointName | 'answer';
-      /** On a rung without that gap: the place where the gap would be. */
-      readonly orUntil?: CheckpointName;
+      /** On a rung without that place: the places that come nearest. */
+      readonly orUntil?: readonly CheckpointName[];
       readonly text: string;
       readonly wrong?: true;
     }
   /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
   | { readonly expire: string; readonly text: string }
   /** Kills the process of this lane with SIGKILL. */
-  | { readonly kill: string; readonly text: string };
+  | { readonly kill: string; readonly text: string }
+  /** Pauses the process of this lane with SIGSTOP. */
+  | { readonly pause: string; readonly text: string }
+  /** Resumes it with SIGCONT. */
+  | { readonly resume: string; readonly text: string };
+
+/** What a rung must have, so that a race says something about it. */
+export type Need = 'lock' | 'waiters' | 'queue';
 
 export interface Schedule {
   readonly title: string;
@@ -37,6 +44,7 @@ export interface Schedule {
   readonly nested?: readonly string[];
   /** Lanes whose purchase never releases its lock. */
   readonly forgets?: readonly string[];
+  readonly needs?: Need;
   /** The check of the audit that must turn red. */
   readonly shows: CheckName;
   readonly steps: readonly Step[];
@@ -103,8 +111,14 @@ export const schedules = {
     lanes: { A: '7', B: '8' },
     shows: 'no-oversell',
     steps: [
-      { run: 'A', until: 'stock-taken', text: 'has taken the last one' },
+      {
+        run: 'A',
+        until: 'stock-taken',
+        orUntil: ['before-commit', 'before-release'],
+        text: 'has taken the last one',
+      },
       { kill: 'A', text: 'dies before it inserts its order' },
+      { expire: 'A', text: 'the time of a lease passes' },
       { run: 'B', until: 'answer', text: 'sold out, but nobody bought it', wrong: true },
     ],
   },
@@ -134,7 +148,7 @@ export const schedules = {
     lanes: sameUser,
     shows: 'progress',
     steps: [
-      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { run: 'A', until: 'after-check', orUntil: ['before-release'], text: 'has the lock' },
       { kill: 'A', text: 'dies with it' },
       { expire: 'A', text: 'the time of a lease passes' },
       { run: 'B', until: 'answer', text: 'is refused: nobody can buy now', wrong: true },
@@ -148,12 +162,13 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
+    needs: 'lock',
     shows: 'progress',
     steps: [
       {
         run: 'A',
         until: 'before-expire',
-        orUntil: 'after-acquire',
+        orUntil: ['after-acquire'],
         text: 'has set the key, without expiry',
       },
       { kill: 'A', text: 'dies before EXPIRE' },
@@ -169,6 +184,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: { A: '7', B: '7', C: '7' },
+    needs: 'lock',
     shows: 'one-order-per-user',
     steps: [
       { run: 'A', until: 'after-check', text: 'has the lock, and stalls' },
@@ -188,6 +204,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: { A: '7', B: '7', C: '7' },
+    needs: 'lock',
     shows: 'mutual-exclusion',
     steps: [
       { run: 'A', until: 'owner-checked', text: 'has sold; sees its own lock' },
@@ -207,11 +224,36 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
+    needs: 'lock',
     shows: 'one-order-per-user',
     steps: [
       { run: 'A', until: 'before-commit', text: 'has checked its lease, last time' },
       { expire: 'A', text: 'the time of a lease passes' },
       { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { run: 'A', until: 'answer', text: 'commits' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'paused-holder': {
+    title: 'the process of the owner stands still for longer than its lease (SIGSTOP)',
+    under: 'holder-pauses',
+    rung: 'redis-reentrant',
+    next: 'lua-stream',
+    instances: 4,
+    stock: 5,
+    lanes: sameUser,
+    shows: 'one-order-per-user',
+    steps: [
+      {
+        run: 'A',
+        until: 'before-commit',
+        orUntil: ['before-release'],
+        text: 'has checked its lease, last time',
+      },
+      { pause: 'A', text: 'its process stands still' },
+      { expire: 'A', text: 'the time of a lease passes' },
+      { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { resume: 'A', text: 'runs again, and does not know it' },
       { run: 'A', until: 'answer', text: 'commits' },
       { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
     ],
@@ -225,6 +267,7 @@ export const schedules = {
     stock: 5,
     lanes: sameUser,
     nested: ['A'],
+    needs: 'waiters',
     shows: 'progress',
     steps: [
       { run: 'A', until: 'after-acquire', text: 'has the lock, and acquires it again' },
@@ -240,6 +283,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
+    needs: 'waiters',
     shows: 'progress',
     steps: [
       { run: 'A', until: 'after-check', text: 'has the lock' },
@@ -256,6 +300,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
+    needs: 'waiters',
     shows: 'progress',
     steps: [
       { run: 'A', until: 'after-check', text: 'has the lock' },
@@ -273,6 +318,7 @@ export const schedules = {
     stock: 5,
     lanes: sameUser,
     forgets: ['A'],
+    needs: 'lock',
     shows: 'progress',
     steps: [
       { run: 'A', until: 'answer', text: 'sells, and never releases' },
@@ -288,6 +334,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: { A: '7', B: '7', C: '7' },
+    needs: 'waiters',
     shows: 'progress',
     steps: [
       { run: 'A', until: 'after-check', text: 'has the lock' },
@@ -306,12 +353,13 @@ export const schedules = {
     instances: 4,
     stock: 1,
     lanes: { A: '7', B: '8' },
+    needs: 'queue',
     shows: 'redis-matches-mysql',
     steps: [
       {
         run: 'A',
         until: 'claimed',
-        orUntil: 'before-release',
+        orUntil: ['before-release'],
         text: 'has taken the last one in Redis',
       },
       { kill: 'A', text: 'dies before it queues its order' },
@@ -326,5 +374,7 @@ export const raceNames = Object.keys(schedules) as RaceName[];
 /** The lane of a step. */
 export function laneOf(step: Step): string {
   if ('run' in step) return step.run;
-  return 'kill' in step ? step.kill : step.expire;
+  if ('kill' in step) return step.kill;
+  if ('pause' in step) return step.pause;
+  return 'resume' in step ? step.resume : step.expire;
 }

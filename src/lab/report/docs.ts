@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunResult } from '../drills/run-rung.ts';
 import { headlineTable } from './demo-lines.ts';
-import { ladderMarkdown, raceMarkdown } from './ladder-tables.ts';
+import { ladderMarkdown, playedMarkdown, raceMarkdown } from './ladder-tables.ts';
 
 export type Parts = Readonly<Record<string, string>>;
 
@@ -24,7 +24,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'README.md')]:
       results.length > 0 ? { headline: fenced(headlineTable(results)) } : {},
     [join(root, 'docs', 'ladder.md')]: tableParts(),
-    [join(root, 'docs', 'races.md')]: { races: raceMarkdown() },
+    [join(root, 'docs', 'races.md')]: { races: raceMarkdown(), played: playedMarkdown() },
     [join(root, 'docs', 'results.md')]: measuredParts(runsFolder),
   };
 }

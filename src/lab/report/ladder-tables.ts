@@ -1,9 +1,10 @@
 /** The ladder for people: what each rung does and what it claims. */
 import type { CheckName } from '../../domain.ts';
-import type { Rung } from '../../ladder/rung.ts';
+import { circumstances, type Rung } from '../../ladder/rung.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
-import { raceNames, schedules } from '../races/schedules.ts';
+import { allRaces } from '../drills/demo-plan.ts';
+import { type RaceName, raceNames, schedules } from '../races/schedules.ts';
 import { wrap } from './wrap.ts';
 
 export interface LadderRow {
@@ -80,6 +81,29 @@ export function raceMarkdown(): string {
     ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
     ...rows,
   ]);
+}
+
+/** The races of faults that the drills play, and the claim on each rung. For docs/races.md. */
+export function playedMarkdown(): string {
+  const faults = raceNames.filter((race) => circumstances[schedules[race].under] === 'fault');
+  const rows = faults.map((race) => {
+    const { shows } = schedules[race];
+    const rungs = allRaces.filter((each) => each.race === race).map(({ rung }) => rung);
+    const claiming = (claim: string) =>
+      rungs.filter((rung) => claimedOutcome(ladder[rung], race) === claim).join(', ');
+    return [`\`${race}\``, shows, ...['violated', 'other', 'held'].map(claiming)];
+  });
+  return markdownTable([
+    ['race', 'is about', 'violated on', 'breaks another promise on', 'held on'],
+    ...rows,
+  ]);
+}
+
+function claimedOutcome({ breaks }: Rung, race: RaceName): 'violated' | 'other' | 'held' {
+  const { under, shows } = schedules[race];
+  const broken = breaks.filter((each) => each.under === under).map(({ check }) => check);
+  if (broken.includes(shows)) return 'violated';
+  return broken.length > 0 ? 'other' : 'held';
 }
 
 function markdownTable([head = [], ...rows]: (string | number)[][]): string {

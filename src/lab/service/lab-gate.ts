@@ -8,6 +8,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MiddlewareHandler } from 'hono';
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
+import type { Order } from '../../domain.ts';
 import { problem } from '../../http/problems.ts';
 import { claimsOf } from '../../http/tokens.ts';
 import { type CheckpointName, installGate } from '../../trace/checkpoints.ts';
@@ -37,7 +38,7 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
     const request = requests.getStore();
     if (!request) return;
     try {
-      if (request.lane) await meetPlayer(request.lane, checkpoint, instance);
+      if (request.lane) await meetPlayer(request.lane, checkpoint, instance, order);
       if (order && request.pauses.length > 0) await pause(order, checkpoint, request.pauses);
     } catch {
       // The player cannot be reached: the request continues.
@@ -69,10 +70,12 @@ async function meetPlayer(
   { race, name, redis }: NonNullable<LabRequest['lane']>,
   checkpoint: CheckpointName,
   instance: string,
+  order: Order | undefined,
 ): Promise<void> {
   const at = String(process.hrtime.bigint());
   const arrival: Arrival = { lane: name, checkpoint, instance, pid: process.pid, at };
   const arrivals = raceKeys.arrivals(race);
   await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
   await redis.blpop(raceKeys.resume(race, name), patienceSeconds);
+  if (order) record({ event: 'resumed', checkpoint, ...about(order) });
 }

@@ -148,6 +148,7 @@ export const en: LadderText = {
     'release-after-expiry': 'the owner releases after its lease expired',
     'lease-expires-in-release': 'the lease expires between comparing and deleting',
     'lease-expires-during-sale': 'the sale takes longer than the lease',
+    'holder-pauses': 'the process of the owner stands still for longer than the lease',
     're-entry': 'the owner acquires its lock again',
     'lost-wakeup': 'the lock is released before the waiter listens',
     'never-released': 'the owner forgets to release',
@@ -162,6 +163,8 @@ export const en: LadderText = {
     'separate-mutexes': 'each process has its own mutex, and none knows of the others',
     'two-inside-at-once': 'two requests are in the critical section at once',
     'stock-without-order': 'the stock is taken, and the process dies before it inserts the order',
+    'taken-in-redis-only':
+      'one is taken from the stock in Redis, and the transaction in MySQL is rolled back',
     'waits-for-itself': 'the owner waits for its own lock until its time is over',
     'key-stays': 'the key of the dead owner stays for ever',
     'key-without-expiry': 'the key was set and never got its expiry',
@@ -169,6 +172,8 @@ export const en: LadderText = {
       'the late release deletes the key of the next owner, and a third request enters',
     'deletes-in-the-gap': 'the delete hits the key of the next owner, and a third request enters',
     'sale-outlasts-lease': 'the sale commits beside the sale of the next owner',
+    'paused-past-lease':
+      'nobody renews the lease of a process that stands still; it resumes, and commits beside the next owner',
     'message-lost': 'the message is published before the waiter has subscribed',
     'latch-missed': 'the node is removed before the latch exists, so the event opens nothing',
     'lock-stays-held': 'the living process keeps the lock for ever',

@@ -1,0 +1,212 @@
+/** The mutants of the locks: each removes one defence, and names the test that must notice. */
+
+import type { RaceName } from '../../src/lab/races/schedules.ts';
+import type { RungName } from '../../src/ladder/rungs.ts';
+import type { ClauseName } from '../contracts/lock.ts';
+import type { Mutant } from './mutant.ts';
+
+const clause = (lock: RungName, name: ClauseName): Mutant['red'] => ({
+  file: 'test/contracts/locks.test.ts',
+  test: `${lock} ${name}`,
+});
+
+const race = (name: RaceName, rung: RungName, says: string): Mutant['red'] => ({
+  file: 'test/drills/races.test.ts',
+  test: `${name} on ${rung} is as claimed, with its proof`,
+  says,
+});
+
+/** They need no server: `npm test` runs them. */
+export const quickMutants: readonly Mutant[] = [
+  {
+    name: 'the check before the commit asks the signal only, which needs a timer',
+    file: 'src/locks/shared/leases.ts',
+    find: 'if (parts.remainingMs() <= 0) throw lostError();',
+    replace: 'void lostError;',
+    red: {
+      file: 'test/unit/leases.test.ts',
+      test: 'a lease that expired during a stall is not held, although its signal has not aborted',
+    },
+  },
+  {
+    name: 'the watchdog does not stop with the last release',
+    file: 'src/locks/shared/watchdog.ts',
+    find: 'if (entry.leases === 0) forget(entry);',
+    replace: '',
+    red: {
+      file: 'test/unit/leases.test.ts',
+      test: 'a watched lease is not renewed after its release',
+    },
+  },
+  {
+    name: 'every request has a mutex of its own',
+    file: 'src/locks/process-mutex.ts',
+    find: 'entries.get(resource) ?? { mutex: new Mutex(), users: 0 }',
+    replace: '{ mutex: new Mutex(), users: 0 }',
+    red: {
+      file: 'test/unit/process-mutex.test.ts',
+      test: 'the in-memory mutex tries once and does not queue without a wait',
+    },
+  },
+];
+
+/** They need the servers of the lab: `npm run mutants` runs them. */
+export const serverMutants: readonly Mutant[] = [
+  {
+    name: 'redis-expiry sets no expiry',
+    file: 'src/locks/redis-expiry.ts',
+    find: "redis.set(key, 'locked', 'PX', leaseMs, 'NX')",
+    replace: "redis.set(key, 'locked', 'NX')",
+    red: race('dead-holder', 'redis-expiry', 'violated: progress, which the ladder does not claim'),
+  },
+  {
+    name: 'redis-owner releases without a look at the owner',
+    file: 'src/locks/redis-owner.ts',
+    find: 'if ((await redis.get(key)) !== owner) return;',
+    replace: '',
+    red: race(
+      'release-after-expiry',
+      'redis-owner',
+      'violated: one-order-per-user, which the ladder does not claim',
+    ),
+  },
+  {
+    name: 'redis-atomic compares, then deletes: two commands',
+    file: 'src/locks/redis-atomic.ts',
+    find: 'await runScript(redis, releaseIfOwner, [key], [owner]);',
+    replace: `if ((await redis.get(key)) !== owner) return void [runScript, releaseIfOwner];
+      const { checkpoint } = await import('../trace/checkpoints.ts');
+      await checkpoint('owner-checked');
+      await redis.del(key);`,
+    red: race(
+      'check-then-delete',
+      'redis-atomic',
+      'violated: mutual-exclusion, which the ladder does not claim',
+    ),
+  },
+  {
+    name: 'the script of redis-atomic deletes the key of any owner',
+    file: 'lua/locks/release-if-owner.lua',
+    find: "if redis.call('GET', KEYS[1]) == ARGV[1] then",
+    replace: "if redis.call('GET', KEYS[1]) then",
+    red: clause('redis-atomic', 'does not release the next owner when it is released late'),
+  },
+  {
+    name: 'redis-message releases without a message',
+    file: 'src/locks/redis-message.ts',
+    find: "if (answer === 'released') await redis.publish(channelOf(resource), owner);",
+    replace: 'void answer;',
+    red: clause('redis-message', 'sends nothing while it waits: the release wakes it'),
+  },
+  {
+    name: 'a waiter of redis-reentrant does not look again after it has subscribed',
+    file: 'src/locks/shared/release-notifications.ts',
+    find: 'if (!(await subscription.listening(leftMs(), signal))) return null;',
+    replace: `if (!(await subscription.listening(leftMs(), signal))) return null;
+    await subscription.notified(leftMs(), signal);`,
+    red: race(
+      'lost-wakeup',
+      'redis-reentrant',
+      'violated: progress, which the ladder does not claim',
+    ),
+  },
+  {
+    name: 'the watchdog renews nothing',
+    file: 'src/locks/shared/watchdog.ts',
+    find: 'for (const entry of entries.values()) void renewOne(entry);',
+    replace: 'void renewOne;',
+    red: race(
+      'lease-expires-during-sale',
+      'redis-reentrant',
+      'violated: one-order-per-user, which the ladder does not claim',
+    ),
+  },
+  {
+    name: 'redis-reentrant is granted to any owner',
+    file: 'lua/locks/acquire-reentrant.lua',
+    find: "redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then",
+    replace: "redis.call('HLEN', KEYS[1]) > 0 then",
+    red: clause('redis-reentrant', 'excludes other processes'),
+  },
+  {
+    name: 'redis-reentrant sets no expiry',
+    file: 'lua/locks/acquire-reentrant.lua',
+    find: "  redis.call('PEXPIRE', KEYS[1], ARGV[1])\n",
+    replace: '',
+    red: clause('redis-reentrant', 'is free after its owner died, with the default lease'),
+  },
+  {
+    name: 'redis-reentrant releases without a message',
+    file: 'lua/locks/release-reentrant.lua',
+    find: "redis.call('PUBLISH', KEYS[2], ARGV[1])\n",
+    replace: '',
+    red: clause('redis-reentrant', 'sends nothing while it waits: the release wakes it'),
+  },
+  {
+    name: 'redis-fair forgets its queue: a free lock is granted to any waiter',
+    file: 'lua/locks/acquire-fair.lua',
+    find: "if redis.call('EXISTS', KEYS[1]) == 0 and (not head or head == ARGV[2]) then",
+    replace: "if redis.call('EXISTS', KEYS[1]) == 0 then",
+    red: race('dead-waiter', 'redis-fair', 'held: the ladder claims progress, which did not break'),
+  },
+  {
+    name: 'redis-fair releases without a message',
+    file: 'lua/locks/release-fair.lua',
+    find: "if head then redis.call('PUBLISH', KEYS[4] .. ':' .. head, ARGV[1]) end\n",
+    replace: '',
+    red: clause('redis-fair', 'sends nothing while it waits: the release wakes it'),
+  },
+  {
+    name: 'redlock is content with a minority',
+    file: 'src/locks/redlock.ts',
+    find: 'new Redlock(masters, { retryCount: 0 })',
+    replace: 'new Redlock(masters.slice(0, 1), { retryCount: 0 })',
+    red: {
+      file: 'test/integration/redlock.test.ts',
+      test: 'redlock · two of three masters down · refuses with the count, and leaves nothing behind',
+    },
+  },
+  {
+    name: 'redlock ignores the validity time',
+    file: 'src/locks/redlock.ts',
+    find: 'Math.min(leaseMs, lock.expiration - Date.now())',
+    replace: 'lock.expiration === 0 ? 0 : leaseMs',
+    red: {
+      file: 'test/integration/redlock.test.ts',
+      test: 'redlock · a lease is shorter than its keys, by the drift that clocks may have',
+    },
+  },
+  {
+    name: 'zookeeper watches its own node instead of the one before it',
+    file: 'src/locks/shared/zookeeper-queue.ts',
+    find: '{before}`;',
+    replace: '{before && this.#name}`;',
+    red: clause('zookeeper', 'sends nothing while it waits: the release wakes it'),
+  },
+  {
+    name: 'zookeeper does not sort its queue by number',
+    file: 'src/locks/shared/zookeeper-queue.ts',
+    find: 'queue.sort((one, other) => numberOf(one) - numberOf(other));',
+    replace: 'queue.sort(() => numberOf("0"));',
+    red: clause('zookeeper', 'excludes others in the same process'),
+  },
+  {
+    name: 'zookeeper makes nodes that do not end with their session',
+    file: 'src/connections/zookeeper-nodes.ts',
+    find: 'CreateMode.EPHEMERAL_SEQUENTIAL',
+    replace: 'CreateMode.PERSISTENT_SEQUENTIAL',
+    red: clause('zookeeper', 'is free after its owner died, with the default lease'),
+  },
+  {
+    name: 'zookeeper-latch looks again after it has made its latch',
+    file: 'src/locks/zookeeper-latch.ts',
+    find: 'latch = new AbortController();\n',
+    replace: `latch = new AbortController();
+    if (!(await exists(session, path))) return true;\n`,
+    red: race(
+      'latch-after-exists',
+      'zookeeper-latch',
+      'held: the ladder claims progress, which did not break',
+    ),
+  },
+];

@@ -1,0 +1,95 @@
+/**
+ * A mutant is the source with one defence removed. The test that is about this defence must fail on
+ * it, with an assertion: else the test proves nothing.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import { compile, copySources } from '../support/source-copy.ts';
+
+export interface Mutant {
+  readonly name: string;
+  /** The file, from the project's folder, and its text that is replaced. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+  /** The test that must fail: its file, its full name, and what its assertion must say. */
+  readonly red: { readonly file: string; readonly test: string; readonly says?: string };
+}
+
+/** A failure that is an assertion about the defence, and no crash, time-out or slow machine. */
+export function expectRed(message: string, { red }: Mutant): void {
+  expect(message).toMatch(/^AssertionError: /);
+  expect(message).toContain(red.says ?? '');
+}
+
+/** @throws when the text is not in the file exactly once: then the mutant would be another one. */
+export function mutated(text: string, { name, file, find, replace }: Mutant): string {
+  const count = text.split(find).length - 1;
+  if (count !== 1) throw new Error(`${name}: ${file} has the text ${count} times:\n${find}`);
+  return text.replace(find, () => replace);
+}
+
+const Report = z.object({
+  testResults: z.array(
+    z.object({
+      message: z.string().optional(),
+      assertionResults: z.array(
+        z.object({
+          fullName: z.string(),
+          status: z.string(),
+          failureMessages: z.array(z.string()).optional(),
+        }),
+      ),
+    }),
+  ),
+});
+
+const isUnit = (file: string): boolean => file.startsWith('test/unit/');
+
+export interface Mutation {
+  /** @returns what the test said: `passed`, or the message of its failure. */
+  fate(mutant: Mutant): Promise<string>;
+  remove(): void;
+}
+
+/** One copy of the project for all mutants, so that its servers are installed once. */
+export function mutation(): Mutation {
+  const folder = copySources('nginx', 'test', 'vitest.config.ts');
+  return {
+    fate: async (mutant) => {
+      const file = join(folder, mutant.file);
+      const original = readFileSync(file, 'utf8');
+      writeFileSync(file, mutated(original, mutant));
+      try {
+        const needsService = !isUnit(mutant.red.file);
+        if (needsService) await compile(folder);
+        return await run(folder, mutant.red);
+      } finally {
+        writeFileSync(file, original);
+      }
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Runs one test of the copy. @throws unless this test, and no other, was run. */
+async function run(folder: string, { file, test }: Mutant['red']): Promise<string> {
+  const report = join(folder, 'report.json');
+  const project = isUnit(file) ? 'unit' : 'real servers';
+  const name = `^${test.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
+  const options = ['--reporter', 'json', '--outputFile', report, '--testNamePattern', name];
+  const vitest = join(folder, 'node_modules/.bin/vitest');
+  rmSync(report, { force: true });
+  const { all } = await execa(vitest, ['run', '--project', project, file, ...options], {
+    ...{ cwd: folder, reject: false, all: true },
+  });
+  const results = Report.parse(JSON.parse(readFileSync(report, 'utf8'))).testResults;
+  const tests = results.flatMap(({ assertionResults }) => assertionResults);
+  const own = tests.filter(({ status }) => status === 'passed' || status === 'failed');
+  if (own.length !== 1 || own[0]?.fullName !== test)
+    throw new Error(`${file} did not run "${test}":\n${all}`);
+  return own[0].status === 'passed' ? 'passed' : (own[0].failureMessages?.[0] ?? '');
+}

@@ -1,0 +1,6 @@
+/** `npm run mutants`: each mutant is built, and one test runs on it, with servers of its own. */
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: { include: ['test/mutants/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 60_000 },
+});
