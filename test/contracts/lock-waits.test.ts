@@ -8,12 +8,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LockServiceUnavailable } from '../../src/errors.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
-import {
-  isAlive,
-  type ProcessRef,
-  startProcess,
-  stopProcess,
-} from '../../src/lab/environment/processes.ts';
+import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
+import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import type { Server } from '../../src/lab/environment/servers/server.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';

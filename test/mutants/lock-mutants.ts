@@ -30,8 +30,8 @@ export const quickMutants: readonly Mutant[] = [
   },
   {
     name: 'the watchdog does not stop with the last release',
-    file: 'src/locks/shared/watchdog.ts',
-    find: 'if (entry.leases === 0) forget(entry);',
+    file: 'src/locks/shared/ownership.ts',
+    find: 'if (this.#leases === 0) this.#end();',
     replace: '',
     red: {
       file: 'test/unit/leases.test.ts',
@@ -113,8 +113,8 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'the watchdog renews nothing',
     file: 'src/locks/shared/watchdog.ts',
-    find: 'for (const entry of entries.values()) void renewOne(entry);',
-    replace: 'void renewOne;',
+    find: 'for (const ownership of this.#watched) void this.#renewOne(ownership);',
+    replace: 'void this.#renewOne;',
     red: race(
       'lease-expires-during-sale',
       'redis-reentrant',
@@ -159,8 +159,8 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'redlock is content with a minority',
     file: 'src/locks/redlock.ts',
-    find: 'new Redlock(masters, { retryCount: 0 })',
-    replace: 'new Redlock(masters.slice(0, 1), { retryCount: 0 })',
+    find: 'new Redlock(round.clients(), { retryCount: 0 })',
+    replace: 'new Redlock(round.clients().slice(0, 1), { retryCount: 0 })',
     red: {
       file: 'test/integration/redlock.test.ts',
       test: 'redlock · two of three masters down · refuses with the count, and leaves nothing behind',

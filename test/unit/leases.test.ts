@@ -3,6 +3,9 @@ import { expect, test, vi } from 'vitest';
 import { LeaseLost } from '../../src/errors.ts';
 import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { Ownership } from '../../src/locks/shared/ownership.ts';
+import { Watchdog } from '../../src/locks/shared/watchdog.ts';
+
+const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };
 
 /** Blocks the event loop, so that no timer runs. */
 function standStill(forMs: number): void {
@@ -20,7 +23,6 @@ test('a lease that expired during a stall is not held, although its signal has n
 });
 
 test('a watched lease that was not renewed during a stall is not held', () => {
-  const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };
   const ownership = new Ownership(owned, { leaseMs: 20, isRenewed: true }, () => {});
   ownership.validFrom(performance.now(), 20);
   const lease = ownership.lease(async () => {});
@@ -34,10 +36,14 @@ test('a watched lease that was not renewed during a stall is not held', () => {
 test('a watched lease is not renewed after its release', () => {
   vi.useFakeTimers();
   const renew = vi.fn(async () => true);
-  const watched = watchdog(renew, 300)('seat', 'owner', performance.now());
+  const watchdog = new Watchdog(300, renew);
+  const terms = { leaseMs: 300, isRenewed: true };
+  const ownership = new Ownership(owned, terms, () => watchdog.unwatch(ownership));
+  ownership.lease(async () => {});
+  watchdog.watch(ownership);
   vi.advanceTimersByTime(100);
   expect(renew).toHaveBeenCalledTimes(1);
-  watched.unwatch();
+  ownership.dropLease();
   vi.advanceTimersByTime(1_000);
   expect(renew).toHaveBeenCalledTimes(1);
   vi.useRealTimers();

@@ -20,8 +20,8 @@ test('is no failure of the long drills when no engine answers, and says it all t
   const { exitCode, stdout } = await tryCompose('--where-possible');
   expect(stdout).toContain('NO DOCKER ENGINE');
   expect(exitCode).toBe(0);
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
-  expect(scripts.drills).toMatch(/ && node scripts\/try-compose\.mjs --where-possible$/);
+  const drills = readFileSync('scripts/drills.mjs', 'utf8');
+  expect(drills).toContain("['scripts/try-compose.mjs', '--where-possible']");
 });
 
 test('refuses a part that there is not', async () => {
