@@ -10,6 +10,7 @@ import { addDemo } from '../cli/demo.ts';
 import { addDocs } from '../cli/docs.ts';
 import { addDown } from '../cli/down.ts';
 import { addDrill } from '../cli/drill.ts';
+import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
 import { exitCodes } from '../cli/output.ts';
 import { addRace } from '../cli/race.ts';
@@ -40,7 +41,7 @@ const program = new Command('lockstep')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
 const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill];
-const byHand = [addUp, addDown, addStatus, addVoucher, addBuy, addToken, addAudit];
+const byHand = [addUp, addDown, addStatus, addVoucher, addBuy, addToken, addAudit, addFault];
 const measure = [addBench, addBenchLocks, addDocs];
 for (const add of [...learn, ...byHand, ...measure]) add(program, place);
 

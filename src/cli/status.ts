@@ -24,11 +24,12 @@ export const addStatus: AddCommand = (program, { labFolder }) =>
     });
 
 function statusText({ baseUrl, servers, shape }: Lab): string {
-  const rows = servers.map(({ name, port, pid, alive }) => [
+  const rows = servers.map(({ name, port, pid, alive, paused }) => [
     name,
     String(port),
     alive ? String(pid) : 'GONE',
+    paused ? 'paused' : '',
   ]);
-  const table = plainTable(['server', 'port', 'pid'], rows);
+  const table = plainTable(['server', 'port', 'pid', ''], rows);
   return `${baseUrl}, ${shape.instances} instances behind ${shape.balancer}\n\n${table}`;
 }

@@ -58,6 +58,17 @@ export class LabDown extends LockstepError {
   }
 }
 
+/** A fault is about one server. */
+export class ServerNameMissing extends LockstepError {
+  readonly code = 'SERVER_NAME_MISSING';
+
+  constructor(verb: string) {
+    super(
+      `Name the server: npx lockstep fault ${verb} redis-2. \`npx lockstep status\` lists them.`,
+    );
+  }
+}
+
 /** The lab has no server or process of this name. */
 export class UnknownServer extends LockstepError {
   readonly code = 'UNKNOWN_SERVER';

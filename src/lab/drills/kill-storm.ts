@@ -94,7 +94,7 @@ async function storm(
   const storms = [play(storeRoles(lab), seed), play(serviceRoles, seed + 1)];
   try {
     const faults = await Promise.all(storms);
-    await lab.healed();
+    await lab.heal();
     signal.throwIfAborted();
     const late = setTimeout(() => giveUp.abort(), resolveWithinMs);
     const tries = await buying.finally(() => clearTimeout(late));

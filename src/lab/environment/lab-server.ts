@@ -1,17 +1,19 @@
 /** One program of the lab, as a fault sees it. */
 import { childrenOf, type ProcessRef } from './process-table.ts';
-import { killWithChildren, signalProcess } from './processes.ts';
+import { killWithChildren, signalProcess, stopProcess } from './processes.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface LabServer {
   readonly name: string;
+  /** SIGTERM; resolves when the program has ended in order. */
+  stop(): Promise<void>;
   /** SIGKILL; resolves when the program has ended. */
   kill(): Promise<void>;
   /** SIGSTOP: its connections stay open, and nothing answers. */
   pause(): Promise<void>;
   /** SIGCONT. */
   resume(): Promise<void>;
-  /** After `kill`: resolves when it runs again. */
+  /** After `stop` and `kill`: resolves when it runs again. */
   start(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export function serviceProcess(name: string, service: ProcessRef): LabServer {
   };
   return {
     name,
+    stop: async () => stopProcess(await started()),
     kill: async () => killWithChildren(await started()),
     pause: async () => signalProcess(await started(), 'SIGSTOP'),
     resume: async () => signalProcess(await started(), 'SIGCONT'),

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { Interrupted, ServerEnded, UnknownServer } from '../errors.ts';
 import { type LabServer, serviceProcess } from './lab-server.ts';
-import { isAlive, type ProcessRef } from './process-table.ts';
+import { isAlive, isPaused, type ProcessRef } from './process-table.ts';
 import { killWithChildren, signalProcess, startProcess, stopProcess } from './processes.ts';
 import { type Database, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
@@ -20,7 +20,14 @@ import {
   sameShape,
   serviceServer,
 } from './servers/service.ts';
-import { choosePorts, readState, removeState, type State, writeState } from './state.ts';
+import {
+  choosePorts,
+  type Running,
+  readState,
+  removeState,
+  type State,
+  writeState,
+} from './state.ts';
 import { stores, storesEnvironment } from './stores.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -44,6 +51,15 @@ function forgetOtherVouchers(folder: string, database: Database): void {
     for (const redis of ['redis-main', 'redis-1', 'redis-2', 'redis-3'])
       rmSync(join(folder, redis), { recursive: true, force: true });
   writeFileSync(file, database);
+}
+
+/** A server of the lab, for people. */
+export interface ServerState {
+  readonly name: string;
+  readonly pid: number;
+  readonly port: number;
+  readonly alive: boolean;
+  readonly paused: boolean;
 }
 
 export class Lab {
@@ -122,8 +138,10 @@ export class Lab {
     else await this.serve(shape);
   }
 
+  /** True when every server runs, but for those that a fault stopped. */
   isRunning(): boolean {
-    return this.#state.running.length > 0 && this.#state.running.every(isAlive);
+    const { running } = this.#state;
+    return running.length > 0 && running.every((server) => server.stopped || isAlive(server));
   }
 
   /** Starts no more servers, so that a stop that follows finds all of them. */
@@ -155,8 +173,16 @@ export class Lab {
     return serviceProcess(name, service);
   }
 
-  /** Resolves when every server answers and every instance is ready. */
-  async healed(): Promise<void> {
+  /**
+   * Undoes every fault by hand: resumes what is paused and starts what is stopped. Resolves when
+   * every server answers and every instance is ready.
+   */
+  async heal(): Promise<void> {
+    for (const { name } of this.servers) {
+      await this.server(name).resume();
+      await this.server(name).start();
+    }
+    for (const name of processNames(this.shape)) await this.server(name).resume();
     for (const server of this.#all()) await this.#answered(server);
   }
 
@@ -165,8 +191,12 @@ export class Lab {
     return `http://127.0.0.1:${this.#state.ports.nginx}`;
   }
 
-  get servers(): readonly { name: string; pid: number; port: number; alive: boolean }[] {
-    return this.#state.running.map((server) => ({ ...server, alive: isAlive(server) }));
+  get servers(): readonly ServerState[] {
+    return this.#state.running.map((server) => ({
+      ...server,
+      alive: isAlive(server),
+      paused: isPaused(server),
+    }));
   }
 
   /** The configuration of the service. */
@@ -196,7 +226,8 @@ export class Lab {
   #ownServer(name: string): LabServer {
     return {
       name,
-      kill: () => killWithChildren(this.#running(name)),
+      stop: () => stopProcess(this.#expectEnd(name)),
+      kill: () => killWithChildren(this.#expectEnd(name)),
       pause: async () => signalProcess(this.#running(name), 'SIGSTOP'),
       resume: async () => signalProcess(this.#running(name), 'SIGCONT'),
       start: () => this.#startAgain(name),
@@ -214,7 +245,14 @@ export class Lab {
     await this.#answered(server);
   }
 
-  #running(name: string): ProcessRef {
+  #expectEnd(name: string): ProcessRef {
+    const server = this.#running(name);
+    server.stopped = true;
+    this.#save();
+    return server;
+  }
+
+  #running(name: string): Running {
     const server = this.#state.running.find((each) => each.name === name);
     if (!server)
       throw new UnknownServer(

@@ -9,6 +9,7 @@ export interface ProcessRef {
 
 interface Entry extends ProcessRef {
   readonly isZombie: boolean;
+  readonly isPaused: boolean;
   readonly parent: number;
   readonly group: number;
 }
@@ -21,6 +22,9 @@ export function processRef(pid: number): ProcessRef | null {
 
 export const isAlive = ({ pid, startedAt }: ProcessRef): boolean =>
   processRef(pid)?.startedAt === startedAt;
+
+/** After SIGSTOP, until SIGCONT. */
+export const isPaused = ({ pid }: ProcessRef): boolean => entryOf(pid)?.isPaused ?? false;
 
 /**
  * The target of a signal for this process and its children: its group, as a negative pid, also when
@@ -65,8 +69,8 @@ function entryOf(pid: number): Entry | null {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, parent, group] = fields;
     const startedAt = fields[19] ?? '';
-    const isZombie = state === 'Z';
-    return { pid, startedAt, isZombie, parent: Number(parent), group: Number(group) };
+    const states = { isZombie: state === 'Z', isPaused: state === 'T' };
+    return { pid, startedAt, ...states, parent: Number(parent), group: Number(group) };
   } catch {
     return null;
   }

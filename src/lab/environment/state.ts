@@ -8,9 +8,11 @@ import type { ProcessRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
 import type { ServiceShape } from './servers/service.ts';
 
-interface Running extends ProcessRef {
+export interface Running extends ProcessRef {
   readonly name: string;
   readonly port: number;
+  /** By a fault: the lab goes on without it. */
+  stopped?: boolean;
 }
 
 export interface Ports {
