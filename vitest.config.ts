@@ -11,7 +11,7 @@ const realServers = {
 /** The tests in which SQL is sent: MySQL and MariaDB answer some statements differently. */
 const withSql = [
   'test/contracts/inventories.test.ts',
-  'test/integration/{http,lost-answers,order-ids-end-to-end,order-worker,transactions}.test.ts',
+  'test/integration/{frozen-connections,http,lost-answers,order-ids-end-to-end,order-worker,transactions}.test.ts',
 ];
 const hasMysql = existsSync('.lockstep/mysql/usr/sbin/mysqld');
 if (!hasMysql)
