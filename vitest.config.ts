@@ -12,8 +12,9 @@ const realServers = {
 /** The tests in which SQL is sent: MySQL and MariaDB answer some statements differently. */
 const withSql = [
   'test/contracts/inventories.test.ts',
-  'test/integration/{epoch,http,lost-answers,migrations,voucher-creation}.test.ts',
+  'test/integration/{epoch,frozen-connections,http,lost-answers,migrations}.test.ts',
   'test/integration/{order-ids-end-to-end,order-worker,transactions}.test.ts',
+  'test/integration/voucher-creation.test.ts',
 ];
 const hasMysql = existsSync('.lockstep/mysql/usr/sbin/mysqld');
 if (!hasMysql)

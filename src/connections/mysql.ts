@@ -82,9 +82,12 @@ export function isRowRefused(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error));
 }
 
-/** The server answered with an error about this statement: another one may still succeed. */
+/**
+ * The server answered with an error about this statement, and not about the connection (SQLSTATE
+ * 08): another statement may still succeed.
+ */
 export const isStatementRefused = (error: unknown): boolean =>
-  sqlStateOf(error) !== '' && !isContention(error);
+  /^(?!08)./.test(sqlStateOf(error)) && !isContention(error);
 
 /** Empty when the error is not the server's. */
 function sqlStateOf(error: unknown): string {

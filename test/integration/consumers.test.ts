@@ -244,4 +244,22 @@ describe('the name of a consumer', () => {
       async () => (await names()).length === 1,
     );
   });
+
+  test('of a live process stays, although it has no order', async () => {
+    await publish(1);
+    const sweeping = redisStreamGroupQueue(redis, direct.saleKeys, {
+      ...{ gatherMs: 0, claimIdleMs: 50 },
+    });
+    consume(sweeping);
+    await untilSettled(5_000);
+    await redis.xgroup('CREATECONSUMER', stream(), orderGroup, 'just-seen');
+    const before = await sweeps();
+    await waitUntil('some sweeps', 10_000, async () => (await sweeps()) > before + 5);
+    expect(await names()).toContain('just-seen');
+  });
+
+  async function sweeps(): Promise<number> {
+    const statistics = await redis.info('commandstats');
+    return Number(/cmdstat_xautoclaim:calls=(\d+)/.exec(statistics)?.[1] ?? 0);
+  }
 });
