@@ -79,7 +79,13 @@ export type Outcome =
       readonly status: 'confirmed' | 'queued';
       readonly tries?: number;
     }
-  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly orderId?: string }
+  | {
+      readonly kind: 'refused';
+      readonly reason: RefusalReason;
+      readonly orderId?: string;
+      /** For people: more than the reason says. */
+      readonly detail?: string;
+    }
   | { readonly kind: 'unknown'; readonly orderId: string; readonly cause: unknown };
 
 export const refused = (reason: RefusalReason, orderId?: string): Outcome =>

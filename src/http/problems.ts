@@ -58,7 +58,7 @@ const rows = {
   },
   'outcome-unknown': {
     status: 503,
-    title: 'The result of this purchase is unknown',
+    title: 'The result of this request is unknown',
     retryAfterSeconds: 1,
   },
 } as const satisfies Record<RefusalReason, Row> & Record<string, Row>;

@@ -9,7 +9,8 @@ export interface Inventory {
   /** The clock that decides whether the sale is open: the instance's, or Redis's in the script. */
   readonly clock: 'instance' | 'redis';
   /**
-   * Prepares the sale of a new voucher. A second call changes nothing.
+   * Prepares the sale of a new voucher, before MySQL commits the voucher. A second call changes
+   * nothing.
    * @throws VoucherIdTaken when Redis has another sale under this id.
    */
   prepare(voucher: Voucher): Promise<void>;

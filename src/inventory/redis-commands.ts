@@ -13,7 +13,7 @@ import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
-import { prepare, remaining } from './shared/claims.ts';
+import { prepare, remaining, saleLost } from './shared/claims.ts';
 import { work } from './shared/work.ts';
 
 export function redisCommands(redis: Redis, keys: SaleKeys, queue: OrderQueue): Inventory {
@@ -21,7 +21,7 @@ export function redisCommands(redis: Redis, keys: SaleKeys, queue: OrderQueue): 
     const { id, voucherId, userId, requestId } = order;
     const shard = keys.of(voucherId);
     const stock = await remaining(redis, keys, voucherId);
-    if (stock === null) return refused('not-ready');
+    if (stock === null) return saleLost;
     if (stock <= 0) return refused('sold-out');
     const bought = await redis.hget(shard.buyers(voucherId), userId);
     if (bought !== null) return refused('already-ordered', bought.split(':')[0]);

@@ -12,14 +12,14 @@ import type { SaleKeys } from '../connections/sale-keys.ts';
 import { refused } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
-import { prepare, remaining } from './shared/claims.ts';
+import { prepare, remaining, saleLost } from './shared/claims.ts';
 import { insertOrder, sqlInventory } from './shared/sql-sale.ts';
 import { work } from './shared/work.ts';
 
 export function redisStock(pool: Pool, redis: Redis, keys: SaleKeys): Inventory {
   const sql = sqlInventory(pool, async (db, order, voucher, lease) => {
     const stock = await remaining(redis, keys, voucher.id);
-    if (stock === null) return refused('not-ready');
+    if (stock === null) return saleLost;
     if (stock <= 0) return refused('sold-out');
     await checkpoint('after-check');
     await work(voucher);

@@ -2,8 +2,9 @@
 import { LRUCache } from 'lru-cache';
 import type { ResultSetHeader } from 'mysql2';
 import type { Connections } from '../connections/connections.ts';
-import { type Pool, type PoolConnection, select, transaction } from '../connections/mysql.ts';
+import { type PoolConnection, select, transaction } from '../connections/mysql.ts';
 import type { LabOptions, Voucher } from '../domain.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
 
 export type NewVoucher = Omit<Voucher, 'id'>;
 
@@ -27,11 +28,16 @@ function asVoucher({ rails, workMs, retries, ...voucher }: Row): Voucher {
 }
 
 export interface Vouchers {
-  create(voucher: NewVoucher): Promise<Voucher>;
+  /**
+   * Inserts the voucher, prepares its sale, then commits: MySQL has no voucher without a sale, also
+   * when this process dies in between. Then nobody ever has to prepare a sale again, and a sale
+   * that Redis has lost cannot be taken for one that it never had.
+   * @param prepare prepares the sale. If it throws, MySQL does not keep the voucher.
+   * @throws CommitUnknown when the voucher may exist; otherwise the error of `prepare` or of MySQL.
+   */
+  create(voucher: NewVoucher, prepare: (voucher: Voucher) => Promise<void>): Promise<Voucher>;
   /** After the first call it is found in this instance's memory, so a purchase needs no query. */
   find(id: string): Promise<Voucher | undefined>;
-  /** For a voucher that never went on sale. */
-  remove(id: string): Promise<void>;
   /** The newest first. */
   list(limit: number): Promise<Voucher[]>;
 }
@@ -46,8 +52,14 @@ export function openVouchers(connections: Connections): Vouchers {
     },
   });
   return {
-    create: (voucher) => create(pool, voucher),
-    remove: (id) => remove(pool, id),
+    create: (voucher, prepare) =>
+      transaction(pool, 'READ COMMITTED', async (db) => {
+        const created = { ...voucher, id: await insertVoucher(db, voucher) };
+        await checkpoint('voucher-inserted');
+        await prepare(created);
+        await checkpoint('before-commit');
+        return created;
+      }),
     find: async (id) => known.get(id) ?? known.fetch(id),
     list: async (limit) => {
       const rows = await select<Row>(pool, `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`);
@@ -56,21 +68,18 @@ export function openVouchers(connections: Connections): Vouchers {
   };
 }
 
-async function create(pool: Pool, voucher: NewVoucher): Promise<Voucher> {
+async function insertVoucher(db: PoolConnection, voucher: NewVoucher): Promise<string> {
   const { title, stock, beginTime, endTime, rung, lab } = voucher;
-  const id = await transaction(pool, 'READ COMMITTED', async (db) => {
-    const [{ insertId }] = await db.execute<ResultSetHeader>(
-      'INSERT INTO vouchers (title, begin_time, end_time, rung) VALUES (?, ?, ?, ?)',
-      [title, beginTime, endTime, rung],
-    );
-    await db.execute(
-      'INSERT INTO seckill_stock (voucher_id, initial_stock, stock) VALUES (?, ?, ?)',
-      [insertId, stock, stock],
-    );
-    if (lab) await insertLabOptions(db, insertId, lab);
-    return String(insertId);
-  });
-  return { ...voucher, id };
+  const [{ insertId }] = await db.execute<ResultSetHeader>(
+    'INSERT INTO vouchers (title, begin_time, end_time, rung) VALUES (?, ?, ?, ?)',
+    [title, beginTime, endTime, rung],
+  );
+  await db.execute(
+    'INSERT INTO seckill_stock (voucher_id, initial_stock, stock) VALUES (?, ?, ?)',
+    [insertId, stock, stock],
+  );
+  if (lab) await insertLabOptions(db, insertId, lab);
+  return String(insertId);
 }
 
 async function insertLabOptions(db: PoolConnection, id: number, lab: LabOptions): Promise<void> {
@@ -78,12 +87,4 @@ async function insertLabOptions(db: PoolConnection, id: number, lab: LabOptions)
     'INSERT INTO lab_options (voucher_id, rails, work_ms, retries) VALUES (?, ?, ?, ?)',
     [id, lab.rails ? 1 : 0, lab.workMs, lab.retries],
   );
-}
-
-async function remove(pool: Pool, id: string): Promise<void> {
-  await transaction(pool, 'READ COMMITTED', async (db) => {
-    await db.execute('DELETE FROM lab_options WHERE voucher_id = ?', [id]);
-    await db.execute('DELETE FROM seckill_stock WHERE voucher_id = ?', [id]);
-    await db.execute('DELETE FROM vouchers WHERE id = ?', [id]);
-  });
 }

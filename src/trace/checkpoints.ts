@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Order } from '../domain.ts';
 
 export const checkpointNames = [
+  'voucher-inserted',
   'before-subscribe',
   'before-expire',
   'after-acquire',

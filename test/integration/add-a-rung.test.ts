@@ -94,11 +94,11 @@ async function openSale(copy: SourceCopy, rung: string) {
   const { openRung } = await copy.load('ladder/open-rung');
   const connections = await openConnections(copy);
   const { inventory, purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
-  const voucher = await openVouchers(connections).create({
+  const sale = {
     ...{ title: 'test', stock: 5, rung, lab: { rails: false, workMs: 0, retries: 0 } },
     ...{ beginTime: new Date(Date.now() - 1_000), endTime: new Date(Date.now() + 60_000) },
-  });
-  await inventory.prepare(voucher);
+  };
+  const voucher = await openVouchers(connections).create(sale, inventory.prepare);
   const buy = (userId: string) => purchase(someOrder(voucher.id, userId), voucher);
   return { connections, inventory, voucher, buy };
 }

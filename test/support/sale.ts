@@ -14,7 +14,7 @@ import { always } from './order-ids.ts';
 const nextId = snowflakes(always(randomInt(1024)), quiet);
 const hourMs = 3_600_000;
 
-/** A voucher in MySQL whose sale is open. */
+/** A voucher in MySQL whose sale is open, but not prepared in Redis. */
 export function someVoucher(
   connections: Connections,
   changes: Partial<Voucher> = {},
@@ -29,7 +29,7 @@ export function someVoucher(
     lab: { rails: false, workMs: 0, retries: 0 },
     ...changes,
   };
-  return openVouchers(connections).create(voucher);
+  return openVouchers(connections).create(voucher, async () => {});
 }
 
 export const someOrder = (

@@ -138,7 +138,8 @@ export function answer(c: Context, order: Order, outcome: Outcome) {
     c.header('Idempotency-Key', order.requestId);
     return problem(c, 'outcome-unknown', `Order ${outcome.orderId} may exist.`, outcome.orderId);
   }
-  if (outcome.kind === 'refused') return problem(c, outcome.reason, undefined, outcome.orderId);
+  if (outcome.kind === 'refused')
+    return problem(c, outcome.reason, outcome.detail, outcome.orderId);
   const { orderId, status, tries = 1 } = outcome;
   if (tries > 1) c.header('X-Tries', String(tries));
   c.header('Location', `/orders/${orderId}`);

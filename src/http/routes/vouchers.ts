@@ -4,6 +4,7 @@ import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { isStoreUnavailable } from '../../connections/store-errors.ts';
 import type { Voucher } from '../../domain.ts';
+import { CommitUnknown, VoucherIdTaken } from '../../errors.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
 import type { NewVoucher as CreateVoucher } from '../../purchase/vouchers.ts';
 import { Id } from '../ids.ts';
@@ -72,13 +73,19 @@ const VoucherView = z
   })
   .openapi('Voucher');
 
+const notCreated = 'The voucher was not created. The log of the service says why.';
+const maybeCreated = 'The voucher may exist. Look at GET /vouchers before you try again.';
+
 const params = z.object({ id: Id });
 const security = [{ token: [] }];
 
 const list = createRoute({
   method: 'get',
   path: '/vouchers',
-  responses: { 200: jsonAnswer(z.array(VoucherView), 'The newest hundred') },
+  responses: {
+    200: jsonAnswer(z.array(VoucherView), 'The newest hundred'),
+    ...problemAnswers('not-ready'),
+  },
 });
 const show = createRoute({
   method: 'get',
@@ -86,7 +93,7 @@ const show = createRoute({
   request: { params },
   responses: {
     200: jsonAnswer(VoucherView, 'The voucher, with its remaining stock'),
-    ...problemAnswers('invalid-request', 'unknown-voucher'),
+    ...problemAnswers('invalid-request', 'unknown-voucher', 'not-ready'),
   },
 });
 
@@ -106,12 +113,13 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
         'body-too-large',
         'unsupported-media-type',
         'not-ready',
+        'outcome-unknown',
       ),
     },
   });
 
 export function voucherRoutes(service: Service): App {
-  const { vouchers, allowedRungs, connections } = service;
+  const { vouchers, openRung, allowedRungs, connections, log } = service;
   const { TOKEN_SECRET, LAB } = connections.config;
   const create = createVoucherRoute(requireRole('operator', TOKEN_SECRET));
 
@@ -123,11 +131,17 @@ export function voucherRoutes(service: Service): App {
         return problem(c, 'invalid-request', `rung: this deployment allows ${allowed}`);
       }
       if (!LAB && body.lab) return problem(c, 'invalid-request', 'lab: allowed in the lab only');
-      const voucher = await vouchers.create(newVoucher(body, LAB));
-      const isPrepared = await prepare(service, voucher);
-      if (!isPrepared) return problem(c, 'not-ready', 'The voucher was not created.');
-      c.header('Location', `/vouchers/${voucher.id}`);
-      return c.json(view(voucher), 201);
+      try {
+        const { inventory } = await openRung(body);
+        const voucher = await vouchers.create(newVoucher(body, LAB), inventory.prepare);
+        c.header('Location', `/vouchers/${voucher.id}`);
+        return c.json(view(voucher), 201);
+      } catch (error) {
+        log.error({ event: 'voucher-not-created', error });
+        if (error instanceof VoucherIdTaken) return problem(c, 'not-ready', notCreated);
+        if (error instanceof CommitUnknown) return problem(c, 'outcome-unknown', maybeCreated);
+        throw error;
+      }
     })
     .openapi(list, async (c) => {
       const newest = await vouchers.list(100);
@@ -150,20 +164,6 @@ async function remainingOf({ openRung }: Service, voucher: Voucher): Promise<num
     if (isStoreUnavailable(error)) return null;
     throw error;
   });
-}
-
-/** @returns false when this failed; the voucher is then removed, because it could never be sold. */
-async function prepare({ openRung, vouchers, log }: Service, voucher: Voucher): Promise<boolean> {
-  try {
-    const { inventory } = await openRung(voucher);
-    await inventory.prepare(voucher);
-    return true;
-  } catch (error) {
-    // If MySQL is down too, the voucher stays in the list and is never ready.
-    await vouchers.remove(voucher.id).catch(() => {});
-    log.error({ event: 'voucher-not-prepared', error });
-    return false;
-  }
 }
 
 /** In the lab every voucher has lab options; the defaults are those of its rung. */

@@ -16,6 +16,16 @@ export async function prepare(redis: Redis, keys: SaleKeys, voucher: Voucher): P
   if (answer !== 'prepared') throw new VoucherIdTaken(id);
 }
 
+/**
+ * MySQL has no voucher whose sale was not prepared, so Redis had the sale and lost it. Its stock is
+ * not known: it is never prepared again.
+ */
+export const saleLost: Outcome = {
+  kind: 'refused',
+  reason: 'not-ready',
+  detail: 'Redis has lost the sale of this voucher, and it cannot be continued.',
+};
+
 /** Null when Redis does not have the voucher: that is not the same as sold out. */
 export async function remaining(
   redis: Redis,
@@ -39,7 +49,7 @@ export function asOutcome(script: string, answer: unknown): Outcome {
     case 'ended':
       return refused(word);
     case 'unknown-voucher':
-      return refused('not-ready'); // MySQL has the voucher, but Redis does not have its stock.
+      return saleLost;
     default:
       throw new ScriptAnswerUnexpected(script, answer);
   }
