@@ -64,6 +64,19 @@ export class VoucherIdTaken extends LockstepError {
   }
 }
 
+/** MySQL and Redis belong to two different sets of data. */
+export class EpochsDiffer extends LockstepError {
+  readonly code = 'EPOCHS_DIFFER';
+
+  constructor(ofMysql: string, ofRedis: string) {
+    super(
+      `MySQL has the epoch ${ofMysql} and Redis has the epoch ${ofRedis}: their data do not belong together. ` +
+        'MySQL or Redis was created again or restored, or MYSQL_URL or REDIS_URL names the server of another service. ' +
+        'Correct the URL, or restore the store that lost its data. To give up all sales and queued orders of Redis, empty it.',
+    );
+  }
+}
+
 /** COMMIT was sent and no answer came: the transaction may be in the database or not. */
 export class CommitUnknown extends LockstepError {
   readonly code = 'COMMIT_UNKNOWN';

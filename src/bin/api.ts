@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
+import { agreeOnEpoch } from '../connections/epoch.ts';
 import { createApp } from '../http/app.ts';
 import { openService } from '../http/service.ts';
 import { drain, listen } from '../processes/api-server.ts';
@@ -15,6 +16,8 @@ const log = openLog(instance, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const stop = stopSignal(log);
 const connections = new Connections(config, log);
+await agreeOnEpoch(connections, log, stop);
+if (stop.aborted) process.exit(); // Stopped while it waited for a store.
 const service = await openService(connections, log, instance, () => !stop.aborted);
 const address = { host: config.HOST, port: config.PORT, shared: config.BALANCER === 'cluster' };
 const server = await listen(createApp(service, await extensions()), address);

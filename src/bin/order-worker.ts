@@ -4,6 +4,7 @@
  */
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
+import { agreeOnEpoch } from '../connections/epoch.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { workOrders } from '../orders/order-worker.ts';
@@ -17,6 +18,8 @@ const log = openLog(instance, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const stop = stopSignal(log);
 const connections = new Connections(config, log);
+await agreeOnEpoch(connections, log, stop);
+if (stop.aborted) process.exit(); // Stopped while it waited for a store.
 const queues = openQueues(allowedRungs(config.ALLOWED_RUNGS), connections);
 await connections.ready();
 log.info({ event: 'working', queues: queues.length });

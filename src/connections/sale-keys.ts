@@ -14,6 +14,8 @@ export interface ShardKeys {
   readonly orders: string;
   /** HASH order id → `voucher id:user id`, for as long as the order is in the stream. */
   readonly queued: string;
+  /** STRING: the epoch of the data, which MySQL has too. */
+  readonly epoch: string;
   /** STREAM of orders that could not be recorded, with the reason. */
   readonly dead: string;
 }
@@ -39,6 +41,7 @@ const shardKeys = (tag: string): ShardKeys => ({
   buyers: (voucherId) => `${tag}:buyers:${voucherId}`,
   orders: `${tag}:orders`,
   queued: `${tag}:queued`,
+  epoch: `${tag}:epoch`,
   dead: `${tag}:dead`,
 });
 

@@ -33,7 +33,8 @@ function forgetOtherVouchers(folder: string, database: Database): void {
   const file = join(folder, 'database');
   const last = existsSync(file) ? readFileSync(file, 'utf8') : '';
   if (last !== database || !existsSync(join(folder, database, installedMark)))
-    rmSync(join(folder, 'redis-main'), { recursive: true, force: true });
+    for (const redis of ['redis-main', 'redis-1', 'redis-2', 'redis-3'])
+      rmSync(join(folder, redis), { recursive: true, force: true });
   writeFileSync(file, database);
 }
 

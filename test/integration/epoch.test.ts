@@ -1,0 +1,182 @@
+/**
+ * The epoch that MySQL and Redis share: adopted by empty stores, and a reason not to start when the
+ * two stores do not belong together.
+ */
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/connections/epoch.ts';
+import { change, select } from '../../src/connections/mysql.ts';
+import { migrate } from '../../src/connections/schema.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { openRung } from '../../src/ladder/open-rung.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { ownDatabase } from '../support/own-database.ts';
+import { someOrder, someVoucher } from '../support/sale.ts';
+import { swallowingProxy } from '../support/swallowing-proxy.ts';
+
+const never = new AbortController().signal;
+/** An empty one of Redis's own databases, and an empty database of MySQL. */
+let stores: { MYSQL_URL: string; REDIS_URL: string };
+
+beforeEach(async () => {
+  const MYSQL_URL = await ownDatabase();
+  await migrate(MYSQL_URL);
+  stores = { MYSQL_URL, REDIS_URL: `${quietRedis()}/${randomInt(1, 16)}` };
+  const redis = testConnections(stores).redis('admin');
+  await once(redis, 'ready');
+  await redis.flushdb();
+  onTestFinished(async () => {
+    await redis.flushdb();
+  });
+});
+
+const epochInMysql = async (connections: Connections) =>
+  (await select<{ value: string }>(connections.mysql(), 'SELECT value FROM store_epoch'))[0]?.value;
+const epochsInRedis = (connections: Connections) =>
+  Promise.all(
+    connections.saleKeys.shards.map(({ epoch }) => connections.redis('admin').get(epoch)),
+  );
+
+const programs = ['service', 'api', 'order-worker'];
+
+/** Starts a program of the service, and ends it with the test. */
+function startProgram(program: string, settings: Readonly<Record<string, string>>) {
+  const entry = new URL(`../../dist/bin/${program}.js`, import.meta.url).pathname;
+  const env = { ...process.env, ...inject('environment'), ...settings, PORT: '17985' };
+  const child = spawn(process.execPath, [entry], { env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => {
+      output += String(part);
+    });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return { child, output: () => output, ended };
+}
+
+/** A log, and the events in it. */
+function logged() {
+  const events: string[] = [];
+  const write = (line: string) => void events.push((JSON.parse(line) as { event: string }).event);
+  return { events, log: pino({}, { write }) };
+}
+
+/** Agrees, and returns the events that were logged. */
+async function agree(connections: Connections): Promise<string[]> {
+  const { events, log } = logged();
+  await agreeOnEpoch(connections, log, never);
+  return events;
+}
+
+describe('two empty stores', () => {
+  test('get one epoch, from however many processes, and keep it', async () => {
+    const processes = [0, 1, 2].map(() => testConnections({ ...stores, SALE_SHARDS: '3' }));
+    expect((await Promise.all(processes.map(agree))).flat()).toEqual([]);
+    const [connections] = processes as [Connections];
+    const epoch = await epochInMysql(connections);
+    expect(epoch).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await epochsInRedis(connections)).toEqual([epoch, epoch, epoch]);
+    await agree(connections);
+    expect(await epochInMysql(connections)).toBe(epoch);
+  });
+
+  test.each([0, 1, 2])('agree after a kill, when %d of 3 shards were written', async (written) => {
+    const connections = testConnections({ ...stores, SALE_SHARDS: '3' });
+    await agree(connections);
+    const before = await epochsInRedis(connections);
+    const later = connections.saleKeys.shards.slice(written).map(({ epoch }) => epoch);
+    await connections.redis('admin').del(...later);
+    expect(await agree(connections)).toEqual([]);
+    expect(await epochsInRedis(connections)).toEqual(before);
+  });
+});
+
+describe('stores that do not belong together', () => {
+  test('are refused when MySQL was created again, and nothing is written to Redis', async () => {
+    const connections = testConnections({ ...stores, SALE_SHARDS: '2' });
+    const [empty = '', other = ''] = connections.saleKeys.shards.map(({ epoch }) => epoch);
+    const redis = connections.redis('admin');
+    await connections.ready();
+    await redis.set(other, 'of-an-older-mysql');
+    const refusal = agree(connections);
+    await expect(refusal).rejects.toMatchObject({ code: 'EPOCHS_DIFFER' });
+    await expect(refusal).rejects.toThrow('of-an-older-mysql');
+    await expect(refusal).rejects.toThrow(String(await epochInMysql(connections)));
+    expect([await redis.get(empty), await redis.get(other)]).toEqual([null, 'of-an-older-mysql']);
+  });
+
+  test('are refused when MySQL was restored from another service, also after sales', async () => {
+    const connections = testConnections(stores);
+    await agree(connections);
+    await someVoucher(connections);
+    await change(connections.mysql(), 'UPDATE store_epoch SET value = ?', ['another']);
+    await expect(agree(connections)).rejects.toThrow(/MySQL has the epoch another and Redis has/);
+  });
+
+  test.each(programs)('end %s with code 1 and both epochs', async (program) => {
+    const connections = testConnections(stores);
+    await agree(connections);
+    const epoch = String(await epochInMysql(connections));
+    await connections.redis('admin').set('{sale:0}:epoch', 'of-another-service');
+    const { output, ended } = startProgram(program, stores);
+    expect(await ended).toBe(1);
+    for (const text of [epoch, 'of-another-service', 'Correct the URL'])
+      expect(output()).toContain(text);
+  });
+});
+
+describe('a Redis that has lost its data', () => {
+  test('is adopted and logged: old vouchers stay not ready, new ones are sold', async () => {
+    const connections = testConnections(stores);
+    const redis = connections.redis('admin');
+    await agree(connections);
+    const { inventory, purchase } = await openRung('lua-stream', connections, {
+      onReleaseFailed: () => {},
+    });
+    const vouchers = openVouchers(connections);
+    const { id: _, ...sale } = await someVoucher(connections);
+    const old = await vouchers.create(sale, inventory.prepare);
+    expect(await purchase(someOrder(old.id, '7'), old)).toMatchObject({ kind: 'accepted' });
+    await redis.flushdb();
+    expect(await agree(connections)).toEqual(['redis-has-no-epoch']);
+    expect(await epochsInRedis(connections)).toEqual([await epochInMysql(connections)]);
+    expect(await agree(connections)).toEqual([]);
+    const lost = { kind: 'refused', reason: 'not-ready' };
+    for (const userId of ['7', '8'])
+      expect(await purchase(someOrder(old.id, userId), old)).toMatchObject(lost);
+    const next = await vouchers.create(sale, inventory.prepare);
+    expect(Number(next.id)).toBeGreaterThan(Number(old.id));
+    expect(await purchase(someOrder(next.id, '7'), next)).toMatchObject({ kind: 'accepted' });
+  });
+});
+
+describe('a store that does not answer', () => {
+  test('is waited for', async () => {
+    const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
+    const REDIS_URL = stores.REDIS_URL.replace(/:\d+\//, `:${proxy.port}/`);
+    const connections = testConnections({ ...stores, REDIS_URL });
+    proxy.cut();
+    const { events, log } = logged();
+    const waiting = agreeOnEpoch(connections, log, never);
+    const isWaiting = () => events.includes('waiting-for-stores');
+    await waitUntil('the start to wait', 10_000, isWaiting);
+    proxy.mend();
+    await waiting;
+    expect(await epochsInRedis(connections)).toEqual([await epochInMysql(connections)]);
+  });
+
+  test.each(programs)('does not keep %s from a stop', async (program) => {
+    const REDIS_URL = `redis://127.0.0.1:${await freePorts(17_990)}`;
+    const { child, output, ended } = startProgram(program, { ...stores, REDIS_URL });
+    const isWaiting = () => output().includes('waiting-for-stores');
+    await waitUntil('the start to wait', 10_000, isWaiting);
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+});
