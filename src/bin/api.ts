@@ -20,7 +20,7 @@ await agreeOnEpoch(connections, log, stop);
 if (stop.aborted) process.exit(); // Stopped while it waited for a store.
 const service = await openService(connections, log, instance, () => !stop.aborted);
 const address = { host: config.HOST, port: config.PORT, shared: config.BALANCER === 'cluster' };
-const server = await listen(createApp(service, await extensions()), address);
+const server = await listen(createApp(service, await extensions()), address, instance);
 log.info({ event: 'listening', ...address });
 
 if (!stop.aborted) await once(stop, 'abort');

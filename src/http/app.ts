@@ -4,6 +4,8 @@ import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
 import { OrderIdUnavailable } from '../errors.ts';
+import { allowedMethods } from './allowed-methods.ts';
+import { commonHeaders } from './headers.ts';
 import { type App, routes } from './openapi.ts';
 import { problem } from './problems.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -23,10 +25,9 @@ const none: Extensions = { middleware: [], routes: [] };
 
 export function createApp(service: Service, extensions: Extensions = none): App {
   const app = routes();
+  const headers = commonHeaders(service.instance);
   app.use(requestId(), async (c, next) => {
-    c.header('X-Instance', service.instance);
-    c.header('X-Content-Type-Options', 'nosniff');
-    c.header('Cache-Control', 'no-store');
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
     await next();
   });
   for (const middleware of extensions.middleware) app.use(middleware);
@@ -41,7 +42,12 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     bearerFormat: 'JWT',
   });
   app.doc31('/openapi.json', { openapi: '3.1.0', info: { title: 'Lockstep', version: '1' } });
-  app.notFound((c) => problem(c, 'not-found'));
+  app.notFound((c) => {
+    const methods = allowedMethods(app, c.req.path);
+    if (methods.length === 0) return problem(c, 'not-found');
+    c.header('Allow', methods.join(', '));
+    return problem(c, 'method-not-allowed');
+  });
   app.onError((error, c) => {
     if (error instanceof HTTPException && error.status < 500)
       return problem(c, clientError(error.status), error.message);

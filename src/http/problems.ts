@@ -4,10 +4,11 @@
  */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { RefusalReason } from '../domain.ts';
 
 interface Row {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 500 | 503;
+  readonly status: ContentfulStatusCode;
   readonly title: string;
   readonly retryAfterSeconds?: number;
 }
@@ -18,6 +19,8 @@ const rows = {
   forbidden: { status: 403, title: 'The role of this token does not allow this request' },
   'not-started': { status: 403, title: 'The sale has not started' },
   'not-found': { status: 404, title: 'This path does not exist' },
+  'method-not-allowed': { status: 405, title: 'This path has no such method; see Allow' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'unknown-voucher': { status: 404, title: 'This voucher does not exist' },
   'unknown-order': { status: 404, title: 'This user has no order with this id' },
   'sold-out': { status: 409, title: 'The voucher is sold out' },
@@ -30,6 +33,9 @@ const rows = {
   ended: { status: 410, title: 'The sale has ended' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
+  'headers-too-large': { status: 431, title: 'The headers are too large' },
+  'not-implemented': { status: 501, title: 'The method or transfer coding is not known' },
+  'unknown-http-version': { status: 505, title: 'The version must be HTTP/1.0 or HTTP/1.1' },
   'internal-error': { status: 500, title: 'The service failed' },
   busy: {
     status: 503,
@@ -85,13 +91,21 @@ export function problem<Code extends ProblemCode>(
   detail?: string,
   orderId?: string,
 ) {
-  const { status, title, retryAfterSeconds }: Row = rows[code];
-  if (retryAfterSeconds !== undefined) c.header('Retry-After', String(retryAfterSeconds));
-  if (status === 401) c.header('WWW-Authenticate', 'Bearer');
-  const body: z.output<typeof Problem> = { type: `urn:lockstep:${code}`, title, status, code };
+  const { status, headers, body } = describeProblem(code);
   const more = { ...(detail && { detail }), ...(orderId && { orderId }) };
-  const headers = { 'Content-Type': 'application/problem+json' };
   return c.json({ ...body, ...more }, status as StatusOf<Code>, headers);
+}
+
+/** The parts of a problem, also for an answer that no route gives. */
+export function describeProblem(code: ProblemCode) {
+  const { status, title, retryAfterSeconds }: Row = rows[code];
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/problem+json',
+    ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+    ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+  };
+  const body: z.output<typeof Problem> = { type: `urn:lockstep:${code}`, title, status, code };
+  return { status, headers, body };
 }
 
 type Answer = {

@@ -1,9 +1,10 @@
 /** The HTTP server of one instance: it listens once the service is ready, and drains at a stop. */
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { App } from '../http/openapi.ts';
+import { answerUnreadable, problemResponse } from '../http/unreadable-requests.ts';
 
 export interface Address {
   readonly host: string;
@@ -18,8 +19,16 @@ export interface Address {
  */
 const keepAliveMs = 75_000;
 
-export async function listen(app: App, { host, port, shared }: Address): Promise<Server> {
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+export async function listen(
+  app: App,
+  { host, port, shared }: Address,
+  instance: string,
+): Promise<Server> {
+  const errorHandler = (error: unknown) => problemResponse(error, instance);
+  // The adapter refuses a request without a host, and its refusal is a problem; Node's is not.
+  const options = { requireHostHeader: false };
+  const server = createServer(options, getRequestListener(app.fetch, { errorHandler }));
+  answerUnreadable(server, instance);
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = keepAliveMs + 1_000;
   server.listen({ host, port, exclusive: !shared });

@@ -224,6 +224,26 @@ describe('every answer', () => {
     expect(await foreign.text()).toBe(await absent.text());
   });
 
+  test.each([
+    ['DELETE', '/vouchers', 'GET, HEAD, POST'],
+    ['PUT', '/vouchers/7/orders', 'POST'],
+    ['GET', '/vouchers/7/orders', 'POST'],
+    ['POST', '/orders/abc', 'GET, HEAD'],
+    ['OPTIONS', '/livez', 'GET, HEAD'],
+    ['POST', '/openapi.json', 'GET, HEAD'],
+  ])('to %s %s, a method that the path does not have, is 405', async (method, path, allow) => {
+    const answer = await call(path, { method });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe(allow);
+    expect(answer.headers.get('x-request-id')).toBeTruthy();
+    expect(await answer.json()).toMatchObject({ status: 405, code: 'method-not-allowed' });
+  });
+
+  test('to HEAD has no body', async () => {
+    const answer = await call('/livez', { method: 'HEAD' });
+    expect([answer.status, await answer.text()]).toEqual([200, '']);
+  });
+
   test('to an unknown path is a problem', async () => {
     expect(await (await call('/nothing')).json()).toMatchObject({ status: 404, code: 'not-found' });
   });

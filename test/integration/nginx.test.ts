@@ -139,14 +139,23 @@ describe('nginx', () => {
     expect(requests).toBe(0);
   });
 
-  test('answers TRACE 405, as a problem', async () => {
+  test.each([
+    ['TRACE', 405, 'TRACE /vouchers HTTP/1.1', 'method-not-allowed'],
+    [
+      'an unknown transfer coding',
+      501,
+      'POST / HTTP/1.1\r\nTransfer-Encoding: x',
+      'not-implemented',
+    ],
+    ['another HTTP version', 505, 'GET /vouchers HTTP/3.0', 'unknown-http-version'],
+  ])('answers %s %d, as a problem with a request id', async (_, status, request, code) => {
     const url = await nginxBefore(await instance((_, response) => response.end()));
-    const answer = await raw(
-      url,
-      `TRACE /vouchers HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 405 [\s\S]*application\/problem\+json/);
-    expect(answer).toContain('Allow: GET, HEAD, POST');
+    const answer = await raw(url, `${request}\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toContain('Content-Type: application/problem+json');
+    expect(answer).toContain(`"status":${status},"code":"${code}"`);
+    expect(answer).toMatch(/^X-Request-Id: [0-9a-f]{32}\r$/m);
+    expect(answer.includes('Allow: GET, HEAD, POST')).toBe(status === 405);
   });
 
   test('passes on a request of HTTP/1.0 without a host', async () => {
