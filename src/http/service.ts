@@ -17,7 +17,7 @@ export interface Service {
   readonly allowedRungs: ReadonlySet<string>;
   readonly openRung: (voucher: { readonly rung: string }) => Promise<OpenRung>;
   readonly orderIds: OrderIds;
-  /** False while starting and while stopping: /readyz then answers 503. */
+  /** False while stopping: /readyz then answers 503. */
   isOpen(): boolean;
 }
 

@@ -2,62 +2,13 @@
  * What each route answers while a store is away, or has lost its data: never "internal error", and
  * never an answer that claims more than the remaining store knows.
  */
-import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../src/http/app.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openService } from '../../src/http/service.ts';
-import { recordOne } from '../../src/orders/record-orders.ts';
 import { openSale, tokenFor } from '../support/client.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
-import { someOrder, someVoucher } from '../support/sale.ts';
-import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
-
-interface Away {
-  readonly app: App;
-  /** A voucher that this instance has in memory, and one that it has not. */
-  readonly known: string;
-  readonly cold: string;
-  /** The order of user 7, which is queued, and that of user 9, which MySQL has. */
-  readonly order: string;
-  readonly recorded: string;
-}
-
-/** An instance whose stores are behind proxies; the store is cut off after everything is set up. */
-async function instanceWithout(store: 'MySQL' | 'Redis'): Promise<Away> {
-  const mysqlUrl = new URL(inject('environment')['MYSQL_URL'] ?? '');
-  const redisUrl = new URL(quietRedis());
-  const proxies: Record<'MySQL' | 'Redis', SwallowingProxy> = {
-    MySQL: await swallowingProxy(Number(mysqlUrl.port)),
-    Redis: await swallowingProxy(Number(redisUrl.port)),
-  };
-  mysqlUrl.port = String(proxies.MySQL.port);
-  redisUrl.port = String(proxies.Redis.port);
-  const connections = openConnections({ MYSQL_URL: mysqlUrl.href, REDIS_URL: redisUrl.href });
-  const service = await openService(connections, quiet, 'api-1', () => true);
-  onTestFinished(async () => {
-    service.orderIds.close();
-    await connections.close();
-  });
-  const app = createApp(service);
-  const onSale = async () => {
-    const voucher = await someVoucher(connections, { stock: 5 });
-    await (await service.openRung(voucher)).inventory.prepare(voucher);
-    return voucher.id;
-  };
-  const known = await onSale();
-  const cold = await onSale();
-  await app.request(`/vouchers/${known}`);
-  const bought = await app.request(`/vouchers/${known}/orders`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await tokenFor('7')}` },
-  });
-  const { id: order } = (await bought.json()) as { id: string };
-  const recorded = someOrder(known, '9');
-  const records = { pool: connections.mysql(), vouchers: service.vouchers };
-  expect(await recordOne(records, recorded)).toBe('recorded');
-  proxies[store].cut();
-  return { app, known, cold, order, recorded: recorded.id };
-}
+import { type Instance, instanceWithout } from '../support/instance.ts';
 
 /** Status, and the code of a problem. */
 async function answer(app: App, method: string, path: string, user = '8'): Promise<string> {
@@ -67,11 +18,39 @@ async function answer(app: App, method: string, path: string, user = '8'): Promi
   return [response.status, body.code].filter(Boolean).join(' ');
 }
 
+/** An operator creates a voucher, then has one audited. */
+async function operatorAnswers({ app, known }: Instance): Promise<string[]> {
+  const headers = {
+    authorization: `Bearer ${await tokenFor('1', 'operator')}`,
+    'content-type': 'application/json',
+  };
+  const answers = [
+    await app.request('/vouchers', { method: 'POST', headers, body: JSON.stringify(openSale()) }),
+    await app.request(`/vouchers/${known}/audit`, { headers }),
+  ];
+  const codes = answers.map((response) => response.json() as Promise<{ code: string }>);
+  return (await Promise.all(codes)).map(({ code }, index) => `${answers[index]?.status} ${code}`);
+}
+
+describe.each(['MySQL', 'Redis'] as const)('without %s', (store) => {
+  test('no voucher is created, and none is audited', async () => {
+    const answers = await operatorAnswers(await instanceWithout(store));
+    expect(answers).toEqual(['503 not-ready', '503 not-ready']);
+  });
+});
+
 describe('without MySQL', () => {
   test('a known voucher is sold and shown, with its remaining stock', async () => {
     const away = await instanceWithout('MySQL');
     expect(await answer(away.app, 'POST', `/vouchers/${away.known}/orders`)).toBe('202');
     expect(await answer(away.app, 'GET', `/vouchers/${away.known}`)).toBe('200');
+  });
+
+  test('the instance is ready, and says that it is degraded', async () => {
+    const { app } = await instanceWithout('MySQL');
+    const response = await app.request('/readyz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: 'degraded', unanswered: ['MySQL'] });
   });
 
   test('an unknown voucher and the list are not ready', async () => {
@@ -94,6 +73,12 @@ describe('without MySQL', () => {
 });
 
 describe('without Redis', () => {
+  test('the instance is not ready, and it lives', async () => {
+    const { app } = await instanceWithout('Redis');
+    expect(await answer(app, 'GET', '/readyz')).toBe('503 not-ready');
+    expect(await answer(app, 'GET', '/livez')).toBe('200');
+  });
+
   test('nothing is sold, and the purchase says that nothing was sent', async () => {
     const away = await instanceWithout('Redis');
     for (const voucher of [away.known, away.cold]) {
@@ -119,6 +104,12 @@ describe('without Redis', () => {
     const away = await instanceWithout('Redis');
     expect(await answer(away.app, 'GET', `/orders/${away.order}`, '7')).toBe('503 not-ready');
   });
+});
+
+test('with both stores the instance is ready', async () => {
+  const { app } = await instanceWithout('nothing');
+  const response = await app.request('/readyz');
+  expect(await response.json()).toEqual({ status: 'ok', unanswered: [] });
 });
 
 describe('with a MySQL whose ids begin again', () => {

@@ -1,0 +1,57 @@
+/** An instance of the service in the test's own process, with vouchers and orders. */
+import { expect, inject, onTestFinished } from 'vitest';
+import { createApp } from '../../src/http/app.ts';
+import type { App } from '../../src/http/openapi.ts';
+import { openService } from '../../src/http/service.ts';
+import { recordOne } from '../../src/orders/record-orders.ts';
+import { tokenFor } from './client.ts';
+import { openConnections, quiet, quietRedis } from './connections.ts';
+import { someOrder, someVoucher } from './sale.ts';
+import { type SwallowingProxy, swallowingProxy } from './swallowing-proxy.ts';
+
+export interface Instance {
+  readonly app: App;
+  /** A voucher that this instance has in memory, and one that it has not. */
+  readonly known: string;
+  readonly cold: string;
+  /** The order of user 7, which is queued, and that of user 9, which MySQL has. */
+  readonly order: string;
+  readonly recorded: string;
+}
+
+/** An instance whose stores are behind proxies; the store is cut off after everything is set up. */
+export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Promise<Instance> {
+  const mysqlUrl = new URL(inject('environment')['MYSQL_URL'] ?? '');
+  const redisUrl = new URL(quietRedis());
+  const proxies: Record<'MySQL' | 'Redis', SwallowingProxy> = {
+    MySQL: await swallowingProxy(Number(mysqlUrl.port)),
+    Redis: await swallowingProxy(Number(redisUrl.port)),
+  };
+  mysqlUrl.port = String(proxies.MySQL.port);
+  redisUrl.port = String(proxies.Redis.port);
+  const connections = openConnections({ MYSQL_URL: mysqlUrl.href, REDIS_URL: redisUrl.href });
+  const service = await openService(connections, quiet, 'api-1', () => true);
+  onTestFinished(async () => {
+    service.orderIds.close();
+    await connections.close();
+  });
+  const app = createApp(service);
+  const onSale = async () => {
+    const voucher = await someVoucher(connections, { stock: 5 });
+    await (await service.openRung(voucher)).inventory.prepare(voucher);
+    return voucher.id;
+  };
+  const known = await onSale();
+  const cold = await onSale();
+  await app.request(`/vouchers/${known}`);
+  const bought = await app.request(`/vouchers/${known}/orders`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await tokenFor('7')}` },
+  });
+  const { id: order } = (await bought.json()) as { id: string };
+  const recorded = someOrder(known, '9');
+  const records = { pool: connections.mysql(), vouchers: service.vouchers };
+  expect(await recordOne(records, recorded)).toBe('recorded');
+  if (store !== 'nothing') proxies[store].cut();
+  return { app, known, cold, order, recorded: recorded.id };
+}
