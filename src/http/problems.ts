@@ -113,12 +113,13 @@ type Answer = {
   content: { 'application/problem+json': { schema: typeof Problem } };
 };
 
-/** A route's error answers, for the OpenAPI document. */
+/** A route's error answers, for the OpenAPI document. Every route may also fail. */
 export function problemAnswers<Code extends ProblemCode>(...codes: Code[]) {
   const answers: Record<number, Answer> = {};
-  for (const code of codes) {
+  const all: ProblemCode[] = [...codes, 'internal-error'];
+  for (const code of all) {
     const { status } = rows[code];
-    const sameStatus = codes.filter((other) => rows[other].status === status).join(', ');
+    const sameStatus = all.filter((other) => rows[other].status === status).join(', ');
     answers[status] = {
       description: sameStatus,
       content: { 'application/problem+json': { schema: Problem } },

@@ -36,7 +36,13 @@ export function auditRoutes({ connections }: Service): App {
     request: { params: z.object({ id: Id }) },
     responses: {
       200: jsonAnswer(AuditView, 'The audit of MySQL and Redis'),
-      ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'unknown-voucher'),
+      ...problemAnswers(
+        'invalid-request',
+        'unauthenticated',
+        'forbidden',
+        'unknown-voucher',
+        'not-ready',
+      ),
     },
   });
 

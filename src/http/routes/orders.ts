@@ -79,7 +79,13 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
     request: { params: z.object({ id: Id }) },
     responses: {
       200: jsonAnswer(OrderView, 'The state of the order'),
-      ...problemAnswers('invalid-request', 'unauthenticated', 'unknown-order'),
+      ...problemAnswers(
+        'invalid-request',
+        'unauthenticated',
+        'forbidden',
+        'unknown-order',
+        'not-ready',
+      ),
     },
   });
 
