@@ -29,7 +29,8 @@ export function requireRole(role: Claims['role'], secret: string): MiddlewareHan
   };
 }
 
-async function claimsOf(header: string | undefined, secret: string): Promise<Claims | null> {
+/** Null without a valid token. */
+export async function claimsOf(header: string | undefined, secret: string): Promise<Claims | null> {
   const token = /^Bearer ([\w.-]+)$/i.exec(header ?? '')?.[1];
   if (token === undefined) return null;
   const payload = await verify(token, secret, 'HS256').catch(() => null);

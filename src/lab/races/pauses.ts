@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis';
 import type { Order } from '../../domain.ts';
 import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
 import { about, record } from '../../trace/history.ts';
+import { keptSeconds } from './race-keys.ts';
 
 export interface Pause {
   readonly at: CheckpointName;
@@ -19,7 +20,6 @@ export interface Pause {
 
 /** A pause until a checkpoint that no request reaches ends before the client times out. */
 const patienceSeconds = 15;
-const keptSeconds = 120;
 const pattern = /^([a-z-]+):([1-9]\d{0,5}):(\d{1,5}|[a-z-]+)$/;
 
 export const pauseFormat = `A pause is checkpoint:nth:milliseconds or checkpoint:nth:checkpoint, as in after-check:1:500; the checkpoints are ${checkpointNames.join(', ')}.`;

@@ -10,6 +10,9 @@ export interface Arrival {
   readonly at: string;
 }
 
+/** Longer than a request is paused: a race leaves nothing in Redis. */
+export const keptSeconds = 120;
+
 export const raceKeys = {
   /** LIST of arrivals, in order. */
   arrivals: (race: string) => `race:${race}:arrivals`,

@@ -2,23 +2,26 @@
  * The service's side of races and pauses, in the lab only. A request with `X-Lab-Lane:
  * <race>:<lane>` reports every checkpoint that it reaches, and waits there until the player resumes
  * it. A request with `X-Lab-Pauses` waits at the checkpoints of these pauses. A request with
- * `X-Lab-Forget: release` never releases its lock.
+ * `X-Lab-Forget: release` never releases its lock. Without a valid token these headers do nothing.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MiddlewareHandler } from 'hono';
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
 import { problem } from '../../http/problems.ts';
+import { claimsOf } from '../../http/tokens.ts';
 import { type CheckpointName, installGate } from '../../trace/checkpoints.ts';
 import { about, record } from '../../trace/history.ts';
 import { type Pause, parsePause, pauseFormat, pauseRequests } from '../races/pauses.ts';
-import { type Arrival, raceKeys } from '../races/race-keys.ts';
+import { type Arrival, keptSeconds, raceKeys } from '../races/race-keys.ts';
 
 interface LabRequest {
   readonly pauses: readonly Pause[];
   readonly lane?: { readonly race: string; readonly name: string; readonly redis: Redis };
   readonly forgetsRelease: boolean;
 }
+
+const labHeaders = ['x-lab-lane', 'x-lab-pauses', 'x-lab-forget'] as const;
 
 /** A paused request resumes after this time if the player crashed. */
 const patienceSeconds = 60;
@@ -44,6 +47,9 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
   });
 
   return async (c, next) => {
+    const isOfLab = labHeaders.some((header) => c.req.header(header));
+    const { TOKEN_SECRET } = connections.config;
+    if (!isOfLab || !(await claimsOf(c.req.header('authorization'), TOKEN_SECRET))) return next();
     const [race, name] = (c.req.header('x-lab-lane') ?? '').split(':');
     const texts = (c.req.header('x-lab-pauses') ?? '').split(',').filter(Boolean);
     const pauses = texts.map(parsePause).filter((parsed) => parsed !== null);
@@ -66,6 +72,7 @@ async function meetPlayer(
 ): Promise<void> {
   const at = String(process.hrtime.bigint());
   const arrival: Arrival = { lane: name, checkpoint, instance, pid: process.pid, at };
-  await redis.rpush(raceKeys.arrivals(race), JSON.stringify(arrival));
+  const arrivals = raceKeys.arrivals(race);
+  await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
   await redis.blpop(raceKeys.resume(race, name), patienceSeconds);
 }
