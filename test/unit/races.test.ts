@@ -1,4 +1,6 @@
 /** Pauses as text, and races: the lines that are printed, and the verdict. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
@@ -10,9 +12,11 @@ import {
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import { waitingProcess } from '../../src/lab/races/waiting-process.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
+import { someFolder } from '../support/folder.ts';
 import { accepted, facts, type Given, history, lockFacts, refused, row, unknown } from './facts.ts';
 
 describe('a pause', () => {
@@ -73,6 +77,37 @@ describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedul
     const marked = drawn(result).map((line) => line.includes('✗'));
     expect(marked).toEqual(steps.map(({ wrong }) => wrong));
     expect(drawn({ ...result, verdict: 'held' }).join('')).not.toContain('✗');
+  });
+});
+
+describe('the process in which a request waits', () => {
+  const write = (folder: string, file: string, ...lines: readonly string[]) => {
+    const text = history(...lines).map((event) => `${JSON.stringify(event)}\n`);
+    writeFileSync(join(folder, file), text.join(''));
+  };
+
+  test('is the one whose last event of the lock is its request', () => {
+    const folder = someFolder();
+    write(folder, 'api-1-11.jsonl', '0 a 7 received', '1 a 7 requested', '2 a 7 granted');
+    write(folder, 'api-2-22.jsonl', '3 b 8 received', '4 b 8 requested', '5 b 8 before-subscribe');
+    expect(waitingProcess(folder, 'r8', 'lock')).toBe(22);
+    expect(waitingProcess(folder, 'r7', 'lock')).toBeUndefined();
+    expect(waitingProcess(folder, 'r9', 'lock')).toBeUndefined();
+  });
+
+  test('is, without a lock, the API process that has received it and has no outcome yet', () => {
+    const folder = someFolder();
+    write(
+      folder,
+      'api-1-11.jsonl',
+      '0 a 7 received',
+      '1 a 7 after-check',
+      '2 b 8 received',
+      '3 b 8 accepted',
+    );
+    write(folder, 'api-worker-1-33.jsonl', '4 b 8 recorded');
+    expect(waitingProcess(folder, 'r7', 'store')).toBe(11);
+    expect(waitingProcess(folder, 'r8', 'store')).toBeUndefined();
   });
 });
 

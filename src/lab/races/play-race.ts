@@ -53,9 +53,9 @@ export async function playRace(
     const resource = resourceOf(rungNamed(rung).scope, { voucherId, userId });
     return leaseExpired(connections, defaultKeyPrefix + resource);
   };
-  const waitsIn = (lane: string) => waitingProcess(lab.historyFolder, `${id}-${lane}`);
-  const isLocked = rungNamed(rung).lock !== undefined;
-  const stage: Stage = { lab, lanes, expire, waitsIn, isLocked, undos: new Map() };
+  const waitsFor = rungNamed(rung).lock === undefined ? 'store' : 'lock';
+  const waitsIn = (lane: string) => waitingProcess(lab.historyFolder, `${id}-${lane}`, waitsFor);
+  const stage: Stage = { lab, lanes, expire, waitsIn, waitsFor, undos: new Map() };
   const steps: Played[] = [];
   let attempts: Attempt[] = [];
   try {

@@ -7,13 +7,15 @@ import { pauseProcess } from '../faults/pause-process.ts';
 import type { Lanes } from './lanes.ts';
 import { killed, type Played, slow, stopped, unreached } from './race-verdict.ts';
 import { laneOf, type Step } from './schedules.ts';
+import type { WaitsFor } from './waiting-process.ts';
 
-/** A lane that has been waiting for its lock for this long waits for another lane. */
-const waitingMs = 300;
+/**
+ * A lane that has been waiting for so many milliseconds waits for another lane. Inside MySQL nobody
+ * sees the wait, so it must last longer.
+ */
+const waitingMs: Readonly<Record<WaitsFor, number>> = { lock: 300, store: 1_200 };
 /** A lane that has neither arrived nor visibly waited by then proves nothing. */
 const slowMs = 10_000;
-/** A rung without a lock may wait inside MySQL, where nobody sees it. */
-const unseenWaitMs = 1_200;
 const mostCheckpoints = 20;
 
 export interface Stage {
@@ -23,12 +25,9 @@ export interface Stage {
   readonly undos: Map<string, Undo>;
   /** Waits until the lease of this lane's lock has expired. */
   readonly expire: (lane: string) => Promise<void>;
-  /**
-   * The process in which the lane waits for a lock: the history has its request for the lock, and
-   * no answer to it.
-   */
+  /** The process in which the lane waits, by the history. */
   readonly waitsIn: (lane: string) => number | undefined;
-  readonly isLocked: boolean;
+  readonly waitsFor: WaitsFor;
 }
 
 /** Where the lane is after the step. */
@@ -59,18 +58,23 @@ async function kill(lane: string, stage: Stage): Promise<Reached> {
   return reached;
 }
 
-/** Injects the fault into the process in which the lane is paused, or waits for a lock. */
+/** Injects the fault into the process in which the lane is paused, or waits. */
 async function hit(
   fault: (pid: number) => Fault,
   lane: string,
-  { lab, lanes, undos, waitsIn }: Stage,
+  stage: Stage,
   at: string,
 ): Promise<Reached> {
-  const state = lanes.state(lane);
-  const pid = state?.kind === 'paused' ? state.arrival.pid : waitsIn(lane);
+  const pid = processOf(lane, stage);
   if (pid === undefined) return { asPlanned: false, at: unreached };
-  undos.set(lane, await fault(pid).inject(lab));
+  stage.undos.set(lane, await fault(pid).inject(stage.lab));
   return { asPlanned: true, at };
+}
+
+function processOf(lane: string, { lanes, waitsIn }: Stage): number | undefined {
+  const state = lanes.state(lane);
+  if (state?.kind === 'paused') return state.arrival.pid;
+  return state?.kind === 'running' ? waitsIn(lane) : undefined;
 }
 
 async function resume(lane: string, { undos }: Stage): Promise<Reached> {
@@ -106,15 +110,14 @@ async function runUntil(
  * neither is seen.
  */
 async function untilSettled(lane: string, stage: Stage): Promise<'waits' | 'slow' | null> {
-  const { lanes, isLocked } = stage;
-  if (!isLocked) return (await lanes.settled(lane, unseenWaitMs)) ? null : 'waits';
+  const { lanes } = stage;
   const deadline = performance.now() + slowMs;
   let waitingSince = Number.POSITIVE_INFINITY;
   while (performance.now() < deadline) {
     if (await lanes.settled(lane, 50)) return null;
     if (stage.waitsIn(lane) === undefined) waitingSince = Number.POSITIVE_INFINITY;
     else waitingSince = Math.min(waitingSince, performance.now());
-    if (performance.now() - waitingSince >= waitingMs) return 'waits';
+    if (performance.now() - waitingSince >= waitingMs[stage.waitsFor]) return 'waits';
   }
   return slow;
 }

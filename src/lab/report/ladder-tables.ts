@@ -90,7 +90,7 @@ export function playedMarkdown(): string {
     const { shows } = schedules[race];
     const rungs = allRaces.filter((each) => each.race === race).map(({ rung }) => rung);
     const claiming = (claim: string) =>
-      rungs.filter((rung) => claimedOutcome(ladder[rung], race) === claim).join(', ');
+      rungs.filter((rung) => claimedOutcome(ladder[rung], race) === claim).join(', ') || '–';
     return [`\`${race}\``, shows, ...['violated', 'other', 'held'].map(claiming)];
   });
   return markdownTable([

@@ -92,7 +92,7 @@ export const en: LadderText = {
     },
     'redis-reentrant': {
       idea: 'a hash with a count, a watchdog and messages (Redisson’s RLock)',
-      lesson: 'Holds through long sales and re-entry, while Redis remembers.',
+      lesson: 'Holds through long sales and re-entry, while its process runs and Redis remembers.',
     },
     'redis-spin': {
       idea: 'the hash and watchdog of redis-reentrant; waiters ask again',
@@ -108,7 +108,7 @@ export const en: LadderText = {
     },
     zookeeper: {
       idea: 'a numbered ephemeral node; each waiter watches the node before its own',
-      lesson: 'A dead owner’s lock ends with its session.',
+      lesson: 'The lock ends with its owner’s session: the owner is dead, or only paused.',
     },
     redlock: {
       idea: 'a majority of three independent Redis masters',

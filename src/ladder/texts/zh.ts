@@ -92,7 +92,7 @@ export const zh: LadderText = {
     },
     'redis-reentrant': {
       idea: '带计数的哈希、看门狗和消息（Redisson 的 RLock）',
-      lesson: '只要 Redis 不丢数据，长业务和重入都没问题。',
+      lesson: '只要进程不停顿、Redis 不丢数据，长业务和重入都没问题。',
     },
     'redis-spin': {
       idea: '哈希和看门狗同 redis-reentrant；等待者反复询问',
@@ -108,7 +108,7 @@ export const zh: LadderText = {
     },
     zookeeper: {
       idea: '临时顺序节点；每个等待者监听前一个节点',
-      lesson: '持有者宕机，锁随会话一起消失。',
+      lesson: '锁随持有者的会话一起消失：持有者可能宕机，也可能只是停顿。',
     },
     redlock: {
       idea: '三个独立 Redis 主节点中的多数',
