@@ -118,7 +118,7 @@ describe.each([...locks].filter(([name]) => chosen.includes(name)))('%s', (name,
     connections = openConnections();
     contestant = { name, lock: open(connections), connections };
     connections.redis('admin');
-    if (connections.config.ZOOKEEPER_URL) connections.zookeeper();
+    connections.zookeeper();
     connections.redlockMasters();
     await connections.ready();
   });

@@ -1,6 +1,7 @@
 /**
- * Two servers of the newer Redis, for the tests of the scripts: no database, no ZooKeeper, no
- * service. The newer nginx is first on the PATH of these tests (vitest.config.ts).
+ * Two servers of the newer Redis, for the tests of the scripts, and the ZooKeeper that the contract
+ * of locks asks; no database and no service. The newer nginx is first on the PATH of these tests
+ * (vitest.config.ts).
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,29 +11,33 @@ import { freePorts } from '../../src/lab/environment/ports.ts';
 import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
+import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const home = join(project.config.root, '.lockstep');
   const folder = join(home, 'test-newer');
   mkdirSync(folder, { recursive: true });
-  const port = await freePorts(17_700, 2);
-  const servers = ['redis-main', 'redis-1'].map((name, index) =>
-    redisServer(name, folder, port + index, 'everysec'),
-  );
+  const port = await freePorts(17_700, 3);
+  const command = join(home, 'redis/start/redis-server');
+  const redis = ['redis-main', 'redis-1'].map((name, index) => {
+    const server = redisServer(name, folder, port + index, 'everysec');
+    return { ...server, program: () => ({ ...server.program(), command }) };
+  });
   const running: ProcessRef[] = [];
-  for (const server of servers) {
+  for (const server of [...redis, zookeeperServer(folder, port + 2)]) {
     await server.prepare?.();
-    const command = join(home, 'redis/start/redis-server');
-    running.push(startProcess({ ...server.program(), command }));
-    await waitUntil(server.name, 10_000, server.answers);
+    running.push(startProcess(server.program()));
+    await waitUntil(server.name, 20_000, server.answers);
   }
   project.provide('environment', {
     MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none', // These tests send no SQL.
     REDIS_URL: `redis://127.0.0.1:${port}`,
     REDLOCK_URLS: `redis://127.0.0.1:${port + 1}`,
+    ZOOKEEPER_URL: `127.0.0.1:${port + 2}`,
     TOKEN_SECRET: labTokenSecret,
     LAB: '1',
+    ZOOKEEPER_SESSION_MS: '1500',
     LOCK_LEASE_MS: '1500',
     LOCK_WATCHDOG_MS: '1500',
   });
