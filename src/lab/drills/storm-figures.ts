@@ -21,7 +21,9 @@ export interface StormFigures {
   readonly unresolved: number;
   /** Answers that a purchase of this storm must never get. */
   readonly unexpected: number;
+  /** The longest time between two sales, and when it began, since the first request. */
   readonly longestGapMs: number;
+  readonly longestGapAtMs: number;
 }
 
 const expected: readonly string[] = ['sold-out', 'already-ordered', 'not-ready'];
@@ -45,7 +47,7 @@ export function stormFigures(
     usersWithTwoOrders: sum(facts.map(usersWithSeveralOrders)),
     unresolved: unresolved(purchases, tries).length,
     unexpected: tries.filter(isUnexpected).length,
-    longestGapMs: longestGapMs(accepted),
+    ...longestGap(tries),
   };
 }
 
@@ -55,12 +57,20 @@ const isUnexpected = ({ outcome, reason = '' }: Try): boolean =>
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 
-/** The longest time between two sales. */
-function longestGapMs(accepted: readonly Try[]): number {
-  const times = accepted.map(({ answeredAt }) => Number(BigInt(answeredAt ?? 0) / 1_000_000n));
-  times.sort((one, other) => one - other);
-  const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
-  return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
+function longestGap(tries: readonly Try[]): Pick<StormFigures, 'longestGapMs' | 'longestGapAtMs'> {
+  const ms = (nanoseconds = '0') => Number(BigInt(nanoseconds) / 1_000_000n);
+  const start = tries.reduce((first, { sentAt }) => Math.min(first, ms(sentAt)), Infinity);
+  const sales = tries
+    .filter(({ outcome }) => outcome === 'accepted')
+    .map(({ answeredAt }) => ms(answeredAt) - start)
+    .sort((one, other) => one - other);
+  const gap = { longestGapMs: 0, longestGapAtMs: 0 };
+  for (const [index, at] of sales.slice(1).entries()) {
+    const before = sales[index] ?? at;
+    if (at - before > gap.longestGapMs)
+      Object.assign(gap, { longestGapMs: at - before, longestGapAtMs: before });
+  }
+  return gap;
 }
 
 interface Audited {
