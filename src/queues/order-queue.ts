@@ -25,16 +25,16 @@ export interface Poison {
  * Called before a poison entry is moved to the dead letters, perhaps more than once.
  * @returns false when that must wait; the queue delivers the entry again.
  */
-export type Bury = (poison: Poison) => Promise<boolean>;
+export type Discard = (poison: Poison) => Promise<boolean>;
 
 export interface OrderQueue {
   /** Resolves once the queue, by its own standard, owns the order. */
   publish(order: Order): Promise<void>;
   /**
    * Delivers batches to `handle` until `signal` aborts; then finishes the batch in hand and
-   * resolves. A queue that can have poison entries gives them to `bury`.
+   * resolves. A queue that can have poison entries gives them to `discard`.
    */
-  consume(handle: Handle, signal: AbortSignal, bury?: Bury): Promise<void>;
+  consume(handle: Handle, signal: AbortSignal, discard?: Discard): Promise<void>;
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;
 }
