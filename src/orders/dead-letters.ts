@@ -48,7 +48,7 @@ export async function deadLetter(
  * was accepted. The purchase is undone only if the buyers' hash has this order for this user. The
  * queue moves the entry to the dead letters itself.
  */
-export async function buryPoison(
+export async function deadLetterPoison(
   pool: Pool,
   redis: Redis,
   saleKeys: SaleKeys,

@@ -13,7 +13,7 @@ import { BatchTooSlow } from '../errors.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
 import type { Delivery, OnTurn, OrderQueue, Poison } from '../queues/order-queue.ts';
 import { about, record } from '../trace/history.ts';
-import { buryPoison, type DeadLetterReason, deadLetter } from './dead-letters.ts';
+import { type DeadLetterReason, deadLetter, deadLetterPoison } from './dead-letters.ts';
 import { findRecorded, type Records, recordBatch, recordOne } from './record-orders.ts';
 
 const maxDeliveries = 5;
@@ -41,7 +41,7 @@ export async function workOrders(
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
   await queue.consume((deliveries) => settleWithin(worker, limitMs, deliveries), signal, {
-    bury: (poison) => bury(worker, poison),
+    discard: (poison) => discardPoison(worker, poison),
     ...(onTurn && { onTurn }),
   });
 }
@@ -157,15 +157,18 @@ async function discard(
 }
 
 /** @returns false when a store does not answer: the entry is delivered again. */
-async function bury({ records, redis, saleKeys, log }: Worker, poison: Poison): Promise<boolean> {
+async function discardPoison(
+  { records, redis, saleKeys, log }: Worker,
+  poison: Poison,
+): Promise<boolean> {
   const { orderId, cause } = poison;
   try {
-    await buryPoison(records.pool, redis, saleKeys, poison);
+    await deadLetterPoison(records.pool, redis, saleKeys, poison);
   } catch (error) {
-    log.warn({ event: 'poison-not-buried', orderId, cause, error: String(error) });
+    log.warn({ event: 'poison-not-dead-lettered', orderId, cause, error: String(error) });
     return false;
   }
-  log.error({ event: 'poison-buried', orderId, cause });
+  log.error({ event: 'poison-dead-lettered', orderId, cause });
   return true;
 }
 

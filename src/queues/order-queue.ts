@@ -25,7 +25,7 @@ export interface Poison {
  * Called before a poison entry is moved to the dead letters, perhaps more than once.
  * @returns false when that must wait; the queue delivers the entry again.
  */
-export type Bury = (poison: Poison) => Promise<boolean>;
+export type Discard = (poison: Poison) => Promise<boolean>;
 
 /**
  * Called with the number of a consumer each time that the queue answered it, with orders or
@@ -35,7 +35,7 @@ export type OnTurn = (consumer: number) => void;
 
 /** What a queue calls beside `Handle`. */
 export interface Hooks {
-  readonly bury?: Bury;
+  readonly discard?: Discard;
   readonly onTurn?: OnTurn;
 }
 
@@ -44,7 +44,7 @@ export interface OrderQueue {
   publish(order: Order): Promise<void>;
   /**
    * Delivers batches to `handle` until `signal` aborts; then finishes the batch in hand and
-   * resolves. A queue that can have poison entries gives them to `bury`.
+   * resolves. A queue that can have poison entries gives them to `discard`.
    */
   consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
   /** How many orders the queue owns that are not settled. */

@@ -12,7 +12,7 @@ import type { Redis } from 'ioredis';
 import { whenReady } from '../connections/redis.ts';
 import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
-import type { Bury, Handle, Hooks, OrderQueue } from './order-queue.ts';
+import type { Discard, Handle, Hooks, OrderQueue } from './order-queue.ts';
 import { asFields, fieldOf } from './shared/order-fields.ts';
 import { type Malformed, streamReader, type Taken } from './shared/stream-reader.ts';
 
@@ -41,7 +41,7 @@ export interface StreamGroupOptions {
 /** What a consumer does with orders, and with entries that are none. */
 interface Handlers {
   readonly handle: Handle;
-  readonly bury: Bury;
+  readonly discard: Discard;
   readonly onTurn: () => void;
 }
 
@@ -69,10 +69,10 @@ export function redisStreamGroupQueue(
   async function consume(
     handle: Handle,
     signal: AbortSignal,
-    { bury = async () => true, onTurn }: Hooks = {},
+    { discard = async () => true, onTurn }: Hooks = {},
   ): Promise<void> {
     const consumers = keys.shards.map((shard, consumer) => {
-      const handlers = { handle, bury, onTurn: () => onTurn?.(consumer) };
+      const handlers = { handle, discard, onTurn: () => onTurn?.(consumer) };
       return consumeShard(redis, shard, options, handlers, signal);
     });
     await Promise.all(consumers);
@@ -85,7 +85,7 @@ async function consumeShard(
   redis: Redis,
   shard: ShardKeys,
   options: StreamGroupOptions,
-  { handle, bury, onTurn }: Handlers,
+  { handle, discard, onTurn }: Handlers,
   signal: AbortSignal,
 ): Promise<void> {
   const { batchSize = 500, gatherMs = 50, newConsumer = () => redis.duplicate() } = options;
@@ -98,7 +98,7 @@ async function consumeShard(
       const { taken, malformed } = await reader.next();
       onTurn();
       if (taken.length > 0) await settle(redis, shard, taken, await handle(taken));
-      for (const entry of malformed) await moveToDead(redis, shard, entry, bury);
+      for (const entry of malformed) await moveToDead(redis, shard, entry, discard);
       // One commit costs about as much as fifty.
       if (taken.length > 0 && taken.length < batchSize) await sleep(gatherMs);
     } catch (error) {
@@ -160,13 +160,13 @@ async function moveToDead(
   redis: Redis,
   { orders, queued, dead }: ShardKeys,
   { entryId, fields, cause }: Malformed,
-  bury: Bury,
+  discard: Discard,
 ): Promise<void> {
   const orderId = fieldOf(fields, 'orderId');
   const note = orderId === undefined ? null : await redis.hget(queued, orderId);
   const [voucherId = '', userId = ''] = (note ?? '').split(':');
   const noted = note === null ? undefined : { voucherId, userId };
-  if (!(await bury({ cause, orderId, noted }))) return;
+  if (!(await discard({ cause, orderId, noted }))) return;
   const letter = ['reason', 'malformed', 'cause', cause, ...fields];
   const move = redis.multi().xadd(dead, '*', ...letter);
   move.xack(orders, orderGroup, entryId).xdel(orders, entryId);

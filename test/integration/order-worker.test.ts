@@ -217,7 +217,7 @@ describe('a poison entry', () => {
   ] as const;
 
   test.each(wrong)(
-    'with %s=%j is buried, its stock comes back, and its neighbours are recorded',
+    'with %s=%j is dead-lettered, its stock comes back, and its neighbours are recorded',
     async (field, text, cause) => {
       const redis = connections.redis('admin');
       await redis.del(keys.dead);
@@ -242,7 +242,7 @@ describe('a poison entry', () => {
     ['orderId', 'seven', 'orderId is not an id'],
     ['orderId', huge, 'orderId is not an id'],
   ])(
-    'with %s=%j is buried, and no stock is made up: nothing shows whose it was',
+    'with %s=%j is dead-lettered, and no stock is made up: nothing shows whose it was',
     async (field, text, cause) => {
       const redis = connections.redis('admin');
       await redis.del(keys.dead);
@@ -257,7 +257,7 @@ describe('a poison entry', () => {
     },
   );
 
-  test('of a user id that MySQL cannot store was sold: it is buried, and its stock comes back', async () => {
+  test('of a user id that MySQL cannot store was sold: it is dead-lettered, and its stock comes back', async () => {
     const bad = await buy(huge);
     const good = await buy('2');
     await workUntilEmpty();
@@ -279,7 +279,7 @@ describe('a poison entry', () => {
     expect(await redis.hexists(keys.buyers(voucher.id), '1')).toBe(1);
   });
 
-  test('in form an order, but refused by MySQL for good, is buried although MySQL refuses its tombstone too', async () => {
+  test('in form an order, but refused by MySQL for good, is dead-lettered although MySQL refuses its tombstone too', async () => {
     const banned = someVoucherId();
     const alter = 'ALTER TABLE orders';
     const check = `CHECK (user_id <> ${banned})`;
