@@ -5,7 +5,7 @@ import org.redisson.config.Config;
 
 /**
  * A JVM with a real Redisson client that enters a critical section many times.
- * Usage: java -cp 'lib/*' Contender.java <redis url> <lock> <times> <reentrant|spin|fair>
+ * Usage: java -cp <class path> Contender <redis url> <lock> <times> <reentrant|spin|fair>
  * Prints "ready", waits for a line, and then prints one for each time: when it asked, the start and the end of the
  * section, by the clock that all processes share.
  */

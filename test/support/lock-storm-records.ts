@@ -1,0 +1,81 @@
+/** What the contenders of a lock storm wrote down, and what was done to them. In milliseconds. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+interface Written<Event extends string> {
+  /** By the clock that all processes of the machine share. */
+  readonly at: number;
+  readonly process: string;
+  readonly event: Event;
+  readonly key: string;
+}
+
+interface InLane<Event extends string> extends Written<Event> {
+  readonly lane: number;
+}
+
+export interface Asked extends InLane<'asked'> {
+  readonly style: string;
+}
+
+export interface Entered extends InLane<'entered'> {
+  readonly style: string;
+  readonly section: string;
+  /** When its lane asked for the lock. */
+  readonly asked: number;
+  /** The sections that were inside already. */
+  readonly beside: readonly string[];
+  /** The counter. */
+  readonly read: number;
+}
+
+export interface Left extends InLane<'left'> {
+  readonly section: string;
+  /** Null: the lease was lost, so it wrote nothing. */
+  readonly wrote: number | null;
+}
+
+export type StormRecord =
+  | Asked
+  | Entered
+  | Left
+  | (InLane<'refused' | 'release-failed'> & { readonly reason: string })
+  | InLane<'released' | 're-entry-refused'>
+  | (Written<'client'> & { readonly client: string })
+  | (Written<'tried'> & { readonly granted: boolean });
+
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Done {
+  /** SIGSTOP until SIGCONT. */
+  readonly stops: readonly (Period & { readonly process: string })[];
+  /** kill -9. */
+  readonly kills: readonly { readonly process: string; readonly at: number }[];
+  /** What each key's counter says in the end. */
+  readonly counters: ReadonlyMap<string, number>;
+  /** While connections broke. */
+  readonly disconnections: readonly Period[];
+  /** Keys beside which no waiter may sleep when they are free. */
+  readonly sleepless: ReadonlySet<string>;
+  /** Long enough after the last fault, and before the next. */
+  readonly calm: readonly Period[];
+}
+
+/** The clock of the records. */
+export const machineMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/** Of all processes, in the order of time. */
+export function readRecords(folder: string): StormRecord[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl'));
+  const names = files.map((file) => file.replace('.jsonl', ''));
+  return names.flatMap((name) => recordsOf(folder, name)).sort((one, other) => one.at - other.at);
+}
+
+export const recordsOf = (folder: string, process: string): StormRecord[] =>
+  readFileSync(join(folder, `${process}.jsonl`), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as StormRecord);

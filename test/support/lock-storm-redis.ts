@@ -1,0 +1,89 @@
+/** The Redis of a lock storm: its own server, which is restarted with what it had. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { loadScript, runScript } from '../../src/connections/scripts.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
+import { startProcess } from '../../src/lab/environment/processes.ts';
+import { redisServer } from '../../src/lab/environment/servers/redis.ts';
+import type { Server } from '../../src/lab/environment/servers/server.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+
+const leaveScript = loadScript('locks/leave-fair');
+
+export class StormRedis {
+  readonly url: string;
+  readonly #server: Server;
+  readonly #redis: Redis;
+  #process: ProcessRef | undefined;
+
+  static async start(folder: string): Promise<StormRedis> {
+    const redis = new StormRedis(folder, await freePorts(18_300));
+    await redis.#start();
+    await redis.#redis.connect();
+    return redis;
+  }
+
+  private constructor(folder: string, port: number) {
+    this.url = `redis://127.0.0.1:${port}`;
+    // It syncs before it answers: a restart loses no lock.
+    this.#server = redisServer('redis', folder, port, 'always');
+    const retryStrategy = () => 50;
+    this.#redis = new Redis({ port, retryStrategy, maxRetriesPerRequest: null, lazyConnect: true });
+    this.#redis.on('error', () => {});
+  }
+
+  async killClients(type: 'normal' | 'pubsub'): Promise<void> {
+    await this.#redis.call('CLIENT', 'KILL', 'TYPE', type);
+  }
+
+  async flushScripts(): Promise<void> {
+    await this.#redis.script('FLUSH');
+  }
+
+  /** With kill -9. */
+  async restart(downMs: number): Promise<void> {
+    await this.#kill();
+    await sleep(downMs);
+    await this.#start();
+  }
+
+  async end(): Promise<void> {
+    this.#redis.disconnect();
+    await this.#kill();
+  }
+
+  /** Every key, and every channel that somebody listens to. */
+  async everything(): Promise<string[]> {
+    return [
+      ...(await this.#redis.keys('*')),
+      ...((await this.#redis.pubsub('CHANNELS')) as string[]),
+    ];
+  }
+
+  /** Takes these clients out of the line of a fair lock. @returns how many places they had */
+  async leaveLine(lock: string, clients: ReadonlySet<string>): Promise<number> {
+    const queue = `redisson_lock_queue:{${lock}}`;
+    const channels = `redisson_lock__channel:{${lock}}`;
+    const keys = [lock, queue, `redisson_lock_timeout:{${lock}}`, channels];
+    const owners = await this.#redis.lrange(queue, 0, -1);
+    const leaving = owners.filter((owner) => clients.has(owner.replace(/:.*/, '')));
+    // The turns of those behind stay as they are: theirs need not have been as long.
+    for (const owner of leaving) await runScript(this.#redis, leaveScript, keys, [owner, '0', '0']);
+    return leaving.length;
+  }
+
+  async #start(): Promise<void> {
+    await this.#server.prepare?.();
+    this.#process = startProcess(this.#server.program());
+    await waitUntil('Redis to answer', 10_000, () => this.#server.answers());
+  }
+
+  async #kill(): Promise<void> {
+    const server = this.#process;
+    if (!server) return;
+    process.kill(server.pid, 'SIGKILL');
+    await waitUntil('Redis to end', 5_000, () => !isAlive(server));
+    this.#process = undefined;
+  }
+}
