@@ -10,7 +10,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { createVoucher } from '../workload/create-voucher.ts';
-import { drained } from '../workload/drained.ts';
+import { allDrained } from '../workload/drained.ts';
 import {
   buySteadily,
   type Purchase,
@@ -108,12 +108,11 @@ async function storm(
 }
 
 async function collect(lab: Lab, tries: readonly Try[]): Promise<Facts[]> {
-  const facts: Facts[] = [];
-  await withConnections(lab, async (connections) => {
-    for (const [voucherId, attempts] of groupBy(tries, (each) => each.voucherId))
-      facts.push({ ...(await drained(connections, voucherId)), attempts });
-  });
-  return facts;
+  const attempts = groupBy(tries, ({ voucherId }) => voucherId);
+  const facts = await withConnections(lab, (connections) =>
+    allDrained(connections, [...attempts.keys()]),
+  );
+  return facts.map((each) => ({ ...each, attempts: attempts.get(each.voucherId) ?? [] }));
 }
 
 function judge(
