@@ -25,9 +25,9 @@ const none: Extensions = { middleware: [], routes: [] };
 
 export function createApp(service: Service, extensions: Extensions = none): App {
   const app = routes();
-  const headers = commonHeaders(service.instance);
+  const headers = Object.entries(commonHeaders(service.instance));
   app.use(requestId(), async (c, next) => {
-    for (const [name, value] of Object.entries(headers)) c.header(name, value);
+    for (const [name, value] of headers) c.header(name, value);
     await next();
   });
   for (const middleware of extensions.middleware) app.use(middleware);
