@@ -62,7 +62,8 @@ class Round {
   readonly tooFew: Promise<never>;
   readonly #masters: readonly Redis[];
   readonly #resource: string;
-  readonly #errors = new Map<Redis, Error>();
+  /** By the master's place in the list. */
+  readonly #errors = new Map<number, Error>();
   #fail: (error: unknown) => void = () => {};
   #heard = 0;
 
@@ -89,10 +90,10 @@ class Round {
   }
 
   clients(): RedlockClient[] {
-    return this.#masters.map((master) => {
+    return this.#masters.map((master, place) => {
       const hear = (done: RedlockCallback): RedlockCallback => {
         return (error, result) => {
-          if (!error?.message.startsWith('NOSCRIPT')) this.#hear(master, error);
+          if (!error?.message.startsWith('NOSCRIPT')) this.#hear(place, error);
           done(error, result);
         };
       };
@@ -103,8 +104,8 @@ class Round {
     });
   }
 
-  #hear(master: Redis, error?: Error | null): void {
-    if (error) this.#errors.set(master, error);
+  #hear(place: number, error?: Error | null): void {
+    if (error) this.#errors.set(place, error);
     this.#heard += 1;
     if (this.#heard !== this.#masters.length) return;
     try {
