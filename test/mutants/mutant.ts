@@ -19,9 +19,12 @@ export interface Mutant {
   readonly red: { readonly file: string; readonly test: string; readonly says?: string };
 }
 
+/** `rejects` throws the second. */
+const assertion = /^(AssertionError: |Error: promise resolved .* instead of rejecting)/;
+
 /** A failure that is an assertion about the defence, and no crash, time-out or slow machine. */
 export function expectRed(message: string, { red }: Mutant): void {
-  expect(message).toMatch(/^AssertionError: /);
+  expect(message).toMatch(assertion);
   expect(message).toContain(red.says ?? '');
 }
 
