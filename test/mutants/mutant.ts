@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { Lab } from '../../src/lab/environment/lab.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
 export interface Mutant {
@@ -55,7 +56,8 @@ const isUnit = (file: string): boolean => file.startsWith('test/unit/');
 export interface Mutation {
   /** @returns what the test said: `passed`, or the message of its failure. */
   fate(mutant: Mutant): Promise<string>;
-  remove(): void;
+  /** Also stops the servers of a run that failed. */
+  remove(): Promise<void>;
 }
 
 /** One copy of the project for all mutants, so that its servers are installed once. */
@@ -74,7 +76,10 @@ export function mutation(): Mutation {
         writeFileSync(file, original);
       }
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: async () => {
+      await Lab.stop(join(folder, '.lockstep', 'test-mariadb'));
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 
