@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { Lab } from '../../src/lab/environment/lab.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
 export interface Mutant {
@@ -19,9 +20,12 @@ export interface Mutant {
   readonly red: { readonly file: string; readonly test: string; readonly says?: string };
 }
 
+/** `rejects` throws the second. */
+const assertion = /^(AssertionError: |Error: promise resolved .* instead of rejecting)/;
+
 /** A failure that is an assertion about the defence, and no crash, time-out or slow machine. */
 export function expectRed(message: string, { red }: Mutant): void {
-  expect(message).toMatch(/^AssertionError: /);
+  expect(message).toMatch(assertion);
   expect(message).toContain(red.says ?? '');
 }
 
@@ -52,7 +56,8 @@ const isUnit = (file: string): boolean => file.startsWith('test/unit/');
 export interface Mutation {
   /** @returns what the test said: `passed`, or the message of its failure. */
   fate(mutant: Mutant): Promise<string>;
-  remove(): void;
+  /** Also stops the servers of a run that failed. */
+  remove(): Promise<void>;
 }
 
 /** One copy of the project for all mutants, so that its servers are installed once. */
@@ -71,7 +76,10 @@ export function mutation(): Mutation {
         writeFileSync(file, original);
       }
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: async () => {
+      await Lab.stop(join(folder, '.lockstep', 'test-mariadb'));
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 

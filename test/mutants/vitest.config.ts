@@ -2,5 +2,10 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ['test/mutants/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 60_000 },
+  test: {
+    include: ['test/mutants/**/*.test.ts'],
+    testTimeout: 180_000,
+    hookTimeout: 60_000,
+    retry: 1, // A server may lose its port to another lab while it starts.
+  },
 });
