@@ -86,8 +86,8 @@ export function redisFairLock(
 
 const fairProtocol = (redis: Redis): Protocol => ({
   take: (key, owner, leaseMs, waits) => {
-    const args = [leaseMs, owner, turnMs, now(), waits ? 'wait' : 'try'];
-    return runScript(redis, acquireScript, [key, ...queueOf(key)], args);
+    const args = [leaseMs, owner, turnMs, now(), waits ? 'wait' : 'try', releaseMessage];
+    return runScript(redis, acquireScript, [key, ...queueOf(key), channelOf(key)], args);
   },
   giveBack: ({ key, owner, othersMs, latch, latchMs }) => {
     const keys = [key, ...queueOf(key), channelOf(key), latch];

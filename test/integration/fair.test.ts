@@ -112,6 +112,28 @@ test('a turn that has passed is passed over', async () => {
   await (await waiting).release();
 });
 
+test('the next in line is notified by the one that removes a turn that timed out', async () => {
+  const [waiting, late] = await openLocks(2);
+  const line = `redisson_lock_queue:{lock:${resource}}`;
+  const turns = `redisson_lock_timeout:{lock:${resource}}`;
+  await redis.hset(`lock:${resource}`, 'somebody', 1);
+  await redis.pexpire(`lock:${resource}`, 60_000);
+  await redis.rpush(line, 'short:turn');
+  await redis.zadd(turns, Date.now() + 60_000, 'short:turn');
+  const next = held(waiting);
+  await untilInLine(2);
+  const channel = `redisson_lock__channel:{lock:${resource}}:${await redis.lindex(line, 1)}`;
+  const listens = async () => Number((await redis.pubsub('NUMSUB', channel))[1]) === 1;
+  await waitUntil('it to listen', 5_000, listens);
+  await redis.zadd(turns, Date.now() - 1, 'short:turn');
+  await redis.del(`lock:${resource}`);
+  const removedAt = performance.now();
+  expect(await late?.acquire(resource, { waitMs: 0 })).toBeNull();
+  await (await next).release();
+  // Not by its own clock, after 20 s.
+  expect(performance.now() - removedAt).toBeLessThan(5_000);
+});
+
 test('whoever is first when the one before leaves is called, if the lock is free by then', async () => {
   const [leaving, next] = await openLocks(2);
   const line = `redisson_lock_queue:{lock:${resource}}`;
