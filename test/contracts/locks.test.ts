@@ -105,11 +105,6 @@ const reentrantLocks = [...locks].filter(([name]) =>
   ['redis-reentrant', 'redis-spin', 'redis-fair', 'zookeeper'].includes(name),
 );
 
-/** The locks whose owner may acquire them again. */
-const reentrantLocks = [...locks].filter(([name]) =>
-  ['redis-reentrant', 'redis-spin', 'redis-fair', 'zookeeper'].includes(name),
-);
-
 test('every exception belongs to a lock of the ladder', () => {
   expect([...locks.keys()]).toEqual(expect.arrayContaining(Object.keys(exceptions)));
   expect([...locks.keys()]).toEqual(expect.arrayContaining(chosen));
