@@ -31,6 +31,17 @@ export class ProgramMissing extends LockstepError {
   }
 }
 
+/** Every port that the lab may use is in use. */
+export class NoFreePorts extends LockstepError {
+  readonly code = 'NO_FREE_PORTS';
+
+  constructor(from: number) {
+    super(
+      `There are not enough free loopback ports from ${from} on. Stop labs that you do not need.`,
+    );
+  }
+}
+
 /** Another command uses this lab at the moment. */
 export class LabBusy extends LockstepError {
   readonly code = 'LAB_BUSY';

@@ -15,6 +15,7 @@ import {
 } from '../../src/lab/environment/process-table.ts';
 import { signalProcess, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { alone } from '../../src/lab/environment/session.ts';
+import { choosePorts } from '../../src/lab/environment/state.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { LabBusy } from '../../src/lab/errors.ts';
 import { someFolder } from '../support/folder.ts';
@@ -31,6 +32,20 @@ test('a port that is taken is passed over, and a row of ports is free as a whole
   expect(await freePorts(first)).toBeGreaterThan(first);
   await listenOn(first + 3);
   expect(await freePorts(first + 1, 4)).toBeGreaterThan(first + 3);
+});
+
+test('two labs that start at once, or beside one that restarts a server, share no port', async () => {
+  const labs = await Promise.all([choosePorts(), choosePorts(), choosePorts()]);
+  const blocks = labs.map(({ ports }) => ports.nginx);
+  expect(new Set(blocks).size).toBe(3);
+  const [, second] = labs;
+  await listenOn(second?.ports.zookeeper ?? 0); // Its other servers are down for a moment.
+  for (const { chosen } of labs) chosen();
+  const again = await choosePorts();
+  const next = await choosePorts();
+  expect([again, next].map(({ ports }) => ports.nginx)).not.toContain(second?.ports.nginx);
+  again.chosen();
+  next.chosen();
 });
 
 test('two commands are never in one lab, and a lab is free again after its command', async () => {

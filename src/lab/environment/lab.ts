@@ -98,7 +98,7 @@ export class Lab {
     await Lab.stop(folder);
     mkdirSync(folder, { recursive: true });
     forgetOtherVouchers(folder, database);
-    const ports = await choosePorts();
+    const { ports, chosen } = await choosePorts();
     const state = {
       id: randomUUID(),
       ports,
@@ -108,8 +108,12 @@ export class Lab {
       ...(owner && { owner }),
     };
     const lab = new Lab(folder, state);
-    await lab.#startAll(stores(folder, ports, database), progress);
-    await lab.serve(defaultShape, progress);
+    try {
+      await lab.#startAll(stores(folder, ports, database), progress);
+      await lab.serve(defaultShape, progress);
+    } finally {
+      chosen();
+    }
     return lab;
   }
 

@@ -1,21 +1,19 @@
 /** Loopback ports: the preferred port, or the next free one. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { NoFreePorts } from '../errors.ts';
 
-/** Searches upwards for free ports in a row that are not `taken`. @returns the first of `count` */
-export async function freePorts(
-  preferred: number,
-  count = 1,
-  taken: ReadonlySet<number> = new Set(),
-): Promise<number> {
+/** Searches upwards for free ports in a row. @returns the first of `count` @throws NoFreePorts */
+export async function freePorts(preferred: number, count = 1): Promise<number> {
   for (let first = preferred; first < preferred + 2_000; first++) {
-    const row = Array.from(
-      { length: count },
-      (_, index) => !taken.has(first + index) && isFree(first + index),
-    );
-    if ((await Promise.all(row)).every(Boolean)) return first;
+    const row = Array.from({ length: count }, (_, index) => first + index);
+    if (await areFree(row)) return first;
   }
-  throw new Error(`no ${count} free loopback ports from ${preferred} on`);
+  throw new NoFreePorts(preferred);
+}
+
+export async function areFree(ports: readonly number[]): Promise<boolean> {
+  return (await Promise.all(ports.map(isFree))).every(Boolean);
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -3,15 +3,13 @@
  * is as it was before, also after Ctrl-C.
  */
 
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Interrupted, LabBusy, OtherDatabase } from '../errors.ts';
 import { defaultShape, Lab, type Progress } from './lab.ts';
 import { processRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
+import { takeName } from './unique-name.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -78,30 +76,15 @@ export async function alone<T>(
   }
 }
 
-/**
- * Listens on a name that only one process of the machine can have. The kernel frees it when the
- * process ends, however it ends; a file would stay, and two processes could both take it over.
- */
+/** @throws LabBusy */
 async function enter(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'in-use-by');
-  const name = createServer().unref();
-  try {
-    name.listen(uniqueName(folder));
-    await once(name, 'listening');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new LabBusy(existsSync(file) ? readFileSync(file, 'utf8') : '?', folder);
-  }
+  const freeName = await takeName(realpathSync(folder));
+  if (!freeName) throw new LabBusy(existsSync(file) ? readFileSync(file, 'utf8') : '?', folder);
   writeFileSync(file, String(process.pid)); // For people: the name itself does not say it.
   return () => {
     rmSync(file, { force: true });
-    name.close();
+    freeName();
   };
-}
-
-/** A Unix socket without a file: such names begin with NUL, and are short. */
-function uniqueName(folder: string): string {
-  const path = createHash('sha256').update(realpathSync(folder)).digest('hex');
-  return `\0lockstep-${path.slice(0, 32)}`;
 }

@@ -2,11 +2,12 @@
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LabStateUnreadable } from '../errors.ts';
-import { freePorts } from './ports.ts';
+import { LabStateUnreadable, NoFreePorts } from '../errors.ts';
+import { areFree } from './ports.ts';
 import type { ProcessRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
 import type { ServiceShape } from './servers/service.ts';
+import { takeName } from './unique-name.ts';
 
 export interface Running extends ProcessRef {
   readonly name: string;
@@ -59,29 +60,48 @@ export function writeState(folder: string, state: State): void {
 
 export const removeState = (folder: string): void => rmSync(stateFile(folder), { force: true });
 
+/** The ports of the first lab; those of the next one are `blockSize` higher, and so on. */
+const firstBlock = {
+  nginx: 17_080,
+  api: 17_100, // The first of `maxInstances`.
+  mysql: 17_306,
+  zookeeper: 17_218,
+  redisMain: 17_379,
+  redlock: 17_381, // The first of three.
+} as const;
+const blockSize = 400;
+const mostLabs = 30;
+
 /**
- * A free port for every server, from its preferred port upwards. No server listens yet, so the
- * ports that are already chosen count as taken.
+ * The first block without a port in use. Two labs never share a block: while one restarts a server,
+ * that port is free for a moment, but others of its block are not.
+ * @returns the ports, and a function to call once the servers listen: until then no other lab may
+ *   choose this block.
  */
-export async function choosePorts(): Promise<Ports> {
-  const taken = new Set<number>();
-  const choose = async (preferred: number, count = 1): Promise<number> => {
-    const first = await freePorts(preferred, count, taken);
-    for (let port = first; port < first + count; port++) taken.add(port);
-    return first;
-  };
-  const nginx = await choose(17_080);
-  const api = await choose(17_100, maxInstances);
-  const mysql = await choose(17_306);
-  const zookeeper = await choose(17_218);
-  const redisMain = await choose(17_379);
-  const redlock = await choose(17_381, 3);
+export async function choosePorts(): Promise<{ ports: Ports; chosen: () => void }> {
+  for (let lab = 0; lab < mostLabs; lab++) {
+    const chosen = await takeName(`ports of lab ${lab}`);
+    if (!chosen) continue;
+    const ports = portsFrom(lab * blockSize);
+    if (await areFree(allOf(ports))) return { ports, chosen };
+    chosen();
+  }
+  throw new NoFreePorts(firstBlock.nginx);
+}
+
+function portsFrom(offset: number): Ports {
+  const { nginx, api, mysql, zookeeper, redisMain, redlock } = firstBlock;
   return {
-    nginx,
-    api,
-    mysql,
-    zookeeper,
-    redisMain,
-    redlock: [redlock, redlock + 1, redlock + 2],
+    nginx: nginx + offset,
+    api: api + offset,
+    mysql: mysql + offset,
+    zookeeper: zookeeper + offset,
+    redisMain: redisMain + offset,
+    redlock: [0, 1, 2].map((index) => redlock + offset + index),
   };
+}
+
+function allOf({ nginx, api, mysql, zookeeper, redisMain, redlock }: Ports): number[] {
+  const instances = Array.from({ length: maxInstances }, (_, index) => api + index);
+  return [nginx, ...instances, mysql, zookeeper, redisMain, ...redlock];
 }
