@@ -188,7 +188,7 @@ export const serverMutants: readonly Mutant[] = [
     file: 'src/locks/shared/zookeeper-queue.ts',
     find: 'queue.sort((one, other) => numberOf(one) - numberOf(other));',
     replace: 'queue.sort(() => numberOf("0"));',
-    red: clause('zookeeper', 'excludes others in the same process'),
+    red: clause('zookeeper', 'never lets critical sections of several processes overlap'),
   },
   {
     name: 'zookeeper makes nodes that do not end with their session',
