@@ -9,7 +9,7 @@ import { jvm, node, stormKeys, stormKeysBesideRedisson } from '../support/lock-s
 import { redissonClassPath } from '../support/redisson.ts';
 
 const seed = Number(process.env['LOCK_STORM_SEED'] ?? 1);
-const stormMs = Number(process.env['LOCK_STORM_MINUTES'] ?? 0.2) * 60_000;
+const stormMs = Number(process.env['LOCK_STORM_MINUTES'] ?? 0.1) * 60_000;
 const classPath = await redissonClassPath();
 const withinMs = stormMs + 150_000;
 
