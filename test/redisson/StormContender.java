@@ -33,6 +33,7 @@ public class StormContender {
 
   private static String name;
   private static Path folder;
+  private static long leaseMs;
   private static long bellMs;
   private static FileOutputStream records;
   private static RedissonClient redisson;
@@ -40,9 +41,10 @@ public class StormContender {
   public static void main(String[] arguments) throws Exception {
     name = arguments[0];
     folder = Path.of(arguments[2]);
+    leaseMs = Long.parseLong(arguments[4]);
     bellMs = Long.parseLong(arguments[5]);
     records = new FileOutputStream(folder.resolve(name + ".jsonl").toFile(), true);
-    redisson = Redisson.create(config(arguments[3], Long.parseLong(arguments[4])));
+    redisson = Redisson.create(config(arguments[3]));
     List<Lane> lanes = new ArrayList<>();
     for (int index = 6; index < arguments.length; index++) {
       String[] parts = arguments[index].split("/");
@@ -56,7 +58,7 @@ public class StormContender {
     System.exit(0);
   }
 
-  private static Config config(String url, long leaseMs) {
+  private static Config config(String url) {
     Config config = new Config();
     config.setLockWatchdogTimeout(leaseMs).setThreads(4).setNettyThreads(4);
     config.useSingleServer().setAddress(url).setTimeout(500).setRetryAttempts(2).setRetryInterval(200)
@@ -122,6 +124,7 @@ public class StormContender {
       isGranted = acquire(lane, lock);
     } catch (Exception error) {
       refused(lane, error.getClass().getSimpleName());
+      sleep(leaseMs); // It may be granted, and asking again would be a re-entry that keeps it.
       return;
     }
     if (!isGranted) {
@@ -134,6 +137,7 @@ public class StormContender {
       record("released", lane, "");
     } catch (Exception error) { // Lost after a stop, or Redis does not answer.
       record("release-failed", lane, ",\"reason\":\"" + error.getClass().getSimpleName() + "\"");
+      sleep(leaseMs);
     }
   }
 
