@@ -38,6 +38,12 @@ const sendOnce = {
   connectTimeout: 1_000,
 } as const;
 
+/**
+ * The locks subscribe again after a reconnect. ioredis would too, but nobody awaits what it sends:
+ * when the client closes meanwhile, that is an unhandled rejection.
+ */
+export const subscribesItself = { autoResubscribe: false } as const;
+
 /** Without an answer for this long, the command fails and the connection is destroyed. */
 const within = (answerMs: number) => ({
   ...sendOnce,
@@ -52,7 +58,7 @@ function profile(role: RedisRole, config: Config) {
     case 'purchase':
       return within(config.PURCHASE_ANSWER_MS);
     case 'subscriber':
-      return { maxRetriesPerRequest: null, socketTimeout: 2 * heartbeatMs };
+      return { ...subscribesItself, maxRetriesPerRequest: null, socketTimeout: 2 * heartbeatMs };
     case 'consumer':
       // No `blockingTimeout`: it answers null for a read that Redis may still serve, and the orders
       // of that answer are dropped.

@@ -2,7 +2,7 @@
  * Release messages: one subscription for each channel and process; each message wakes one waiter.
  */
 import type { Redis } from 'ioredis';
-import { whenReady } from '../../connections/redis.ts';
+import { subscribesItself, whenReady } from '../../connections/redis.ts';
 import type { Lease } from '../lock.ts';
 import { inTime, keepUnlessAborted } from './deadlines.ts';
 
@@ -121,6 +121,7 @@ function duplicate(redis: Redis): Redis {
   const { commandTimeout: _, ...options } = redis.options;
   const subscriber = redis.duplicate({
     ...options,
+    ...subscribesItself,
     maxRetriesPerRequest: null,
     enableOfflineQueue: true,
   });
