@@ -33,7 +33,11 @@ import { zookeeperLatchLock } from '../locks/zookeeper-latch.ts';
 import { redisStreamGroupQueue } from '../queues/redis-stream-group.ts';
 import { type Break, type InventoryParts, type Rung, rung } from './rung.ts';
 
-const timedLock = ({ config }: Connections) => ({ leaseMs: config.LOCK_LEASE_MS });
+const endlessLock = ({ config }: Connections) => ({ answerMs: config.LOCK_ANSWER_MS });
+const timedLock = ({ config }: Connections) => ({
+  leaseMs: config.LOCK_LEASE_MS,
+  answerMs: config.LOCK_ANSWER_MS,
+});
 const messageLock = (connections: Connections) => ({
   ...timedLock(connections),
   subscriber: connections.redis('subscriber'),
@@ -200,7 +204,7 @@ export const ladder = {
   }),
   'redis-no-expiry': rung({
     chapter: 3,
-    lock: (c) => redisNoExpiryLock(c.redis('lock')),
+    lock: (c) => redisNoExpiryLock(c.redis('lock'), endlessLock(c)),
     breaks: [
       { under: 'holder-dies', check: 'progress', because: 'key-stays' },
       waitsForItself,

@@ -1,9 +1,15 @@
 /** The contract of every lock. The lock is the service; a lease is what its owner holds. */
 
 export interface AcquireOptions {
-  /** How long to wait for the lock, in milliseconds; 0 tries once. */
+  /**
+   * How long to wait for the lock, in milliseconds; 0 tries once. A lock with a server answers at
+   * most one answer time (LOCK_ANSWER_MS) later.
+   */
   readonly waitMs: number;
-  /** How long the lease lasts, in milliseconds; the lock's own default without it. */
+  /**
+   * How long the lease lasts, in milliseconds; the lock's own default without it. An owner that
+   * acquires its lock again shares the lease that it has.
+   */
   readonly leaseMs?: number;
   /**
    * Stops the wait. A place in a queue is given up, and a lease that was just granted is released.
@@ -50,8 +56,11 @@ export interface RedisLockOptions {
   readonly keyPrefix?: string;
   /** The lease of an acquire that names none, in milliseconds; 10,000 without it. */
   readonly leaseMs?: number;
+  /** How long one answer of Redis may take, in milliseconds; 500 without it. */
+  readonly answerMs?: number;
 }
 
+export const defaultAnswerMs = 500;
 export const defaultKeyPrefix = 'lock:';
 export const defaultLeaseMs = 10_000;
 

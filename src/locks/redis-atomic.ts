@@ -10,8 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { LockServiceUnavailable } from '../errors.ts';
 import {
+  defaultAnswerMs,
   defaultKeyPrefix,
   defaultLeaseMs,
   type Lease,
@@ -19,6 +19,7 @@ import {
   type RedisLockOptions,
 } from './lock.ts';
 import { timedLease } from './shared/leases.ts';
+import { orRelease } from './shared/lost-answer.ts';
 import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
@@ -26,6 +27,7 @@ const releaseIfOwner = loadScript('locks/release-if-owner');
 
 export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+  const { answerMs = defaultAnswerMs } = options;
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
     const key = keyPrefix + resource;
@@ -34,15 +36,10 @@ export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): L
       await runScript(redis, releaseIfOwner, [key], [owner]);
     };
     const askedAt = performance.now();
-    try {
-      if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK') return null;
-    } catch (cause) {
-      // The SET may have taken effect; if this fails too, the key expires.
-      await release().catch(() => {});
-      throw new LockServiceUnavailable(resource, 0, 1, cause);
-    }
+    const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
+    if ((await orRelease(redis, answerMs, ask, release)) !== 'OK') return null;
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs });
+  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
 }

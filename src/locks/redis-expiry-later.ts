@@ -6,7 +6,6 @@
  * Source. The course notes' SETNX and EXPIRE, which they replace by one SET with NX and EX.
  */
 import type { Redis } from 'ioredis';
-import { LockServiceUnavailable } from '../errors.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import {
   defaultKeyPrefix,
@@ -21,7 +20,7 @@ import { pollingLock } from './shared/polling.ts';
 const retryMs = 20;
 
 export function redisExpiryLaterLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs, answerMs } = options;
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
     const key = keyPrefix + resource;
@@ -29,16 +28,12 @@ export function redisExpiryLaterLock(redis: Redis, options: RedisLockOptions = {
       await redis.del(key);
     };
     const askedAt = performance.now();
-    try {
-      if ((await redis.setnx(key, 'locked')) !== 1) return null;
-      await checkpoint('before-expire');
-      await redis.pexpire(key, leaseMs);
-    } catch (cause) {
-      // The SETNX may have taken effect: then the key stays.
-      throw new LockServiceUnavailable(resource, 0, 1, cause);
-    }
+    // If an answer is lost, the SETNX may have taken effect: then the key stays.
+    if ((await redis.setnx(key, 'locked')) !== 1) return null;
+    await checkpoint('before-expire');
+    await redis.pexpire(key, leaseMs);
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs });
+  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
 }

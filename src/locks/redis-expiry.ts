@@ -7,7 +7,6 @@
  * Source. The course notes' first SimpleRedisLock (SET with NX and EX, then DEL).
  */
 import type { Redis } from 'ioredis';
-import { LockServiceUnavailable } from '../errors.ts';
 import {
   defaultKeyPrefix,
   defaultLeaseMs,
@@ -21,7 +20,7 @@ import { pollingLock } from './shared/polling.ts';
 const retryMs = 20;
 
 export function redisExpiryLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs, answerMs } = options;
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
     const key = keyPrefix + resource;
@@ -29,14 +28,10 @@ export function redisExpiryLock(redis: Redis, options: RedisLockOptions = {}): L
       await redis.del(key);
     };
     const askedAt = performance.now();
-    try {
-      if ((await redis.set(key, 'locked', 'PX', leaseMs, 'NX')) !== 'OK') return null;
-    } catch (cause) {
-      // The SET may have taken effect: then the key expires.
-      throw new LockServiceUnavailable(resource, 0, 1, cause);
-    }
+    // If the answer is lost, the SET may have taken effect: then the key expires.
+    if ((await redis.set(key, 'locked', 'PX', leaseMs, 'NX')) !== 'OK') return null;
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs });
+  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
 }

@@ -12,7 +12,8 @@ import { untilAnswered } from '../connections/redis.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { keepUnlessAborted, timeLeft } from './shared/polling.ts';
+import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
+import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
 import {
   channelOf,
   type Protocol,
@@ -26,6 +27,7 @@ import {
   releaseNotifications,
   type SubscriberOptions,
 } from './shared/release-notifications.ts';
+import { serverLock } from './shared/server-lock.ts';
 
 const acquireScript = loadScript('locks/acquire-fair');
 const releaseScript = loadScript('locks/release-fair');
@@ -55,34 +57,31 @@ export function redisFairLock(
     { waitMs, leaseMs, signal }: AcquireOptions,
   ): Promise<Lease | null> {
     const leftMs = timeLeft(waitMs);
-    const key = leases.keyOf(resource);
     const owner = leases.owner();
     const attempt = () => leases.attempt({ resource, owner, leaseMs, waits: waitMs > 0 });
-    signal?.throwIfAborted();
-    let lease: Lease | null = null;
-    try {
-      const first = await attempt();
-      if (typeof first !== 'number') lease = await keepUnlessAborted(first, signal);
-      if (lease || waitMs === 0) return lease;
-      await checkpoint('before-subscribe');
-      const subscription = subscribe(`${channelOf(key)}:${owner}`);
-      const again = async () => atLeast(leastPauseMs, await attempt());
-      lease = await acquireWhenNotified(subscription, again, leftMs, signal);
-      return lease;
-    } finally {
-      if (!lease && waitMs > 0) leaveQueue(key, owner);
-    }
+    const first = await attempt();
+    if (typeof first !== 'number') return keepUnlessAborted(first, signal);
+    if (waitMs === 0) return null;
+    await checkpoint('before-subscribe');
+    const subscription = subscribe(`${channelOf(leases.keyOf(resource))}:${owner}`);
+    const again = async () => atLeast(leastPauseMs, await attempt());
+    return acquireWhenNotified(subscription, again, leftMs, signal);
   }
 
   /** Retries until Redis confirms: a stale queue entry blocks every waiter behind it. */
-  function leaveQueue(key: string, owner: string): void {
+  function leaveQueue(resource: string, isWaiting: () => boolean): void {
+    const key = leases.keyOf(resource);
+    const owner = leases.owner();
     const keys = [key, ...queueOf(key), channelOf(key)];
-    const leave = () => runScript(redis, leaveScript, keys, [owner, turnMs, releaseMessage]);
+    const leave = async () => {
+      if (isWaiting()) return; // The place belongs to the owner's next wait.
+      await runScript(redis, leaveScript, keys, [owner, turnMs, releaseMessage]);
+    };
     // Its turn times out in the end.
     untilAnswered(redis, leaveTries, leaveAnswerMs, leave).catch(() => {});
   }
 
-  return { reentrant: true, acquire };
+  return serverLock(oneWaitPerOwner({ acquire }, leaveQueue), options.answerMs);
 }
 
 const fairProtocol = (redis: Redis): Protocol => ({

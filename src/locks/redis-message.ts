@@ -10,19 +10,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { LockServiceUnavailable } from '../errors.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import {
   type AcquireOptions,
+  defaultAnswerMs,
   defaultKeyPrefix,
   defaultLeaseMs,
   type Lease,
   type Lock,
   type RedisLockOptions,
 } from './lock.ts';
+import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
 import { timedLease } from './shared/leases.ts';
-import { keepUnlessAborted, timeLeft } from './shared/polling.ts';
+import { orRelease } from './shared/lost-answer.ts';
 import { releaseNotifications, type SubscriberOptions } from './shared/release-notifications.ts';
+import { serverLock } from './shared/server-lock.ts';
 
 const releaseIfOwner = loadScript('locks/release-if-owner');
 
@@ -31,6 +33,7 @@ export function redisMessageLock(
   options: RedisLockOptions & SubscriberOptions = {},
 ): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+  const { answerMs = defaultAnswerMs } = options;
   const subscribe = releaseNotifications(redis, options);
   const channelOf = (resource: string) => `released:${keyPrefix}${resource}`;
 
@@ -43,14 +46,9 @@ export function redisMessageLock(
       if (answer === 'released') await redis.publish(channelOf(resource), owner);
     };
     const askedAt = performance.now();
-    try {
-      if ((await redis.set(key, owner, 'PX', leaseMs, 'NX')) !== 'OK')
-        return Math.max(0, await redis.pttl(key));
-    } catch (cause) {
-      // The SET may have taken effect; if this fails too, the key expires.
-      await release().catch(() => {});
-      throw new LockServiceUnavailable(resource, 0, 1, cause);
-    }
+    const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
+    if ((await orRelease(redis, answerMs, ask, release)) !== 'OK')
+      return Math.max(0, await redis.pttl(key));
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
@@ -80,5 +78,5 @@ export function redisMessageLock(
     }
   }
 
-  return { acquire };
+  return serverLock({ acquire }, answerMs);
 }

@@ -5,7 +5,6 @@
  * Source. The SETNX and DEL that the course notes start from, before they add an expiry.
  */
 import type { Redis } from 'ioredis';
-import { LockServiceUnavailable } from '../errors.ts';
 import {
   defaultKeyPrefix,
   defaultLeaseMs,
@@ -19,21 +18,17 @@ import { pollingLock } from './shared/polling.ts';
 const retryMs = 20;
 
 export function redisNoExpiryLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs = defaultLeaseMs } = options;
+  const { keyPrefix = defaultKeyPrefix, leaseMs = defaultLeaseMs, answerMs } = options;
 
   async function attempt(resource: string): Promise<Lease | null> {
     const key = keyPrefix + resource;
     const release = async () => {
       await redis.del(key);
     };
-    try {
-      if ((await redis.set(key, 'locked', 'NX')) !== 'OK') return null;
-    } catch (cause) {
-      // The SET may have taken effect: then the key stays.
-      throw new LockServiceUnavailable(resource, 0, 1, cause);
-    }
+    // If the answer is lost, the SET may have taken effect: then the key stays.
+    if ((await redis.set(key, 'locked', 'NX')) !== 'OK') return null;
     return endlessLease(release);
   }
 
-  return pollingLock(attempt, { leaseMs, retryMs });
+  return pollingLock(attempt, { leaseMs, retryMs, answerMs });
 }

@@ -13,7 +13,8 @@
 import type { Redis } from 'ioredis';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { keepUnlessAborted, timeLeft } from './shared/polling.ts';
+import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
+import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
 import {
   channelOf,
   hashProtocol,
@@ -25,6 +26,7 @@ import {
   releaseNotifications,
   type SubscriberOptions,
 } from './shared/release-notifications.ts';
+import { serverLock } from './shared/server-lock.ts';
 
 export function redisReentrantLock(
   redis: Redis,
@@ -39,7 +41,6 @@ export function redisReentrantLock(
   ): Promise<Lease | null> {
     const leftMs = timeLeft(waitMs);
     const owner = leases.owner();
-    signal?.throwIfAborted();
     const attempt = () => leases.attempt({ resource, owner, leaseMs, waits: waitMs > 0 });
     const first = await attempt();
     if (typeof first !== 'number') return keepUnlessAborted(first, signal);
@@ -49,5 +50,5 @@ export function redisReentrantLock(
     return acquireWhenNotified(subscription, attempt, leftMs, signal);
   }
 
-  return { reentrant: true, acquire };
+  return serverLock(oneWaitPerOwner({ acquire }), options.answerMs);
 }

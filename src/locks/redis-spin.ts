@@ -8,8 +8,10 @@
  */
 import type { Redis } from 'ioredis';
 import type { Lease, Lock } from './lock.ts';
+import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
 import { poll } from './shared/polling.ts';
 import { hashProtocol, RedissonLeases, type RedissonOptions } from './shared/redisson-leases.ts';
+import { serverLock } from './shared/server-lock.ts';
 
 const mostPauseMs = 128;
 
@@ -23,11 +25,10 @@ export function redisSpinLock(redis: Redis, options: RedissonOptions = {}): Lock
     return typeof result === 'number' ? null : result;
   }
 
-  return {
-    reentrant: true,
-    acquire: (resource, options) => {
-      const owner = leases.owner();
-      return poll(() => attempt(resource, owner, options.leaseMs), options, pauseMs);
-    },
+  const acquire: Lock['acquire'] = (resource, options) => {
+    const owner = leases.owner();
+    return poll(() => attempt(resource, owner, options.leaseMs), options, pauseMs);
   };
+
+  return serverLock(oneWaitPerOwner({ acquire }), options.answerMs);
 }

@@ -1,20 +1,26 @@
 /**
- * The contract of locks. A clause answers true or false, so that a lock that must fail it is tested
- * too.
+ * The contract of locks. A clause that does not hold fails with an AssertionError, which says what
+ * was seen: so a lock that must fail it is tested too.
  */
-import { createHook } from 'node:async_hooks';
+import { AsyncResource, createHook } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { inject, vi } from 'vitest';
+import { expect, inject, onTestFinished, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
 import { LeaseLost } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { RungName } from '../../src/ladder/rungs.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
+import { noLock } from '../../src/locks/none.ts';
+import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import { testConnections } from '../support/connections.ts';
 import { contend, contender, overlap } from '../support/contend.ts';
+import { ladderLock } from '../support/ladder-lock.ts';
+import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 export interface Contestant {
   readonly name: string;
@@ -22,7 +28,7 @@ export interface Contestant {
   readonly connections: Connections;
 }
 
-type Clause = (contestant: Contestant) => Promise<boolean>;
+type Clause = (contestant: Contestant) => Promise<void>;
 
 const support = (file: string) => new URL(`../support/${file}`, import.meta.url).pathname;
 const someMarkedResource = () => {
@@ -31,10 +37,28 @@ const someMarkedResource = () => {
 };
 const someResource = () => someMarkedResource()[0];
 
+/** Released when the test is over, also when a clause fails. */
 async function held(lock: Lock, resource: string, leaseMs = 10_000): Promise<Lease> {
   const lease = await lock.acquire(resource, { waitMs: 5_000, leaseMs });
-  if (!lease) throw new Error('a free lock was not granted');
+  expect(lease, 'a free lock').not.toBeNull();
+  return releasedLater(lease as Lease);
+}
+
+function releasedLater(lease: Lease): Lease {
+  onTestFinished(() => lease.release().catch(() => {}));
   return lease;
+}
+
+async function expectFree(lock: Lock, resource: string, withinMs: number): Promise<void> {
+  const lease = await lock.acquire(resource, { waitMs: withinMs });
+  expect(lease, 'a lock that should be free').not.toBeNull();
+  await lease?.release();
+}
+
+async function expectTaken(lock: Lock, resource: string): Promise<void> {
+  const lease = await lock.acquire(resource, { waitMs: 0 });
+  if (lease) releasedLater(lease);
+  expect(lease, 'a second lease of a lock that is held').toBeNull();
 }
 
 export const clauses = {
@@ -51,42 +75,40 @@ export const clauses = {
       await lease?.release();
     };
     await Promise.all(Array.from({ length: 20 }, enter));
-    return most === 1;
+    expect(most, 'owners at the same time').toBe(1);
   },
 
   'excludes other processes': async ({ name, lock }) => {
     const resource = someResource();
-    const lease = await held(lock, resource);
-    const other = await child('lock-holder.mjs', name, resource, '1000', '50');
-    other.kill();
-    await lease.release();
-    return other.said === 'not in time';
+    await held(lock, resource);
+    const other = await child(['lock-holder.mjs', name, resource, '1000', '50']);
+    expect(other.said).toBe('not in time');
   },
 
   'never lets critical sections of several processes overlap': async ({ name }) => {
     const resource = someResource();
     const one = contender(name, resource, 20);
-    return !overlap(await contend([one, one, one]));
+    expect(overlap(await contend([one, one, one]))).toBe(false);
   },
 
   'answers null after the wait, and not before': async ({ lock }) => {
     const resource = someResource();
-    const lease = await held(lock, resource);
+    await held(lock, resource);
     const startedAt = performance.now();
     const none = await lock.acquire(resource, { waitMs: 150 });
     const waitedMs = performance.now() - startedAt;
-    await lease.release();
-    return none === null && waitedMs >= 149 && waitedMs < 500;
+    if (none) releasedLater(none);
+    expect(none).toBeNull();
+    expect(waitedMs).toBeGreaterThanOrEqual(149);
+    expect(waitedMs).toBeLessThan(500);
   },
 
   'tries once when the wait is 0': async ({ lock }) => {
     const resource = someResource();
     const lease = await held(lock, resource);
-    const none = await lock.acquire(resource, { waitMs: 0 });
+    await expectTaken(lock, resource);
     await lease.release();
-    const free = await lock.acquire(resource, { waitMs: 0 });
-    await free?.release();
-    return none === null && free !== null;
+    await expectFree(lock, resource, 0);
   },
 
   'stops waiting at an early or late abort, and leaves nothing behind': async ({
@@ -99,51 +121,82 @@ export const clauses = {
       [0, 100].map((afterMs) => abortedAfter(lock, resource, afterMs)),
     );
     await lease.release();
-    const next = await held(lock, resource);
-    await next.release();
-    return reasons.every((reason) => reason === 'enough') && (await nothingLeft(connections, mark));
+    await (await held(lock, resource)).release();
+    expect(reasons).toEqual(['enough', 'enough']);
+    await expectNothingLeft(connections, mark);
   },
 
   'is released once, however often release is called': async ({ lock }) => {
     const resource = someResource();
     const first = await held(lock, resource);
     await first.release();
-    const second = await held(lock, resource);
+    await held(lock, resource);
     await first.release();
-    const third = await lock.acquire(resource, { waitMs: 0 });
-    await second.release();
-    return third === null;
+    await expectTaken(lock, resource);
   },
 
-  'aborts its signal when the lease expires': async ({ lock }) => {
-    const lease = await held(lock, someResource(), 200);
-    const early = lease.signal.aborted || lease.remainingMs() <= 0 || lease.remainingMs() > 200;
-    if (!lease.signal.aborted) await Promise.race([once(lease.signal, 'abort'), sleep(2_000)]);
-    const lost = lease.signal.reason instanceof LeaseLost && lease.remainingMs() === 0;
-    await lease.release();
-    return !early && lost;
+  'aborts its signal when the lease expires, and names the resource': async ({ lock }) => {
+    const resource = someResource();
+    const lease = await held(lock, resource, 200);
+    expect(lease.signal.aborted).toBe(false);
+    expect(lease.remainingMs()).toBeGreaterThan(0);
+    expect(lease.remainingMs()).toBeLessThanOrEqual(200);
+    await Promise.race([once(lease.signal, 'abort'), sleep(2_000)]);
+    expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
+    expect(String(lease.signal.reason)).toContain(`The lease on ${resource} ended`);
+    expect(lease.remainingMs()).toBe(0);
+    expect(() => lease.assertHeld()).toThrow(LeaseLost);
   },
 
   'does not release the next owner when it is released late': async ({ lock }) => {
     const resource = someResource();
     const late = await held(lock, resource, 100);
     const next = await lock.acquire(resource, { waitMs: 2_000 });
+    expect(next, 'a lease after the first one has expired').not.toBeNull();
+    releasedLater(next as Lease);
     await late.release();
-    const third = await lock.acquire(resource, { waitMs: 0 });
-    await next?.release();
-    return next !== null && third === null;
+    await expectTaken(lock, resource);
   },
 
-  'is free within the lease after its owner died': async ({ name, lock }) => {
+  'is free within its own short lease after its owner died': async ({ name, lock }) => {
     const resource = someResource();
-    const holder = await child('lock-holder.mjs', name, resource, '700', '1000');
-    return freeAgain(lock, resource, holder);
+    const args = ['lock-holder.mjs', name, resource, '700', '1000'];
+    const longDefaults = { LOCK_LEASE_MS: '30000', LOCK_WATCHDOG_MS: '30000' };
+    const holder = await child(args, longDefaults);
+    await expectTaken(lock, resource);
+    holder.kill();
+    await expectFree(lock, resource, 3_000);
   },
 
   'is free after its owner died, with the default lease': async ({ name, lock }) => {
     const resource = someResource();
-    const holder = await child('lock-holder.mjs', name, resource, 'default', '1000');
-    return freeAgain(lock, resource, holder);
+    const holder = await child(['lock-holder.mjs', name, resource, 'default', '1000']);
+    await expectTaken(lock, resource);
+    holder.kill();
+    await expectFree(lock, resource, 3_000);
+  },
+
+  'is free within the lease after a release that was lost': async ({ name, lock }) => {
+    const resource = someResource();
+    const cut = await openBehindProxies(name);
+    const lease = await held(cut.lock, resource, 1_000);
+    for (const proxy of cut.proxies) proxy.cut();
+    const released = lease.release().catch(() => {});
+    for (const proxy of cut.proxies) proxy.mend();
+    await released;
+    await expectFree(lock, resource, 3_000);
+  },
+
+  'is free before the lease ends when the answer to its grant was lost': async ({ name, lock }) => {
+    const resource = someResource();
+    const cut = await openBehindProxies(name);
+    await (await held(cut.lock, someResource())).release(); // Its scripts are known now.
+    for (const proxy of cut.proxies) proxy.swallowNextAnswer();
+    const lease = await cut.lock
+      .acquire(resource, { waitMs: 0, leaseMs: 20_000 })
+      .catch(() => null);
+    await lease?.release();
+    await expectFree(lock, resource, 2_000);
   },
 
   'sends nothing while it waits: the release wakes it': async ({ name, lock, connections }) => {
@@ -161,9 +214,10 @@ export const clauses = {
     const releasedAt = performance.now();
     await lease.release();
     await (await waiting)?.release();
-    const woken = performance.now() - releasedAt < 500; // And not by a timer.
-    const heartbeats = name.startsWith('zookeeper') ? 4 : 0;
-    return waited && woken && asked <= heartbeats;
+    const wokenAfterMs = performance.now() - releasedAt;
+    expect(waited).toBe(true);
+    expect(wokenAfterMs, 'woken by the release, and not by a timer').toBeLessThan(500);
+    expect(asked).toBeLessThanOrEqual(name.startsWith('zookeeper') ? 4 : 0); // Heartbeats.
   },
 
   'leaves no key, no subscription and no timer behind after 10,000 cycles': async ({
@@ -179,9 +233,68 @@ export const clauses = {
     // Two contenders for each of fifty resources: some cycles wait, most do not.
     const resources = Array.from({ length: 100 }, (_, index) => `test:${mark}:${index >> 1}`);
     await Promise.all(resources.map(cycles));
-    const nothing = await nothingLeft(connections, mark);
-    return nothing && timers.stop() < 100; // Some are the connections' own.
+    await expectNothingLeft(connections, mark);
+    expect(timers.stop()).toBeLessThan(100); // Some are the connections' own.
   },
+} satisfies Record<string, Clause>;
+
+/** What a lock with `reentrant: true` promises beside the rest. */
+export const reentrantClauses = {
+  'is granted to its owner again, and free after as many releases': ({ lock }) =>
+    asOneOwner(async () => {
+      const resource = someResource();
+      const leases = [await held(lock, resource), await held(lock, resource)];
+      for (const lease of leases) {
+        await expectTaken(byAnother(lock), resource);
+        await lease.release();
+      }
+      await expectFree(byAnother(lock), resource, 0);
+    }),
+
+  'grants every wait of one owner when it is free': async ({ lock }) => {
+    const resource = someResource();
+    const other = await asOneOwner(() => held(lock, resource, 30_000));
+    const waiting = asOneOwner(() =>
+      Promise.all([1, 2, 3].map(() => lock.acquire(resource, { waitMs: 20_000 }))),
+    );
+    await sleep(200); // By then the first of them waits.
+    const releasedAt = performance.now();
+    await other.release();
+    const leases = await waiting;
+    expect(performance.now() - releasedAt, 'milliseconds after the release').toBeLessThan(2_000);
+    expect(leases).not.toContain(null);
+    for (const lease of leases) await lease?.release();
+    await expectFree(lock, resource, 0);
+  },
+
+  'ends a short wait in time beside a longer one of its owner': async ({ lock }) => {
+    const resource = someResource();
+    const other = await asOneOwner(() => held(lock, resource, 30_000));
+    await asOneOwner(async () => {
+      const long = lock.acquire(resource, { waitMs: 20_000 });
+      const askedAt = performance.now();
+      expect(await lock.acquire(resource, { waitMs: 0 })).toBeNull();
+      expect(await lock.acquire(resource, { waitMs: 100 })).toBeNull();
+      expect(performance.now() - askedAt, 'milliseconds for both').toBeLessThan(1_000);
+      await other.release();
+      const lease = await long;
+      expect(lease).not.toBeNull();
+      await lease?.release();
+    });
+  },
+
+  'is free after the last release, also when the outer lease is released first': ({ lock }) =>
+    asOneOwner(async () => {
+      const resource = someResource();
+      const outer = await held(lock, resource, 5_000);
+      const inner = await held(lock, resource, 200);
+      await outer.release();
+      await expectTaken(byAnother(lock), resource);
+      await sleep(300); // Longer than the inner one asked for: they share one lease.
+      expect(inner.signal.aborted).toBe(false);
+      await inner.release();
+      await expectFree(byAnother(lock), resource, 0);
+    }),
 } satisfies Record<string, Clause>;
 
 export type ClauseName = keyof typeof clauses;
@@ -203,16 +316,32 @@ async function abortedAfter(lock: Lock, resource: string, afterMs: number): Prom
   return performance.now() - abortedAt < 2_000 ? said : `${said}, too late`;
 }
 
-async function freeAgain(
-  lock: Lock,
-  resource: string,
-  holder: { readonly kill: () => void },
-): Promise<boolean> {
-  const taken = (await lock.acquire(resource, { waitMs: 0 })) === null;
-  holder.kill();
-  const next = await lock.acquire(resource, { waitMs: 3_000 });
-  await next?.release();
-  return taken && next !== null;
+const outside = new AsyncResource('outside of every owner');
+
+/** The same lock, acquired by another owner than the one whose context this is. */
+const byAnother = (lock: Lock): Lock => ({
+  acquire: (...args) => outside.runInAsyncScope(lock.acquire, lock, ...args),
+});
+
+/** The same lock, with a proxy before each of its servers. */
+async function openBehindProxies(
+  name: string,
+): Promise<{ lock: Lock; proxies: SwallowingProxy[] }> {
+  const proxies: SwallowingProxy[] = [];
+  const proxied = async (address: string) => {
+    const proxy = await swallowingProxy(Number(/:(\d+)/.exec(address)?.[1]));
+    proxies.push(proxy);
+    return address.replace(/:\d+/, `:${proxy.port}`);
+  };
+  const changes: Record<string, string> = {};
+  for (const server of ['REDIS_URL', 'REDLOCK_URLS', 'ZOOKEEPER_URL']) {
+    const addresses = (environment()[server] ?? '').split(',');
+    changes[server] = (await Promise.all(addresses.map(proxied))).join(',');
+  }
+  const connections = testConnections(changes);
+  const lock = name === 'none' ? noLock() : ladderLock(name as RungName, connections);
+  await connections.ready();
+  return { lock, proxies };
 }
 
 /** Counts the requests that this process sends to a lock server from now on. */
@@ -246,16 +375,12 @@ function liveTimers(): { readonly stop: () => number } {
   };
 }
 
-/** Waits until nothing carries the mark any more; false when something still carries it. */
-const nothingLeft = (connections: Connections, mark: string): Promise<boolean> =>
-  waitUntil(
-    'nothing to be left behind',
-    1_200,
-    async () => (await traces(connections, mark)) === 0,
-  ).then(
-    () => true,
-    () => false,
-  );
+/** Waits until nothing carries the mark any more. */
+async function expectNothingLeft(connections: Connections, mark: string): Promise<void> {
+  const isGone = async () => (await traces(connections, mark)) === 0;
+  await waitUntil('nothing to be left behind', 1_200, isGone).catch(() => {});
+  expect(await traces(connections, mark), 'keys, subscriptions and nodes left').toBe(0);
+}
 
 /** Keys, subscriptions and nodes that carry the mark. */
 async function traces(connections: Connections, mark: string): Promise<number> {
@@ -277,12 +402,15 @@ async function traces(connections: Connections, mark: string): Promise<number> {
 
 const environment = () => ({ ...process.env, ...inject('environment') }) as Record<string, string>;
 
-/** Resolves with the first line of its output. */
+/** Resolves with the first line of its output. It is killed when the test is over. */
 async function child(
-  file: string,
-  ...args: readonly string[]
+  [file = '', ...args]: readonly string[],
+  changes: Readonly<Record<string, string>> = {},
 ): Promise<{ said: string; kill: () => void }> {
-  const process_ = execa('node', [support(file), ...args], { env: environment(), reject: false });
+  const env = { ...environment(), ...changes };
+  const process_ = execa('node', [support(file), ...args], { env, reject: false });
+  const kill = () => void process_.kill('SIGKILL');
+  onTestFinished(kill);
   const [line] = (await once(process_.stdout, 'data')) as [Buffer];
-  return { said: String(line).trim(), kill: () => process_.kill('SIGKILL') };
+  return { said: String(line).trim(), kill };
 }

@@ -145,7 +145,7 @@ test.each(clausesInProcess)(
     const connections = await openConnections(lockCopy);
     const contestant = { name: lock.rung, lock: open(connections), connections };
     await connections.ready();
-    expect(await clauses[name](contestant)).toBe(true);
+    await clauses[name](contestant);
   },
 );
 

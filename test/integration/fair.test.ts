@@ -2,10 +2,12 @@
  * What the contract cannot say of the fair lock: the order of its line, and what becomes of those
  * who leave it.
  */
+import { AsyncResource } from 'node:async_hooks';
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
+import { asOneOwner } from '../../src/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
 import { someVoucherId } from '../support/sale.ts';
@@ -140,6 +142,36 @@ test('whoever is first when the one before leaves is called, if the lock is free
   expect(performance.now() - leftAt).toBeLessThan(5_000); // And not by its own clock, after 20 s.
 });
 
+test('two waits of one owner take one place, which the end of the shorter one does not lose', async () => {
+  const [holder, twice, rival] = await openLocks(3);
+  const lease = await held(holder);
+  const served: string[] = [];
+  const shortAndLong = asOneOwner(async () => {
+    const short = twice?.acquire(resource, { waitMs: 500 });
+    const long = held(twice).then(async (own) => {
+      served.push('twice');
+      await own.release();
+    });
+    await untilInLine(1);
+    expect(await short).toBeNull();
+    await long;
+  });
+  await untilInLine(1);
+  const after = held(rival).then(async (own) => {
+    served.push('rival');
+    await own.release();
+  });
+  await untilInLine(2);
+  const line = () => redis.lrange(`redisson_lock_queue:{lock:${resource}}`, 0, -1);
+  const before = await line();
+  await new Promise((resolve) => setTimeout(resolve, 800)); // The shorter wait is over.
+  expect(await line()).toEqual(before);
+  await lease.release();
+  await Promise.all([shortAndLong, after]);
+  expect(served).toEqual(['twice', 'rival']);
+  expect(await inLine()).toBe(0);
+});
+
 test('a mere try does not get in line', async () => {
   const [holder, other] = await openLocks(2);
   const lease = await held(holder);
@@ -165,6 +197,36 @@ test('who gives up while Redis is out of reach leaves the line once it is back',
   proxy.mend();
   await untilInLine(0);
   await lease.release();
+});
+
+test('a late request to leave does not take the place of the next wait of its owner', async () => {
+  const [holder, rival] = await openLocks(2);
+  const lease = await held(holder);
+  const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
+  const connections = testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+  const lock = ladderLock('redis-fair', connections);
+  await connections.ready();
+  await asOneOwner(async () => {
+    const short = lock.acquire(resource, { waitMs: 20_000, signal: AbortSignal.timeout(500) });
+    await untilInLine(1);
+    const after = held(rival);
+    await untilInLine(2);
+    const line = () => redis.lrange(`redisson_lock_queue:{lock:${resource}}`, 0, -1);
+    const before = await line();
+    proxy.cut();
+    await expect(short).rejects.toThrow(); // It could not leave the line yet.
+    const again = new Promise<Lease>((resolve, reject) => {
+      const wait = () => held(lock).then(resolve, reject);
+      connections.redis('lock').once('ready', AsyncResource.bind(wait));
+    });
+    proxy.mend();
+    await connections.ready();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await line()).toEqual(before);
+    await lease.release();
+    await (await again).release();
+    await (await after).release();
+  });
 });
 
 test('those behind one who does not come ask after it now and then, and not all the time', async () => {

@@ -63,12 +63,13 @@ describe('its owner', () => {
   });
 });
 
-describe('a hold inside another', () => {
-  test('does not shorten it, also when its own lease is short', async () => {
+describe('a lease inside another', () => {
+  test('shares its deadline, whatever lease it asks for', async () => {
     const lock = await openLock(30_000);
     await asOneOwner(async () => {
       const outer = await held(lock);
       const inner = await lock.acquire(resource, { waitMs: 0, leaseMs: 100 });
+      expect(inner?.remainingMs()).toBeGreaterThan(20_000);
       expect(await redis.pttl(`lock:${resource}`)).toBeGreaterThan(20_000);
       await inner?.release();
       expect(await redis.pttl(`lock:${resource}`)).toBeGreaterThan(20_000);
@@ -76,38 +77,59 @@ describe('a hold inside another', () => {
     });
   });
 
-  test('that has ended by itself is gone when the outer one is given back', async () => {
+  test('does not make a lease longer that is not renewed', async () => {
+    const lock = await openLock(30_000);
+    await asOneOwner(async () => {
+      const outer = await lock.acquire(resource, { waitMs: 0, leaseMs: 5_000 });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const inner = await held(lock);
+      expect(inner.remainingMs()).toBeLessThan(4_800);
+      expect(await redis.pttl(`lock:${resource}`)).toBeLessThan(4_800);
+      await inner.release();
+      expect(await redis.pttl(`lock:${resource}`)).toBeLessThan(4_800);
+      await outer?.release();
+    });
+  });
+
+  test('is a new lease when the outer one expired while the event loop stood still', async () => {
+    const lock = await openLock(30_000);
+    await asOneOwner(async () => {
+      const outer = await lock.acquire(resource, { waitMs: 0, leaseMs: 300 });
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+      const inner = await held(lock); // Redis has forgotten the lock, so it grants it.
+      expect(outer?.signal.reason).toBeInstanceOf(LeaseLost);
+      expect(inner.remainingMs()).toBeGreaterThan(10_000);
+      await outer?.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(1);
+      await inner.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(0);
+    });
+  });
+
+  test('is refused when another owner has the lock, and the outer one is told', async () => {
     const lock = await openLock(30_000);
     await asOneOwner(async () => {
       const outer = await held(lock);
-      const inner = await lock.acquire(resource, { waitMs: 0, leaseMs: 50 });
-      if (inner && !inner.signal.aborted) await once(inner.signal, 'abort');
-      await inner?.release();
-      expect(await redis.exists(`lock:${resource}`)).toBe(1);
+      await redis.multi().del(`lock:${resource}`).hset(`lock:${resource}`, 'somebody', 1).exec();
+      await redis.pexpire(`lock:${resource}`, 20_000);
+      expect(await lock.acquire(resource, { waitMs: 0 })).toBeNull();
+      expect(outer.signal.reason).toBeInstanceOf(LeaseLost);
+      expect(() => outer.assertHeld()).toThrow(`The lease on ${resource} ended`);
       await outer.release();
-      expect(await redis.exists(`lock:${resource}`)).toBe(0);
+      expect(await redis.hkeys(`lock:${resource}`)).toEqual(['somebody']);
     });
   });
 
-  test('is not shortened by one that is taken at the same time, nor by the watchdog', async () => {
-    const lock = await openLock(600);
+  test('tells the outer one when Redis counts no other lease at its release', async () => {
+    const lock = await openLock(30_000);
     await asOneOwner(async () => {
-      const [watched, long, brief] = await Promise.all([
-        held(lock),
-        lock.acquire(resource, { waitMs: 0, leaseMs: 20_000 }),
-        lock.acquire(resource, { waitMs: 0, leaseMs: 100 }),
-      ]);
-      const renewedAt = 'the first renewal, which is after 200 ms';
-      if (brief && !brief.signal.aborted) await once(brief.signal, 'abort');
-      await waitUntil(
-        renewedAt,
-        5_000,
-        async () => watched.remainingMs() > 0 && (await redis.pttl(`lock:${resource}`)) < 19_800,
-      );
-      await new Promise((resolve) => setTimeout(resolve, 250));
-      expect(await redis.pttl(`lock:${resource}`)).toBeGreaterThan(15_000);
-      for (const lease of [brief, long, watched]) await lease?.release();
-      expect(await redis.exists(`lock:${resource}`)).toBe(0);
+      const outer = await held(lock);
+      await redis.del(`lock:${resource}`);
+      const inner = await held(lock); // Redis grants it as the only one.
+      await inner.release();
+      expect(outer.signal.reason).toBeInstanceOf(LeaseLost);
+      await outer.release();
     });
   });
 
@@ -147,7 +169,7 @@ describe('a hold inside another', () => {
 });
 
 describe('the watchdog', () => {
-  test('keeps the lease for as long as its holder works', async () => {
+  test('keeps the lease for as long as its owner works', async () => {
     const lock = await openLock(400);
     const lease = await held(lock);
     const [first] = await redis.hkeys(`lock:${resource}`);
@@ -168,10 +190,12 @@ describe('the watchdog', () => {
     await lease.release();
   });
 
-  test('stops with the release', async () => {
+  test('stops with the release: the same owner is not renewed any more', async () => {
     const lock = await openLock(300);
-    await (await held(lock)).release();
-    await redis.hset(`lock:${resource}`, 'somebody', 1);
+    const lease = await held(lock);
+    const [owner = ''] = await redis.hkeys(`lock:${resource}`);
+    await lease.release();
+    await redis.hset(`lock:${resource}`, owner, 1);
     await redis.pexpire(`lock:${resource}`, 500);
     await waitUntil(
       'the key to expire by itself',
@@ -257,6 +281,18 @@ describe('a waiter', () => {
   });
 });
 
+test('a waiter that cannot subscribe is told which lock is not available', async () => {
+  const connections = testConnections({ REDIS_URL: quietRedis() });
+  const lock = ladderLock('redis-reentrant', connections);
+  await connections.ready();
+  const lease = await held(await openLock(30_000));
+  connections.redis('subscriber').disconnect();
+  const refusal = lock.acquire(resource, { waitMs: 1_000 });
+  await expect(refusal).rejects.toThrow(LockServiceUnavailable);
+  await expect(refusal).rejects.toThrow(`The lock on ${resource} is not available`);
+  await lease.release();
+});
+
 describe('behind a connection that fails', () => {
   /** A lock whose Redis is the same, through a proxy. */
   async function openBehindProxy() {
@@ -275,7 +311,7 @@ describe('behind a connection that fails', () => {
     const { proxy, lock } = await openBehindProxy();
     proxy.swallowNextAnswer();
     await expect(held(lock)).rejects.toThrow(LockServiceUnavailable);
-    expect(await free()).toBe(true);
+    await waitUntil('the lock to be free', 5_000, free);
   });
 
   test('a release whose answer is lost is one release', async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { LeaseLost } from '../../src/errors.ts';
 import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
-import { watchdog } from '../../src/locks/shared/watchdog.ts';
+import { Ownership } from '../../src/locks/shared/ownership.ts';
 
 /** Blocks the event loop, so that no timer runs. */
 function standStill(forMs: number): void {
@@ -20,11 +20,15 @@ test('a lease that expired during a stall is not held, although its signal has n
 });
 
 test('a watched lease that was not renewed during a stall is not held', () => {
-  const watched = watchdog(async () => true, 20)('seat', 'owner', performance.now());
+  const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };
+  const ownership = new Ownership(owned, { leaseMs: 20, isRenewed: true }, () => {});
+  ownership.validFrom(performance.now(), 20);
+  const lease = ownership.lease(async () => {});
+  expect(() => lease.assertHeld()).not.toThrow();
   standStill(30);
-  expect(watched.remainingMs()).toBe(0);
-  expect(watched.lostError().message).toContain('LOCK_WATCHDOG_MS');
-  watched.unwatch();
+  expect(lease.signal.aborted).toBe(false);
+  expect(() => lease.assertHeld()).toThrow('LOCK_WATCHDOG_MS');
+  expect(() => lease.assertHeld()).toThrow('The lease on seat ended');
 });
 
 test('a lease without an end is held', () => {

@@ -64,7 +64,7 @@ export const en: LadderText = {
     },
     'redis-no-expiry': {
       idea: 'SET NX in Redis, DEL to release',
-      lesson: 'All instances share one lock; a dead owner keeps it for ever.',
+      lesson: 'One lock for all instances; a dead owner or a lost release keeps it for ever.',
     },
     'redis-expiry-later': {
       idea: 'SETNX, then EXPIRE; DEL to release',

@@ -64,7 +64,7 @@ export const zh: LadderText = {
     },
     'redis-no-expiry': {
       idea: 'Redis 的 SET NX 加锁，DEL 释放',
-      lesson: '所有进程共用一把锁；持有者宕机，锁永远不释放。',
+      lesson: '所有进程共用一把锁；持有者宕机，或一次释放丢失，锁永远不释放。',
     },
     'redis-expiry-later': {
       idea: '先 SETNX，再 EXPIRE；DEL 释放',

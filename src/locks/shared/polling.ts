@@ -1,26 +1,34 @@
 /** Waiting for a lock by asking again, for no longer than the caller wants. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AcquireOptions, Lease, Lock } from '../lock.ts';
+import { timeLeft } from './deadlines.ts';
+import { serverLock } from './server-lock.ts';
 
 export interface PollingOptions {
   /** The lease of an acquire that names none, in milliseconds. */
   readonly leaseMs: number;
   /** The pause between two attempts, in milliseconds. */
   readonly retryMs: number;
+  /** How long one answer of the server may take, in milliseconds. */
+  readonly answerMs?: number | undefined;
 }
 
-/** A lock whose waiters ask again. @param attempt asks once; null: another owner has it. */
-export const pollingLock = (
+/**
+ * A lock whose waiters ask the server again.
+ * @param attempt asks once; null: another owner has it.
+ */
+export function pollingLock(
   attempt: (resource: string, leaseMs: number) => Promise<Lease | null>,
-  { leaseMs, retryMs }: PollingOptions,
-): Lock => ({
-  acquire: (resource, options) =>
+  { leaseMs, retryMs, answerMs }: PollingOptions,
+): Lock {
+  const acquire: Lock['acquire'] = (resource, options) =>
     poll(
       () => attempt(resource, options.leaseMs ?? leaseMs),
       options,
       () => retryMs,
-    ),
-});
+    );
+  return serverLock({ acquire }, answerMs);
+}
 
 /**
  * Asks at once, then again after pauses with ±50 % jitter, so that waiters do not ask at the same
@@ -47,40 +55,4 @@ export async function poll(
 
 async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
-}
-
-/** The remaining part of a wait, in milliseconds; 0 once it is over. */
-export function timeLeft(waitMs: number): () => number {
-  const deadline = performance.now() + waitMs;
-  return () => Math.max(0, deadline - performance.now());
-}
-
-/** Releases a lease that was granted to a caller who gave up meanwhile. @throws the abort reason */
-export async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Promise<Lease> {
-  if (signal?.aborted) await lease.release();
-  signal?.throwIfAborted();
-  return lease;
-}
-
-/**
- * The result of the work, or null after `waitMs`; the work continues.
- * @throws the work's error, or the abort reason
- */
-export async function inTime<T>(
-  work: Promise<T>,
-  waitMs: number,
-  signal?: AbortSignal,
-): Promise<T | null> {
-  signal?.throwIfAborted();
-  let stop = () => {};
-  const enough = new Promise<null>((resolve, reject) => {
-    const timer = setTimeout(resolve, waitMs, null);
-    const abort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', abort);
-    stop = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    };
-  });
-  return Promise.race([work, enough]).finally(stop);
 }

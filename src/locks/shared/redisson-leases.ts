@@ -7,27 +7,23 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { untilAnswered } from '../../connections/redis.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
-import { LockServiceUnavailable } from '../../errors.ts';
-import { defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
-import { leaseOf, once, timedLease } from './leases.ts';
+import { defaultAnswerMs, defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
+import { releaseTries } from './lost-answer.ts';
 import { currentOwner } from './owner.ts';
-import { ReentrantLeases } from './reentrant-leases.ts';
-import { notRenewed, type Watched, watchdog } from './watchdog.ts';
+import { type Owned, Ownership, type Terms } from './ownership.ts';
+import { Turns } from './turns.ts';
+import { Watchdog } from './watchdog.ts';
 
 export interface RedissonOptions extends Omit<RedisLockOptions, 'leaseMs'> {
   /** The lease of an acquire that names none, renewed every third of it; 30,000 ms without it. */
   readonly watchdogMs?: number;
-  /** How long one answer of Redis may take before a release is sent again; 500 ms without it. */
-  readonly answerMs?: number;
 }
 
 /**
  * One release. `latch` names it, so that it can be sent again; `othersMs` is the lease of what the
  * owner still holds.
  */
-export interface Release {
-  readonly key: string;
-  readonly owner: string;
+export interface Release extends Pick<Owned, 'key' | 'owner'> {
   readonly othersMs: string;
   readonly latch: string;
   readonly latchMs: string;
@@ -56,7 +52,6 @@ const releaseScript = loadScript('locks/release-reentrant');
 const renewScript = loadScript('locks/renew-reentrant');
 /** The message that a release publishes. */
 export const releaseMessage = '0';
-const releaseTries = 3;
 const maxReleases = 1_000;
 
 /** Redisson's names: in braces, so that all keys of a lock share a slot on Redis Cluster. */
@@ -78,19 +73,20 @@ export class RedissonLeases {
   readonly #redis: Redis;
   readonly #protocol: Protocol;
   readonly #keyPrefix: string;
-  readonly #watchdogMs: number;
   readonly #answerMs: number;
   readonly #client = randomUUID();
-  readonly #leases = new ReentrantLeases();
-  readonly #watch: ReturnType<typeof watchdog>;
+  /** By key and owner. */
+  readonly #ownerships = new Map<string, Ownership>();
+  /** The requests of one owner of a lock, so that the leases here match the count in Redis. */
+  readonly #requests = new Turns();
+  readonly #watchdog: Watchdog;
 
   constructor(redis: Redis, protocol: Protocol, options: RedissonOptions) {
     this.#redis = redis;
     this.#protocol = protocol;
     this.#keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
-    this.#watchdogMs = options.watchdogMs ?? 30_000;
-    this.#answerMs = options.answerMs ?? 500;
-    this.#watch = watchdog((key, owner) => this.#renew(key, owner), this.#watchdogMs);
+    this.#answerMs = options.answerMs ?? defaultAnswerMs;
+    this.#watchdog = new Watchdog(options.watchdogMs ?? 30_000, (each) => this.#renew(each));
   }
 
   keyOf(resource: string): string {
@@ -103,63 +99,82 @@ export class RedissonLeases {
   }
 
   /** @returns the lease, or how long the present one lasts, in milliseconds. */
-  attempt(wanted: Attempt): Promise<Lease | number> {
-    const id = `${this.keyOf(wanted.resource)} ${wanted.owner}`;
-    return this.#leases.inTurn(id, () => this.#take(wanted));
+  attempt({ resource, owner, leaseMs, waits }: Attempt): Promise<Lease | number> {
+    const owned = { resource, key: this.keyOf(resource), owner };
+    return this.#requests.inTurn(idOf(owned), () => this.#take(owned, waits, leaseMs));
   }
 
-  async #take({ resource, owner, leaseMs, waits }: Attempt): Promise<Lease | number> {
-    const key = this.keyOf(resource);
-    const id = `${key} ${owner}`;
+  async #take(owned: Owned, waits: boolean, leaseMs?: number): Promise<Lease | number> {
+    const { key, owner } = owned;
+    const outer = this.#outer(owned);
+    const terms = outer?.terms() ?? {
+      leaseMs: leaseMs ?? this.#watchdog.timeoutMs,
+      isRenewed: leaseMs === undefined,
+    };
     const askedAt = performance.now();
-    // A nested lease lasts as long as the longest of its owner's leases.
-    const outerMs = this.#leases.longestMs(id);
-    const newLeaseMs = String(Math.max(leaseMs ?? this.#watchdogMs, outerMs));
+    const take = () => this.#protocol.take(key, owner, String(terms.leaseMs), waits);
     const isSent = this.#redis.status === 'ready';
-    const taking = this.#protocol.take(key, owner, newLeaseMs, waits);
-    const wait = await taking.catch(async (cause: unknown) => {
+    const wait = await take().catch((error: unknown) => {
       // It may have been granted. A nested lease is released together with the outer one.
-      if (isSent && outerMs === 0) await this.#free(key, owner).catch(() => {});
-      throw new LockServiceUnavailable(resource, 0, 1, cause);
+      if (isSent && !outer) this.#freeInTurn(owned).catch(() => {});
+      throw error;
     });
-    if (wait !== null) return Number(wait);
-    const giveBack = (): Promise<void> =>
-      this.#leases.inTurn(id, () => this.#release(key, owner, lease, leaseMs));
-    const lost = leaseMs === undefined ? undefined : new AbortController();
-    const lease: Lease =
-      leaseMs === undefined
-        ? watchedLease(this.#watch(key, owner, askedAt), giveBack)
-        : timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack, lost);
-    this.#leases.add(id, lease, lost);
-    return lease;
+    if (wait !== null) {
+      outer?.isGone(); // Else Redis would have granted it again.
+      return Number(wait);
+    }
+    const ownership = this.#ownerships.get(idOf(owned)) ?? this.#begin(owned, terms);
+    ownership.validFrom(askedAt, terms.leaseMs);
+    return ownership.lease(() =>
+      this.#requests.inTurn(idOf(owned), () => this.#release(ownership)),
+    );
   }
 
-  async #renew(key: string, owner: string): Promise<boolean> {
-    const id = `${key} ${owner}`;
-    const leaseMs = String(Math.max(this.#watchdogMs, this.#leases.longestMs(id)));
-    const isHeld = (await runScript(this.#redis, renewScript, [key], [leaseMs, owner])) === 1;
-    if (!isHeld) this.#leases.loseAll(id, () => notRenewed(key, this.#watchdogMs));
-    return isHeld;
+  /** What the owner has already; a stalled event loop may not have noticed that it has expired. */
+  #outer(owned: Owned): Ownership | undefined {
+    const outer = this.#ownerships.get(idOf(owned));
+    if (outer?.remainingMs() !== 0) return outer;
+    outer.expire();
+    return undefined;
   }
 
-  async #release(key: string, owner: string, lease: Lease, leaseMs?: number): Promise<void> {
-    const id = `${key} ${owner}`;
-    // A lost lease has nothing to give back. A nested lease that expired is released with the
-    // outer one.
-    if (!this.#leases.remove(id, lease) || lease.signal.aborted) return;
-    const othersMs = this.#leases.longestMs(id);
-    if (othersMs === 0) await this.#free(key, owner);
-    else await this.#giveBackOnce(key, owner, Math.max(leaseMs ?? this.#watchdogMs, othersMs));
+  #begin(owned: Owned, terms: Terms): Ownership {
+    const id = idOf(owned);
+    const ownership: Ownership = new Ownership(owned, terms, () => {
+      this.#watchdog.unwatch(ownership);
+      if (this.#ownerships.get(id) === ownership) this.#ownerships.delete(id);
+    });
+    this.#ownerships.set(id, ownership);
+    if (terms.isRenewed) this.#watchdog.watch(ownership);
+    return ownership;
+  }
+
+  async #renew({ owned: { key, owner } }: Ownership): Promise<boolean> {
+    const leaseMs = String(this.#watchdog.timeoutMs);
+    return (await runScript(this.#redis, renewScript, [key], [leaseMs, owner])) === 1;
+  }
+
+  async #release(ownership: Ownership): Promise<void> {
+    if (ownership.isLost) return; // A lost lease has nothing to give back.
+    const { owned } = ownership;
+    // The last release ends the renewal first: if it does not arrive, the key expires.
+    if (ownership.dropLease()) return this.#free(owned);
+    const answer = await this.#giveBackOnce(owned, ownership.terms().leaseMs);
+    if (answer !== 0) ownership.isGone(); // Redis counts no other lease of this owner.
+  }
+
+  #freeInTurn(owned: Owned): Promise<void> {
+    return this.#requests.inTurn(idOf(owned), () => this.#free(owned));
   }
 
   /** Releases whatever Redis still counts of this owner; a count above the bound is not ours. */
-  async #free(key: string, owner: string): Promise<void> {
+  async #free(owned: Owned): Promise<void> {
     for (let releases = 0; releases < maxReleases; releases++)
-      if ((await this.#giveBackOnce(key, owner, this.#watchdogMs)) !== 0) return;
+      if ((await this.#giveBackOnce(owned, this.#watchdog.timeoutMs)) !== 0) return;
   }
 
   /** After a lost answer the release is sent again under the same latch, and still counts once. */
-  async #giveBackOnce(key: string, owner: string, othersMs: number): Promise<unknown> {
+  async #giveBackOnce({ key, owner }: Owned, othersMs: number): Promise<unknown> {
     const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
     const latchMs = String(this.#answerMs * releaseTries * 2);
     const release = { key, owner, othersMs: String(othersMs), latch, latchMs };
@@ -171,12 +186,4 @@ export class RedissonLeases {
   }
 }
 
-function watchedLease(watched: Watched, giveBack: () => Promise<void>): Lease {
-  const release = once(async () => {
-    // First: even if the release does not arrive, a lease that is not renewed expires.
-    watched.unwatch();
-    await giveBack();
-  });
-  const { signal, remainingMs, lostError } = watched;
-  return leaseOf({ signal, remainingMs, release }, lostError);
-}
+const idOf = ({ key, owner }: Owned): string => `${key} ${owner}`;

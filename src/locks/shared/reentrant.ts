@@ -4,9 +4,8 @@
  */
 import type { AcquireOptions, Lease, Lock } from '../lock.ts';
 import { once, withRelease } from './leases.ts';
+import { oneWaitPerOwner } from './one-wait-per-owner.ts';
 import { currentOwner } from './owner.ts';
-import { timeLeft } from './polling.ts';
-import { Turns } from './turns.ts';
 
 interface Held {
   readonly lease: Lease;
@@ -15,7 +14,6 @@ interface Held {
 
 export function reentrant(lock: Lock): Lock {
   const held = new Map<string, Held>();
-  const turns = new Turns(); // Two waits of one owner must not become two places in the queue.
 
   function share(id: string, entry: Held): Lease {
     entry.count += 1;
@@ -28,19 +26,16 @@ export function reentrant(lock: Lock): Lock {
     return withRelease(entry.lease, release);
   }
 
-  function acquire(resource: string, { waitMs, ...others }: AcquireOptions): Promise<Lease | null> {
+  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
     const id = `${currentOwner()} ${resource}`;
-    const leftMs = timeLeft(waitMs);
-    return turns.inTurn(id, async () => {
-      const own = held.get(id);
-      if (own && !own.lease.signal.aborted) return share(id, own);
-      const lease = await lock.acquire(resource, { waitMs: leftMs(), ...others });
-      if (!lease) return null;
-      const entry = { lease, count: 0 };
-      held.set(id, entry);
-      return share(id, entry);
-    });
+    const own = held.get(id);
+    if (own && !own.lease.signal.aborted) return share(id, own);
+    const lease = await lock.acquire(resource, options);
+    if (!lease) return null;
+    const entry = { lease, count: 0 };
+    held.set(id, entry);
+    return share(id, entry);
   }
 
-  return { reentrant: true, acquire };
+  return oneWaitPerOwner({ acquire });
 }

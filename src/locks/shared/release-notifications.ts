@@ -3,9 +3,8 @@
  */
 import type { Redis } from 'ioredis';
 import { whenReady } from '../../connections/redis.ts';
-import { LockServiceUnavailable } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
-import { inTime, keepUnlessAborted } from './polling.ts';
+import { inTime, keepUnlessAborted } from './deadlines.ts';
 
 export interface SubscriberOptions {
   /**
@@ -18,7 +17,7 @@ export interface SubscriberOptions {
 export interface Subscription {
   /**
    * True once messages arrive here, false when that takes longer.
-   * @throws LockServiceUnavailable, or the abort reason
+   * @throws the error of the subscription, or the abort reason
    */
   listening(withinMs: number, signal?: AbortSignal): Promise<boolean>;
   /**
@@ -68,10 +67,7 @@ class Channels {
     const channel = this.#channels.get(name) ?? this.#open(name);
     this.#channels.set(name, channel);
     channel.users += 1;
-    const subscribed = channel.subscribed.then(
-      () => true,
-      (cause: unknown) => Promise.reject(new LockServiceUnavailable(name, 0, 1, cause)),
-    );
+    const subscribed = channel.subscribed.then(() => true);
     subscribed.catch(() => {}); // Every waiter awaits it and sees the error.
     return {
       listening: async (withinMs, signal) => (await inTime(subscribed, withinMs, signal)) ?? false,

@@ -1,106 +1,49 @@
-/**
- * Renews leases for as long as their owners work, and aborts the signal of a lease that is lost.
- */
-import { LeaseLost } from '../../errors.ts';
+/** Renews what owners hold for as long as they work, and tells them when it is lost. */
+import type { Ownership } from './ownership.ts';
 
 /**
- * True when the lease was renewed, false when the owner no longer holds it; throws when the service
+ * True when the lock was renewed, false when the owner does not have it any more; throws when Redis
  * did not answer.
  */
-export type Renew = (key: string, owner: string) => Promise<boolean>;
-
-export interface Watched {
-  readonly signal: AbortSignal;
-  remainingMs(): number;
-  lostError(): LeaseLost;
-  /** Called at each release; the last one ends the renewal. */
-  unwatch(): void;
-}
-
-/** The advice of a lease that nobody chose: its time is the watchdog's. */
-export const notRenewed = (key: string, timeoutMs: number): LeaseLost =>
-  new LeaseLost(
-    key,
-    timeoutMs,
-    'Redis confirmed no renewal in that time: it was down, or this process stood still (LOCK_WATCHDOG_MS)',
-  );
-
-interface Entry {
-  readonly key: string;
-  readonly owner: string;
-  readonly lost: AbortController;
-  leases: number;
-  validUntil: number;
-  expiry: NodeJS.Timeout | undefined;
-}
+export type Renew = (ownership: Ownership) => Promise<boolean>;
 
 /**
- * Renews every lease each third of `timeoutMs`, with one timer for all; it stops at the first round
- * without a lease.
+ * Renews each third of `timeoutMs`, with one timer for all; it stops at the first round with
+ * nothing to renew.
  */
-export function watchdog(
-  renew: Renew,
-  timeoutMs: number,
-): (key: string, owner: string, since: number) => Watched {
-  const entries = new Map<string, Entry>();
-  let timer: NodeJS.Timeout | undefined;
+export class Watchdog {
+  readonly timeoutMs: number;
+  readonly #renew: Renew;
+  readonly #watched = new Set<Ownership>();
+  #timer: NodeJS.Timeout | undefined;
 
-  const lose = (entry: Entry) => {
-    entry.lost.abort(notRenewed(entry.key, timeoutMs));
-    forget(entry);
-  };
-  const forget = (entry: Entry) => {
-    clearTimeout(entry.expiry);
-    const id = `${entry.key} ${entry.owner}`;
-    if (entries.get(id) === entry) entries.delete(id); // A lost lease may have a successor.
-  };
-  const validFrom = (entry: Entry, since: number) => {
-    clearTimeout(entry.expiry);
-    entry.validUntil = since + timeoutMs;
-    const leftMs = Math.max(0, Math.ceil(entry.validUntil - performance.now()));
-    entry.expiry = setTimeout(lose, leftMs, entry).unref();
-  };
-  const renewOne = async (entry: Entry) => {
+  constructor(timeoutMs: number, renew: Renew) {
+    this.timeoutMs = timeoutMs;
+    this.#renew = renew;
+  }
+
+  watch(ownership: Ownership): void {
+    this.#watched.add(ownership);
+    this.#timer ??= setInterval(() => this.#renewAll(), this.timeoutMs / 3).unref();
+  }
+
+  unwatch(ownership: Ownership): void {
+    this.#watched.delete(ownership);
+  }
+
+  #renewAll(): void {
+    for (const ownership of this.#watched) void this.#renewOne(ownership);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#timer); // Not at the last release: the next lease may come at once.
+    this.#timer = undefined;
+  }
+
+  async #renewOne(ownership: Ownership): Promise<void> {
     const askedAt = performance.now();
     // No answer: the next round asks again.
-    const isHeld = await renew(entry.key, entry.owner).catch(() => null);
-    if (entries.get(`${entry.key} ${entry.owner}`) !== entry) return;
-    if (isHeld === true) validFrom(entry, askedAt);
-    if (isHeld === false) lose(entry);
-  };
-
-  const renewAll = () => {
-    for (const entry of entries.values()) void renewOne(entry);
-    if (entries.size > 0) return;
-    clearInterval(timer); // Not at the last release: the next lease may come at once.
-    timer = undefined;
-  };
-
-  return (key, owner, since) => {
-    const id = `${key} ${owner}`;
-    const entry = entries.get(id) ?? newEntry(key, owner);
-    entries.set(id, entry);
-    entry.leases += 1;
-    validFrom(entry, since);
-    timer ??= setInterval(renewAll, timeoutMs / 3).unref();
-    const unwatch = () => {
-      entry.leases -= 1;
-      if (entry.leases === 0) forget(entry);
-    };
-    return {
-      signal: entry.lost.signal,
-      remainingMs: () => Math.max(0, entry.validUntil - performance.now()),
-      lostError: () => notRenewed(key, timeoutMs),
-      unwatch,
-    };
-  };
+    const isRenewed = await this.#renew(ownership).catch(() => null);
+    if (!this.#watched.has(ownership)) return;
+    if (isRenewed === true) ownership.validFrom(askedAt, this.timeoutMs);
+    if (isRenewed === false) ownership.isGone();
+  }
 }
-
-const newEntry = (key: string, owner: string): Entry => ({
-  key,
-  owner,
-  lost: new AbortController(),
-  leases: 0,
-  validUntil: 0,
-  expiry: undefined,
-});

@@ -13,15 +13,15 @@ import {
   remove,
 } from '../../connections/zookeeper-nodes.ts';
 import type { ZookeeperSession } from '../../connections/zookeeper-session.ts';
-import { LockServiceUnavailable } from '../../errors.ts';
-import type { AcquireOptions, Lease, Lock } from '../lock.ts';
+import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from '../lock.ts';
+import { inTime, timeLeft } from './deadlines.ts';
 import { sessionLease } from './leases.ts';
-import { inTime, timeLeft } from './polling.ts';
+import { serverLock } from './server-lock.ts';
 
 export interface ZookeeperLockOptions {
   /** The folder of every lock's nodes; `/lockstep/locks` without it. */
   readonly folder?: string;
-  /** How long a release waits for ZooKeeper's answer, in milliseconds; 500 without it. */
+  /** How long ZooKeeper's answer may take, in milliseconds; 500 without it. */
   readonly answerMs?: number;
 }
 
@@ -47,7 +47,7 @@ export function zookeeperQueueLock(
   waitForRemoval: WaitForRemoval,
   options: ZookeeperLockOptions,
 ): Lock {
-  const { folder = '/lockstep/locks', answerMs = 500 } = options;
+  const { folder = '/lockstep/locks', answerMs = defaultAnswerMs } = options;
   /**
    * One folder for each resource, since numbers are compared within it. Encoded, the name is one
    * part of a path.
@@ -79,12 +79,12 @@ export function zookeeperQueueLock(
       } catch (cause) {
         others.signal?.throwIfAborted();
         const again = session.isOver && leftMs() > 0;
-        if (!again) throw new LockServiceUnavailable(resource, 0, 1, cause);
+        if (!again) throw cause;
       }
     }
   }
 
-  return { acquire };
+  return serverLock({ acquire }, answerMs);
 }
 
 /**

@@ -1,0 +1,40 @@
+/** Waiting for no longer than the caller wants. */
+import type { Lease } from '../lock.ts';
+
+/** The remaining part of a wait, in milliseconds; 0 once it is over. */
+export function timeLeft(waitMs: number): () => number {
+  const deadline = performance.now() + waitMs;
+  return () => Math.max(0, deadline - performance.now());
+}
+
+/** Releases a lease that was granted to a caller who gave up meanwhile. @throws the abort reason */
+export async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Promise<Lease> {
+  if (signal?.aborted) await lease.release();
+  signal?.throwIfAborted();
+  return lease;
+}
+
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * The result of the work, or null after `waitMs`; the work continues.
+ * @throws the work's error, or the abort reason
+ */
+export async function inTime<T>(
+  work: Promise<T>,
+  waitMs: number,
+  signal?: AbortSignal,
+): Promise<T | null> {
+  signal?.throwIfAborted();
+  let stop = () => {};
+  const enough = new Promise<null>((resolve, reject) => {
+    const timer = setTimeout(resolve, Math.min(waitMs, longestTimerMs), null);
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    stop = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
+  });
+  return Promise.race([work, enough]).finally(stop);
+}

@@ -1,0 +1,114 @@
+/**
+ * What one owner has of one lock: its leases. In Redis they are one key with one expiry, so they
+ * share one deadline and are lost together; the last release gives the lock back.
+ */
+import { LeaseLost } from '../../errors.ts';
+import type { Lease } from '../lock.ts';
+import { leaseOf, once } from './leases.ts';
+
+/** The lock, its key, and the owner as Redis knows it. */
+export interface Owned {
+  readonly resource: string;
+  readonly key: string;
+  readonly owner: string;
+}
+
+export interface Terms {
+  /** How long Redis was asked to keep the lock, in milliseconds. */
+  readonly leaseMs: number;
+  /** True when the watchdog renews it. */
+  readonly isRenewed: boolean;
+}
+
+const notRenewed =
+  'Redis confirmed no renewal in time: it was down, or this process stood still (LOCK_WATCHDOG_MS)';
+const notThere = 'Redis does not have it any more: its key was deleted, or Redis lost its data';
+
+export class Ownership {
+  readonly owned: Owned;
+  readonly #terms: Terms;
+  readonly #grantedAt = performance.now();
+  readonly #lost = new AbortController();
+  readonly #onEnd: () => void;
+  #leases = 0;
+  #validUntil = 0;
+  #expiry: NodeJS.Timeout | undefined;
+
+  /** `onEnd` is called once: at the last release, or when the lock is lost. */
+  constructor(owned: Owned, terms: Terms, onEnd: () => void) {
+    this.owned = owned;
+    this.#terms = terms;
+    this.#onEnd = onEnd;
+  }
+
+  get isLost(): boolean {
+    return this.#lost.signal.aborted;
+  }
+
+  remainingMs(): number {
+    return this.isLost ? 0 : Math.max(0, this.#validUntil - performance.now());
+  }
+
+  /** The terms of a further acquire, and of what stays after a release: the deadline is kept. */
+  terms(): Terms {
+    const { isRenewed, leaseMs } = this.#terms;
+    const leftMs = Math.max(1, Math.ceil(this.remainingMs())); // 0 would delete the key.
+    return { isRenewed, leaseMs: isRenewed ? leaseMs : leftMs };
+  }
+
+  /** Valid for so long from `since`, when Redis was asked. */
+  validFrom(since: number, leaseMs: number): void {
+    clearTimeout(this.#expiry);
+    this.#validUntil = since + leaseMs;
+    const leftMs = Math.max(0, Math.ceil(this.#validUntil - performance.now()));
+    this.#expiry = setTimeout(() => this.expire(), leftMs).unref();
+  }
+
+  /** One lease more. */
+  lease(giveBack: () => Promise<void>): Lease {
+    this.#leases += 1;
+    const parts = {
+      signal: this.#lost.signal,
+      remainingMs: () => this.remainingMs(),
+      release: once(giveBack),
+    };
+    return leaseOf(parts, () => this.#expired());
+  }
+
+  /** One lease less. @returns true when it was the last */
+  dropLease(): boolean {
+    this.#leases -= 1;
+    if (this.#leases === 0) this.#end();
+    return this.#leases === 0;
+  }
+
+  expire(): void {
+    this.#lose(this.#expired());
+  }
+
+  /** Redis answered that the owner does not have the lock. */
+  isGone(): void {
+    this.#lose(this.#lostError(performance.now() - this.#grantedAt, notThere));
+  }
+
+  #expired(): LeaseLost {
+    const { isRenewed, leaseMs } = this.#terms;
+    return isRenewed
+      ? this.#lostError(performance.now() - this.#grantedAt, notRenewed)
+      : this.#lostError(leaseMs);
+  }
+
+  #lostError(afterMs: number, advice?: string): LeaseLost {
+    return new LeaseLost(this.owned.resource, Math.round(afterMs), advice);
+  }
+
+  #lose(error: LeaseLost): void {
+    this.#lost.abort(error);
+    this.#end();
+  }
+
+  #end(): void {
+    clearTimeout(this.#expiry);
+    this.#onEnd();
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * What every lock with a server promises: an answer at most one answer time after the wait, and
+ * errors that name the resource.
+ */
+import { DeadlinePassed, LockServiceUnavailable } from '../../errors.ts';
+import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from '../lock.ts';
+import { inTime } from './deadlines.ts';
+import { once, withRelease } from './leases.ts';
+
+/** The client's own time-out says more, so it comes first. */
+const graceMs = 50;
+
+/** @param answerMs how long one answer of the server may take, in milliseconds */
+export function serverLock(lock: Lock, answerMs = defaultAnswerMs): Lock {
+  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
+    const mostMs = options.waitMs + answerMs + graceMs;
+    const acquiring = lock.acquire(resource, options);
+    try {
+      const answer = await inTime(
+        acquiring.then((lease) => ({ lease })),
+        mostMs,
+      );
+      if (!answer) throw new DeadlinePassed(`the lock on ${resource}`, mostMs);
+      return answer.lease && withNamedErrors(resource, answer.lease);
+    } catch (error) {
+      // It ends by itself; a lease that comes too late is of use to nobody.
+      acquiring.then((lease) => lease?.release()).catch(() => {});
+      options.signal?.throwIfAborted();
+      throw unavailable(resource, error);
+    }
+  }
+
+  return { ...lock, acquire };
+}
+
+function withNamedErrors(resource: string, lease: Lease): Lease {
+  const release = once(() =>
+    lease.release().catch((error: unknown) => Promise.reject(unavailable(resource, error))),
+  );
+  return withRelease(lease, release);
+}
+
+const unavailable = (resource: string, error: unknown): LockServiceUnavailable =>
+  error instanceof LockServiceUnavailable
+    ? error
+    : new LockServiceUnavailable(resource, 0, 1, error);

@@ -1,0 +1,104 @@
+/** The waits of one owner queue in the process, whatever the lock: here a re-entrant mutex. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { AcquireOptions, Lease, Lock } from '../../src/locks/lock.ts';
+import { processMutex } from '../../src/locks/process-mutex.ts';
+import { oneWaitPerOwner } from '../../src/locks/shared/one-wait-per-owner.ts';
+import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import { reentrant } from '../../src/locks/shared/reentrant.ts';
+
+/** Counts the waits that are under way. */
+function counted(lock: Lock) {
+  const waits = { now: 0, most: 0 };
+  const acquire = async (resource: string, options: AcquireOptions): Promise<Lease | null> => {
+    waits.now += 1;
+    waits.most = Math.max(waits.most, waits.now);
+    return lock.acquire(resource, options).finally(() => {
+      waits.now -= 1;
+    });
+  };
+  return { waits, lock: { acquire } satisfies Lock };
+}
+
+test('one owner waits once, and all its waits are granted together', async () => {
+  const { waits, lock } = counted(processMutex());
+  const seat = reentrant(lock);
+  const other = await seat.acquire('seat', { waitMs: 0 });
+  const all = asOneOwner(() =>
+    Promise.all([1, 2, 3].map(() => seat.acquire('seat', { waitMs: 5_000 }))),
+  );
+  await sleep(50);
+  expect(waits).toEqual({ now: 1, most: 1 });
+  await other?.release();
+  const leases = await all;
+  expect(leases).not.toContain(null);
+  for (const lease of leases) {
+    expect(await seat.acquire('seat', { waitMs: 0 })).toBeNull();
+    await lease?.release();
+  }
+  await (await seat.acquire('seat', { waitMs: 0 }))?.release();
+});
+
+test('two owners wait beside each other', async () => {
+  const { waits, lock } = counted(processMutex());
+  const seat = reentrant(lock);
+  const other = await seat.acquire('seat', { waitMs: 0 });
+  const all = [1, 2].map(() => seat.acquire('seat', { waitMs: 5_000 }));
+  await sleep(50);
+  expect(waits.now).toBe(2);
+  await other?.release();
+  for (const waiting of all) await (await waiting)?.release();
+});
+
+test('a wait that queues behind another of its owner ends in time, and at its abort', async () => {
+  const seat = reentrant(processMutex());
+  const other = await seat.acquire('seat', { waitMs: 0 });
+  await asOneOwner(async () => {
+    const long = seat.acquire('seat', { waitMs: 5_000 });
+    const askedAt = performance.now();
+    expect(await seat.acquire('seat', { waitMs: 0 })).toBeNull();
+    expect(await seat.acquire('seat', { waitMs: 50 })).toBeNull();
+    const signal = AbortSignal.timeout(50);
+    await expect(seat.acquire('seat', { waitMs: 5_000, signal })).rejects.toThrow('timeout');
+    expect(performance.now() - askedAt).toBeLessThan(1_000);
+    await other?.release();
+    await (await long)?.release();
+  });
+  await (await seat.acquire('seat', { waitMs: 0 }))?.release();
+});
+
+test('only the last wait of an owner that ends without a lease gives up its place', async () => {
+  const gaveUp: string[] = [];
+  const mutex = processMutex();
+  const seat = oneWaitPerOwner(mutex, (resource) => gaveUp.push(resource));
+  const other = await mutex.acquire('seat', { waitMs: 0 });
+  await asOneOwner(async () => {
+    const [short, long] = [50, 300].map((waitMs) => seat.acquire('seat', { waitMs }));
+    expect(await short).toBeNull();
+    expect(gaveUp).toEqual([]);
+    expect(await long).toBeNull();
+    expect(gaveUp).toEqual(['seat']);
+    expect(await seat.acquire('seat', { waitMs: 0 })).toBeNull(); // A try has no place.
+    expect(gaveUp).toEqual(['seat']);
+  });
+  await other?.release();
+});
+
+test('a try beside a wait of its owner does not keep the place of that wait', async () => {
+  const gaveUp: string[] = [];
+  let end = (_: null) => {};
+  const acquire = () =>
+    new Promise<null>((resolve) => {
+      end = resolve;
+    });
+  const seat = oneWaitPerOwner({ acquire }, (resource) => gaveUp.push(resource));
+  await asOneOwner(async () => {
+    const wait = seat.acquire('seat', { waitMs: 1_000 });
+    const attempt = seat.acquire('seat', { waitMs: 0 });
+    end(null);
+    expect(await wait).toBeNull();
+    end(null); // Also if the try has asked by now.
+    expect(await attempt).toBeNull();
+  });
+  expect(gaveUp).toEqual(['seat']);
+});

@@ -1,0 +1,61 @@
+/** A lock whose server is slow or fails: an answer in time, and errors that name the resource. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { LockServiceUnavailable } from '../../src/errors.ts';
+import type { Lease } from '../../src/locks/lock.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { serverLock } from '../../src/locks/shared/server-lock.ts';
+
+const lease = (release = async () => {}): Lease => endlessLease(release);
+
+test('a server that never answers is given the wait and one answer time, and no more', async () => {
+  const lock = serverLock({ acquire: () => new Promise(() => {}) }, 100);
+  const askedAt = performance.now();
+  const refusal = lock.acquire('seat', { waitMs: 50 });
+  await expect(refusal).rejects.toThrow(LockServiceUnavailable);
+  await expect(refusal).rejects.toThrow('The lock on seat is not available');
+  const tookMs = performance.now() - askedAt;
+  expect(tookMs).toBeGreaterThanOrEqual(150);
+  expect(tookMs).toBeLessThan(1_000);
+});
+
+test('a lease that is granted too late is released', async () => {
+  let releases = 0;
+  const late = lease(async () => {
+    releases += 1;
+  });
+  const lock = serverLock({ acquire: () => sleep(200, late) }, 20);
+  await expect(lock.acquire('seat', { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
+  expect(releases).toBe(0);
+  await sleep(300);
+  expect(releases).toBe(1);
+});
+
+test('every failure names the resource, whether at the acquire or at the release', async () => {
+  const cause = new Error('Connection is closed.');
+  const failing = serverLock({ acquire: () => Promise.reject(cause) });
+  await expect(failing.acquire('seat', { waitMs: 0 })).rejects.toMatchObject({
+    message: expect.stringContaining('The lock on seat'),
+    cause,
+  });
+  const granting = serverLock({ acquire: async () => lease(() => Promise.reject(cause)) });
+  const granted = await granting.acquire('seat', { waitMs: 0 });
+  await expect(granted?.release()).rejects.toMatchObject({
+    message: expect.stringContaining('The lock on seat'),
+    cause,
+  });
+});
+
+test('an error that counts the servers itself is kept, and so is the reason of an abort', async () => {
+  const counted = new LockServiceUnavailable('seat', 1, 2);
+  const short = serverLock({ acquire: () => Promise.reject(counted) });
+  await expect(short.acquire('seat', { waitMs: 0 })).rejects.toBe(counted);
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(short.acquire('seat', { waitMs: 0, signal })).rejects.toThrow('enough');
+});
+
+test('a wait without an end does not end at once', async () => {
+  const lock = serverLock({ acquire: () => sleep(50, lease()) });
+  const waitMs = Number.POSITIVE_INFINITY;
+  expect(await lock.acquire('seat', { waitMs })).not.toBeNull();
+});
