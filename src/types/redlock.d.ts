@@ -4,13 +4,20 @@
  */
 declare module 'redlock' {
   import type { EventEmitter } from 'node:events';
-  import type { Redis } from 'ioredis';
 
   export interface RedlockOptions {
     driftFactor?: number;
     retryCount?: number;
     retryDelay?: number;
     retryJitter?: number;
+  }
+
+  export type RedlockCallback = (error?: Error | null, result?: unknown) => void;
+
+  /** What it needs of a Redis client. */
+  export interface RedlockClient {
+    evalsha(digest: string, args: (string | number)[], done: RedlockCallback): unknown;
+    eval(args: (string | number)[], done: RedlockCallback): unknown;
   }
 
   export interface RedlockLock {
@@ -26,7 +33,7 @@ declare module 'redlock' {
       message?: string,
       attempts?: number,
     ) => Error;
-    constructor(clients: readonly Redis[], options?: RedlockOptions);
+    constructor(clients: readonly RedlockClient[], options?: RedlockOptions);
     lock(resource: string | string[], ttlMs: number): Promise<RedlockLock>;
   }
 }

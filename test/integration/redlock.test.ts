@@ -1,9 +1,11 @@
 /** Redlock with masters missing: a majority is enough, less says so. */
 import type { Redis } from 'ioredis';
-import { expect, inject, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { LockServiceUnavailable } from '../../src/errors.ts';
+import { using } from '../../src/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
+import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const nobody = 'redis://127.0.0.1:1';
 const masters = () => (inject('environment')['REDLOCK_URLS'] ?? '').split(',');
@@ -41,4 +43,45 @@ test('redlock · two of three masters down · refuses with the count, and leaves
   const redis = testConnections({ REDIS_URL: first ?? '' }).redis('admin');
   await new Promise((resolve) => redis.once('ready', resolve));
   expect(await redis.exists('lock:test:two-down')).toBe(0);
+});
+
+test('redlock · a master that errs once in an attempt is a master that did not answer', async () => {
+  const [first, second, third] = masters();
+  for (const url of [second, third]) {
+    const redis = testConnections({ REDIS_URL: url ?? '' }).redis('admin');
+    await ready(redis);
+    // Its lock script fails for want of memory, and its unlock script does not.
+    await redis.config('SET', 'maxmemory', '1');
+    onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
+  }
+  const lock = await redlockOver(first, second, third);
+  await expect(lock.acquire('test:once', { waitMs: 0 })).rejects.toThrow(
+    'The lock on test:once is not available: 1 of 2 needed lock servers answered',
+  );
+});
+
+test('redlock · a release that a majority did not hear of is reported, and the work stands', async () => {
+  const [first = '', ...others] = masters();
+  const proxies = await Promise.all(
+    others.map((url) => swallowingProxy(Number(new URL(url).port))),
+  );
+  const behind = proxies.map(({ port }) => `redis://127.0.0.1:${port}`);
+  const lock = await redlockOver(first, ...behind);
+  const reported: unknown[] = [];
+  const options = { waitMs: 2_000, onReleaseFailed: (error: unknown) => reported.push(error) };
+  const work = async () => {
+    for (const proxy of proxies) proxy.hold();
+    return 'sold';
+  };
+  expect(await using(lock, 'test:unheard', options, work)).toBe('sold');
+  expect(reported).toEqual([expect.any(LockServiceUnavailable)]);
+  expect(String(reported[0])).toContain('test:unheard is not available: 1 of 2 needed');
+});
+
+test('redlock · a release after the lease has expired is no failure', async () => {
+  const lock = await redlockOver(...masters());
+  const lease = await lock.acquire('test:expired', { waitMs: 2_000, leaseMs: 100 });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(lease?.remainingMs()).toBe(0);
+  await lease?.release();
 });
