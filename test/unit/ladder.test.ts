@@ -80,6 +80,26 @@ function offline(name: string): { connections: Connections; close: () => void } 
   return { connections, close: () => clients.map((client) => client.disconnect()) };
 }
 
+type Broken = readonly CheckName[];
+const twice = 'one-order-per-user';
+const perProcess: Broken = [twice, 'mutual-exclusion'];
+
+/** What a rush breaks on one instance, and on four; a rung that is not listed breaks nothing. */
+const brokenByRush: Readonly<Record<string, readonly [onOne: Broken, onFour: Broken]>> = {
+  'read-then-write': [['no-oversell'], ['no-oversell']],
+  'check-then-insert': [[twice], [twice]],
+  'mutex-fresh-key': [perProcess, perProcess],
+  'mutex-on-transaction': [[twice], [twice, ...perProcess]],
+  'mutex-inside-transaction': [[twice], [twice, ...perProcess]],
+  'mutex-bypassed-transaction': [[], perProcess],
+  'mutex-per-method': [[], perProcess],
+  'mutex-per-user': [[], perProcess],
+  'redis-commands': [
+    ['no-oversell', twice],
+    ['no-oversell', twice],
+  ],
+};
+
 describe.each(rungNames)('the rung %s', (name) => {
   const row: Rung = rungNamed(name);
 
@@ -109,14 +129,14 @@ describe.each(rungNames)('the rung %s', (name) => {
     if (!row.lock) expect(ofLocks).toEqual([]);
   });
 
-  test('claims to break in the circumstances of a rush, and to hold in every other rush', () => {
-    for (const instances of [1, 4]) {
+  test('claims what a rush breaks on one instance and on four, and to hold everything else', () => {
+    const [onOne, onFour] = brokenByRush[name] ?? [[], []];
+    for (const [instances, expected] of [
+      [1, onOne],
+      [4, onFour],
+    ] as const) {
       const { verdict, breaks } = claimOf(row, instances);
-      const expected = row.breaks.filter(
-        ({ under }) =>
-          under === 'two-requests-at-once' || (under === 'several-instances' && instances > 1),
-      );
-      expect(breaks).toEqual(expected);
+      expect(breaks.map(({ check }) => check)).toEqual(expected);
       expect(verdict).toBe(expected.length > 0 ? 'violated' : 'held');
     }
   });
