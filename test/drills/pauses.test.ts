@@ -2,6 +2,8 @@
  * Pauses: the n-th request that reaches a checkpoint waits there, and the rush continues around it.
  */
 import { expect, test } from 'vitest';
+import { labTokenSecret } from '../../src/config.ts';
+import { signToken } from '../../src/http/tokens.ts';
 import { defaults } from '../../src/lab/drills/demo-plan.ts';
 import { runRung } from '../../src/lab/drills/run-rung.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
@@ -48,9 +50,10 @@ test('a pause until another request reaches a checkpoint shows a lost update wit
 });
 
 test('a malformed pause is refused, and nothing is sold', async () => {
+  const token = await signToken(labTokenSecret, '7', 'user');
   const answer = await fetch(`${lab().baseUrl}/vouchers/1/orders`, {
     method: 'POST',
-    headers: { 'x-lab-pauses': 'somewhere:1:500' },
+    headers: { 'x-lab-pauses': 'somewhere:1:500', authorization: `Bearer ${token}` },
   });
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({

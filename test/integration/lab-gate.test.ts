@@ -32,7 +32,7 @@ test('a request without a valid token opens no connection and pauses nowhere', a
 test('the messages of a race expire', async () => {
   const connections = testConnections();
   const redis = connections.redis('admin');
-  const player = connections.newRedis('consumer');
+  const player = connections.newRedis('pause');
   onTestFinished(() => player.disconnect());
   const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });
   const race = randomUUID();
