@@ -87,6 +87,7 @@ describe('a frozen connection to Redis', () => {
     const subscriber = connections.redis('subscriber');
     subscriber.on('message', (_channel, message) => heard.push(message));
     await subscriber.subscribe('frozen-connections');
+    subscriber.on('ready', () => subscriber.subscribe('frozen-connections')); // As the locks do.
     proxy.freeze();
     const tookMs = await untilAnswer(async () => {
       await connections.redis('admin').publish('frozen-connections', 'still there?');
