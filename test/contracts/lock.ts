@@ -347,8 +347,9 @@ async function openBehindProxies(
 /** Counts the requests that this process sends to a lock server from now on. */
 function countQuestions(lock: string, connections: Connections): () => number {
   let questions = 0;
-  const count = (message: unknown) => {
-    if ((message as { command: string }).command !== 'ping') questions += 1; // Else a heartbeat.
+  const count = (context: unknown) => {
+    // A subscriber asks whether its connection is alive: no question about a lock.
+    if ((context as { command?: string }).command !== 'ping') questions += 1;
   };
   const commands = tracingChannel('ioredis:command');
   commands.start.subscribe(count);

@@ -10,6 +10,18 @@ const clause = (lock: RungName, name: ClauseName): Mutant['red'] => ({
   test: `${lock} ${name}`,
 });
 
+const multilock = (test: string): Mutant['red'] => ({
+  file: 'test/integration/multilock.test.ts',
+  test,
+});
+
+/** The drill must see it too, under load. */
+const stopMasters = (says: string): Mutant['red'] => ({
+  file: 'test/drills/stop-masters.test.ts',
+  test: 'no lock server that is stopped brings a second order; sales end and resume as claimed',
+  says,
+});
+
 const race = (name: RaceName, rung: RungName, says: string): Mutant['red'] => ({
   file: 'test/drills/races.test.ts',
   test: `${name} on ${rung} is as claimed, with its proof`,
@@ -48,6 +60,24 @@ export const quickMutants: readonly Mutant[] = [
       test: 'the in-memory mutex tries once and does not queue without a wait',
     },
   },
+];
+
+const skip = {
+  name: 'multilock skips a dead master',
+  file: 'src/locks/multilock.ts',
+  find: `throw this.#without(resource, cause, (each) => each === master || !isConnected(each));
+      });
+      if (!lease) return false;`,
+  replace: `void [cause, isConnected];
+        return undefined;
+      });
+      if (lease === undefined) continue;
+      if (!lease) return false;`,
+};
+const lastDown = 'with its last master down it is not available, says so, and frees what it took';
+const skipsDeadMaster: readonly Mutant[] = [
+  { ...skip, red: multilock(lastDown) },
+  { ...skip, red: stopMasters('multilock, 1 of 3 stopped: sold ') },
 ];
 
 /** They need the servers of the lab: `npm run mutants` runs them. */
@@ -156,6 +186,77 @@ export const serverMutants: readonly Mutant[] = [
     replace: '',
     red: clause('redis-fair', 'sends nothing while it waits: the release wakes it'),
   },
+  ...skipsDeadMaster,
+  {
+    name: 'multilock does not roll back',
+    file: 'src/locks/multilock.ts',
+    find: 'if (!isComplete) for (const lease of leases) lease.release().catch(() => {});',
+    replace: '',
+    red: multilock(lastDown),
+  },
+  {
+    name: 'multilock forgets a grant whose answer was lost',
+    file: 'src/locks/shared/redisson-leases.ts',
+    find: 'if (isSent && !outer) this.#freeInTurn(owned).catch(() => {});',
+    replace: 'if (isSent && !outer && this.#answerMs < 0) this.#freeInTurn(owned).catch(() => {});',
+    red: multilock('a grant whose answer was lost is released, as are the others'),
+  },
+  {
+    name: 'a release of multilock ends at the first dead master',
+    file: 'src/locks/multilock.ts',
+    find: 'const results = await Promise.allSettled(leases.map(work));',
+    replace: `const results: PromiseSettledResult<void>[] = [];
+    for (const lease of leases) {
+      const [result] = await Promise.allSettled([work(lease)]);
+      results.push(result);
+      if (result.status === 'rejected') break;
+    }`,
+    red: multilock('a release goes on past a dead master, names it, and nobody renews the lease'),
+  },
+  {
+    name: 'multilock asks its masters in the order of its own configuration',
+    file: 'src/locks/multilock.ts',
+    find: '(addressOf(one) < addressOf(other) ? -1 : 1)',
+    replace: '0 * (addressOf(one) + addressOf(other)).length',
+    red: multilock('processes with the masters in another order do not wait for each other'),
+  },
+  {
+    name: 'multilock is lost as soon as one master forgets it',
+    file: 'src/locks/multilock.ts',
+    find: 'parts.every(({ signal }) => signal.aborted)',
+    replace: 'parts.some(({ signal }) => signal.aborted)',
+    red: multilock(
+      'one master that remembers keeps all others out; the lease is lost with the last',
+    ),
+  },
+  {
+    name: 'the first lease of multilock is not longer than the wait for the last',
+    file: 'src/locks/multilock.ts',
+    find: 'Math.max(2 * Math.ceil(waitMs), leaseMs)',
+    replace: 'leaseMs',
+    red: multilock('while it waits its leases last twice the wait, then as long as it asked for'),
+  },
+  {
+    name: 'multilock does not set its leases after the wait',
+    file: 'src/locks/multilock.ts',
+    find: 'async (lease) => lease.renew?.(leaseMs)',
+    replace: 'async () => void leaseMs',
+    red: multilock('while it waits its leases last twice the wait, then as long as it asked for'),
+  },
+  {
+    name: 'a lease is renewed for any owner',
+    file: 'lua/locks/renew-reentrant.lua',
+    find: "if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then return 0 end\n",
+    replace: '',
+    red: multilock('a lease that another owner has by now is not renewed, and is lost'),
+  },
+  {
+    name: 'an owner shares a lease that expired during a stall',
+    file: 'src/locks/shared/reentrant.ts',
+    find: ' && own.lease.remainingMs() > 0',
+    replace: '',
+    red: multilock('a lease inside another is a new one when the outer one expired during a stall'),
+  },
   {
     name: 'redlock is content with a minority',
     file: 'src/locks/redlock.ts',
@@ -165,6 +266,16 @@ export const serverMutants: readonly Mutant[] = [
       file: 'test/integration/redlock.test.ts',
       test: 'redlock · two of three masters down · refuses with the count, and leaves nothing behind',
     },
+  },
+  {
+    name: 'redlock counts a dead master as one that granted the lock',
+    file: 'src/locks/redlock.ts',
+    find: `if (!error?.message.startsWith('NOSCRIPT')) this.#hear(place, error);
+          done(error, result);`,
+    replace: `if (error && !error.message.startsWith('NOSCRIPT')) return done(null, 1);
+          if (!error) this.#hear(place);
+          done(error, result);`,
+    red: stopMasters('redlock, 2 of 3 stopped: sold '),
   },
   {
     name: 'redlock ignores the validity time',
