@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { closeFence, nextFence } from '../../src/connections/fences.ts';
 import { type Pool, select, transaction } from '../../src/connections/mysql.ts';
-import { resourceOf } from '../../src/domain.ts';
+import { type Outcome, resourceOf } from '../../src/domain.ts';
 import { LockServiceUnavailable, StaleFence } from '../../src/errors.ts';
 import { fencedInsert } from '../../src/inventory/fenced-insert.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -114,24 +114,39 @@ async function isGrantWaiting(pool: Pool): Promise<boolean> {
   return running.length > 0;
 }
 
+/** Its next connection does this right before its COMMIT. */
+async function beforeCommit(pool: Pool, work: () => Promise<void>): Promise<Pool> {
+  const connection = await pool.getConnection();
+  const commit = connection.commit.bind(connection);
+  connection.commit = async () => {
+    await work();
+    await commit();
+  };
+  const next = [connection];
+  const getConnection = async () => next.pop() ?? pool.getConnection();
+  return Object.assign(Object.create(pool), { getConnection });
+}
+
 test('between a fence and its commit no newer lease is granted: the next sale sees the order', async () => {
-  const pool = testConnections().mysql();
-  const resource = someResource();
-  const fence = await nextFence(pool, resource);
-  let granted: string | undefined;
-  let next: Promise<unknown> = Promise.resolve();
-  await transaction(pool, 'READ COMMITTED', async (db) => {
-    await closeFence(db, resource, fence);
-    next = nextFence(pool, resource).then((given) => {
-      granted = given;
-    });
+  const connections = testConnections();
+  const pool = connections.mysql();
+  const voucher = await someVoucher(connections);
+  const [first, second] = [someOrder(voucher.id, '7'), someOrder(voucher.id, '7')];
+  const lock = fencedLock(noLock(), pool);
+  const resource = resourceOf('user', first);
+  const lease = await grant(lock, resource);
+  let next: Promise<Outcome> | undefined;
+  const stalled = await beforeCommit(pool, async () => {
+    const refused = lock.acquire(resource, { waitMs: 0 });
+    await expect(refused).rejects.toBeInstanceOf(LockServiceUnavailable);
+    next = lock
+      .acquire(resource, { waitMs: 4_000 })
+      .then((later) => fencedInsert(pool, 'user').sell(second, voucher, later as Lease));
     await waitUntil('the grant to wait', 4_000, () => isGrantWaiting(pool));
-    const acquired = fencedLock(noLock(), pool).acquire(resource, { waitMs: 0 });
-    await expect(acquired).rejects.toBeInstanceOf(LockServiceUnavailable);
-    expect(granted).toBeUndefined();
   });
-  await next;
-  expect(BigInt(granted ?? 0)).toBeGreaterThan(BigInt(fence));
+  const sold = await fencedInsert(stalled, 'user').sell(first, voucher, lease);
+  expect(sold).toMatchObject({ kind: 'accepted' });
+  expect(await next).toMatchObject({ reason: 'already-ordered', orderId: first.id });
 });
 
 test('an inventory with a fence needs a lock that gives fences', async () => {

@@ -191,6 +191,16 @@ export const serverMutants: readonly Mutant[] = [
     red: race('paused-holder', 'fenced', 'violated: one-order-per-user'),
   },
   {
+    name: 'fenced checks its fence beside its transaction',
+    file: 'src/inventory/fenced-insert.ts',
+    find: 'await closeFence(db, resourceOf(scope, order), fence);',
+    replace: 'await closeFence(await on.getConnection(), resourceOf(scope, order), fence);',
+    red: {
+      file: 'test/integration/fences.test.ts',
+      test: 'between a fence and its commit no newer lease is granted: the next sale sees the order',
+    },
+  },
+  {
     name: 'fenced counts its fences in Redis, which can forget them',
     file: 'src/ladder/rungs.ts',
     find: 'lock: (c) => fencedLock(atomic(c), c.mysql(), endlessLock(c)),',
