@@ -28,6 +28,9 @@ describe.each([
     expect(result.facts.mysql.orders).toHaveLength(1);
     expect(mysqlRefusals(result.facts)).toEqual(refusals);
     expect(result.steps.map(({ at }) => at)).toContain(reason);
+    const granted = result.facts.history?.filter(({ event }) => event === 'granted') ?? [];
+    const fences = granted.slice(0, 2).map(({ fence }) => fence);
+    expect(fences).toEqual(rung === 'fenced' ? ['1', '2'] : [undefined, undefined]);
     const text = raceText(result);
     expect(text).toContain(said);
     expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
