@@ -12,7 +12,7 @@ const realServers = {
 /** The tests in which SQL is sent: MySQL and MariaDB answer some statements differently. */
 const withSql = [
   'test/contracts/inventories.test.ts',
-  'test/integration/{epoch,frozen-connections,http,lost-answers,migrations}.test.ts',
+  'test/integration/{epoch,fences,frozen-connections,http,lost-answers,migrations}.test.ts',
   'test/integration/{order-ids-end-to-end,order-worker,transactions}.test.ts',
   'test/integration/voucher-creation.test.ts',
 ];

@@ -75,6 +75,7 @@ export type RefusalReason =
   | 'database-busy'
   | 'conflict'
   | 'lease-lost'
+  | 'stale-fence'
   | 'lock-service-unavailable'
   | 'not-ready';
 

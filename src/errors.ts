@@ -70,6 +70,18 @@ export class LeaseLost extends LockstepError {
   }
 }
 
+/** MySQL refused the write of an old lease: a newer one was granted. */
+export class StaleFence extends LockstepError {
+  readonly code = 'STALE_FENCE';
+
+  constructor(resource: string, fence: string) {
+    super(
+      `The fence ${fence} of ${resource} is closed: a newer lease was granted, or this one has written already. ` +
+        'Nothing was written. Its process stood still for longer than its lease, or the lock service lost its data.',
+    );
+  }
+}
+
 /** Redis has a sale that MySQL forgot: MySQL was created again or restored, and its ids repeat. */
 export class VoucherIdTaken extends LockstepError {
   readonly code = 'VOUCHER_ID_TAKEN';

@@ -13,6 +13,7 @@ const refusals = [
   'database-busy',
   'conflict',
   'lease-lost',
+  'stale-fence',
   'lock-service-unavailable',
   'not-ready',
 ];

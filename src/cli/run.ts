@@ -9,6 +9,7 @@ import { writeRunFolder } from '../lab/report/run-folder.ts';
 import {
   auditLines,
   claimSentence,
+  mysqlLines,
   pauseLines,
   pausesReached,
   proofLines,
@@ -109,6 +110,7 @@ async function run(
       ...proofLines(done),
       '',
       ...pauseLines(done),
+      ...mysqlLines(done),
       `workMs ${workMs}, seed ${seed}; check it again: npx lockstep audit ${done.result.voucherId}`,
       `report: ${folder}/index.html`,
     ].join('\n');

@@ -46,6 +46,12 @@ const migrations: Readonly<Record<string, string>> = {
      id    TINYINT  NOT NULL PRIMARY KEY,
      value CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
    ) ENGINE = InnoDB`,
+  // A row for each resource: the largest fence that may not write any more. See fences.ts. A row
+  // may be deleted once the sale is over.
+  '0006-fences': `CREATE TABLE IF NOT EXISTS fences (
+     resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+     closed   BIGINT NOT NULL
+   ) ENGINE = InnoDB`,
 };
 
 const lockSeconds = 60;

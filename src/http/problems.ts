@@ -52,6 +52,11 @@ const rows = {
     title: 'The lease of the lock was lost before the commit; nothing was sold',
     retryAfterSeconds: 1,
   },
+  'stale-fence': {
+    status: 503,
+    title: 'A newer request was granted the lock before the commit; nothing was sold',
+    retryAfterSeconds: 1,
+  },
   'lock-service-unavailable': {
     status: 503,
     title: 'The lock service does not answer; nothing was sold',

@@ -6,14 +6,14 @@ import type { InventoryFactory, LockFactory, QueueFactory, Rung } from './rung.t
 import { ladder, type RungName, rungNames } from './rungs.ts';
 
 /**
- * The lock of each rung that acquires it around its sale; the last rung with a lock gives it its
- * name.
+ * The lock of each rung that acquires it around its sale; the last rung with a lock, and without
+ * rails, gives it its name.
  */
 export function lockFactories(): Map<RungName, LockFactory> {
   const names = new Map<LockFactory, RungName>();
   for (const name of rungNames) {
-    const { lock, lockInside, waitMs }: Rung = ladder[name];
-    if (lock && !lockInside && waitMs === undefined) names.set(lock, name);
+    const { lock, lockInside, rails, waitMs }: Rung = ladder[name];
+    if (lock && !lockInside && !rails && waitMs === undefined) names.set(lock, name);
   }
   const byName = new Map([...names].map(([open, name]) => [name, open]));
   return new Map(

@@ -16,16 +16,20 @@ import {
 
 type Subject = Pick<HistoryEvent, 'voucherId' | 'userId' | 'orderId' | 'requestId' | 'resource'>;
 
+/** Records what happened to the lock, with the fence that the lease has. */
+type Tell = (event: LockEvent, lease?: Pick<Lease, 'fence'>) => void;
+
 export function traced(lock: Lock): Lock {
   if (!keepsHistory()) return lock;
   return {
     ...lock,
     acquire: async (resource, options) => {
       const order = currentOrder();
-      const tell = (event: LockEvent) => order && record({ event, ...subject(order, resource) });
+      const tell: Tell = (event, { fence } = {}) =>
+        order && record({ event, ...subject(order, resource), ...(fence && { fence }) });
       tell('requested');
       const lease = await lock.acquire(resource, options);
-      tell(lease ? 'granted' : 'denied');
+      tell(lease ? 'granted' : 'denied', lease ?? {});
       if (!lease) return null;
       await checkpoint('after-acquire');
       return tracedLease(lease, tell);
@@ -38,7 +42,7 @@ const subject = (order: Parameters<typeof about>[0], resource: string): Subject 
   resource,
 });
 
-function tracedLease(lease: Lease, tell: (event: LockEvent) => void): Lease {
+function tracedLease(lease: Lease, tell: Tell): Lease {
   const expired = () => tell('expired');
   lease.signal.addEventListener('abort', expired, { once: true });
   const release = once(async () => {

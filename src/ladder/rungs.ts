@@ -8,6 +8,7 @@ import type { Connections } from '../connections/connections.ts';
 import { UnknownRung } from '../errors.ts';
 import { bypassedTransaction } from '../inventory/bypassed-transaction.ts';
 import { claimThenQueue } from '../inventory/claim-then-queue.ts';
+import { fencedInsert } from '../inventory/fenced-insert.ts';
 import { lockInsideTransaction } from '../inventory/lock-inside-transaction.ts';
 import { luaStream } from '../inventory/lua-stream.ts';
 import { readThenWrite } from '../inventory/read-then-write.ts';
@@ -17,6 +18,7 @@ import { rowLock } from '../inventory/row-lock.ts';
 import { stockCompareAndSet } from '../inventory/stock-compare-and-set.ts';
 import { stockPositive } from '../inventory/stock-positive.ts';
 import { versionCheck } from '../inventory/version-check.ts';
+import { fencedLock } from '../locks/fenced.ts';
 import { multiLock } from '../locks/multilock.ts';
 import { mutexFreshKey } from '../locks/mutex-fresh-key.ts';
 import { processMutex } from '../locks/process-mutex.ts';
@@ -69,6 +71,7 @@ const mutex = () => processMutex();
 const lockInside = (c: Connections, parts: InventoryParts) =>
   lockInsideTransaction(c.mysql(), parts);
 const atomic = (c: Connections) => redisAtomicLock(c.redis('lock'), timedLock(c));
+const expiry = (c: Connections) => redisExpiryLock(c.redis('lock'), timedLock(c));
 
 const perProcess: readonly Break[] = [
   { under: 'several-instances', check: 'one-order-per-user', because: 'separate-mutexes' },
@@ -251,7 +254,7 @@ export const ladder = {
   }),
   'redis-expiry': rung({
     chapter: 3,
-    lock: (c) => redisExpiryLock(c.redis('lock'), timedLock(c)),
+    lock: expiry,
     breaks: [
       { under: 'release-after-expiry', check: 'one-order-per-user', because: 'deletes-next-key' },
       ...outlasted,
@@ -334,6 +337,18 @@ export const ladder = {
     chapter: 4,
     lock: (c) => redlockLock(c.redlockMasters(), timedLock(c)),
     breaks: [...outlasted, waitsForItself],
+  }),
+  fenced: rung({
+    chapter: 4,
+    lock: (c) => fencedLock(atomic(c), c.mysql(), endlessLock(c)),
+    inventory: (c, { scope }) => fencedInsert(c.mysql(), scope),
+    breaks: [...overlapping, pausedOverlap, waitsForItself],
+  }),
+  'unique-rail': rung({
+    chapter: 4,
+    lock: expiry,
+    rails: true,
+    breaks: [...overlapping, pausedOverlap, waitsForItself],
   }),
   'redis-commands': rung({
     chapter: 5,

@@ -21,6 +21,7 @@ type EventName =
   | 'paused'
   | 'resumed'
   | 'committed'
+  | 'duplicate'
   | 'accepted'
   | 'refused'
   | 'unknown'
@@ -44,6 +45,8 @@ export interface HistoryEvent {
   readonly checkpoint?: CheckpointName;
   /** The resource that the lock protects. */
   readonly resource?: string;
+  /** The fence of the lease that was granted, where the lock has one. */
+  readonly fence?: string;
   readonly reason?: string;
 }
 

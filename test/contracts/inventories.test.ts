@@ -2,10 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
+import { type Order, resourceOf } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { inventoryRungs } from '../../src/ladder/factories.ts';
 import { openQueues, openRung } from '../../src/ladder/open-rung.ts';
-import { rungNames } from '../../src/ladder/rungs.ts';
+import { rungNamed, rungNames } from '../../src/ladder/rungs.ts';
+import { fencedLock } from '../../src/locks/fenced.ts';
+import { noLock } from '../../src/locks/none.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { installGate } from '../../src/trace/checkpoints.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
@@ -65,6 +68,7 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
       'a sale that fails after the SET loses one from stock',
   },
   'check-then-insert': { ...forgetful, ...unlocked },
+  fenced: forgetful,
   'mutex-on-transaction': { ...forgetful, ...releasedEarly },
   'mutex-bypassed-transaction': {
     ...forgetful,
@@ -113,7 +117,13 @@ describe.each(rungs)('%s', (rung) => {
       return depths.every((depth) => depth === 0);
     };
     const drained = () => waitUntil('the queues to drain', 20_000, isEmpty);
-    contestant = { inventory, connections, drained };
+    const { scope } = rungNamed(rung);
+    const freely = rung === 'fenced' ? fencedLock(noLock(), connections.mysql()) : noLock();
+    const lease = async (order: Order) => {
+      const granted = await freely.acquire(resourceOf(scope, order), { waitMs: 5_000 });
+      return granted ?? expect.unreachable('nobody excludes anybody');
+    };
+    contestant = { inventory, connections, drained, lease };
   });
   afterAll(async () => {
     stop.abort();

@@ -5,10 +5,11 @@
 import { expect } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
-import type { Outcome, Voucher } from '../../src/domain.ts';
+import type { Order, Outcome, Voucher } from '../../src/domain.ts';
 import { VoucherIdTaken } from '../../src/errors.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
-import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
+import type { Lease } from '../../src/locks/lock.ts';
+import { timedLease } from '../../src/locks/shared/leases.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 export interface Contestant {
@@ -16,11 +17,12 @@ export interface Contestant {
   readonly connections: Connections;
   /** Waits until every accepted order of the voucher is in MySQL. */
   readonly drained: () => Promise<void>;
+  /** A lease that lasts, as the lock of the rung would grant it for this order. */
+  readonly lease: (order: Order) => Promise<Lease>;
 }
 
 type Clause = (contestant: Contestant) => Promise<boolean>;
 
-const lease = () => endlessLease(async () => {});
 const slow = { rails: false, workMs: 50, retries: 0 };
 
 async function onSale(
@@ -30,6 +32,15 @@ async function onSale(
   const voucher = await someVoucher(connections, changes);
   await inventory.prepare(voucher);
   return voucher;
+}
+
+/** Sells under a lease of its own. */
+async function sell(
+  { inventory, lease }: Contestant,
+  order: Order,
+  voucher: Voucher,
+): Promise<Outcome> {
+  return inventory.sell(order, voucher, await lease(order));
 }
 
 async function ordersOf(
@@ -49,11 +60,10 @@ export const clauses = {
   'sells what there is, then answers sold-out': async (contestant) => {
     const { inventory } = contestant;
     const voucher = await onSale(contestant, { stock: 2 });
-    const sell = (userId: string) =>
-      inventory.sell(someOrder(voucher.id, userId), voucher, lease());
-    const first = await sell('1');
-    const second = await sell('2');
-    const third = await sell('3');
+    const sellTo = (userId: string) => sell(contestant, someOrder(voucher.id, userId), voucher);
+    const first = await sellTo('1');
+    const second = await sellTo('2');
+    const third = await sellTo('3');
     const left = await inventory.remaining(voucher.id);
     const refusal = third.kind === 'refused' && third.reason;
     return (
@@ -68,7 +78,7 @@ export const clauses = {
     const voucher = await onSale(contestant);
     // Above 2^53: a number would lose its last digits.
     const order = someOrder(voucher.id, '9223372036854775807');
-    const outcome = await contestant.inventory.sell(order, voucher, lease());
+    const outcome = await sell(contestant, order, voucher);
     const rows = await ordersOf(contestant, voucher);
     return (
       outcome.kind === 'accepted' &&
@@ -88,7 +98,7 @@ export const clauses = {
   'keeps its stock when it is prepared again during the sale': async (contestant) => {
     const { inventory } = contestant;
     const voucher = await onSale(contestant, { stock: 3 });
-    await inventory.sell(someOrder(voucher.id, '1'), voucher, lease());
+    await sell(contestant, someOrder(voucher.id, '1'), voucher);
     await inventory.prepare(voucher).catch((error: unknown) => {
       expect(error).toBeInstanceOf(VoucherIdTaken);
     });
@@ -98,9 +108,7 @@ export const clauses = {
   'never sells more than there is to many users at once': async (contestant) => {
     const voucher = await onSale(contestant, { stock: 3, lab: slow });
     const users = Array.from({ length: 8 }, (_, index) => String(index + 1));
-    const sales = users.map((userId) =>
-      contestant.inventory.sell(someOrder(voucher.id, userId), voucher, lease()),
-    );
+    const sales = users.map((userId) => sell(contestant, someOrder(voucher.id, userId), voucher));
     const accepted = count(await Promise.all(sales), 'accepted');
     return accepted === 3 && (await ordersOf(contestant, voucher)).length === 3;
   },
@@ -108,30 +116,28 @@ export const clauses = {
   'sells one to a user who asks many times at once': async (contestant) => {
     const voucher = await onSale(contestant, { stock: 8, lab: slow });
     const sales = Array.from({ length: 8 }, () =>
-      contestant.inventory.sell(someOrder(voucher.id, '7'), voucher, lease()),
+      sell(contestant, someOrder(voucher.id, '7'), voucher),
     );
     const outcomes = await Promise.all(sales);
     return count(outcomes, 'accepted') === 1 && (await ordersOf(contestant, voucher)).length === 1;
   },
 
   'names the order that the user already has': async (contestant) => {
-    const { inventory } = contestant;
     const voucher = await onSale(contestant);
     const order = someOrder(voucher.id, '7');
-    await inventory.sell(order, voucher, lease());
-    const again = await inventory.sell(someOrder(voucher.id, '7'), voucher, lease());
+    await sell(contestant, order, voucher);
+    const again = await sell(contestant, someOrder(voucher.id, '7'), voucher);
     return (
       again.kind === 'refused' && again.reason === 'already-ordered' && again.orderId === order.id
     );
   },
 
   'answers a repeated request with the order it already has': async (contestant) => {
-    const { inventory } = contestant;
     const voucher = await onSale(contestant);
     const first = someOrder(voucher.id, '7', 'once');
     const again = someOrder(voucher.id, '7', 'once');
-    await inventory.sell(first, voucher, lease());
-    const outcome = await inventory.sell(again, voucher, lease());
+    await sell(contestant, first, voucher);
+    const outcome = await sell(contestant, again, voucher);
     const rows = await ordersOf(contestant, voucher);
     return outcome.kind === 'accepted' && outcome.orderId === first.id && rows.length === 1;
   },
@@ -156,7 +162,7 @@ export const clauses = {
       'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, 1)',
       [earlier.id, voucher.id, '7', 'earlier'],
     );
-    await inventory.sell(someOrder(voucher.id, '7'), voucher, lease());
+    await sell(contestant, someOrder(voucher.id, '7'), voucher);
     const confirmed = await connections
       .mysql()
       .query(`SELECT 1 FROM orders WHERE voucher_id = ${voucher.id} AND status = 'confirmed'`);

@@ -135,6 +135,20 @@ export const clauses = {
     await expectTaken(lock, resource);
   },
 
+  'gives each lease a larger fence than the last, if it gives any': async ({ lock }) => {
+    const resource = someResource();
+    const fences: (string | undefined)[] = [];
+    for (let time = 0; time < 5; time++) {
+      const lease = await held(lock, resource);
+      fences.push(lease.fence);
+      await lease.release();
+    }
+    if (new Set(fences).size === 1 && fences[0] === undefined) return;
+    const numbers = fences.map((fence) => BigInt(fence ?? -1));
+    const grows = numbers.map((fence, index) => index === 0 || fence > (numbers[index - 1] ?? 0n));
+    expect(grows, String(fences)).toEqual(fences.map(() => true));
+  },
+
   'aborts its signal when the lease expires, and names the resource': async ({ lock }) => {
     const resource = someResource();
     const lease = await held(lock, resource, 200);

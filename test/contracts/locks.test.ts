@@ -85,6 +85,7 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
   'redis-owner': polls,
   'redis-atomic': polls,
   'redis-spin': polls,
+  fenced: polls,
   'zookeeper-latch': withSession,
   zookeeper: withSession,
   redlock: {

@@ -7,7 +7,10 @@ import { openPool } from '../../src/connections/mysql-pool.ts';
 import { migrate } from '../../src/connections/schema.ts';
 import { ownDatabase } from '../support/own-database.ts';
 
-const tables = ['lab_options', 'migrations', 'orders', 'seckill_stock', 'store_epoch', 'vouchers'];
+const tables = [
+  ...['fences', 'lab_options', 'migrations', 'orders'],
+  ...['seckill_stock', 'store_epoch', 'vouchers'],
+];
 
 async function contentOf(url: string): Promise<{ tables: string[]; migrations: string[] }> {
   const pool = openPool(url, { connectionLimit: 1, answerMs: 10_000 });

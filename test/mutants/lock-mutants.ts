@@ -288,6 +288,60 @@ export const serverMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'fenced gives MySQL no fence before its commit',
+    file: 'src/inventory/fenced-insert.ts',
+    find: 'await closeFence(db, resourceOf(scope, order), fence);',
+    replace: 'void [closeFence, resourceOf, scope, order, db];',
+    red: race('paused-holder', 'fenced', 'violated: one-order-per-user'),
+  },
+  {
+    name: 'fenced lets the fence write that a newer grant has closed',
+    file: 'src/connections/fences.ts',
+    find: 'AND closed < ?',
+    replace: 'AND closed <= ?',
+    red: race('paused-holder', 'fenced', 'violated: one-order-per-user'),
+  },
+  {
+    name: 'fenced checks its fence beside its transaction',
+    file: 'src/inventory/fenced-insert.ts',
+    find: 'await closeFence(db, resourceOf(scope, order), fence);',
+    replace: 'await closeFence(await on.getConnection(), resourceOf(scope, order), fence);',
+    red: {
+      file: 'test/integration/fences.test.ts',
+      test: 'between a fence and its commit no newer lease is granted: the next sale sees the order',
+    },
+  },
+  {
+    name: 'fenced counts its fences in Redis, which can forget them',
+    file: 'src/ladder/rungs.ts',
+    find: 'lock: (c) => fencedLock(atomic(c), c.mysql(), endlessLock(c)),',
+    replace: `lock: (c) => {
+      const count = (resource: string) => c.redis('lock').incr(\`fence:\${resource}\`);
+      const lock = fencedLock(atomic(c), c.mysql(), endlessLock(c));
+      return {
+        acquire: async (resource, options) => {
+          const lease = await lock.acquire(resource, options);
+          return lease && { ...lease, fence: String(await count(resource)) };
+        },
+      };
+    },`,
+    red: {
+      file: 'test/integration/fences.test.ts',
+      test: 'a lease has a larger fence than the one before it, also when Redis has lost its data',
+    },
+  },
+  {
+    name: 'unique-rail sells without the unique key',
+    file: 'src/inventory/shared/sql-sale.ts',
+    find: 'hasRails(voucher) ? 1 : null',
+    replace: 'hasRails(voucher) ? null : null',
+    red: {
+      file: 'test/drills/stale-holder.test.ts',
+      test: 'paused-holder on unique-rail overlaps, and one order stays: MySQL refuses the other write, and it is counted',
+      says: 'violated: one-order-per-user',
+    },
+  },
+  {
     name: 'zookeeper watches its own node instead of the one before it',
     file: 'src/locks/shared/zookeeper-queue.ts',
     find: '{before}`;',

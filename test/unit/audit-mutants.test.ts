@@ -35,6 +35,11 @@ type Mutant = readonly [
 ];
 
 const { mysql, redis, attempts = [], history: events = [] } = sale();
+/** The same sale, as if both had bought under one resource, with these fences. */
+const withFences = (first: string, second: string) =>
+  events.map((event) =>
+    event.event === 'granted' ? { ...event, fence: event.orderId === 'a' ? first : second } : event,
+  );
 const violated = 'violated';
 const unknown = 'unknown';
 
@@ -143,6 +148,19 @@ const mutants: readonly Mutant[] = [
     (given) => ({
       ...given,
       history: history('0 a 1 granted', '1 b 2 granted', '2 a 1 releasing', '3 b 2 releasing'),
+    }),
+    { 'mutual-exclusion': violated },
+  ],
+  [
+    'a fence that a counter without its data gave again',
+    (given) => ({ ...given, history: withFences('7', '1') }),
+    { 'mutual-exclusion': violated },
+  ],
+  [
+    'a write with an old fence after the write of a newer one',
+    (given) => ({
+      ...given,
+      history: [...withFences('1', '2'), ...history('8 b 2 committed', '9 a 1 committed')],
     }),
     { 'mutual-exclusion': violated },
   ],

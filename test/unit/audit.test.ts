@@ -58,6 +58,40 @@ const mutualExclusion: readonly Row[] = [
     violated(1, 'lock: order A on api-1 from 0.0 ms to 2.0 ms, and order B'),
   ],
   [
+    'holds when fences grow with every grant, and from write to write',
+    lockFacts(
+      ...['1 A 7 granted seat 9', '2 A 7 committed', '3 A 7 releasing seat'],
+      ...['4 B 7 granted seat 10', '5 B 7 committed', '6 B 7 releasing seat'],
+      ...['7 C 8 granted stand 1', '8 C 8 releasing stand'],
+    ),
+    held,
+  ],
+  [
+    'lets an owner that acquires its lock again share its fence',
+    lockFacts(
+      ...['1 A 7 granted seat 4', '2 A 7 granted seat 4'],
+      ...['3 A 7 releasing seat', '4 A 7 releasing seat'],
+    ),
+    held,
+  ],
+  [
+    'finds a fence that is not larger than an earlier one, as from a counter that was lost',
+    lockFacts(
+      ...['1 A 7 granted seat 10', '2 A 7 releasing seat'],
+      ...['3 B 7 granted seat 9', '4 B 7 releasing seat'],
+      ...['5 C 7 granted seat 10', '6 C 7 releasing seat'],
+    ),
+    violated(2, 'seat: order B was granted the fence 9 after order A was granted the fence 10'),
+  ],
+  [
+    'finds a write with an old fence, also when its section was over',
+    lockFacts(
+      ...['1 A 7 granted seat 9', '2 A 7 releasing seat'],
+      ...['3 B 7 granted seat 10', '4 B 7 committed', '5 B 7 releasing seat', '6 A 7 committed'],
+    ),
+    violated(1, 'seat: order A wrote with the fence 9 after order B wrote with the fence 10'),
+  ],
+  [
     'ends a section with the call of the release, and not with the answer to it',
     lockFacts('1 A 7 granted', '2 A 7 releasing', '3 B 7 granted', '4 A 7 released'),
     held,

@@ -87,6 +87,7 @@ const purchaseEvents = [
   'received',
   'resumed',
   'committed',
+  'duplicate',
   'accepted',
   'refused',
   'unknown',
@@ -98,19 +99,20 @@ const isOneOf = <Name extends string>(names: readonly Name[], name: string): nam
   names.some((known) => known === name);
 
 /**
- * A history, one event in a line. `10 A 7 granted seat`: order A of user 7 was granted the lock on
- * `seat` 10 ms after the start. The resource is `lock` when it is missing. An answer may have a
- * reason there: `11 A 7 refused busy`.
+ * A history, one event in a line. `10 A 7 granted seat 5`: order A of user 7 was granted the lock
+ * on `seat` 10 ms after the start, with the fence 5. The resource is `lock` when it is missing. An
+ * answer may have a reason there: `11 A 7 refused busy`.
  */
 export const history = (...lines: string[]): HistoryEvent[] => lines.map(eventOf);
 
 function eventOf(line: string): HistoryEvent {
-  const [ms = '', orderId = '', userId = '', name = '', last] = line.split(' ');
+  const [ms = '', orderId = '', userId = '', name = '', last, fence] = line.split(' ');
   const order = {
     ...{ at: nanoseconds(ms), instance: 'api-1', voucherId: '9', orderId, userId },
     requestId: `r${userId}`,
   };
-  if (isOneOf(lockEvents, name)) return { ...order, event: name, resource: last ?? 'lock' };
+  if (isOneOf(lockEvents, name))
+    return { ...order, event: name, resource: last ?? 'lock', ...(fence && { fence }) };
   if (isOneOf(purchaseEvents, name))
     return { ...order, event: name, ...(last && { reason: last }) };
   if (isOneOf(checkpointNames, name)) return { ...order, event: 'checkpoint', checkpoint: name };

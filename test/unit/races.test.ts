@@ -76,7 +76,10 @@ describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedul
   test('has its wrong step marked, when it shows the violation', () => {
     const marked = drawn(result).map((line) => line.includes('✗'));
     expect(marked).toEqual(steps.map(({ wrong }) => wrong));
-    expect(drawn({ ...result, verdict: 'held' }).join('')).not.toContain('✗');
+    const held = drawn({ ...result, verdict: 'held' }).join('');
+    expect(held).not.toContain('✗');
+    // On a rung that holds, the wrong step did something else.
+    expect(held).not.toContain(steps.find(({ wrong }) => wrong)?.text);
   });
 });
 
@@ -128,6 +131,14 @@ describe('the verdict of a race', () => {
 
   test('is held when a sale was made and the promise holds', () => {
     expect(fixed()).toMatchObject({ verdict: 'held', claim: 'held', asClaimed: true });
+  });
+
+  test('is held with the number of writes that MySQL refused, as its evidence', () => {
+    const given = { history: [...(facts().history ?? []), ...history('9 c 1 duplicate')] };
+    expect(fixed(given)).toMatchObject({
+      ...{ verdict: 'held', evidence: 'writes that MySQL refused: 1 by the unique key' },
+    });
+    expect(fixed().evidence).toBe('');
   });
 
   test('is violated, with the proof, when the check of the race found a violation', () => {

@@ -42,6 +42,7 @@ const result = (given: Partial<RunResult> = {}): RunResult => ({
   voucherId: '12',
   attempts: { accepted: 100, refused: 1_600, unknown: 0 },
   refusedBecause: {},
+  refusedByMysql: { staleFence: 0, duplicate: 0 },
   orders: 100,
   stockLeft: 0,
   oversoldBy: 0,

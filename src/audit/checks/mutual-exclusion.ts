@@ -1,7 +1,8 @@
 /**
  * Critical sections of one resource never overlap, whatever a lease said: no request enters before
- * the one inside left.
+ * the one inside left. Where leases have fences, they only grow, and no old fence writes.
  */
+import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { type Section, sectionsOf } from '../sections.ts';
@@ -13,10 +14,10 @@ export const mutualExclusion: Check = {
     return history ? null : 'no history was kept';
   },
   cases(facts) {
-    const cases = overlaps(facts);
+    const cases = [...overlaps(facts), ...fencesOutOfOrder(facts)];
     return cases.length > 0 ? cases : (incomplete(facts) ?? []);
   },
-  evidence: ['granted', 'releasing', 'died'],
+  evidence: ['granted', 'committed', 'releasing', 'died'],
 };
 
 function overlaps({ history = [] }: Facts): Case[] {
@@ -35,6 +36,33 @@ function overlaps({ history = [] }: Facts): Case[] {
         orders: [other.orderId, section.orderId],
       });
     if (!other || section.to > other.to) inside.set(section.resource, section);
+  }
+  return cases;
+}
+
+function fencesOutOfOrder({ history = [] }: Facts): Case[] {
+  const grants = history.filter(({ event, fence }) => event === 'granted' && fence !== undefined);
+  const byOrder = new Map(grants.map((grant) => [grant.orderId, grant]));
+  const writes = history
+    .filter(({ event }) => event === 'committed')
+    .flatMap(({ orderId }) => byOrder.get(orderId) ?? []);
+  return [...notGrowing(grants, 'was granted'), ...notGrowing(writes, 'wrote with')];
+}
+
+/** Each fence that is not larger than an earlier one of another order on the same resource. */
+function notGrowing(grants: readonly HistoryEvent[], did: string): Case[] {
+  const cases: Case[] = [];
+  const largest = new Map<string, HistoryEvent>();
+  for (const grant of grants) {
+    const { resource = '', orderId, fence = '0' } = grant;
+    const before = largest.get(resource);
+    if (!before || BigInt(fence) > BigInt(before.fence ?? 0)) largest.set(resource, grant);
+    else if (before.orderId !== orderId)
+      cases.push({
+        evidence: `${resource}: order ${orderId} ${did} the fence ${fence} after order ${before.orderId} ${did} the fence ${before.fence}`,
+        severity: 1,
+        orders: [before.orderId, orderId],
+      });
   }
   return cases;
 }

@@ -41,6 +41,7 @@ const refusals = [
   'database-busy',
   'conflict',
   'lease-lost',
+  'stale-fence',
   'lock-service-unavailable',
   'not-ready',
   'outcome-unknown',

@@ -10,7 +10,7 @@ import {
   transaction,
 } from '../../connections/mysql.ts';
 import { hasRails, type Order, type Outcome, refused, type Voucher } from '../../domain.ts';
-import { CommitUnknown, LeaseLost } from '../../errors.ts';
+import { CommitUnknown, LeaseLost, StaleFence } from '../../errors.ts';
 import type { Lease } from '../../locks/lock.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
 import { about, record } from '../../trace/history.ts';
@@ -25,21 +25,27 @@ export type Sale = (
 ) => Promise<'sold' | Outcome>;
 
 /** Runs the statements of a sale in one transaction, or without one. */
-type Run = (pool: Pool, sale: (db: Pool | PoolConnection) => Promise<void>) => Promise<void>;
+export type Run = (
+  pool: Pool,
+  statements: (db: Pool | PoolConnection) => Promise<void>,
+  order: Order,
+  lease: Lease,
+) => Promise<void>;
 
-const inTransaction: Run = (pool, sale) => transaction(pool, 'READ COMMITTED', sale);
+const inTransaction: Run = (pool, statements) => transaction(pool, 'READ COMMITTED', statements);
 
 /** Each statement commits by itself. */
-export const withoutTransaction: Run = (pool, sale) => sale(pool);
+export const withoutTransaction: Run = (pool, statements) => statements(pool);
 
 export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): Inventory {
   return {
     clock: 'instance',
     prepare: async () => {}, // The stock row is inserted together with the voucher.
     sell: (order, voucher, lease) =>
-      untilNoConflict(voucher.lab?.retries ?? 0, () =>
-        outcomeOf(() => run(pool, (db) => sellOne(db, sale, order, voucher, lease)), pool, order),
-      ),
+      untilNoConflict(voucher.lab?.retries ?? 0, () => {
+        const statements = (db: Pool | PoolConnection) => sellOne(db, sale, order, voucher, lease);
+        return outcomeOf(() => run(pool, statements, order, lease), pool, order);
+      }),
     remaining: async (voucherId) => {
       const [row] = await select<{ stock: number }>(
         pool,
@@ -82,6 +88,7 @@ async function outcomeOf(sale: () => Promise<void>, pool: Pool, order: Order): P
     if (error instanceof Refusal) return error.outcome;
     if (error instanceof CommitUnknown) return { kind: 'unknown', orderId: order.id, cause: error };
     if (error instanceof LeaseLost) return refused('lease-lost');
+    if (error instanceof StaleFence) return refused('stale-fence');
     if (isContention(error)) return refused('database-busy');
     if (isDuplicateKey(error)) return refusedByRails(pool, order, error);
     throw error;
@@ -108,6 +115,7 @@ async function untilNoConflict(retries: number, attempt: () => Promise<Outcome>)
 async function refusedByRails(pool: Pool, order: Order, error: unknown): Promise<Outcome> {
   const other = await orderOf(pool, order);
   if (other === undefined || other === order.id) throw error;
+  record({ event: 'duplicate', ...about(order) });
   return refused('already-ordered', other);
 }
 

@@ -5,6 +5,7 @@
 import { type Audit, audit } from '../../audit/audit.ts';
 import { type Proof, proofsOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
+import { type MysqlRefusals, mysqlRefusals } from '../../audit/mysql-refusals.ts';
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import type { Verdict } from '../../domain.ts';
@@ -40,6 +41,7 @@ export interface RunResult extends RunRequest {
   /** The retries of all accepted attempts. */
   readonly retried: number;
   readonly refusedBecause: Readonly<Record<string, number>>;
+  readonly refusedByMysql: MysqlRefusals;
   readonly orders: number;
   readonly stockLeft: number;
   readonly oversoldBy: number;
@@ -104,6 +106,7 @@ function summarize(
     attempts: { accepted: 0, refused: 0, unknown: 0, ...outcomes },
     retried: attempts.reduce((sum, { tries = 1 }) => sum + tries - 1, 0),
     refusedBecause: countBy(refusals.map(({ reason = 'no reason' }) => reason)),
+    refusedByMysql: mysqlRefusals(facts),
     orders,
     stockLeft: mysql.stock,
     oversoldBy: Math.max(0, orders - initialStock),

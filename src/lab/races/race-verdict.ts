@@ -6,6 +6,7 @@ import { audit } from '../../audit/audit.ts';
 import { type Proof, proofOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts } from '../../audit/facts.ts';
 import type { Finding } from '../../audit/finding.ts';
+import { mysqlRefusals, mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
 import type { CheckName, Verdict } from '../../domain.ts';
 import { showsInRush } from '../../ladder/claims.ts';
 import type { Break, Rung } from '../../ladder/rung.ts';
@@ -71,7 +72,8 @@ export function raceVerdict(
   const result = { race, title, rung, shows, verdict, claim, asClaimed, steps, facts } as const;
   const evidence = [surprise, doubt, seen === 'unknown' ? finding?.first : null];
   const text = evidence.filter((each) => typeof each === 'string').join('; ');
-  if (verdict !== 'violated' || !finding) return { ...result, evidence: text };
+  if (verdict !== 'violated' || !finding)
+    return { ...result, evidence: text || mysqlRefusalsText(mysqlRefusals(facts)) };
   const proof = proofOf(finding, facts);
   return { ...result, evidence: text || (finding.worst ?? ''), proof };
 }
@@ -124,6 +126,7 @@ const ordinary: readonly string[] = [
   'busy',
   'conflict',
   'lease-lost',
+  'stale-fence',
 ];
 
 /** Why a race in which nothing broke proves nothing; null when it was really played. */

@@ -1,7 +1,7 @@
 /** A race as one HTML page that needs no other file: lanes from left to right, time downwards. */
 import { html, raw } from 'hono/html';
 import type { Played, RaceResult } from '../races/race-verdict.ts';
-import { stepMark } from './race-text.ts';
+import { stepMark, stepWords } from './race-text.ts';
 import { proofText } from './sentences.ts';
 
 const laneWidth = 300;
@@ -44,14 +44,14 @@ ${proof}
 const classes = { '✗': 'wrong', '…': 'waits', '●': 'fine' } as const;
 
 function drawStep(step: Played, index: number, x: number, violated: boolean) {
-  const { text, at, instance, asPlanned } = step;
+  const { at, instance } = step;
   const y = top + index * stepHeight;
   const mark = stepMark(step, violated);
   return html`<g class="${classes[mark]}">
     <text x="14" y="${y + 5}" class="number">${index + 1}</text>
     <circle cx="${x}" cy="${y}" r="11" /><text x="${x}" y="${y + 5}" class="mark">${mark}</text>
     <foreignObject x="${x + 20}" y="${y - 16}" width="${laneWidth - 40}" height="${stepHeight - 6}">
-      <div xmlns="http://www.w3.org/1999/xhtml">${violated || asPlanned ? text : ''}<br /><code>${at}</code> ${instance ?? ''}</div>
+      <div xmlns="http://www.w3.org/1999/xhtml">${stepWords(step, violated)}<br /><code>${at}</code> ${instance ?? ''}</div>
     </foreignObject>
   </g>`;
 }

@@ -33,12 +33,16 @@ export function stepMark({ at, wrong }: Played, violated: boolean): '✗' | '…
   return at === 'waits' ? '…' : '●';
 }
 
+/** The words of a step, where it did what they say. */
+export const stepWords = ({ text, asPlanned, wrong }: Played, violated: boolean): string =>
+  violated || (asPlanned && !wrong) ? text : '';
+
 /** The mark of the step in its lane, the text and the result of the step, and the instance. */
 function stepLine(step: Played, number: number, lanes: readonly string[], violated: boolean) {
-  const { lane, text, at, instance = '', asPlanned } = step;
+  const { lane, at, instance = '' } = step;
   const mark = stepMark(step, violated);
   const marks = lanes.map((each) => (each === lane ? `${mark}  ` : '   ')).join('');
-  const words = (violated || asPlanned ? text : '').padEnd(textWidth);
+  const words = stepWords(step, violated).padEnd(textWidth);
   const result = at.slice(0, atWidth).padEnd(atWidth);
   return `${String(number).padStart(2)}  ${marks}${words} ${result} ${instance}`.trimEnd();
 }

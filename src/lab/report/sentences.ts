@@ -1,6 +1,7 @@
 /** The results of a run or a race in sentences, with their evidence. */
 import type { Audit } from '../../audit/audit.ts';
 import type { Proof } from '../../audit/evidence.ts';
+import { mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import { wrap } from './wrap.ts';
@@ -53,6 +54,10 @@ export function proofText({ check, events, rows }: Proof): string[] {
   );
   return ['', `the proof that ${check} is violated:`, ...happened, ...left];
 }
+
+/** How often MySQL refused a write that the lock had let through; no line when it did not. */
+export const mysqlLines = ({ result }: Run): string[] =>
+  [mysqlRefusalsText(result.refusedByMysql)].filter((text) => text !== '');
 
 /** The request that each pause stopped, and for how long. */
 export function pauseLines({ result: { pauses }, facts: { history = [] } }: Run): string[] {

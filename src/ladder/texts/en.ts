@@ -118,6 +118,14 @@ export const en: LadderText = {
       idea: 'a majority of three independent Redis masters',
       lesson: 'Survives one dead master; a lease can still run out.',
     },
+    fenced: {
+      idea: 'the lock of redis-atomic; MySQL numbers the leases, and checks the number of a write',
+      lesson: 'Two owners may run at once; MySQL refuses the write of the older one.',
+    },
+    'unique-rail': {
+      idea: 'the lock of redis-expiry, and a unique key of MySQL over voucher and user',
+      lesson: 'The lock may fail; the unique key refuses the second order.',
+    },
     'redis-commands': {
       idea: 'stock and buyers in Redis, with separate commands',
       lesson: 'Four atomic commands are not atomic together.',

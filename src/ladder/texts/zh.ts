@@ -118,6 +118,14 @@ export const zh: LadderText = {
       idea: '三个独立 Redis 主节点中的多数',
       lesson: '可以坏一个主节点；租约仍然可能到期。',
     },
+    fenced: {
+      idea: 'redis-atomic 的锁；MySQL 给每个租约编号，写入时检查编号',
+      lesson: '可能同时有两个持有者，MySQL 拒绝较旧者的写入。',
+    },
+    'unique-rail': {
+      idea: 'redis-expiry 的锁，加上 MySQL 的（优惠券，用户）唯一索引',
+      lesson: '锁可以失效，唯一索引仍会拒绝第二单。',
+    },
     'redis-commands': {
       idea: '库存和买家在 Redis，用分开的命令操作',
       lesson: '四条原子命令放在一起就不是原子的。',

@@ -1,0 +1,38 @@
+/**
+ * The rungs that make a stale owner harmless: its section overlaps the next one, and MySQL refuses
+ * the second write.
+ */
+import { describe, expect, test } from 'vitest';
+import { mysqlRefusals } from '../../src/audit/mysql-refusals.ts';
+import { raceOn } from '../../src/lab/races/race-on.ts';
+import { raceText } from '../../src/lab/report/race-text.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab();
+
+const byFence = { staleFence: 1, duplicate: 0 };
+const byKey = { staleFence: 0, duplicate: 1 };
+
+describe.each([
+  ['paused-holder', 'fenced', byFence, 'stale-fence', '1 by the fence'],
+  ['lease-expires-during-sale', 'fenced', byFence, 'stale-fence', '1 by the fence'],
+  ['paused-holder', 'unique-rail', byKey, 'already-ordered', '1 by the unique key'],
+  ['lease-expires-during-sale', 'unique-rail', byKey, 'already-ordered', '1 by the unique key'],
+  ['release-after-expiry', 'unique-rail', byKey, 'already-ordered', '1 by the unique key'],
+] as const)('%s on %s', (race, rung, refusals, reason, said) => {
+  test('overlaps, and one order stays: MySQL refuses the other write, and it is counted', async () => {
+    const result = await raceOn(lab(), race, rung);
+    const why = `${result.verdict}: ${result.evidence}`;
+    expect(result, why).toMatchObject({ shows: 'one-order-per-user', verdict: 'held' });
+    expect(result.asClaimed, why).toBe(true); // So mutual exclusion broke, as the ladder claims.
+    expect(result.facts.mysql.orders).toHaveLength(1);
+    expect(mysqlRefusals(result.facts)).toEqual(refusals);
+    expect(result.steps.map(({ at }) => at)).toContain(reason);
+    const granted = result.facts.history?.filter(({ event }) => event === 'granted') ?? [];
+    const fences = granted.slice(0, 2).map(({ fence }) => fence);
+    expect(fences).toEqual(rung === 'fenced' ? ['1', '2'] : [undefined, undefined]);
+    const text = raceText(result);
+    expect(text).toContain(said);
+    expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
+  });
+});
