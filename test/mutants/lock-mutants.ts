@@ -269,7 +269,7 @@ export const serverMutants: readonly Mutant[] = [
   },
   {
     name: 'redlock counts a dead master as one that granted the lock',
-    file: 'src/locks/redlock.ts',
+    file: 'src/locks/shared/redlock-round.ts',
     find: `if (!error?.message.startsWith('NOSCRIPT')) this.#hear(place, error);
           done(error, result);`,
     replace: `if (error && !error.message.startsWith('NOSCRIPT')) return done(null, 1);
