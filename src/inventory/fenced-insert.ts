@@ -2,8 +2,9 @@
  * Idea. As check-then-insert, and the last statement before the commit gives the lease's fence to
  *   MySQL: `UPDATE … WHERE closed < fence`. If a newer lease was granted, nothing is sold.
  * Holds while. Every lease has a fence that MySQL gave, and MySQL keeps its data.
- * Breaks when. Never for the orders. A process that is paused between this statement and its commit
- *   keeps the row locked: the user cannot buy until MySQL ends the transaction.
+ * Breaks when. Never for the orders. A process that is paused inside its transaction keeps its rows
+ *   locked, as in every inventory in MySQL: buyers wait until it resumes or MySQL ends the
+ *   transaction.
  * Source. Kleppmann, "How to do distributed locking": the storage checks the fencing token.
  */
 import { closeFence } from '../connections/fences.ts';
