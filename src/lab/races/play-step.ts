@@ -5,7 +5,7 @@ import type { Fault, Undo } from '../faults/fault.ts';
 import { killProcess } from '../faults/kill-process.ts';
 import { pauseProcess } from '../faults/pause-process.ts';
 import type { Lanes } from './lanes.ts';
-import { killed, type Played, slow, stopped, unreached } from './race-verdict.ts';
+import { killed, type Played, paused, slow, unreached } from './race-verdict.ts';
 import { laneOf, type Step } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
 
@@ -46,7 +46,7 @@ async function reach(step: Step, stage: Stage): Promise<Reached> {
   const lane = laneOf(step);
   if ('run' in step) return runUntil(step.until, step.orUntil ?? [], lane, stage);
   if ('kill' in step) return kill(lane, stage);
-  if ('pause' in step) return hit(pauseProcess, lane, stage, stopped);
+  if ('pause' in step) return hit(pauseProcess, lane, stage, paused);
   if ('resume' in step) return resume(lane, stage);
   await stage.expire(lane);
   return { asPlanned: true, at: 'time passes' };

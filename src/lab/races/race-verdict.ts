@@ -31,7 +31,7 @@ export interface Played {
  * find it; it is neither here nor waiting.
  */
 export const killed = 'killed';
-export const stopped = 'stopped';
+export const paused = 'paused';
 export const unreached = 'not there';
 export const slow = 'slow';
 
