@@ -69,7 +69,7 @@ const Environment = z.object({
    * The final rung's keys are in this many slots of a Redis Cluster, one order stream in each.
    */
   SALE_SHARDS: whole(1, 64).default(1),
-  /** The independent masters of Redlock, comma-separated. */
+  /** The independent masters of MultiLock and Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
   /** ZooKeeper's servers as `host:port`, comma-separated; for the ZooKeeper rung only. */
   ZOOKEEPER_URL: z

@@ -31,15 +31,33 @@ export class UnknownRung extends LockstepError {
 
 /** The lock service itself failed; whether the lock is free is not known. */
 export class LockServiceUnavailable extends LockstepError {
-  readonly code = 'LOCK_SERVICE_UNAVAILABLE';
+  readonly code: string = 'LOCK_SERVICE_UNAVAILABLE';
 
   /** `answered` and `needed` count the servers of the lock service. */
-  constructor(resource: string, answered: number, needed: number, cause?: unknown) {
+  constructor(
+    resource: string,
+    answered: number,
+    needed: number,
+    cause?: unknown,
+    problem = `${answered} of ${needed} needed lock servers answered`,
+  ) {
     super(
-      `The lock on ${resource} is not available: ${answered} of ${needed} needed lock servers answered. ` +
-        'Check that they run and can be reached.',
+      `The lock on ${resource} is not available: ${problem}. Check that they run and can be reached.`,
       { cause },
     );
+  }
+}
+
+/** A lock needs all of its masters, and some are missing. */
+export class LockMastersMissing extends LockServiceUnavailable {
+  override readonly code = 'LOCK_MASTERS_MISSING';
+  /** As `host:port`. */
+  readonly missing: readonly string[];
+
+  constructor(resource: string, missing: readonly string[], needed: number, cause?: unknown) {
+    const problem = `it needs all of ${needed} masters, and lacks ${missing.join(', ')}`;
+    super(resource, needed - missing.length, needed, cause, problem);
+    this.missing = missing;
   }
 }
 

@@ -46,8 +46,8 @@ export class Connections {
   }
 
   /** The independent masters; a client whose server is down reconnects by itself. */
-  redlockMasters(): Redis[] {
-    return this.config.REDLOCK_URLS.map((url) => this.#shared(url, 'lock'));
+  redlockMasters(role: RedisRole = 'lock'): Redis[] {
+    return this.config.REDLOCK_URLS.map((url) => this.#shared(url, role));
   }
 
   /** @throws ConfigurationInvalid when ZOOKEEPER_URL is not set. */

@@ -3,6 +3,7 @@
  * service, the runner, the contract tests, the command line, the k6 scripts and the README's tables
  * all read this table.
  */
+import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { UnknownRung } from '../errors.ts';
 import { bypassedTransaction } from '../inventory/bypassed-transaction.ts';
@@ -16,6 +17,7 @@ import { rowLock } from '../inventory/row-lock.ts';
 import { stockCompareAndSet } from '../inventory/stock-compare-and-set.ts';
 import { stockPositive } from '../inventory/stock-positive.ts';
 import { versionCheck } from '../inventory/version-check.ts';
+import { multiLock } from '../locks/multilock.ts';
 import { mutexFreshKey } from '../locks/mutex-fresh-key.ts';
 import { processMutex } from '../locks/process-mutex.ts';
 import { redisAtomicLock } from '../locks/redis-atomic.ts';
@@ -50,6 +52,11 @@ const notifiedLock = (connections: Connections) => ({
   ...watchedLock(connections),
   subscriber: connections.redis('subscriber'),
 });
+const eachMaster = (c: Connections) =>
+  c.redlockMasters().map((redis, place) => {
+    const subscriber = c.redlockMasters('subscriber')[place] as Redis;
+    return { redis, lock: redisReentrantLock(redis, { ...watchedLock(c), subscriber }) };
+  });
 const streamGroup = (c: Connections) => {
   const { BATCH_SIZE: batchSize, BATCH_GATHER_MS: gatherMs, CLAIM_IDLE_MS: claimIdleMs } = c.config;
   return redisStreamGroupQueue(c.redis('admin'), c.saleKeys, {
@@ -316,6 +323,11 @@ export const ladder = {
   zookeeper: rung({
     chapter: 3,
     lock: (c) => zookeeperLock(c.zookeeper(), { answerMs: c.config.LOCK_ANSWER_MS }),
+    breaks: [...paused, neverReleased],
+  }),
+  multilock: rung({
+    chapter: 4,
+    lock: (c) => multiLock(eachMaster(c), { answerMs: c.config.LOCK_ANSWER_MS }),
     breaks: [...paused, neverReleased],
   }),
   redlock: rung({

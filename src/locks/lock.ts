@@ -35,6 +35,11 @@ export interface Lease extends AsyncDisposable {
    * Grows with every lease of the resource; present where the lock service can number its leases.
    */
   readonly fence?: string;
+  /**
+   * Makes a lease that was acquired with `leaseMs` last so long from now on, if its owner still
+   * holds it; present where the lock can do that. An owner's other leases of it change too.
+   */
+  readonly renew?: (leaseMs: number) => Promise<void>;
   /** Gives the lock back. A second call does nothing. Never releases the lease of another owner. */
   release(): Promise<void>;
 }

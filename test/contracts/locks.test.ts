@@ -102,7 +102,7 @@ const chosen = process.env['LOCKS']?.split(',') ?? [...locks.keys()];
 
 /** The locks whose owner may acquire them again. */
 const reentrantLocks = [...locks].filter(([name]) =>
-  ['redis-reentrant', 'redis-spin', 'redis-fair', 'zookeeper'].includes(name),
+  ['redis-reentrant', 'redis-spin', 'redis-fair', 'zookeeper', 'multilock'].includes(name),
 );
 
 test('every exception belongs to a lock of the ladder', () => {

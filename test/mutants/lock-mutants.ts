@@ -10,6 +10,11 @@ const clause = (lock: RungName, name: ClauseName): Mutant['red'] => ({
   test: `${lock} ${name}`,
 });
 
+const multilock = (test: string): Mutant['red'] => ({
+  file: 'test/integration/multilock.test.ts',
+  test,
+});
+
 const race = (name: RaceName, rung: RungName, says: string): Mutant['red'] => ({
   file: 'test/drills/races.test.ts',
   test: `${name} on ${rung} is as claimed, with its proof`,
@@ -155,6 +160,86 @@ export const serverMutants: readonly Mutant[] = [
     find: "if head then redis.call('PUBLISH', KEYS[4] .. ':' .. head, ARGV[1]) end\n",
     replace: '',
     red: clause('redis-fair', 'sends nothing while it waits: the release wakes it'),
+  },
+  {
+    name: 'multilock skips a dead master',
+    file: 'src/locks/multilock.ts',
+    find: `throw this.#without(resource, cause, (each) => each === master || !isConnected(each));
+      });
+      if (!lease) return false;`,
+    replace: `void [cause, isConnected];
+        return undefined;
+      });
+      if (lease === undefined) continue;
+      if (!lease) return false;`,
+    red: multilock(
+      'with its last master down it is not available, says so, and frees what it took',
+    ),
+  },
+  {
+    name: 'multilock does not roll back',
+    file: 'src/locks/multilock.ts',
+    find: 'if (!isComplete) for (const lease of leases) lease.release().catch(() => {});',
+    replace: '',
+    red: multilock(
+      'with its last master down it is not available, says so, and frees what it took',
+    ),
+  },
+  {
+    name: 'multilock forgets a grant whose answer was lost',
+    file: 'src/locks/shared/redisson-leases.ts',
+    find: 'if (isSent && !outer) this.#freeInTurn(owned).catch(() => {});',
+    replace: 'if (isSent && !outer && this.#answerMs < 0) this.#freeInTurn(owned).catch(() => {});',
+    red: multilock('a grant whose answer was lost is released, as are the others'),
+  },
+  {
+    name: 'a release of multilock ends at the first dead master',
+    file: 'src/locks/multilock.ts',
+    find: 'const results = await Promise.allSettled(leases.map(work));',
+    replace: `const results: PromiseSettledResult<void>[] = [];
+    for (const lease of leases) {
+      const [result] = await Promise.allSettled([work(lease)]);
+      results.push(result);
+      if (result.status === 'rejected') break;
+    }`,
+    red: multilock('a release goes on past a dead master, names it, and nobody renews the lease'),
+  },
+  {
+    name: 'multilock asks its masters in the order of its own configuration',
+    file: 'src/locks/multilock.ts',
+    find: '(addressOf(one) < addressOf(other) ? -1 : 1)',
+    replace: '0 * (addressOf(one) + addressOf(other)).length',
+    red: multilock('processes with the masters in another order do not wait for each other'),
+  },
+  {
+    name: 'multilock is lost as soon as one master forgets it',
+    file: 'src/locks/multilock.ts',
+    find: 'parts.every(({ signal }) => signal.aborted)',
+    replace: 'parts.some(({ signal }) => signal.aborted)',
+    red: multilock(
+      'one master that remembers keeps all others out; the lease is lost with the last',
+    ),
+  },
+  {
+    name: 'the first lease of multilock is not longer than the wait for the last',
+    file: 'src/locks/multilock.ts',
+    find: 'Math.max(2 * Math.ceil(waitMs), leaseMs)',
+    replace: 'leaseMs',
+    red: multilock('while it waits its leases last twice the wait, then as long as it asked for'),
+  },
+  {
+    name: 'multilock does not set its leases after the wait',
+    file: 'src/locks/multilock.ts',
+    find: 'async (lease) => lease.renew?.(leaseMs)',
+    replace: 'async () => void leaseMs',
+    red: multilock('while it waits its leases last twice the wait, then as long as it asked for'),
+  },
+  {
+    name: 'a lease is renewed for any owner',
+    file: 'lua/locks/renew-reentrant.lua',
+    find: "if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then return 0 end\n",
+    replace: '',
+    red: multilock('a lease that another owner has by now is not renewed, and is lost'),
   },
   {
     name: 'redlock is content with a minority',

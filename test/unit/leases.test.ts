@@ -6,6 +6,7 @@ import { Ownership } from '../../src/locks/shared/ownership.ts';
 import { Watchdog } from '../../src/locks/shared/watchdog.ts';
 
 const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };
+const nothing = async () => {};
 
 /** Blocks the event loop, so that no timer runs. */
 function standStill(forMs: number): void {
@@ -25,7 +26,7 @@ test('a lease that expired during a stall is not held, although its signal has n
 test('a watched lease that was not renewed during a stall is not held', () => {
   const ownership = new Ownership(owned, { leaseMs: 500, isRenewed: true }, () => {});
   ownership.validFrom(performance.now(), 500);
-  const lease = ownership.lease(async () => {});
+  const lease = ownership.lease(nothing, nothing);
   expect(() => lease.assertHeld()).not.toThrow();
   standStill(510);
   expect(lease.signal.aborted).toBe(false);
@@ -39,7 +40,7 @@ test('a watched lease is not renewed after its release', () => {
   const watchdog = new Watchdog(300, renew);
   const terms = { leaseMs: 300, isRenewed: true };
   const ownership = new Ownership(owned, terms, () => watchdog.unwatch(ownership));
-  ownership.lease(async () => {});
+  ownership.lease(nothing, nothing);
   watchdog.watch(ownership);
   vi.advanceTimersByTime(100);
   expect(renew).toHaveBeenCalledTimes(1);

@@ -110,6 +110,10 @@ export const en: LadderText = {
       idea: 'a numbered ephemeral node; each waiter watches the node before its own',
       lesson: 'The lock ends with its owner’s session: the owner is dead, or only paused.',
     },
+    multilock: {
+      idea: 'the lock of redis-reentrant on all of three independent Redis masters',
+      lesson: 'Keeps out others while one master remembers; needs all three to sell.',
+    },
     redlock: {
       idea: 'a majority of three independent Redis masters',
       lesson: 'Survives one dead master; a lease can still run out.',

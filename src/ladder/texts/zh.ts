@@ -110,6 +110,10 @@ export const zh: LadderText = {
       idea: '临时顺序节点；每个等待者监听前一个节点',
       lesson: '锁随持有者的会话一起消失：持有者可能宕机，也可能只是停顿。',
     },
+    multilock: {
+      idea: '三个独立 Redis 主节点，每个都加 redis-reentrant 的锁（联锁）',
+      lesson: '只要一个主节点的数据还在就互斥；少一个主节点就不能卖。',
+    },
     redlock: {
       idea: '三个独立 Redis 主节点中的多数',
       lesson: '可以坏一个主节点；租约仍然可能到期。',

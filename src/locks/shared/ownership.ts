@@ -26,7 +26,7 @@ const notThere = 'Redis does not have it any more: its key was deleted, or Redis
 
 export class Ownership {
   readonly owned: Owned;
-  readonly #terms: Terms;
+  #terms: Terms;
   readonly #grantedAt = performance.now();
   readonly #lost = new AbortController();
   readonly #onEnd: () => void;
@@ -64,13 +64,20 @@ export class Ownership {
     this.#expiry = setTimeout(() => this.expire(), leftMs).unref();
   }
 
+  /** The owner asked Redis, at `since`, for another lease. */
+  changed(since: number, leaseMs: number): void {
+    this.#terms = { ...this.#terms, leaseMs };
+    this.validFrom(since, leaseMs);
+  }
+
   /** One lease more. */
-  lease(giveBack: () => Promise<void>): Lease {
+  lease(giveBack: () => Promise<void>, renew: (leaseMs: number) => Promise<void>): Lease {
     this.#leases += 1;
     const parts = {
       signal: this.#lost.signal,
       remainingMs: () => this.remainingMs(),
       release: once(giveBack),
+      renew,
     };
     return leaseOf(parts, () => this.#expired());
   }

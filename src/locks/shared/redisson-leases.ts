@@ -86,7 +86,9 @@ export class RedissonLeases {
     this.#protocol = protocol;
     this.#keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
     this.#answerMs = options.answerMs ?? defaultAnswerMs;
-    this.#watchdog = new Watchdog(options.watchdogMs ?? 30_000, (each) => this.#renew(each));
+    this.#watchdog = new Watchdog(options.watchdogMs ?? 30_000, (each) =>
+      this.#renew(each, this.#watchdog.timeoutMs),
+    );
   }
 
   keyOf(resource: string): string {
@@ -125,9 +127,16 @@ export class RedissonLeases {
     }
     const ownership = this.#ownerships.get(idOf(owned)) ?? this.#begin(owned, terms);
     ownership.validFrom(askedAt, terms.leaseMs);
-    return ownership.lease(() =>
-      this.#requests.inTurn(idOf(owned), () => this.#release(ownership)),
+    return ownership.lease(
+      () => this.#requests.inTurn(idOf(owned), () => this.#release(ownership)),
+      (ms) => this.#requests.inTurn(idOf(owned), () => this.#change(ownership, ms)),
     );
+  }
+
+  async #change(ownership: Ownership, leaseMs: number): Promise<void> {
+    const askedAt = performance.now();
+    if (await this.#renew(ownership, leaseMs)) ownership.changed(askedAt, leaseMs);
+    else ownership.isGone();
   }
 
   /** What the owner has already; a stalled event loop may not have noticed that it has expired. */
@@ -149,9 +158,8 @@ export class RedissonLeases {
     return ownership;
   }
 
-  async #renew({ owned: { key, owner } }: Ownership): Promise<boolean> {
-    const leaseMs = String(this.#watchdog.timeoutMs);
-    return (await runScript(this.#redis, renewScript, [key], [leaseMs, owner])) === 1;
+  async #renew({ owned: { key, owner } }: Ownership, leaseMs: number): Promise<boolean> {
+    return (await runScript(this.#redis, renewScript, [key], [String(leaseMs), owner])) === 1;
   }
 
   async #release(ownership: Ownership): Promise<void> {

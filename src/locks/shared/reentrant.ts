@@ -29,7 +29,8 @@ export function reentrant(lock: Lock): Lock {
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
     const id = `${currentOwner()} ${resource}`;
     const own = held.get(id);
-    if (own && !own.lease.signal.aborted) return share(id, own);
+    // After a stall of the event loop the signal may not have aborted yet.
+    if (own && !own.lease.signal.aborted && own.lease.remainingMs() > 0) return share(id, own);
     const lease = await lock.acquire(resource, options);
     if (!lease) return null;
     const entry = { lease, count: 0 };

@@ -1,0 +1,209 @@
+/** MultiLock with masters missing, masters that forget, and leases that are set after the wait. */
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
+import { beforeEach, expect, inject, onTestFinished, test } from 'vitest';
+import { ConfigurationInvalid, LeaseLost, LockMastersMissing } from '../../src/errors.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { Lease, Lock } from '../../src/locks/lock.ts';
+import { multiLock } from '../../src/locks/multilock.ts';
+import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { ladderLock } from '../support/ladder-lock.ts';
+import { someVoucherId } from '../support/sale.ts';
+import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+
+/** Nobody listens there. The lock asks the first of them first, and the second one last. */
+const [nobody, nobodyElse] = ['redis://:secret@127.0.0.1:1', 'redis://:secret@127.0.0.1:2'];
+const isThere = (url = '') => ![nobody, nobodyElse].includes(url);
+const urls = () => (inject('environment')['REDLOCK_URLS'] ?? '').split(',');
+const addressOf = (url = '') => new URL(url).host;
+
+let resource: string;
+let key: string;
+/** One client for each master, for a look at its keys. */
+let masters: Redis[];
+
+beforeEach(async () => {
+  resource = `test:${someVoucherId()}`;
+  key = `lock:${resource}`;
+  const connections = testConnections();
+  masters = connections.redlockMasters('admin');
+  await connections.ready();
+});
+
+async function lockOver(
+  servers: readonly (string | undefined)[],
+  changes: Record<string, string> = {},
+): Promise<Lock> {
+  const connections = testConnections({ REDLOCK_URLS: servers.join(','), ...changes });
+  const lock = ladderLock('multilock', connections);
+  const there = connections.redlockMasters().filter((_, place) => isThere(servers[place]));
+  await Promise.all(there.map((redis) => redis.status === 'ready' || once(redis, 'ready')));
+  return lock;
+}
+
+/** The same lock, with a proxy before each master. */
+async function lockBehindProxies(changes: Record<string, string> = {}) {
+  const proxies = await Promise.all(
+    urls().map((url) => swallowingProxy(Number(new URL(url).port))),
+  );
+  const behind = proxies.map(({ port }) => `127.0.0.1:${port}`).sort();
+  const lock = await lockOver(
+    behind.map((address) => `redis://${address}`),
+    changes,
+  );
+  const [first] = proxies.toSorted((one, other) => one.port - other.port) as [SwallowingProxy];
+  return { lock, first, firstAddress: behind[0] ?? '' };
+}
+
+async function held(lock: Lock, options: { waitMs: number; leaseMs?: number } = { waitMs: 2_000 }) {
+  const lease = (await lock.acquire(resource, options)) as Lease;
+  expect(lease, 'a free lock').not.toBeNull();
+  onTestFinished(() => lease.release().catch(() => {}));
+  return lease;
+}
+
+async function onHowMany(): Promise<number> {
+  const exists = await Promise.all(masters.map((redis) => redis.exists(key)));
+  return exists.filter(Boolean).length;
+}
+
+/** How many masters have the lock, in the end. */
+async function expectOn(count: number, withinMs = 1_200): Promise<void> {
+  const isSo = async () => (await onHowMany()) === count;
+  await waitUntil('the masters to have the lock or not', withinMs, isSo).catch(() => {});
+  expect(await onHowMany(), 'masters that have the lock').toBe(count);
+}
+
+async function refusalOf(lock: Lock): Promise<LockMastersMissing> {
+  const refusal: unknown = await lock.acquire(resource, { waitMs: 0 }).catch((error) => error);
+  expect(refusal).toBeInstanceOf(LockMastersMissing);
+  return refusal as LockMastersMissing;
+}
+
+test.each([
+  ['first', nobody],
+  ['last', nobodyElse],
+])(
+  'with its %s master down it is not available, says so, and frees what it took',
+  async (_, url) => {
+    const [one, two] = urls();
+    const refusal = await refusalOf(await lockOver([one, url, two]));
+    const missing = addressOf(url);
+    expect(refusal).toMatchObject({ code: 'LOCK_MASTERS_MISSING', missing: [missing] });
+    expect(refusal.message).toContain(`it needs all of 3 masters, and lacks ${missing}.`);
+    expect(refusal.message).not.toContain('secret');
+    await expectOn(0);
+  },
+);
+
+test('every master that is down is named', async () => {
+  const { missing } = await refusalOf(await lockOver([urls()[0], nobodyElse, nobody]));
+  expect(missing).toEqual(['127.0.0.1:1', '127.0.0.1:2']);
+});
+
+test('a master that answers with an error is missing, and the others are freed', async () => {
+  const [, , last = ''] = urls();
+  const redis = masters[2] as Redis;
+  await redis.config('SET', 'maxmemory', '1');
+  onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
+  const refusal = await refusalOf(await lockOver(urls()));
+  expect(refusal.missing).toEqual([addressOf(last)]);
+  expect(String((refusal.cause as Error).cause)).toContain('OOM');
+  await expectOn(0);
+});
+
+test('a grant whose answer was lost is released, as are the others', async () => {
+  const { lock, first, firstAddress } = await lockBehindProxies();
+  await (await held(lock)).release(); // Its scripts are known now.
+  first.swallowNextAnswer();
+  expect((await refusalOf(lock)).missing).toEqual([firstAddress]);
+  await expectOn(0);
+});
+
+test('an owner that finds one master taken frees the others, and gets null', async () => {
+  const lock = await lockOver(urls());
+  await masters[2]?.hset(key, 'somebody', 1);
+  onTestFinished(async () => void (await masters[2]?.del(key)));
+  expect(await lock.acquire(resource, { waitMs: 100 })).toBeNull();
+  await expectOn(1);
+});
+
+test('one master that remembers keeps all others out; the lease is lost with the last', async () => {
+  const lock = await lockOver(urls(), { LOCK_WATCHDOG_MS: '600', LOCK_ANSWER_MS: '200' });
+  const lease = await asOneOwner(() => held(lock));
+  for (const redis of masters.slice(0, 2)) await redis.del(key);
+  expect(await lock.acquire(resource, { waitMs: 1_000 })).toBeNull(); // Longer than a lease.
+  expect(lease.signal.aborted).toBe(false);
+  expect(lease.remainingMs()).toBeGreaterThan(0);
+  expect(() => lease.assertHeld()).not.toThrow();
+  await masters[2]?.del(key);
+  await waitUntil('the lease to be lost', 2_000, () => lease.signal.aborted);
+  expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
+  expect(lease.remainingMs()).toBe(0);
+  expect(() => lease.assertHeld()).toThrow(`The lease on ${resource} ended`);
+});
+
+test('a release goes on past a dead master, names it, and nobody renews the lease', async () => {
+  const short = { LOCK_WATCHDOG_MS: '900', LOCK_ANSWER_MS: '200' };
+  const { lock, first, firstAddress } = await lockBehindProxies(short);
+  const lease = await held(lock);
+  first.cut();
+  const release = lease.release().catch((error: unknown) => error);
+  await expectOn(1, 500);
+  expect(await release).toMatchObject({ code: 'LOCK_MASTERS_MISSING', missing: [firstAddress] });
+  first.mend();
+  await expectOn(0, 3_000);
+});
+
+test('while it waits its leases last twice the wait, then as long as it asked for', async () => {
+  const lock = await lockOver(urls());
+  const ends = () => Promise.all(masters.map((redis) => redis.pttl(key)));
+  await masters[2]?.hset(key, 'somebody', 1);
+  const waiting = lock.acquire(resource, { waitMs: 3_000, leaseMs: 400 });
+  await expectOn(3);
+  for (const end of (await ends()).slice(0, 2)) expect(end).toBeGreaterThan(3_000);
+  await masters[2]?.del(key); // Without a message: the waiter asks again at the end of its wait.
+  const lease = await waiting;
+  for (const end of await ends()) expect(end).toBeLessThanOrEqual(400);
+  expect(lease?.remainingMs()).toBeLessThanOrEqual(400);
+  await expect(once(lease?.signal as AbortSignal, 'abort')).resolves.toBeDefined();
+  expect(String(lease?.signal.reason)).toContain('ended after 400 ms');
+});
+
+test('a lease that another owner has by now is not renewed, and is lost', async () => {
+  const connections = testConnections({ REDIS_URL: quietRedis() });
+  const lock = ladderLock('redis-reentrant', connections);
+  await connections.ready();
+  const redis = masters[0] as Redis;
+  const lease = await held(lock, { waitMs: 2_000, leaseMs: 20_000 });
+  await redis.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 20_000).exec();
+  onTestFinished(async () => void (await redis.del(key)));
+  await lease.renew?.(100);
+  expect(await redis.pttl(key)).toBeGreaterThan(10_000);
+  expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
+});
+
+test('processes with the masters in another order do not wait for each other', async () => {
+  const locks = [await lockOver(urls()), await lockOver(urls().toReversed())];
+  for (let time = 0; time < 20; time++) {
+    const startedAt = performance.now();
+    await Promise.all(locks.map(async (lock) => (await held(lock)).release()));
+    expect(performance.now() - startedAt, 'milliseconds for both').toBeLessThan(1_900);
+  }
+});
+
+test('a lease inside another is a new one when the outer one expired during a stall', async () => {
+  const lock = await lockOver(urls());
+  await asOneOwner(async () => {
+    const outer = await held(lock, { waitMs: 0, leaseMs: 200 });
+    const until = performance.now() + 300;
+    while (performance.now() < until);
+    expect((await held(lock)).remainingMs()).toBeGreaterThan(0);
+    expect(outer.remainingMs()).toBe(0);
+  });
+});
+
+test('without any master it refuses to be a lock', () => {
+  expect(() => multiLock([])).toThrow(ConfigurationInvalid);
+});
