@@ -8,11 +8,14 @@ import { spawnSync } from 'node:child_process';
 const lockstep = (...args) => [process.execPath, ['dist/bin/lockstep.js', ...args]];
 const vitest = (...args) => [process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args]];
 const storm = (seed) => lockstep('drill', 'kill-storm', '--minutes', '3', '--seed', String(seed));
+const stopMasters = (seed) =>
+  lockstep('drill', 'stop-masters', '--minutes', '3', '--seed', String(seed));
 
 const steps = [
   ['every rung, and every race on every rung', lockstep('demo', '--full')],
   ['every rung on MySQL', lockstep('demo', '--database', 'mysql')],
   ...[1, 2, 3, 4, 5].map((seed) => [`kill-storm, seed ${seed}`, storm(seed)]),
+  ...[1, 2, 3].map((seed) => [`stop-masters, seed ${seed}`, stopMasters(seed)]),
   ['lock storm', vitest('--project', 'real servers', 'lock-storm'), { LOCK_STORM_MINUTES: '3' }],
   ['mutants of the locks', vitest('--config', 'test/mutants/vitest.config.ts')],
   ['containers', [process.execPath, ['scripts/try-compose.mjs', '--where-possible']]],

@@ -15,6 +15,13 @@ const multilock = (test: string): Mutant['red'] => ({
   test,
 });
 
+/** The drill must see it too, under load. */
+const stopMasters = (says: string): Mutant['red'] => ({
+  file: 'test/drills/stop-masters.test.ts',
+  test: 'no lock server that is stopped brings a second order; sales end and resume as claimed',
+  says,
+});
+
 const race = (name: RaceName, rung: RungName, says: string): Mutant['red'] => ({
   file: 'test/drills/races.test.ts',
   test: `${name} on ${rung} is as claimed, with its proof`,
@@ -53,6 +60,24 @@ export const quickMutants: readonly Mutant[] = [
       test: 'the in-memory mutex tries once and does not queue without a wait',
     },
   },
+];
+
+const skip = {
+  name: 'multilock skips a dead master',
+  file: 'src/locks/multilock.ts',
+  find: `throw this.#without(resource, cause, (each) => each === master || !isConnected(each));
+      });
+      if (!lease) return false;`,
+  replace: `void [cause, isConnected];
+        return undefined;
+      });
+      if (lease === undefined) continue;
+      if (!lease) return false;`,
+};
+const lastDown = 'with its last master down it is not available, says so, and frees what it took';
+const skipsDeadMaster: readonly Mutant[] = [
+  { ...skip, red: multilock(lastDown) },
+  { ...skip, red: stopMasters('multilock, 1 of 3 stopped: sold ') },
 ];
 
 /** They need the servers of the lab: `npm run mutants` runs them. */
@@ -161,29 +186,13 @@ export const serverMutants: readonly Mutant[] = [
     replace: '',
     red: clause('redis-fair', 'sends nothing while it waits: the release wakes it'),
   },
-  {
-    name: 'multilock skips a dead master',
-    file: 'src/locks/multilock.ts',
-    find: `throw this.#without(resource, cause, (each) => each === master || !isConnected(each));
-      });
-      if (!lease) return false;`,
-    replace: `void [cause, isConnected];
-        return undefined;
-      });
-      if (lease === undefined) continue;
-      if (!lease) return false;`,
-    red: multilock(
-      'with its last master down it is not available, says so, and frees what it took',
-    ),
-  },
+  ...skipsDeadMaster,
   {
     name: 'multilock does not roll back',
     file: 'src/locks/multilock.ts',
     find: 'if (!isComplete) for (const lease of leases) lease.release().catch(() => {});',
     replace: '',
-    red: multilock(
-      'with its last master down it is not available, says so, and frees what it took',
-    ),
+    red: multilock(lastDown),
   },
   {
     name: 'multilock forgets a grant whose answer was lost',
@@ -242,6 +251,13 @@ export const serverMutants: readonly Mutant[] = [
     red: multilock('a lease that another owner has by now is not renewed, and is lost'),
   },
   {
+    name: 'an owner shares a lease that expired during a stall',
+    file: 'src/locks/shared/reentrant.ts',
+    find: ' && own.lease.remainingMs() > 0',
+    replace: '',
+    red: multilock('a lease inside another is a new one when the outer one expired during a stall'),
+  },
+  {
     name: 'redlock is content with a minority',
     file: 'src/locks/redlock.ts',
     find: ', { retryCount: 0 });',
@@ -250,6 +266,16 @@ export const serverMutants: readonly Mutant[] = [
       file: 'test/integration/redlock.test.ts',
       test: 'redlock · two of three masters down · refuses with the count, and leaves nothing behind',
     },
+  },
+  {
+    name: 'redlock counts a dead master as one that granted the lock',
+    file: 'src/locks/shared/redlock-round.ts',
+    find: `if (!error?.message.startsWith('NOSCRIPT')) this.#hear(place, error);
+          done(error, result);`,
+    replace: `if (error && !error.message.startsWith('NOSCRIPT')) return done(null, 1);
+          if (!error) this.#hear(place);
+          done(error, result);`,
+    red: stopMasters('redlock, 2 of 3 stopped: sold '),
   },
   {
     name: 'redlock ignores the validity time',

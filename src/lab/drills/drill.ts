@@ -10,6 +10,21 @@ export interface DrillOptions {
   readonly progress: Progress;
 }
 
+/** What clients saw in one part of a drill. */
+export interface Phase {
+  readonly rung: string;
+  /** For people: `before`, `2 of 3 stopped`. */
+  readonly phase: string;
+  readonly accepted: number;
+  readonly refusedBecause: Readonly<Record<string, number>>;
+  readonly unknown: number;
+  readonly p99Ms: number;
+  /** The longest time between two sales, from the calm before the fault to the calm after it. */
+  readonly withoutSalesMs?: number;
+  /** From the end of the fault to the first sale after it; null when there was none. */
+  readonly resumedAfterMs?: number | null;
+}
+
 export interface DrillResult {
   readonly verdict: Verdict;
   /** One sentence for each reason of a verdict that is not `held`. */
@@ -17,6 +32,7 @@ export interface DrillResult {
   readonly figures: Readonly<Record<string, number>>;
   /** How often each fault was injected, by its name: `kill redis-main`. */
   readonly faults: Readonly<Record<string, number>>;
+  readonly phases?: readonly Phase[];
   /** Of the vouchers whose audit did not hold, so that the reasons can be checked. */
   readonly facts: readonly Facts[];
 }

@@ -2,7 +2,6 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
-import { createHistogram } from 'node:perf_hooks';
 import { type Audit, audit } from '../../audit/audit.ts';
 import { type Proof, proofsOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
@@ -15,6 +14,7 @@ import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
+import { percentiles } from '../workload/percentiles.ts';
 import { rush } from '../workload/rush.ts';
 import { warmUp } from '../workload/warm-up.ts';
 
@@ -128,16 +128,8 @@ export function isAsClaimed({ verdict, findings }: Audit, claim: Claim): boolean
   return violated.length === claimed.size && violated.every((check) => claimed.has(check));
 }
 
-function countBy(names: readonly string[]): Record<string, number> {
+export function countBy(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
-}
-
-function percentiles(milliseconds: readonly number[]): { p50: number; p99: number } {
-  if (milliseconds.length === 0) return { p50: 0, p99: 0 };
-  const histogram = createHistogram();
-  for (const value of milliseconds) histogram.record(Math.max(1, Math.round(value * 1_000)));
-  const at = (percentile: number) => Math.round(histogram.percentile(percentile) / 100) / 10;
-  return { p50: at(50), p99: at(99) };
 }

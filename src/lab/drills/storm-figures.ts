@@ -73,7 +73,7 @@ function longestGap(tries: readonly Try[]): Pick<StormFigures, 'longestGapMs' | 
   return gap;
 }
 
-interface Audited {
+export interface Audited {
   readonly facts: Facts;
   readonly audit: Audit;
 }

@@ -27,6 +27,8 @@ export interface SteadyLoad {
   readonly purchasesPerSecond: number;
   /** Once it aborts, a purchase without a final answer stays unresolved. */
   readonly giveUp: AbortSignal;
+  /** Called with each try when it is answered. */
+  readonly onTry?: (attempt: Try) => void;
 }
 
 const clients = 128;
@@ -62,7 +64,7 @@ export function planPurchases(voucherId: string, users: number, seed: number): P
  */
 export async function buySteadily(
   purchases: readonly Purchase[],
-  { baseUrl, tokenSecret, purchasesPerSecond, giveUp }: SteadyLoad,
+  { baseUrl, tokenSecret, purchasesPerSecond, giveUp, onTry = () => {} }: SteadyLoad,
 ): Promise<Try[]> {
   const agent = new Agent({ connections: clients, headersTimeout: answerWithinMs });
   setMaxListeners(0, giveUp); // One for each client that waits for its next purchase.
@@ -71,8 +73,10 @@ export async function buySteadily(
   const resolve = async (purchase: Purchase): Promise<void> => {
     const url = `${baseUrl}/vouchers/${purchase.voucherId}/orders`;
     while (!giveUp.aborted) {
-      const attempt = await buyOnce(agent, url, purchase, tokens.get(purchase.userId) ?? '');
-      tries.push({ ...attempt, voucherId: purchase.voucherId });
+      const answer = await buyOnce(agent, url, purchase, tokens.get(purchase.userId) ?? '');
+      const attempt = { ...answer, voucherId: purchase.voucherId };
+      tries.push(attempt);
+      onTry(attempt);
       if (isFinal(attempt)) return;
       await sleep(betweenTriesMs);
     }

@@ -1,0 +1,154 @@
+/** The verdict of stopped masters is red for each kind of damage, and for a claim that fails. */
+import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../src/audit/finding.ts';
+import {
+  type AuditedFinding,
+  judgedFindings,
+  type Outage,
+  outageReasons,
+  phasesOf,
+} from '../../src/lab/drills/outages.ts';
+import { drillText } from '../../src/lab/report/drill-text.ts';
+import type { Try } from '../../src/lab/workload/steady-purchases.ts';
+
+const at = (ms: number): bigint => BigInt(ms) * 1_000_000n;
+
+/** A try each 100 ms, answered 5 ms later. */
+const someTry = (sentMs: number, answer: Pick<Try, 'outcome' | 'reason'>): Try => ({
+  ...{ voucherId: '7', userId: String(sentMs), requestId: String(sentMs), latencyMs: 5 },
+  ...{ sentAt: String(at(sentMs)), answeredAt: String(at(sentMs + 5)), ...answer },
+});
+const accepted = { outcome: 'accepted' } as const;
+const away = { outcome: 'refused', reason: 'lock-service-unavailable' } as const;
+
+/** Stopped from 1 s to 2 s, back at 2.1 s; it sells again at 2.3 s. */
+const answerAt = (ms: number) => (ms >= 1_000 && ms < 2_300 ? away : accepted);
+const tries = (answers: (ms: number) => Pick<Try, 'outcome' | 'reason'> = answerAt): Try[] =>
+  Array.from({ length: 40 }, (_, index) => someTry(index * 100, answers(index * 100)));
+
+const unavailable: Outage = {
+  ...{ rung: 'multilock', stopped: ['redis-2'], masters: 3, sells: false },
+  ...{ calmFrom: at(0), stopAt: at(990), downAt: at(1_000), startAt: at(2_000) },
+  ...{ backAt: at(2_100), until: at(4_000), tries: tries() },
+};
+const available: Outage = {
+  ...unavailable,
+  rung: 'redlock',
+  sells: true,
+  tries: tries(() => accepted),
+};
+
+const finding = (verdict: Finding['verdict']): AuditedFinding => ({
+  voucherId: '7',
+  finding: {
+    ...{ check: 'one-order-per-user', verdict, count: verdict === 'violated' ? 1 : 0 },
+    ...(verdict === 'held' ? {} : { first: 'user 7 has 2 orders' }),
+  },
+});
+const judged = (outage: Outage, verdict: Finding['verdict'] = 'held') =>
+  outageReasons([outage], [finding(verdict)]);
+
+describe('the phases of an outage', () => {
+  test('have the attempts by outcome and reason, the gap, and the time until the next sale', () => {
+    const [before, during, after] = phasesOf(unavailable);
+    expect(before).toMatchObject({ phase: 'before', accepted: 10, refusedBecause: {}, p99Ms: 5 });
+    expect(during).toMatchObject({
+      ...{ phase: '1 of 3 stopped', accepted: 0, unknown: 0 },
+      refusedBecause: { 'lock-service-unavailable': 10 },
+      ...{ withoutSalesMs: 1_400, resumedAfterMs: 205 },
+    });
+    expect(after).toMatchObject({
+      accepted: 17,
+      refusedBecause: { 'lock-service-unavailable': 2 },
+    });
+  });
+
+  test('count a gap up to the end, when nothing is sold any more', () => {
+    const dead = { ...unavailable, tries: tries((ms) => (ms < 1_000 ? accepted : away)) };
+    expect(phasesOf(dead)[1]).toMatchObject({ withoutSalesMs: 3_095, resumedAfterMs: null });
+  });
+
+  test('are a table in the text of the drill', () => {
+    const phases = phasesOf(unavailable);
+    const text = drillText({ verdict: 'held', reasons: [], figures: {}, faults: {}, phases });
+    expect(text).toMatch(/multilock 1 of 3 stopped +0 +10 +10 +0 +5 +1400 +205/);
+  });
+});
+
+describe('the verdict of an outage', () => {
+  test.each([
+    ['nothing was sold, and it was said', unavailable],
+    ['enough servers were left, and it went on selling', available],
+  ])('is held when %s', (_, outage) => {
+    expect(judged(outage)).toEqual({ verdict: 'held', reasons: [] });
+  });
+
+  test.each<[string, Outage, string]>([
+    [
+      'one was sold without the masters',
+      { ...unavailable, tries: tries((ms) => (ms === 1_500 ? accepted : answerAt(ms))) },
+      'multilock, 1 of 3 stopped: sold 1, and should sell nothing',
+    ],
+    [
+      'nothing was sold with enough masters',
+      { ...available, tries: tries() },
+      'redlock, 1 of 3 stopped: sold 0 in 10 attempts, and should go on selling',
+    ],
+    [
+      'the refusals do not say why',
+      {
+        ...unavailable,
+        tries: tries((ms) =>
+          answerAt(ms) === away ? { outcome: 'refused', reason: 'busy' } : accepted,
+        ),
+      },
+      'multilock, 1 of 3 stopped: no attempt was refused as lock-service-unavailable',
+    ],
+    [
+      'sales never resume',
+      { ...unavailable, tries: tries((ms) => (ms < 1_000 ? accepted : away)) },
+      'multilock, 1 of 3 stopped: no sale after the servers were back',
+    ],
+    [
+      'sales resume too late',
+      {
+        ...unavailable,
+        until: at(9_000),
+        tries: [...tries((ms) => (ms < 1_000 ? accepted : away)), someTry(8_000, accepted)],
+      },
+      'multilock, 1 of 3 stopped: the first sale was 5905 ms after the servers were back',
+    ],
+  ])('is violated when %s', (_, outage, reason) => {
+    expect(judged(outage)).toEqual({ verdict: 'violated', reasons: [reason] });
+  });
+
+  test.each<[string, Outage, string]>([
+    [
+      'nobody bought before',
+      { ...unavailable, tries: tries((ms) => (ms < 2_300 ? away : accepted)) },
+      'multilock, 1 of 3 stopped: nobody bought before',
+    ],
+    [
+      'nobody tried meanwhile',
+      { ...available, tries: tries().filter(({ outcome }) => outcome === 'accepted') },
+      'redlock, 1 of 3 stopped: nobody tried meanwhile',
+    ],
+  ])('is unknown when %s', (_, outage, reason) => {
+    expect(judged(outage)).toEqual({ verdict: 'unknown', reasons: [reason] });
+  });
+
+  test.each(['violated', 'unknown'] as const)('is %s when the audit is', (verdict) => {
+    const reasons = [`voucher 7, one-order-per-user ${verdict}: user 7 has 2 orders`];
+    expect(judged(unavailable, verdict)).toEqual({ verdict, reasons });
+  });
+
+  test('leaves out progress, and no other check', () => {
+    const findings = [finding('violated').finding, { ...finding('held').finding }].map(
+      (each, index) => ({ ...each, check: (['progress', 'no-oversell'] as const)[index] }),
+    ) as Finding[];
+    const audit = { verdict: 'violated', findings, skipped: [] } as const;
+    const facts = { voucherId: '7' } as Parameters<typeof judgedFindings>[0]['facts'];
+    const checks = judgedFindings({ facts, audit }).map(({ finding: { check } }) => check);
+    expect(checks).toEqual(['no-oversell']);
+  });
+});
