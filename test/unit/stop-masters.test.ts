@@ -79,6 +79,10 @@ describe('the verdict of an outage', () => {
   test.each([
     ['nothing was sold, and it was said', unavailable],
     ['enough servers were left, and it went on selling', available],
+    [
+      'an attempt still waited when the servers started again',
+      { ...unavailable, tries: [...tries(), someTry(1_998, accepted)] },
+    ],
   ])('is held when %s', (_, outage) => {
     expect(judged(outage)).toEqual({ verdict: 'held', reasons: [] });
   });
