@@ -52,8 +52,11 @@ async function lockBehindProxies(changes: Record<string, string> = {}) {
     behind.map((address) => `redis://${address}`),
     changes,
   );
-  const [first] = proxies.toSorted((one, other) => one.port - other.port) as [SwallowingProxy];
-  return { lock, first, firstAddress: behind[0] ?? '' };
+  const at = (address = '') =>
+    proxies.find(({ port }) => address.endsWith(`:${port}`)) as SwallowingProxy;
+  const [firstAddress = '', , lastAddress = ''] = behind;
+  const ends = { first: at(firstAddress), last: at(lastAddress) };
+  return { lock, ...ends, firstAddress, lastAddress };
 }
 
 async function held(lock: Lock, options: { waitMs: number; leaseMs?: number } = { waitMs: 2_000 }) {
@@ -118,6 +121,15 @@ test('a grant whose answer was lost is released, as are the others', async () =>
   await (await held(lock)).release(); // Its scripts are known now.
   first.swallowNextAnswer();
   expect((await refusalOf(lock)).missing).toEqual([firstAddress]);
+  await expectOn(0);
+});
+
+test('a master that hangs costs one answer time, and the others are freed', async () => {
+  const { lock, last, lastAddress } = await lockBehindProxies();
+  last.hold();
+  const askedAt = performance.now();
+  expect((await refusalOf(lock)).missing).toEqual([lastAddress]);
+  expect(performance.now() - askedAt, 'milliseconds').toBeLessThan(1_000); // LOCK_ANSWER_MS: 500.
   await expectOn(0);
 });
 

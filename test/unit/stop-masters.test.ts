@@ -65,7 +65,7 @@ describe('the phases of an outage', () => {
 
   test('count a gap up to the end, when nothing is sold any more', () => {
     const dead = { ...unavailable, tries: tries((ms) => (ms < 1_000 ? accepted : away)) };
-    expect(phasesOf(dead)[1]).toMatchObject({ withoutSalesMs: 3_095, resumedAfterMs: null });
+    expect(phasesOf(dead)[1]).toMatchObject({ withoutSalesMs: 3_100, resumedAfterMs: null });
   });
 
   test('are a table in the text of the drill', () => {
@@ -79,6 +79,10 @@ describe('the verdict of an outage', () => {
   test.each([
     ['nothing was sold, and it was said', unavailable],
     ['enough servers were left, and it went on selling', available],
+    [
+      'an attempt still waited when the servers started again',
+      { ...unavailable, tries: [...tries(), someTry(1_998, accepted)] },
+    ],
   ])('is held when %s', (_, outage) => {
     expect(judged(outage)).toEqual({ verdict: 'held', reasons: [] });
   });

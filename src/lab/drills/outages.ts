@@ -27,8 +27,8 @@ export interface Outage {
   readonly tries: readonly Try[];
 }
 
-/** Sales must be back so soon after the servers; a second is usual, on a machine that is idle. */
-const resumeWithinMs = 5_000;
+/** The claim: sales are back so soon after the servers. */
+const resumeWithinMs = 2_000;
 const unavailable = 'lock-service-unavailable';
 
 const sentAt = (attempt: Try): bigint => BigInt(attempt.sentAt ?? 0);
@@ -68,9 +68,12 @@ function phaseOf(rung: string, phase: string, tries: readonly Try[]): Phase {
   };
 }
 
-/** Also from the last sale to the end, and from the beginning to the first. */
+/**
+ * By the times at which they were sent: a sale that was under way may be answered late, after its
+ * release was sent to a stopped server. Also from the last sale to the end.
+ */
 function longestGapMs({ tries, calmFrom, until }: Outage): number {
-  const sales = tries.filter(isSale).map(answeredAt);
+  const sales = tries.filter(isSale).map(sentAt);
   const within = sales.filter((at) => at > calmFrom && at < until);
   const moments = [calmFrom, ...within, until].sort((one, other) => (one < other ? -1 : 1));
   const gaps = moments.slice(1).map((at, index) => ms(at - (moments[index] ?? at)));
