@@ -10,7 +10,14 @@ import { InvalidId, LabDown, UnknownVoucher } from '../lab/errors.ts';
 import { keptFacts } from '../lab/report/facts-files.ts';
 import { auditLines, proofText } from '../lab/report/sentences.ts';
 import { json } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print, setExitCode } from './output.ts';
+import {
+  type AddCommand,
+  answerOf,
+  type JsonOption,
+  type Place,
+  print,
+  setExitCode,
+} from './output.ts';
 
 export const addAudit: AddCommand = (program, place) =>
   program
@@ -21,8 +28,6 @@ export const addAudit: AddCommand = (program, place) =>
     .argument('<voucherId>', 'its id')
     .addOption(json())
     .action((voucherId: string, options: JsonOption) => auditVoucher(place, voucherId, options));
-
-const answers = { held: 'yes', violated: 'no', unknown: 'unknown' } as const;
 
 async function auditVoucher(
   { labFolder, runsFolder }: Place,
@@ -55,5 +60,5 @@ async function auditVoucher(
         ...proofs.flatMap(proofText),
       ].join('\n'),
   );
-  setExitCode([answers[result.verdict]]);
+  setExitCode([answerOf[result.verdict]]);
 }

@@ -9,7 +9,7 @@ import { describeMachine } from '../lab/report/machine.ts';
 import { database, json, minutes, whole } from './options.ts';
 import {
   type AddCommand,
-  type Answer,
+  answerOf,
   type JsonOption,
   type Place,
   print,
@@ -38,11 +38,6 @@ export const addDrill: AddCommand = (program, place) =>
       options.list ? list(options.json) : drill(place, name, options),
     );
 
-const answers = { held: 'yes', violated: 'no', unknown: 'unknown' } as const satisfies Record<
-  string,
-  Answer
->;
-
 async function drill(
   { labFolder, runsFolder }: Place,
   name: string,
@@ -70,7 +65,7 @@ async function drill(
       `report: ${folder}/drill.json`,
     ].join('\n'),
   );
-  setExitCode([answers[result.verdict]]);
+  setExitCode([answerOf[result.verdict]]);
 }
 
 function list(json: boolean): void {

@@ -24,6 +24,13 @@ export function print(json: boolean, data: unknown, text: () => string): void {
 /** Whether a result is as expected; `unknown` when it could not be told. */
 export type Answer = 'yes' | 'no' | 'unknown';
 
+/** For a command whose good result is `held`. */
+export const answerOf: Readonly<Record<Verdict, Answer>> = {
+  held: 'yes',
+  violated: 'no',
+  unknown: 'unknown',
+};
+
 export const exitCodes = 'Exit codes: 0 as expected, 1 not as expected, 2 could not tell.';
 
 /** 1 when any answer is no, 2 when there is none or one is unknown, else 0. */

@@ -62,7 +62,7 @@ const occupy = `
   });`;
 const session = new URL('../../dist/lab/environment/session.js', import.meta.url).href;
 
-test('of ten commands that meet a killed one in a lab, exactly one enters', async () => {
+test('a killed command leaves its lab free, and of ten calls at once one enters', async () => {
   const lab = someFolder();
   const dead = execa('node', ['--input-type=module', '-e', occupy, session, lab], {
     reject: false,

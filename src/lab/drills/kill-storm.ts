@@ -3,7 +3,6 @@
  * and nginx are killed and paused at random moments. Then everything is healed and drained, and the
  * orders are counted by SQL and audited.
  */
-import { audit } from '../../audit/audit.ts';
 import type { Facts } from '../../audit/facts.ts';
 import { groupBy } from '../../audit/group-by.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -17,7 +16,9 @@ import {
   planPurchases,
   type Try,
 } from '../workload/steady-purchases.ts';
+import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
+import { countBy } from './run-rung.ts';
 import { playStorm, type Role, stormFaults } from './storm-faults.ts';
 import { stormFigures, stormReasons } from './storm-figures.ts';
 
@@ -121,11 +122,9 @@ function judge(
   facts: readonly Facts[],
   faults: readonly string[],
 ): DrillResult {
-  const counts: Record<string, number> = {};
-  for (const kind of faults) counts[kind] = (counts[kind] ?? 0) + 1;
+  const counts = countBy(faults);
   const figures = stormFigures(purchases, tries, facts);
-  const audits = facts.map((each) => ({ facts: each, audit: audit(each) }));
+  const audits = auditAll(facts);
   const { verdict, reasons } = stormReasons(figures, counts, audits);
-  const kept = audits.filter((each) => each.audit.verdict !== 'held').map((each) => each.facts);
-  return { verdict, reasons, figures: { ...figures }, faults: counts, facts: kept };
+  return { verdict, reasons, figures: { ...figures }, faults: counts, facts: factsNotHeld(audits) };
 }

@@ -1,12 +1,10 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
-import { worstOf } from '../../audit/audit.ts';
 import type { Finding } from '../../audit/finding.ts';
-import type { Verdict } from '../../domain.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Try } from '../workload/steady-purchases.ts';
-import type { Phase } from './drill.ts';
+import { type Audited, drillVerdict, findingText } from './audited.ts';
+import type { DrillResult, Phase } from './drill.ts';
 import { countBy } from './run-rung.ts';
-import type { Audited } from './storm-figures.ts';
 
 /** One outage under load. The times are nanoseconds of the clock of the tries. */
 export interface Outage {
@@ -103,18 +101,16 @@ export const judgedFindings = ({ facts, audit }: Audited): AuditedFinding[] =>
 export function outageReasons(
   outages: readonly Outage[],
   findings: readonly AuditedFinding[],
-): { verdict: Verdict; reasons: string[] } {
+): Pick<DrillResult, 'verdict' | 'reasons'> {
   const broken = outages.flatMap(violations);
   const missing = outages.flatMap(undecided);
   const audited = findings.filter(({ finding }) => finding.verdict !== 'held').map(describe);
-  const all: Verdict[] = findings.map(({ finding }) => finding.verdict);
-  if (broken.length > 0) all.push('violated');
-  if (missing.length > 0) all.push('unknown');
-  return { verdict: worstOf(all), reasons: [...broken, ...audited, ...missing] };
+  const verdicts = findings.map(({ finding }) => finding.verdict);
+  return drillVerdict(verdicts, { broken, audited, missing });
 }
 
-const describe = ({ voucherId, finding: { check, verdict, worst, first } }: AuditedFinding) =>
-  `voucher ${voucherId}, ${check} ${verdict}: ${worst ?? first}`;
+const describe = ({ voucherId, finding }: AuditedFinding): string =>
+  findingText(voucherId, finding);
 
 const nameOf = ({ rung, stopped, masters }: Outage): string =>
   `${rung}, ${stopped.length} of ${masters} stopped`;

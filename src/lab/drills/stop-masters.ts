@@ -3,7 +3,6 @@
  * on the rungs that need all of them, a majority, and one other Redis.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { audit } from '../../audit/audit.ts';
 import type { Facts } from '../../audit/facts.ts';
 import type { Finding } from '../../audit/finding.ts';
 import { readHistory } from '../../audit/read-history.ts';
@@ -16,6 +15,7 @@ import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
 import { buySteadily, planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { warmUp } from '../workload/warm-up.ts';
+import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { judgedFindings, type Outage, outageReasons, phasesOf } from './outages.ts';
 import { countBy } from './run-rung.ts';
@@ -147,7 +147,7 @@ async function collect(lab: Lab, voucherId: string, attempts: readonly Try[]): P
 }
 
 function judge(outages: readonly Outage[], facts: readonly Facts[]): DrillResult {
-  const audits = facts.map((each) => ({ facts: each, audit: audit(each) }));
+  const audits = auditAll(facts);
   const findings = audits.flatMap(judgedFindings);
   const { verdict, reasons } = outageReasons(outages, findings);
   const phases = outages.flatMap(phasesOf);
@@ -162,8 +162,7 @@ function judge(outages: readonly Outage[], facts: readonly Facts[]): DrillResult
   };
   const stopped = outages.flatMap((outage) => outage.stopped);
   const faults = countBy(stopped.map((name) => stopServer(name).name));
-  const kept = audits.filter((each) => each.audit.verdict !== 'held').map((each) => each.facts);
-  return { verdict, reasons, figures, phases, faults, facts: kept };
+  return { verdict, reasons, figures, phases, faults, facts: factsNotHeld(audits) };
 }
 
 const isViolated = ({ verdict }: Finding): boolean => verdict === 'violated';

@@ -1,8 +1,8 @@
 /** What a storm cost, in numbers, and the verdict from them. Pure. */
-import { type Audit, worstOf } from '../../audit/audit.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
-import type { Verdict } from '../../domain.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
+import { type Audited, drillVerdict, findingText } from './audited.ts';
+import type { DrillResult } from './drill.ts';
 
 export interface StormFigures {
   readonly purchases: number;
@@ -73,11 +73,6 @@ function longestGap(tries: readonly Try[]): Pick<StormFigures, 'longestGapMs' | 
   return gap;
 }
 
-export interface Audited {
-  readonly facts: Facts;
-  readonly audit: Audit;
-}
-
 /** Every part must have been killed and paused, or the storm proves nothing about it. */
 const kinds = ['redis-main', 'database', 'nginx', 'instance', 'worker'].flatMap((role) => [
   `kill ${role}`,
@@ -88,15 +83,13 @@ export function stormReasons(
   figures: StormFigures,
   faults: Readonly<Record<string, number>>,
   audits: readonly Audited[],
-): { verdict: Verdict; reasons: string[] } {
+): Pick<DrillResult, 'verdict' | 'reasons'> {
   const broken = violations(figures);
   const audited = audits.filter(({ audit }) => audit.verdict !== 'held').map(describeAudit);
   const missing = kinds.filter((kind) => !faults[kind]).map((kind) => `there was no ${kind}`);
   if (figures.accepted === 0) missing.push('nobody bought');
-  const all: Verdict[] = audits.map(({ audit }) => audit.verdict);
-  if (broken.length > 0) all.push('violated');
-  if (missing.length > 0) all.push('unknown');
-  return { verdict: worstOf(all), reasons: [...broken, ...audited, ...missing] };
+  const verdicts = audits.map(({ audit }) => audit.verdict);
+  return drillVerdict(verdicts, { broken, audited, missing });
 }
 
 function violations(figures: StormFigures): string[] {
@@ -115,6 +108,5 @@ function violations(figures: StormFigures): string[] {
 
 function describeAudit({ facts, audit }: Audited): string {
   const finding = audit.findings.find(({ verdict }) => verdict === audit.verdict);
-  const why = finding?.worst ?? finding?.first;
-  return `voucher ${facts.voucherId}, ${finding?.check} ${audit.verdict}: ${why}`;
+  return finding ? findingText(facts.voucherId, finding) : '';
 }

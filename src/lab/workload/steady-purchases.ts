@@ -35,8 +35,8 @@ const clients = 128;
 const answerWithinMs = 5_000;
 const betweenTriesMs = 100;
 
-/** Answers that a client repeats its request after: nothing was sold, or nobody knows. */
-const temporary: readonly string[] = ['not-ready', 'busy', 'database-busy', 'internal-error'];
+/** Refusals that a client repeats its request after. It also repeats after an unknown outcome. */
+const temporary: readonly string[] = ['not-ready', 'busy', 'database-busy'];
 
 const isFinal = ({ outcome, reason = '' }: Attempt): boolean =>
   outcome === 'accepted' || (outcome === 'refused' && !temporary.includes(reason));

@@ -1,0 +1,41 @@
+/** What every drill does with its facts: audit them, and one verdict with its reasons. Pure. */
+import { type Audit, audit, worstOf } from '../../audit/audit.ts';
+import type { Facts } from '../../audit/facts.ts';
+import type { Finding } from '../../audit/finding.ts';
+import type { Verdict } from '../../domain.ts';
+import type { DrillResult } from './drill.ts';
+
+export interface Audited {
+  readonly facts: Facts;
+  readonly audit: Audit;
+}
+
+export const auditAll = (facts: readonly Facts[]): Audited[] =>
+  facts.map((each) => ({ facts: each, audit: audit(each) }));
+
+/** The facts that a drill keeps, so that its reasons can be checked. */
+export const factsNotHeld = (audits: readonly Audited[]): Facts[] =>
+  audits.filter((each) => each.audit.verdict !== 'held').map(({ facts }) => facts);
+
+export const findingText = (voucherId: string, finding: Finding): string =>
+  `voucher ${voucherId}, ${finding.check} ${finding.verdict}: ${finding.worst ?? finding.first}`;
+
+interface Reasons {
+  /** Each makes the verdict `violated`. */
+  readonly broken: readonly string[];
+  /** What the audits found. */
+  readonly audited: readonly string[];
+  /** Each makes the verdict `unknown`, unless it is `violated`. */
+  readonly missing: readonly string[];
+}
+
+/** The worst of the audits' verdicts, of `broken` and of `missing`. */
+export function drillVerdict(
+  verdicts: readonly Verdict[],
+  { broken, audited, missing }: Reasons,
+): Pick<DrillResult, 'verdict' | 'reasons'> {
+  const all = [...verdicts];
+  if (broken.length > 0) all.push('violated');
+  if (missing.length > 0) all.push('unknown');
+  return { verdict: worstOf(all), reasons: [...broken, ...audited, ...missing] };
+}
