@@ -22,6 +22,15 @@ const whole = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most));
 const milliseconds = whole(1, 86_400_000);
+/** As `host:port`, comma-separated; or nothing. */
+const addresses = z
+  .string()
+  .regex(/^$|^[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*$/, 'must be host:port')
+  .default('');
+
+/** From the cheapest to the safest. */
+export const durabilities = ['everysec', 'always', 'replica'] as const;
+export type Durability = (typeof durabilities)[number];
 
 /** The lab's secret is published: k6 and the command line sign with it too. */
 export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
@@ -33,6 +42,11 @@ const Environment = z.object({
    * Port of the first API instance; the others follow (with BALANCER=cluster all share this one).
    */
   PORT: whole(1, 65_000).default(8080),
+  /**
+   * A folder in which every API instance also listens on a Unix socket, `<INSTANCE>.sock`, for an
+   * nginx on the same machine: it costs less than a port. Empty: none does.
+   */
+  SOCKET_FOLDER: z.string().default(''),
   /** API processes, and order worker processes, on this machine. */
   INSTANCES: whole(0, 64).default(4),
   ORDER_WORKERS: whole(0, 16).default(1),
@@ -66,20 +80,39 @@ const Environment = z.object({
   /** 1: REDIS_URL is one node of a Redis Cluster. */
   REDIS_CLUSTER: flag.default(false),
   /**
+   * The Sentinels of REDIS_URL, as `host:port`, comma-separated. They name the master; the user,
+   * password, database and TLS are still those of REDIS_URL.
+   */
+  REDIS_SENTINELS: addresses.transform((value) =>
+    value
+      .split(',')
+      .filter(Boolean)
+      .map((address) => {
+        const [host = '', port] = address.split(':');
+        return { host, port: Number(port) };
+      }),
+  ),
+  /**
+   * What an accepted order of the final rung survives. everysec: a killed Redis. always: a power
+   * cut too. replica: also the loss of the Redis that accepted it (docs/pipeline.md).
+   */
+  ORDER_DURABILITY: z.enum(durabilities).default('always'),
+  /** The name under which the Sentinels know the master. */
+  REDIS_SENTINEL_NAME: z.string().min(1).default('redis-main'),
+  /**
    * The final rung's keys are in this many slots of a Redis Cluster, one order stream in each.
    */
   SALE_SHARDS: whole(1, 64).default(1),
   /** The independent masters of MultiLock and Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
   /** ZooKeeper's servers as `host:port`, comma-separated; for the ZooKeeper rung only. */
-  ZOOKEEPER_URL: z
-    .string()
-    .regex(/^$|^[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*$/, 'must be host:port')
-    .default(''),
+  ZOOKEEPER_URL: addresses,
   /**
    * How long ZooKeeper keeps the locks of a process that it does not hear from, in milliseconds.
    */
   ZOOKEEPER_SESSION_MS: whole(500, 60_000).default(4_000),
+  /** RabbitMQ as `amqp://user:password@host:port`; for the RabbitMQ rung only. */
+  RABBITMQ_URL: z.union([z.literal(''), z.url({ protocol: /^amqps?$/ })]).default(''),
   /** Signs and verifies bearer tokens (HS256). */
   TOKEN_SECRET: z
     .string()
@@ -92,6 +125,8 @@ const Environment = z.object({
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may have `lab` options, and /lab routes exist. */
   LAB: flag.default(false),
+  /** In the lab: the Redis of its races and pauses, which no fault touches. Empty: REDIS_URL. */
+  LAB_REDIS_URL: z.union([z.literal(''), z.url()]).default(''),
   /**
    * In the lab: a header of every answer, so that a lab does not mistake the instances of another
    * for its own.
@@ -112,6 +147,13 @@ const Environment = z.object({
   LOCK_ANSWER_MS: milliseconds.default(500),
   /** How long the answer of the purchase script may take; a later answer is `outcome-unknown`. */
   PURCHASE_ANSWER_MS: milliseconds.default(2_000),
+  /** Most orders that wait in a queue with a bound; further ones are refused as `queue-full`. */
+  QUEUE_LIMIT: whole(1, 10_000_000).default(10_000),
+  /**
+   * Most streams of orders that one instance has open for users who wait. Each takes two of the
+   * connections of nginx, which purchases need too.
+   */
+  ORDER_STREAMS: whole(0, 100_000).default(200),
   /** Most orders that a worker records in one transaction. */
   BATCH_SIZE: whole(1, 1_000).default(500),
   /** How long a worker waits after a batch that was not full: fewer, larger transactions. */
@@ -123,13 +165,19 @@ const Environment = z.object({
   BATCH_LIMIT_MS: milliseconds.default(30_000),
   /** An order that a worker did not settle in this time is claimed by another. */
   CLAIM_IDLE_MS: milliseconds.default(5_000),
+  /**
+   * A process that sees no progress for so long is not healthy: orders wait and none is recorded,
+   * or the purchase's connection does not answer. If its stores answer on new connections, it ends
+   * and is replaced.
+   */
+  PROGRESS_WITHIN_MS: whole(2_000, 3_600_000).default(10_000),
   /** How long a stopping process waits for requests in flight. */
   DRAIN_MS: milliseconds.default(5_000),
   /** How long a starting service waits for MySQL to answer. */
   START_WAIT_MS: milliseconds.default(60_000),
   /**
-   * A folder in which each order worker writes a file at each turn of its loop, for a health check.
-   * Empty: none is written.
+   * A folder in which each consumer of an order worker writes a file whenever it makes progress,
+   * for a health check. Empty: none is written.
    */
   HEARTBEAT_FOLDER: z.string().default(''),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -156,6 +204,14 @@ const session = outlastsAnswers('ZOOKEEPER_SESSION_MS');
 const Relations = Environment.refine(lease.check, lease.problem)
   .refine(watchdog.check, watchdog.problem)
   .refine(session.check, session.problem)
+  .refine(({ REDIS_CLUSTER, REDIS_SENTINELS }) => !REDIS_CLUSTER || REDIS_SENTINELS.length === 0, {
+    path: ['REDIS_SENTINELS'],
+    message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
+  })
+  .refine((env) => !env.REDIS_CLUSTER || env.ORDER_DURABILITY !== 'replica', {
+    path: ['ORDER_DURABILITY'],
+    message: 'must not be replica with REDIS_CLUSTER=1: WAIT would ask another node',
+  })
   .refine(({ LAB, TOKEN_SECRET }) => LAB || TOKEN_SECRET !== labTokenSecret, {
     path: ['TOKEN_SECRET'],
     message: "must not be the lab's, which is published",
@@ -178,7 +234,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /** Each may be in a file instead, as a container's secrets are: TOKEN_SECRET_FILE is its path. */
-export const secretNames = ['MYSQL_URL', 'MYSQL_PASSWORD', 'REDIS_URL', 'TOKEN_SECRET'] as const;
+export const secretNames = [
+  'MYSQL_URL',
+  'MYSQL_PASSWORD',
+  'REDIS_URL',
+  'RABBITMQ_URL',
+  'TOKEN_SECRET',
+] as const;
 
 function readSecretFiles(env: NodeJS.ProcessEnv) {
   const values: Record<string, string> = {};

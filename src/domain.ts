@@ -34,6 +34,13 @@ export interface LabOptions {
   readonly retries: number;
 }
 
+/**
+ * How long an instance may remember that a voucher is sold out, and how long stock that came back
+ * waits before it is sold: the second is longer, so that no instance remembers what is not true.
+ */
+export const soldOutKeptMs = 1_000;
+export const reopensAfterMs = 2 * soldOutKeptMs;
+
 /** Outside the lab the rails are always on. */
 export const hasRails = ({ lab }: Pick<Voucher, 'lab'>): boolean => lab?.rails ?? true;
 
@@ -77,6 +84,7 @@ export type RefusalReason =
   | 'lease-lost'
   | 'stale-fence'
   | 'lock-service-unavailable'
+  | 'queue-full'
   | 'not-ready';
 
 /** The result of an attempt. A timeout after a write was sent is `unknown`, never `refused`. */

@@ -39,14 +39,13 @@ export class LockServiceUnavailable extends LockstepError {
     answered: number,
     needed: number,
     cause?: unknown,
-    problem = `${answered} of ${needed} needed lock servers answered`,
+    problem = `${answered} of ${needed} needed lock servers answered. ${checkServers}`,
   ) {
-    super(
-      `The lock on ${resource} is not available: ${problem}. Check that they run and can be reached.`,
-      { cause },
-    );
+    super(`The lock on ${resource} is not available: ${problem}`, { cause });
   }
 }
+
+const checkServers = 'Check that they run and can be reached.';
 
 /** A lock needs all of its masters, and some are missing. */
 export class LockMastersMissing extends LockServiceUnavailable {
@@ -55,18 +54,70 @@ export class LockMastersMissing extends LockServiceUnavailable {
   readonly missing: readonly string[];
 
   constructor(resource: string, missing: readonly string[], needed: number, cause?: unknown) {
-    const problem = `it needs all of ${needed} masters, and lacks ${missing.join(', ')}`;
+    const problem = `it needs all of ${needed} masters, and lacks ${missing.join(', ')}. ${checkServers}`;
     super(resource, needed - missing.length, needed, cause, problem);
     this.missing = missing;
+  }
+}
+
+/** A lock needs a majority of its masters, and too few answered in time. */
+export class LockMajorityMissing extends LockServiceUnavailable {
+  override readonly code = 'LOCK_MAJORITY_MISSING';
+  readonly asked: number;
+  readonly answered: number;
+  readonly needed: number;
+  /** As `host:port`. */
+  readonly missing: readonly string[];
+
+  constructor(
+    resource: string,
+    missing: readonly string[],
+    answered: number,
+    needed: number,
+    cause?: unknown,
+  ) {
+    const problem =
+      `${answered} of ${needed} needed lock servers answered in time; ` +
+      `${missing.join(', ')} did not. ${checkServers}`;
+    super(resource, answered, needed, cause, problem);
+    this.asked = answered + missing.length;
+    this.answered = answered;
+    this.needed = needed;
+    this.missing = missing;
+  }
+}
+
+/** A majority granted the lock, when its lease was over already. It was released. */
+export class LockGrantedTooLate extends LockServiceUnavailable {
+  override readonly code = 'LOCK_GRANTED_TOO_LATE';
+  readonly leaseMs: number;
+  readonly elapsedMs: number;
+  /** The part of the lease that is left for clocks which differ. */
+  readonly driftMs: number;
+
+  constructor(resource: string, leaseMs: number, elapsedMs: number, driftMs: number) {
+    const problem =
+      `its grant took ${Math.round(elapsedMs)} ms, and of the lease of ${leaseMs} ms nothing was left ` +
+      `(${Math.round(driftMs)} ms are for clocks that differ). Raise LOCK_LEASE_MS, or find out why it was slow: ` +
+      'its servers, or this process.';
+    super(resource, 0, 0, undefined, problem);
+    this.leaseMs = leaseMs;
+    this.elapsedMs = elapsedMs;
+    this.driftMs = driftMs;
   }
 }
 
 /** The lease ended before the work did: another owner may hold the lock now. */
 export class LeaseLost extends LockstepError {
   readonly code = 'LEASE_LOST';
+  /** How long it lasted, in milliseconds. */
+  readonly lastedMs: number;
 
-  constructor(resource: string, leaseMs: number, advice = 'raise LOCK_LEASE_MS') {
-    super(`The lease on ${resource} ended after ${leaseMs} ms, before the work did; ${advice}.`);
+  constructor(resource: string, lastedMs: number, advice = 'raise LOCK_LEASE_MS', cause?: unknown) {
+    super(`The lease on ${resource} ended after ${lastedMs} ms, before the work did; ${advice}.`, {
+      cause,
+    });
+    this.lastedMs = lastedMs;
   }
 }
 
@@ -78,6 +129,17 @@ export class StaleFence extends LockstepError {
     super(
       `The fence ${fence} of ${resource} is closed: a newer lease was granted, or this one has written already. ` +
         'Nothing was written. Its process stood still for longer than its lease, or the lock service lost its data.',
+    );
+  }
+}
+
+export class StockTooLarge extends LockstepError {
+  readonly code = 'STOCK_TOO_LARGE';
+
+  constructor(stock: number, most: number) {
+    super(
+      `The stock of ${stock} is too large for a row per unit: ${most} at most. ` +
+        'Create several vouchers, or choose another rung.',
     );
   }
 }
@@ -107,12 +169,96 @@ export class EpochsDiffer extends LockstepError {
   }
 }
 
+/** Redis is configured to lose orders that ORDER_DURABILITY promises to keep. */
+export class DurabilityTooWeak extends LockstepError {
+  readonly code = 'DURABILITY_TOO_WEAK';
+  /** One sentence for each setting. */
+  readonly weak: readonly string[];
+
+  constructor(durability: string, weak: readonly string[]) {
+    super(
+      `ORDER_DURABILITY is ${durability}, and Redis does not keep that promise: ${weak.join('; ')}. ` +
+        'Correct the settings of every Redis that may be the master, or choose an ORDER_DURABILITY that they keep.',
+    );
+    this.weak = weak;
+  }
+}
+
+/** No replica has said in time that it has the order: it may be lost with its master. */
+export class ReplicaBehind extends LockstepError {
+  readonly code = 'REPLICA_BEHIND';
+
+  constructor(withinMs: number) {
+    super(
+      `No replica confirmed the order within ${withinMs} ms. The order may exist: repeat the request with the same ` +
+        'Idempotency-Key. If that goes on, check the replicas of Redis and the network to them.',
+    );
+  }
+}
+
+/** A rebuild of Redis runs, or did not come to its end: nothing is sold meanwhile. */
+export class RebuildUnfinished extends LockstepError {
+  readonly code = 'REBUILD_UNFINISHED';
+
+  constructor() {
+    super(
+      'Redis is being rebuilt, or a rebuild did not come to its end, so there is nothing to compare. ' +
+        'If no rebuild runs, start it again.',
+    );
+  }
+}
+
+/** Another command rebuilds Redis. */
+export class RebuildRunning extends LockstepError {
+  readonly code = 'REBUILD_RUNNING';
+
+  constructor() {
+    super('Another rebuild of Redis runs. Wait for its end, then run `reconcile`.');
+  }
+}
+
+/** Redis was rebuilt after these orders were read from it, and may have sold them again. */
+export class EpochOver extends LockstepError {
+  readonly code = 'EPOCH_OVER';
+
+  constructor(epoch: string) {
+    super(
+      `The epoch ${epoch} is over: Redis was rebuilt after these orders were read. They are not recorded; ` +
+        'those that are still in the stream are delivered again.',
+    );
+  }
+}
+
+/** Redis was emptied or rebuilt while it was repaired. */
+export class DataChanged extends LockstepError {
+  readonly code = 'DATA_CHANGED';
+
+  constructor(epoch: string) {
+    super(
+      `The data of Redis under the epoch ${epoch || '(none)'} are gone: it was emptied or rebuilt meanwhile. ` +
+        'Nothing more was written. Start again.',
+    );
+  }
+}
+
 /** COMMIT was sent and no answer came: the transaction may be in the database or not. */
 export class CommitUnknown extends LockstepError {
   readonly code = 'COMMIT_UNKNOWN';
 
   constructor(cause: unknown) {
     super('COMMIT was sent and no answer came. Look the order up before you try again.', { cause });
+  }
+}
+
+/** Too many sales wait for a connection to MySQL, or one waited too long; nothing was sold. */
+export class ConnectionsBusy extends LockstepError {
+  readonly code = 'CONNECTIONS_BUSY';
+
+  constructor(connections: number, problem: string) {
+    super(
+      `All ${connections} connections for sales are in use, and ${problem}. ` +
+        'Try again later, or raise MYSQL_POOL_SIZE.',
+    );
   }
 }
 
@@ -136,6 +282,134 @@ export class BatchTooSlow extends LockstepError {
     super(
       `A batch of ${orders} orders was not recorded within ${limitMs} ms, and the connections to MySQL were destroyed. ` +
         'The orders are delivered again. If MySQL is that slow, lower BATCH_SIZE or raise BATCH_LIMIT_MS.',
+    );
+  }
+}
+
+/** A queue did not take an order: it does not have it. */
+export class OrderNotQueued extends LockstepError {
+  readonly code: string = 'ORDER_NOT_QUEUED';
+
+  constructor(
+    reason: string,
+    problem = `The order was not queued: ${reason}. It can be bought again.`,
+  ) {
+    super(problem);
+  }
+}
+
+/** A queue with a bound has no room. */
+export class QueueFull extends OrderNotQueued {
+  override readonly code = 'QUEUE_FULL';
+
+  constructor(limit: number) {
+    super(
+      'the queue is full',
+      `The queue has ${limit} orders that are not recorded, and takes no more. ` +
+        'Check that the order workers run and MySQL answers, or raise QUEUE_LIMIT.',
+    );
+  }
+}
+
+/** A process does nothing, although its stores answer on new connections. */
+export class NoProgress extends LockstepError {
+  readonly code = 'NO_PROGRESS';
+
+  constructor(subject: string, quietMs: number) {
+    super(
+      `${subject} made no progress for ${Math.round(quietMs)} ms, although MySQL and Redis answer on new connections. ` +
+        'The process ends, so that a new one is started. If that repeats, look at the errors before it in the log.',
+    );
+  }
+}
+
+/** No shard has a dead letter of this id. */
+export class UnknownDeadLetter extends LockstepError {
+  readonly code = 'UNKNOWN_DEAD_LETTER';
+
+  constructor(letter: string) {
+    super(
+      `There is no dead letter "${letter}": it was discarded, or the id is wrong. ` +
+        '`npx lockstep dead-letters list` shows them all.',
+    );
+  }
+}
+
+/** A dead letter was not replayed, and nothing was sold. */
+export abstract class ReplayRefused extends LockstepError {
+  constructor(letter: string, reason: string, remedy: string) {
+    super(`Dead letter ${letter} was not replayed: ${reason}. ${remedy}`);
+  }
+}
+
+const discardIt = 'Its order stays failed; discard the letter.';
+
+/** Others have bought what the failed order gave back. */
+export class ReplaySoldOut extends ReplayRefused {
+  readonly code = 'REPLAY_SOLD_OUT';
+
+  constructor(letter: string, voucherId: string) {
+    const remedy = 'Its order stays failed. Try again if stock comes back, or discard the letter.';
+    super(letter, `voucher ${voucherId} has no stock left in Redis`, remedy);
+  }
+}
+
+/** The user has bought again since. */
+export class ReplayUserHasOrder extends ReplayRefused {
+  readonly code = 'REPLAY_USER_HAS_ORDER';
+
+  constructor(letter: string, userId: string, voucherId: string, orderId: string) {
+    const has = `user ${userId} has order ${orderId} of voucher ${voucherId}, and may have one only`;
+    super(letter, has, discardIt);
+  }
+}
+
+/** The order did not fail: only an entry with its id did. */
+export class ReplayOrderRecorded extends ReplayRefused {
+  readonly code = 'REPLAY_ORDER_RECORDED';
+
+  constructor(letter: string, orderId: string) {
+    super(letter, `order ${orderId} is confirmed in MySQL`, 'Nothing is missing; discard it.');
+  }
+}
+
+/** Nothing shows whose order it was. */
+export class ReplayImpossible extends ReplayRefused {
+  readonly code = 'REPLAY_IMPOSSIBLE';
+
+  constructor(letter: string, reason: string) {
+    super(letter, reason, 'Look at its entry, `npx lockstep dead-letters show`; then discard it.');
+  }
+}
+
+/** The voucher of the letter cannot be sold through the stream of the final rung. */
+export class ReplaySaleClosed extends ReplayRefused {
+  readonly code = 'REPLAY_SALE_CLOSED';
+
+  constructor(letter: string, reason: string) {
+    super(letter, `${reason}, and only a sale of lua-stream can go on`, discardIt);
+  }
+}
+
+/** Redis does not have the data that MySQL has. */
+export class ReplayInOtherEpoch extends ReplayRefused {
+  readonly code = 'REPLAY_IN_OTHER_EPOCH';
+
+  constructor(letter: string) {
+    const reason = 'MySQL and Redis have different epochs: Redis has lost its data';
+    super(letter, `${reason}, or is being repaired`, 'Repair it first, then try again.');
+  }
+}
+
+/** Redis did not answer, so the letter may have been replayed. */
+export class ReplayUnknown extends LockstepError {
+  readonly code = 'REPLAY_UNKNOWN';
+
+  constructor(letter: string, cause: unknown) {
+    super(
+      `Redis did not answer the replay of dead letter ${letter}: it may have happened. ` +
+        'Repeat the command: a letter is replayed once.',
+      { cause },
     );
   }
 }

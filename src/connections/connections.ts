@@ -5,21 +5,35 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { ConfigurationInvalid } from '../errors.ts';
-import type { Pool } from './mysql.ts';
+import { KnownEpoch } from './known-epoch.ts';
+import { type Pool, select } from './mysql.ts';
 import { openPool } from './mysql-pool.ts';
+import { Rabbitmq } from './rabbitmq.ts';
 import { openRedis, type RedisRole, whenReady } from './redis.ts';
+import { leaveOldMaster, watchMaster } from './redis-sentinel.ts';
 import { type SaleKeys, saleKeys } from './sale-keys.ts';
 import { Zookeeper } from './zookeeper.ts';
+
+/** Of MySQL. Empty before the first start of the service. */
+export async function readEpoch(pool: Pool): Promise<string> {
+  const [row] = await select<{ value: string }>(pool, 'SELECT value FROM store_epoch WHERE id = 1');
+  return row?.value ?? '';
+}
 
 export class Connections {
   readonly config: Config;
   /** The keys of the final rung, for the configured number of shards. */
   readonly saleKeys: SaleKeys;
+  readonly epoch = new KnownEpoch(() => readEpoch(this.mysql()));
   readonly #log: Logger;
   readonly #clients = new Map<string, Redis>();
   readonly #closers: (() => Promise<unknown>)[] = [];
+  /** The clients of REDIS_URL, which follow its master. */
+  readonly #followers = new Set<Redis>();
+  #isWatching = false;
   #pool: Pool | undefined;
   #zookeeper: Zookeeper | undefined;
+  #rabbitmq: Rabbitmq | undefined;
 
   constructor(config: Config, log: Logger) {
     this.config = config;
@@ -45,6 +59,20 @@ export class Connections {
     return this.#open(this.config.REDIS_URL, role);
   }
 
+  /** In the lab: for its messages to paused requests. */
+  labRedis(): Redis {
+    return this.#shared(this.#labRedisUrl, 'admin');
+  }
+
+  /** The caller disconnects it. */
+  newLabRedis(): Redis {
+    return this.#open(this.#labRedisUrl, 'pause');
+  }
+
+  get #labRedisUrl(): string {
+    return this.config.LAB_REDIS_URL || this.config.REDIS_URL;
+  }
+
   /** The independent masters; a client whose server is down reconnects by itself. */
   redlockMasters(role: RedisRole = 'lock'): Redis[] {
     return this.config.REDLOCK_URLS.map((url) => this.#shared(url, role));
@@ -65,6 +93,19 @@ export class Connections {
     this.#zookeeper = zookeeper;
     this.#closers.push(() => zookeeper.close());
     return zookeeper;
+  }
+
+  /** Connects at its first use. @throws ConfigurationInvalid when RABBITMQ_URL is not set. */
+  rabbitmq(): Rabbitmq {
+    if (this.#rabbitmq) return this.#rabbitmq;
+    const { RABBITMQ_URL: url } = this.config;
+    if (!url) throw new ConfigurationInvalid(['RABBITMQ_URL: the RabbitMQ rung needs it']);
+    const rabbitmq = new Rabbitmq(url, (error) =>
+      this.#log.warn({ event: 'rabbitmq-error', server: new URL(url).host, error: error.message }),
+    );
+    this.#rabbitmq = rabbitmq;
+    this.#closers.push(() => rabbitmq.close());
+    return rabbitmq;
   }
 
   /** Waits until every client that was opened can take commands, two seconds at most. */
@@ -88,8 +129,25 @@ export class Connections {
 
   #open(url: string, role: RedisRole): Redis {
     const server = new URL(url).host;
-    return openRedis(url, role, this.config, (error) =>
+    const redis = openRedis(url, role, this.config, (error) =>
       this.#log.warn({ event: 'redis-error', role, server, error: error.message }),
     );
+    if (url === this.config.REDIS_URL) this.#follow(redis);
+    return redis;
+  }
+
+  #follow(redis: Redis): void {
+    if (this.config.REDIS_SENTINELS.length === 0) return;
+    if (!this.#isWatching) {
+      this.#isWatching = true;
+      this.#closers.push(watchMaster(this.config, (master) => this.#moveTo(master)));
+    }
+    this.#followers.add(redis);
+    redis.once('end', () => this.#followers.delete(redis));
+  }
+
+  #moveTo(master: string): void {
+    this.#log.warn({ event: 'redis-master-moved', master });
+    for (const redis of this.#followers) leaveOldMaster(redis, master);
   }
 }

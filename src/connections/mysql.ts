@@ -75,6 +75,17 @@ export const isDuplicateKey = (error: unknown): boolean =>
 export const isContention = (error: unknown): boolean =>
   errorNumber(error) === numbers.deadlock || errorNumber(error) === numbers.lockWaitTimeout;
 
+/**
+ * The server takes no writes for now: its disk or a table is full (1021, 1026, 1114), or it is
+ * read-only (1290, 1792, 1836). That says nothing about the row.
+ */
+const writesRefused: readonly number[] = [1021, 1026, 1114, 1290, 1792, 1836];
+
+export function takesNoWrites(error: unknown): boolean {
+  const number = errorNumber(error);
+  return number !== undefined && writesRefused.includes(number);
+}
+
 /** The server refused the row itself (SQLSTATE 22 or 23): a retry will not help. */
 export function isRowRefused(error: unknown): boolean {
   const number = errorNumber(error);
@@ -84,10 +95,10 @@ export function isRowRefused(error: unknown): boolean {
 
 /**
  * The server answered with an error about this statement, and not about the connection (SQLSTATE
- * 08): another statement may still succeed.
+ * 08) or all writes: another statement may still succeed.
  */
 export const isStatementRefused = (error: unknown): boolean =>
-  /^(?!08)./.test(sqlStateOf(error)) && !isContention(error);
+  /^(?!08)./.test(sqlStateOf(error)) && !isContention(error) && !takesNoWrites(error);
 
 /** Empty when the error is not the server's. */
 function sqlStateOf(error: unknown): string {

@@ -11,6 +11,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../config.ts';
+import { sentinelOptions } from './redis-sentinel.ts';
 
 /**
  * lock: short answers or none. purchase: the final rung's script. consumer: blocks in XREADGROUP,
@@ -23,8 +24,13 @@ export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin
 export const mostBlockMs = 500;
 
 const adminAnswerMs = 5_000;
+/** A worker acknowledges as admin. A long answer may take longer, but it does not begin so late. */
+const adminSilenceMs = 2_500;
 const heartbeatMs = 1_000;
 const pauseBetweenTriesMs = 20;
+
+/** How often a client asks a Redis that is loading its data. ioredis waits up to ten seconds. */
+const loadingRetryMs = 100;
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
 
@@ -56,7 +62,14 @@ function profile(role: RedisRole, config: Config) {
     case 'lock':
       return within(config.LOCK_ANSWER_MS);
     case 'purchase':
-      return within(config.PURCHASE_ANSWER_MS);
+      // The purchases of one turn of the event loop are one write here, and one sync to disk in
+      // Redis. Not in a cluster: there a pipeline is sent again when its connection ends.
+      return {
+        ...within(config.PURCHASE_ANSWER_MS),
+        enableAutoPipelining: !config.REDIS_CLUSTER,
+        // It follows the writes that it waits for, and is not kept until the next pipeline.
+        autoPipeliningIgnoredCommands: ['wait'],
+      };
     case 'subscriber':
       return { ...subscribesItself, maxRetriesPerRequest: null, socketTimeout: 2 * heartbeatMs };
     case 'consumer':
@@ -64,11 +77,17 @@ function profile(role: RedisRole, config: Config) {
       // of that answer are dropped.
       return { ...sendOnce, socketTimeout: 3 * mostBlockMs };
     case 'admin':
-      return within(adminAnswerMs);
+      return { ...within(adminAnswerMs), socketTimeout: adminSilenceMs };
     case 'pause':
       return { maxRetriesPerRequest: null };
   }
 }
+
+/**
+ * READONLY: the server is a replica now, for instance an old master that came back. The client
+ * connects again; the command is not sent again.
+ */
+const leavesReplica = ({ message }: Error): boolean => message.startsWith('READONLY');
 
 /** A late answer still took effect: callers treat every error of a write as `unknown`. */
 export function openRedis(
@@ -78,12 +97,19 @@ export function openRedis(
   onError: (error: Error) => void,
 ): Redis {
   const { maxRetriesPerRequest, ...own } = profile(role, config);
-  // Redis 7.0 has no CLIENT SETINFO.
-  const options = { ...own, disableClientInfo: true, connectionName: role };
-  const isCluster = config.REDIS_CLUSTER && url === config.REDIS_URL;
-  const redis = isCluster
-    ? openCluster(url, role, options)
-    : new Redis(url, { ...options, maxRetriesPerRequest, retryStrategy: reconnectMs });
+  const isMain = url === config.REDIS_URL;
+  const options = {
+    ...own,
+    disableClientInfo: true, // Redis 7.0 has no CLIENT SETINFO.
+    connectionName: role,
+    maxLoadingRetryTime: loadingRetryMs,
+    reconnectOnError: leavesReplica,
+    ...(isMain && config.REDIS_SENTINELS.length > 0 && sentinelOptions(config)),
+  };
+  const redis =
+    isMain && config.REDIS_CLUSTER
+      ? openCluster(url, role, options)
+      : new Redis(url, { ...options, maxRetriesPerRequest, retryStrategy: reconnectMs });
   redis.on('error', onError);
   if (role === 'subscriber') keepAsking(redis);
   return redis;

@@ -18,6 +18,10 @@ export interface ShardKeys {
   readonly epoch: string;
   /** STREAM of orders that could not be recorded, with the reason. */
   readonly dead: string;
+  /** HASH entry id of a dead letter → the order that replaced its order. */
+  readonly replayed: string;
+  /** What a queue of chapter 5 keeps for itself: a list, a stream, a channel. */
+  queue(name: string): string;
 }
 
 export interface SaleKeys {
@@ -43,6 +47,8 @@ const shardKeys = (tag: string): ShardKeys => ({
   queued: `${tag}:queued`,
   epoch: `${tag}:epoch`,
   dead: `${tag}:dead`,
+  replayed: `${tag}:replayed`,
+  queue: (name) => `${tag}:queue:${name}`,
 });
 
 /** Digit by digit, since an id does not fit in a number. */

@@ -52,6 +52,15 @@ const migrations: Readonly<Record<string, string>> = {
      resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
      closed   BIGINT NOT NULL
    ) ENGINE = InnoDB`,
+  // A row for each unit of the stock of a voucher on the rung unit-rows. Without an order it is for
+  // sale: the key finds such a unit, and lets an order have one unit only.
+  '0007-voucher-units': `CREATE TABLE IF NOT EXISTS voucher_units (
+     voucher_id BIGINT NOT NULL,
+     unit       INT    NOT NULL,
+     order_id   BIGINT NULL,
+     PRIMARY KEY (voucher_id, unit),
+     UNIQUE KEY one_unit_per_order (voucher_id, order_id)
+   ) ENGINE = InnoDB`,
 };
 
 const lockSeconds = 60;

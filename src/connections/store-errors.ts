@@ -1,4 +1,6 @@
-/** Tells a store that does not answer from a fault of the service. */
+/** Tells a store that is away from a fault of the service. */
+import { ReplyError } from 'ioredis';
+import { takesNoWrites } from './mysql.ts';
 
 /** Error codes of node's sockets, of mysql2, and ours. */
 const codes = [
@@ -13,19 +15,29 @@ const codes = [
   'MYSQL_SILENT',
 ] as const;
 
+/** The first word of an answer with which Redis refuses every write for now. */
+const refusals = ['LOADING', 'READONLY', 'NOREPLICAS', 'MASTERDOWN'] as const;
+
 /** ioredis has no codes for these. */
 const messages = [
   'Connection is closed',
   "Stream isn't writeable",
   'Command timed out',
   'Reached the max retries',
-  'LOADING',
+  ...refusals,
 ] as const;
 
+/** Also a store that takes no writes for now. */
 export function isStoreUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (takesNoWrites(error)) return true;
   const { code, message } = error as Error & { readonly code?: unknown };
   return (
     codes.some((known) => known === code) || messages.some((known) => message.startsWith(known))
   );
 }
+
+/** Redis answered that it takes no writes for now: a script has written nothing. */
+export const refusesWrites = (error: unknown): boolean =>
+  error instanceof ReplyError &&
+  refusals.some((word) => (error as Error).message.startsWith(`${word} `));

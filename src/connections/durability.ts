@@ -1,0 +1,70 @@
+/**
+ * Whether Redis is configured for the ORDER_DURABILITY that the service promises. A service that
+ * promised more than Redis does would lose accepted orders, and nobody would know before.
+ */
+import { Cluster, type Redis, ReplyError } from 'ioredis';
+import type { Logger } from 'pino';
+import type { Durability } from '../config.ts';
+import { DurabilityTooWeak } from '../errors.ts';
+import type { Connections } from './connections.ts';
+
+/** Of a Redis, by name, as CONFIG GET answers. */
+export type RedisSettings = Readonly<Record<string, string>>;
+
+const syncs = 'appendfsync';
+const syncsNotInRewrite = 'no-appendfsync-on-rewrite';
+const leastReplicas = 'min-replicas-to-write';
+
+/** @returns one sentence for each setting that is too weak. Pure. */
+export function weakSettings(durability: Durability, settings: RedisSettings): string[] {
+  const weak: string[] = [];
+  const must = (name: string, allowed: readonly string[]) => {
+    const value = settings[name] ?? 'missing';
+    if (!allowed.includes(value)) weak.push(`${name} is ${value}, and must be ${allowed[0]}`);
+  };
+  must('appendonly', ['yes']);
+  must(syncs, durability === 'everysec' ? ['everysec', 'always'] : ['always']);
+  if (durability !== 'everysec') must(syncsNotInRewrite, ['no']);
+  if (durability === 'replica' && !(Number(settings[leastReplicas]) >= 1))
+    weak.push(`${leastReplicas} is ${settings[leastReplicas]}, and must be 1 or more`);
+  return weak;
+}
+
+/**
+ * @returns what is too weak, on each master; null when Redis does not allow CONFIG.
+ * @throws the error of a Redis that does not answer.
+ */
+export async function weakDurability(connections: Connections): Promise<string[] | null> {
+  const redis = connections.redis('admin');
+  const masters = redis instanceof Cluster ? (redis as Cluster).nodes('master') : [redis];
+  try {
+    const settings = await Promise.all(masters.map(settingsOf));
+    return settings.flatMap((each) => weakSettings(connections.config.ORDER_DURABILITY, each));
+  } catch (error) {
+    if (error instanceof ReplyError && /^(ERR unknown|NOPERM)/.test((error as Error).message))
+      return null;
+    throw error;
+  }
+}
+
+/** One pattern in each command: Redis 6 knows no more. */
+async function settingsOf(redis: Redis): Promise<RedisSettings> {
+  const patterns = ['append*', syncsNotInRewrite, leastReplicas];
+  const answers = await Promise.all(
+    patterns.map((pattern) => redis.call('CONFIG', 'GET', pattern) as Promise<string[]>),
+  );
+  const words = answers.flat();
+  const names = words.filter((_, index) => index % 2 === 0);
+  return Object.fromEntries(names.map((name, index) => [name, words[2 * index + 1] ?? '']));
+}
+
+/** At a start, before anything is sold. @throws DurabilityTooWeak */
+export async function agreeOnDurability(connections: Connections, log: Logger): Promise<void> {
+  const { ORDER_DURABILITY } = connections.config;
+  const weak = await weakDurability(connections);
+  if (weak === null)
+    log.error({ event: 'durability-not-checked', ORDER_DURABILITY, cause: noConfig });
+  else if (weak.length > 0) throw new DurabilityTooWeak(ORDER_DURABILITY, weak);
+}
+
+const noConfig = 'Redis does not allow CONFIG GET: compare its settings by hand.';
