@@ -2,6 +2,7 @@
  * The contract of every inventory. It checks, decrements the stock and inserts the order, because
  * these three share one transaction or one script.
  */
+import type { PoolConnection } from '../connections/mysql.ts';
 import type { Order, Outcome, Voucher } from '../domain.ts';
 import type { Lease } from '../locks/lock.ts';
 
@@ -11,9 +12,12 @@ export interface Inventory {
   /**
    * Prepares the sale of a new voucher, before MySQL commits the voucher. A second call changes
    * nothing.
-   * @throws VoucherIdTaken when Redis has another sale under this id.
+   * @param db the transaction that inserts the voucher; an inventory with rows of its own in MySQL
+   *   begins one without it.
+   * @throws VoucherIdTaken when another sale has this id.
+   * @throws StockTooLarge when this inventory cannot sell so many.
    */
-  prepare(voucher: Voucher): Promise<void>;
+  prepare(voucher: Voucher, db?: PoolConnection): Promise<void>;
   /**
    * Sells one voucher to one user, or refuses with a reason. Calls `lease.assertHeld()` right
    * before the commit. The outcome is `unknown` when the sale may have happened. It throws only

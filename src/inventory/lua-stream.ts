@@ -2,31 +2,80 @@
  * Idea. One Lua script checks the time window, the user and the stock, takes one from stock, and
  *   adds the order to a stream. It is one step, so a crash cannot stop it half-way. The client is
  *   answered `accepted`; workers record the stream in MySQL afterwards.
- * Holds while. Redis keeps every write that it acknowledged (append-only file, synced always).
- *   MySQL's rails refuse a second order of a user.
- * Breaks when. Redis loses acknowledged writes: the sale must stop until Redis is rebuilt from
- *   MySQL.
+ * Holds while. Redis keeps every write that it acknowledged: ORDER_DURABILITY says what it must
+ *   survive, and `replica` waits for one. MySQL's rails refuse a second order of a user.
+ * Breaks when. Redis loses acknowledged writes. When it has lost its epoch too, nothing is sold
+ *   until it is rebuilt from MySQL.
  * Source. The course notes' last chapter. Added here: declared keys, idempotency, and an order id
  *   that is made before the script runs.
  */
 import type { Redis } from 'ioredis';
+import type { KnownEpoch } from '../connections/known-epoch.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { type Order, type Outcome, refused } from '../domain.ts';
+import { refusesWrites } from '../connections/store-errors.ts';
+import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
 import { asOutcome, prepare, remaining } from './shared/claims.ts';
+import { ReplicaAcknowledgement } from './shared/replica-acknowledgement.ts';
+import { SoldOutMemory } from './shared/sold-out-memory.ts';
 
 const purchase = loadScript('sale/purchase');
 
-export function luaStream(redis: Redis, keys: SaleKeys): Inventory {
-  async function sell({ id, voucherId, userId, requestId }: Order): Promise<Outcome> {
-    if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
-    const { voucher, buyers, orders, queued } = keys.of(voucherId);
-    const touched = [voucher(voucherId), buyers(voucherId), orders, queued];
+/** Where no other process sells: nothing is checked. */
+const noEpoch = { value: '', refresh: () => {} };
+
+export interface LuaStreamOptions {
+  /** An order is accepted once a replica has it, and not before. */
+  readonly waitForReplica?: boolean;
+  /** Redis refuses to sell in another one. */
+  readonly epoch?: Pick<KnownEpoch, 'value' | 'refresh'>;
+}
+
+export function luaStream(
+  redis: Redis,
+  keys: SaleKeys,
+  { waitForReplica = false, epoch = noEpoch }: LuaStreamOptions = {},
+): Inventory {
+  const soldOut = new SoldOutMemory(redis, keys);
+  const replica = waitForReplica ? new ReplicaAcknowledgement(redis) : null;
+
+  /** @param asked the order of this request; an earlier request may have been accepted instead. */
+  async function confirm(
+    outcome: Outcome,
+    asked: Order,
+    whenReplicated: () => Promise<void>,
+  ): Promise<Outcome> {
+    if (outcome.kind !== 'accepted') return outcome;
+    const { orderId } = outcome;
     try {
-      const answer = await runScript(redis, purchase, touched, [id, voucherId, userId, requestId]);
-      return asOutcome(purchase.name, answer);
+      // Another connection may have written the earlier order. After a message on this one, a
+      // replica that has the message has the order too.
+      if (orderId !== asked.id) await redis.publish(keys.of(asked.voucherId).queue('repeated'), '');
+      await whenReplicated();
+      return outcome;
     } catch (cause) {
+      return { kind: 'unknown', orderId, cause };
+    }
+  }
+
+  async function sell(order: Order, sold: Voucher): Promise<Outcome> {
+    if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
+    if (soldOut.isTrueFor(order)) return refused('sold-out');
+    const { id, voucherId, userId, requestId } = order;
+    const askedAtMs = performance.now();
+    const { voucher, buyers, orders, queued, epoch: epochKey } = keys.of(voucherId);
+    const touched = [voucher(voucherId), buyers(voucherId), orders, queued, epochKey];
+    const args = [id, voucherId, userId, requestId, epoch.value];
+    const whenReplicated = replica?.begin();
+    try {
+      const answer = await runScript(redis, purchase, touched, args);
+      if (isOtherEpoch(answer)) epoch.refresh();
+      soldOut.learn(sold, answer, askedAtMs);
+      const outcome = asOutcome(purchase.name, answer);
+      return whenReplicated ? confirm(outcome, order, whenReplicated) : outcome;
+    } catch (cause) {
+      if (refusesWrites(cause)) return refused('not-ready');
       // The script may have run. A repeated request gets its answer.
       return { kind: 'unknown', orderId: id, cause };
     }
@@ -39,3 +88,6 @@ export function luaStream(redis: Redis, keys: SaleKeys): Inventory {
     remaining: (voucherId) => remaining(redis, keys, voucherId),
   };
 }
+
+const isOtherEpoch = (answer: unknown): boolean =>
+  (answer as readonly string[])[0] === 'other-epoch';

@@ -28,6 +28,10 @@ export function inventoryRungs(): RungName[] {
   return rungNames.filter((name) => names.get(ladder[name].inventory) === name);
 }
 
+/** The rungs whose queue is in the memory of the instance that sells. */
+export const ownQueueRungs = (rungs: readonly RungName[]): RungName[] =>
+  rungs.filter((name) => (ladder[name] as Rung).queueInProcess);
+
 /** The first rung of each queue. */
 export function queueFactories(
   rungs: readonly RungName[] = rungNames,

@@ -6,15 +6,7 @@
 import type { Lease, Lock } from '../locks/lock.ts';
 import { once, withRelease } from '../locks/shared/leases.ts';
 import { checkpoint, currentOrder } from '../trace/checkpoints.ts';
-import {
-  about,
-  type HistoryEvent,
-  keepsHistory,
-  type LockEvent,
-  record,
-} from '../trace/history.ts';
-
-type Subject = Pick<HistoryEvent, 'voucherId' | 'userId' | 'orderId' | 'requestId' | 'resource'>;
+import { keepsHistory, type LockEvent, record } from '../trace/history.ts';
 
 /** Records what happened to the lock, with the fence that the lease has. */
 type Tell = (event: LockEvent, lease?: Pick<Lease, 'fence'>) => void;
@@ -26,7 +18,7 @@ export function traced(lock: Lock): Lock {
     acquire: async (resource, options) => {
       const order = currentOrder();
       const tell: Tell = (event, { fence } = {}) =>
-        order && record({ event, ...subject(order, resource), ...(fence && { fence }) });
+        order && record(event, order, { resource, ...(fence && { fence }) });
       tell('requested');
       const lease = await lock.acquire(resource, options);
       tell(lease ? 'granted' : 'denied', lease ?? {});
@@ -36,11 +28,6 @@ export function traced(lock: Lock): Lock {
     },
   };
 }
-
-const subject = (order: Parameters<typeof about>[0], resource: string): Subject => ({
-  ...about(order),
-  resource,
-});
 
 function tracedLease(lease: Lease, tell: Tell): Lease {
   const expired = () => tell('expired');

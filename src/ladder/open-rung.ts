@@ -7,12 +7,13 @@ import { type Outcome, refused, type Voucher } from '../domain.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Lock } from '../locks/lock.ts';
-import { noLock } from '../locks/none.ts';
+import { freeLease, noLock } from '../locks/none.ts';
 import { asOneOwner } from '../locks/shared/owner.ts';
 import { type Purchase, purchaseWith } from '../purchase/purchase.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { withOrder } from '../trace/checkpoints.ts';
-import { queueFactories } from './factories.ts';
+import { keepsHistory } from '../trace/history.ts';
+import { ownQueueRungs, queueFactories } from './factories.ts';
 import { traced } from './lock-history.ts';
 import { type RungName, rungNamed } from './rungs.ts';
 
@@ -39,9 +40,13 @@ export async function openRung(
   const lock = traced(rung.lock?.(connections) ?? noLock());
   const queue = rung.queue?.(connections);
   const inventory = rung.inventory(connections, { lock, scope, waitMs, queue: queue ?? noQueue });
-  const around = lockInside ? noLock() : lock;
-  const sale = purchaseWith({ lock: around, scope, waitMs, inventory, onReleaseFailed });
-  const purchase = withinWindow(inventory, withOwner(lock, withoutLockService(sale)));
+  // A history has the lease of a sale without a lock too.
+  const isAround = !lockInside && (rung.lock !== undefined || keepsHistory());
+  const sale = isAround
+    ? purchaseWith({ lock, scope, waitMs, inventory, onReleaseFailed })
+    : withFreeLease(inventory);
+  const answered = rung.lock ? withoutLockService(sale) : sale;
+  const purchase = withinWindow(inventory, withOwner(lock, answered));
   await connections.ready();
   return { lock, inventory, purchase, ...(queue && { queue }) };
 }
@@ -62,9 +67,15 @@ export function rungOpener(
   };
 }
 
-/** The queues of these rungs, each once: several rungs may share one. */
-export const openQueues = (rungs: readonly RungName[], connections: Connections): OrderQueue[] =>
-  [...queueFactories(rungs).values()].map((open) => open(connections));
+/**
+ * The queues of these rungs that a worker consumes, each once: several rungs may share one. A queue
+ * in the memory of an instance is not one of them.
+ */
+export function openQueues(rungs: readonly RungName[], connections: Connections): OrderQueue[] {
+  const own = ownQueueRungs(rungs);
+  const others = rungs.filter((name) => !own.includes(name));
+  return [...queueFactories(others).values()].map((open) => open(connections));
+}
 
 /** For an inventory whose rung names no queue. */
 const noQueue: OrderQueue = {
@@ -82,6 +93,11 @@ function withOwner(lock: Lock, purchase: Purchase): Purchase {
     return lock.reentrant ? asOneOwner(sale) : sale();
   };
 }
+
+const withFreeLease =
+  ({ sell }: Inventory): Purchase =>
+  (order, voucher) =>
+    sell(order, voucher, freeLease);
 
 function withinWindow({ clock }: Inventory, purchase: Purchase): Purchase {
   if (clock === 'redis') return purchase; // Its script checks the window.

@@ -20,4 +20,15 @@ export type Reason =
   | 'lock-stays-held'
   | 'dead-waiter-blocks'
   | 'commands-interleave'
-  | 'claimed-not-published';
+  | 'claimed-not-published'
+  | 'gone-with-its-process'
+  | 'popped-and-lost'
+  | 'heard-and-lost'
+  | 'nobody-listened'
+  | 'read-and-lost'
+  | 'reads-only-new'
+  | 'replica-without-lock'
+  | 'lock-forgotten'
+  | 'fences-start-again'
+  | 'late-grant-stays'
+  | 'release-lost';

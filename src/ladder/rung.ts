@@ -17,6 +17,12 @@ export const circumstances = {
   'crash-between-writes': 'fault',
   'crash-before-expire': 'fault',
   'crash-before-publish': 'fault',
+  'instance-dies': 'fault',
+  'worker-dies': 'fault',
+  'worker-dies-after-commit': 'fault',
+  'worker-away': 'fault',
+  'queue-restarts': 'fault',
+  'database-restarts': 'fault',
   'holder-dies': 'fault',
   'release-after-expiry': 'fault',
   'lease-expires-in-release': 'fault',
@@ -26,6 +32,15 @@ export const circumstances = {
   'lost-wakeup': 'fault',
   'never-released': 'fault',
   'waiter-dies': 'fault',
+  'stale-promotion': 'fault',
+  'restart-empty': 'fault',
+  'restart-empty-delayed': 'fault',
+  'restart-with-data': 'fault',
+  'scripts-forgotten': 'fault',
+  'holder-cut-off': 'fault',
+  'event-loop-blocked': 'fault',
+  'servers-slow': 'fault',
+  'servers-hung': 'fault',
 } as const;
 export type Circumstance = keyof typeof circumstances;
 
@@ -35,6 +50,13 @@ export interface Break {
   readonly check: CheckName;
   /** The name of a sentence in texts/. */
   readonly because: Reason;
+}
+
+/** The servers of a lab that a lock asks, in the order of their names. */
+export interface LockService {
+  readonly servers: readonly string[];
+  /** With fewer of them the lock cannot be acquired. */
+  readonly needed: number;
 }
 
 export type LockFactory = (connections: Connections) => Lock;
@@ -55,6 +77,8 @@ export interface Rung {
   readonly chapter: 1 | 2 | 3 | 4 | 5 | 6;
   /** Without a lock, every request sells at once. */
   readonly lock?: LockFactory;
+  /** Without it, the lock is in the process. */
+  readonly lockService?: LockService;
   /** The inventory acquires the lock itself, inside its transaction. */
   readonly lockInside: boolean;
   readonly scope: Scope;
@@ -66,6 +90,10 @@ export interface Rung {
    * answered.
    */
   readonly queue?: QueueFactory;
+  /** The queue is in the memory of the instance that sold, and is consumed there. */
+  readonly queueInProcess?: true;
+  /** The server of the lab that has the queue. */
+  readonly queueServer: string;
   /** How many instances share the requests, unless the run says otherwise. */
   readonly instances: number;
   /**
@@ -91,6 +119,7 @@ export interface Rung {
 const defaults = {
   lockInside: false,
   scope: 'user',
+  queueServer: 'redis-main',
   inventory: (connections) => checkThenInsert(connections.mysql()),
   instances: 4,
   rails: false,

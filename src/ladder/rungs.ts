@@ -11,12 +11,14 @@ import { claimThenQueue } from '../inventory/claim-then-queue.ts';
 import { fencedInsert } from '../inventory/fenced-insert.ts';
 import { lockInsideTransaction } from '../inventory/lock-inside-transaction.ts';
 import { luaStream } from '../inventory/lua-stream.ts';
+import { mergedCommit } from '../inventory/merged-commit.ts';
 import { readThenWrite } from '../inventory/read-then-write.ts';
 import { redisCommands } from '../inventory/redis-commands.ts';
 import { redisStock } from '../inventory/redis-stock.ts';
 import { rowLock } from '../inventory/row-lock.ts';
 import { stockCompareAndSet } from '../inventory/stock-compare-and-set.ts';
 import { stockPositive } from '../inventory/stock-positive.ts';
+import { unitRows } from '../inventory/unit-rows.ts';
 import { versionCheck } from '../inventory/version-check.ts';
 import { fencedLock } from '../locks/fenced.ts';
 import { multiLock } from '../locks/multilock.ts';
@@ -34,13 +36,24 @@ import { redisSpinLock } from '../locks/redis-spin.ts';
 import { redlockLock } from '../locks/redlock.ts';
 import { zookeeperLock } from '../locks/zookeeper.ts';
 import { zookeeperLatchLock } from '../locks/zookeeper-latch.ts';
+import { memoryQueue } from '../queues/memory.ts';
+import { rabbitmqQueue } from '../queues/rabbitmq.ts';
+import { redisListQueue } from '../queues/redis-list.ts';
+import { redisReliableListQueue } from '../queues/redis-list-reliable.ts';
+import { redisPubsubQueue } from '../queues/redis-pubsub.ts';
+import { redisStreamQueue } from '../queues/redis-stream.ts';
 import { redisStreamGroupQueue } from '../queues/redis-stream-group.ts';
-import { type Break, type InventoryParts, type Rung, rung } from './rung.ts';
+import type { Reason } from './reasons.ts';
+import { type Break, type Circumstance, type InventoryParts, type Rung, rung } from './rung.ts';
 
 const endlessLock = ({ config }: Connections) => ({ answerMs: config.LOCK_ANSWER_MS });
 const timedLock = ({ config }: Connections) => ({
   leaseMs: config.LOCK_LEASE_MS,
   answerMs: config.LOCK_ANSWER_MS,
+});
+const luaStreamOptions = ({ config, epoch }: Connections) => ({
+  epoch,
+  waitForReplica: config.ORDER_DURABILITY === 'replica',
 });
 const messageLock = (connections: Connections) => ({
   ...timedLock(connections),
@@ -59,19 +72,45 @@ const eachMaster = (c: Connections) =>
     const subscriber = c.redlockMasters('subscriber')[place] as Redis;
     return { redis, lock: redisReentrantLock(redis, { ...watchedLock(c), subscriber }) };
   });
-const streamGroup = (c: Connections) => {
-  const { BATCH_SIZE: batchSize, BATCH_GATHER_MS: gatherMs, CLAIM_IDLE_MS: claimIdleMs } = c.config;
-  return redisStreamGroupQueue(c.redis('admin'), c.saleKeys, {
-    ...{ batchSize, gatherMs, claimIdleMs },
-    newConsumer: () => c.newRedis('consumer'),
+const batches = ({ config }: Connections) => ({
+  batchSize: config.BATCH_SIZE,
+  gatherMs: config.BATCH_GATHER_MS,
+});
+const consumed = (c: Connections, role: 'consumer' | 'subscriber' = 'consumer') => ({
+  ...batches(c),
+  newConsumer: () => c.newRedis(role),
+});
+const claimed = (c: Connections) => ({ ...consumed(c), claimIdleMs: c.config.CLAIM_IDLE_MS });
+const memory = (c: Connections) => memoryQueue({ ...batches(c), limit: c.config.QUEUE_LIMIT });
+const list = (c: Connections) => redisListQueue(c.redis('admin'), c.saleKeys, consumed(c));
+const reliableList = (c: Connections) =>
+  redisReliableListQueue(c.redis('admin'), c.saleKeys, claimed(c));
+const pubsub = (c: Connections) =>
+  redisPubsubQueue(c.redis('admin'), c.saleKeys, consumed(c, 'subscriber'));
+const streamFromNew = (c: Connections) =>
+  redisStreamQueue(c.redis('admin'), c.saleKeys, { ...consumed(c), from: 'new' });
+const streamFromLastId = (c: Connections) =>
+  redisStreamQueue(c.redis('admin'), c.saleKeys, { ...consumed(c), from: 'last-id' });
+const streamGroup = (c: Connections) =>
+  redisStreamGroupQueue(c.redis('admin'), c.saleKeys, claimed(c));
+const rabbit = (c: Connections) =>
+  rabbitmqQueue(c.rabbitmq(), {
+    ...batches(c),
+    limit: c.config.QUEUE_LIMIT,
+    answerMs: c.config.PURCHASE_ANSWER_MS,
   });
-};
+const claimQueued = (c: Connections, { queue }: InventoryParts) =>
+  claimThenQueue(c.redis('purchase'), c.saleKeys, queue);
 
 const mutex = () => processMutex();
 const lockInside = (c: Connections, parts: InventoryParts) =>
   lockInsideTransaction(c.mysql(), parts);
 const atomic = (c: Connections) => redisAtomicLock(c.redis('lock'), timedLock(c));
 const expiry = (c: Connections) => redisExpiryLock(c.redis('lock'), timedLock(c));
+
+const oneRedis = { servers: ['redis-main'], needed: 1 } as const;
+const oneZookeeper = { servers: ['zookeeper'], needed: 1 } as const;
+const masters = ['redis-1', 'redis-2', 'redis-3'] as const;
 
 const perProcess: readonly Break[] = [
   { under: 'several-instances', check: 'one-order-per-user', because: 'separate-mutexes' },
@@ -84,9 +123,44 @@ const pausedOverlap: Break = {
   check: 'mutual-exclusion',
   because: 'two-inside-at-once',
 };
+/** The owner is told by its clock before it commits, but the next one is inside already. */
+const toldLate: readonly Break[] = [
+  { under: 'holder-cut-off', check: 'mutual-exclusion', because: 'two-inside-at-once' },
+  { under: 'event-loop-blocked', check: 'mutual-exclusion', because: 'two-inside-at-once' },
+];
 const paused: readonly Break[] = [
   { under: 'holder-pauses', check: 'one-order-per-user', because: 'paused-past-lease' },
   pausedOverlap,
+  ...toldLate,
+];
+/** As many servers as the lock needs, and one of them loses it. */
+const forgottenOverlap: Break = {
+  under: 'restart-empty',
+  check: 'mutual-exclusion',
+  because: 'two-inside-at-once',
+};
+const forgotten: readonly Break[] = [
+  { under: 'restart-empty', check: 'one-order-per-user', because: 'lock-forgotten' },
+  forgottenOverlap,
+];
+const staleOverlap: Break = {
+  under: 'stale-promotion',
+  check: 'mutual-exclusion',
+  because: 'two-inside-at-once',
+};
+const onOneRedis: readonly Break[] = [
+  { under: 'stale-promotion', check: 'one-order-per-user', because: 'replica-without-lock' },
+  staleOverlap,
+  ...forgotten,
+];
+/** It does not release what it is granted after it gave up. */
+const lateGrants: readonly Break[] = [
+  { under: 'servers-slow', check: 'progress', because: 'late-grant-stays' },
+  { under: 'servers-hung', check: 'progress', because: 'late-grant-stays' },
+];
+const emptyZookeeper: readonly Break[] = [
+  ...forgotten,
+  { under: 'restart-empty-delayed', check: 'mutual-exclusion', because: 'fences-start-again' },
 ];
 /** A lease that is not renewed: a request that stalls past it is inside beside the next owner. */
 const overlapping: readonly Break[] = [
@@ -112,6 +186,23 @@ const neverReleased: Break = {
   check: 'progress',
   because: 'lock-stays-held',
 };
+
+const notPublished: Break = {
+  under: 'crash-before-publish',
+  check: 'redis-matches-mysql',
+  because: 'claimed-not-published',
+};
+/** An accepted order that is in no store: its client has an id, and its stock is used up. */
+const losesOrder = (under: Circumstance, because: Reason): readonly Break[] => [
+  { under, check: 'no-lost-orders', because },
+  { under, check: 'redis-matches-mysql', because },
+];
+const queued = {
+  chapter: 5,
+  scope: 'voucher',
+  inventory: claimQueued,
+  rails: true,
+} as const;
 
 const oneInstance = { instances: 1 } as const;
 const manyPerUser = { scope: 'voucher', onePerUser: false } as const;
@@ -235,9 +326,13 @@ export const ladder = {
   'redis-no-expiry': rung({
     chapter: 3,
     lock: (c) => redisNoExpiryLock(c.redis('lock'), endlessLock(c)),
+    lockService: oneRedis,
     breaks: [
       { under: 'holder-dies', check: 'progress', because: 'key-stays' },
       { under: 'crash-before-expire', check: 'progress', because: 'key-stays' },
+      { under: 'holder-cut-off', check: 'progress', because: 'release-lost' },
+      ...onOneRedis,
+      ...lateGrants,
       waitsForItself,
       neverReleased,
     ],
@@ -245,25 +340,32 @@ export const ladder = {
   'redis-expiry-later': rung({
     chapter: 3,
     lock: (c) => redisExpiryLaterLock(c.redis('lock'), timedLock(c)),
+    lockService: oneRedis,
     breaks: [
       { under: 'crash-before-expire', check: 'progress', because: 'key-without-expiry' },
       { under: 'release-after-expiry', check: 'one-order-per-user', because: 'deletes-next-key' },
       ...outlasted,
+      ...onOneRedis,
+      ...lateGrants,
       waitsForItself,
     ],
   }),
   'redis-expiry': rung({
     chapter: 3,
     lock: expiry,
+    lockService: oneRedis,
     breaks: [
       { under: 'release-after-expiry', check: 'one-order-per-user', because: 'deletes-next-key' },
       ...outlasted,
+      ...onOneRedis,
+      ...lateGrants,
       waitsForItself,
     ],
   }),
   'redis-owner': rung({
     chapter: 3,
     lock: (c) => redisOwnerLock(c.redis('lock'), timedLock(c)),
+    lockService: oneRedis,
     breaks: [
       {
         under: 'lease-expires-in-release',
@@ -271,54 +373,65 @@ export const ladder = {
         because: 'deletes-in-the-gap',
       },
       ...outlasted,
+      ...onOneRedis,
       waitsForItself,
     ],
   }),
   'redis-atomic': rung({
     chapter: 3,
     lock: atomic,
-    breaks: [...outlasted, waitsForItself],
+    lockService: oneRedis,
+    breaks: [...outlasted, ...onOneRedis, waitsForItself],
   }),
   'redis-no-retry': rung({
     chapter: 3,
     lock: atomic,
+    lockService: oneRedis,
     waitMs: 0,
-    breaks: outlasted,
+    breaks: [...outlasted, ...onOneRedis],
   }),
   'redis-message': rung({
     chapter: 3,
     lock: (c) => redisMessageLock(c.redis('lock'), messageLock(c)),
+    lockService: oneRedis,
     breaks: [
       { under: 'lost-wakeup', check: 'progress', because: 'message-lost' },
       ...outlasted,
+      ...onOneRedis,
       waitsForItself,
     ],
   }),
   'redis-reentrant': rung({
     chapter: 3,
     lock: (c) => redisReentrantLock(c.redis('lock'), notifiedLock(c)),
-    breaks: [...paused, neverReleased],
+    lockService: oneRedis,
+    breaks: [...paused, ...onOneRedis, neverReleased],
   }),
   'redis-spin': rung({
     chapter: 3,
     lock: (c) => redisSpinLock(c.redis('lock'), watchedLock(c)),
-    breaks: [...paused, neverReleased],
+    lockService: oneRedis,
+    breaks: [...paused, ...onOneRedis, neverReleased],
   }),
   'redis-fair': rung({
     chapter: 3,
     lock: (c) => redisFairLock(c.redis('lock'), notifiedLock(c)),
+    lockService: oneRedis,
     breaks: [
       { under: 'waiter-dies', check: 'progress', because: 'dead-waiter-blocks' },
       ...paused,
+      ...onOneRedis,
       neverReleased,
     ],
   }),
   'zookeeper-latch': rung({
     chapter: 3,
     lock: (c) => zookeeperLatchLock(c.zookeeper(), { answerMs: c.config.LOCK_ANSWER_MS }),
+    lockService: oneZookeeper,
     breaks: [
       { under: 'lost-wakeup', check: 'progress', because: 'latch-missed' },
       ...paused,
+      ...emptyZookeeper,
       neverReleased,
       waitsForItself,
     ],
@@ -326,29 +439,49 @@ export const ladder = {
   zookeeper: rung({
     chapter: 3,
     lock: (c) => zookeeperLock(c.zookeeper(), { answerMs: c.config.LOCK_ANSWER_MS }),
-    breaks: [...paused, neverReleased],
+    lockService: oneZookeeper,
+    breaks: [...paused, ...emptyZookeeper, neverReleased],
   }),
   multilock: rung({
     chapter: 4,
     lock: (c) => multiLock(eachMaster(c), { answerMs: c.config.LOCK_ANSWER_MS }),
+    lockService: { servers: masters, needed: 3 },
     breaks: [...paused, neverReleased],
   }),
   redlock: rung({
     chapter: 4,
     lock: (c) => redlockLock(c.redlockMasters(), timedLock(c)),
-    breaks: [...outlasted, waitsForItself],
+    lockService: { servers: masters, needed: 2 },
+    breaks: [...outlasted, ...forgotten, waitsForItself],
   }),
   fenced: rung({
     chapter: 4,
     lock: (c) => fencedLock(atomic(c), c.mysql(), endlessLock(c)),
+    lockService: oneRedis,
     inventory: (c, { scope }) => fencedInsert(c.mysql(), scope),
-    breaks: [...overlapping, pausedOverlap, waitsForItself],
+    breaks: [
+      ...overlapping,
+      pausedOverlap,
+      ...toldLate,
+      forgottenOverlap,
+      staleOverlap,
+      waitsForItself,
+    ],
   }),
   'unique-rail': rung({
     chapter: 4,
     lock: expiry,
+    lockService: oneRedis,
     rails: true,
-    breaks: [...overlapping, pausedOverlap, waitsForItself],
+    breaks: [
+      ...overlapping,
+      pausedOverlap,
+      ...toldLate,
+      forgottenOverlap,
+      staleOverlap,
+      ...lateGrants,
+      waitsForItself,
+    ],
   }),
   'redis-commands': rung({
     chapter: 5,
@@ -364,24 +497,79 @@ export const ladder = {
       },
     ],
   }),
-  'redis-stream-group': rung({
-    chapter: 5,
-    scope: 'voucher',
-    inventory: (c, { queue }) => claimThenQueue(c.redis('purchase'), c.saleKeys, queue),
-    queue: streamGroup,
-    rails: true,
+  memory: rung({
+    ...queued,
+    queue: memory,
+    queueInProcess: true,
     breaks: [
-      {
-        under: 'crash-before-publish',
-        check: 'redis-matches-mysql',
-        because: 'claimed-not-published',
-      },
+      notPublished,
+      ...losesOrder('instance-dies', 'gone-with-its-process'),
+      ...losesOrder('worker-dies', 'gone-with-its-process'),
     ],
+  }),
+  'redis-list': rung({
+    ...queued,
+    queue: list,
+    breaks: [notPublished, ...losesOrder('worker-dies', 'popped-and-lost')],
+  }),
+  'redis-list-reliable': rung({
+    ...queued,
+    queue: reliableList,
+    breaks: [notPublished],
+  }),
+  'redis-pubsub': rung({
+    ...queued,
+    queue: pubsub,
+    breaks: [
+      notPublished,
+      ...losesOrder('worker-dies', 'heard-and-lost'),
+      ...losesOrder('worker-away', 'nobody-listened'),
+      ...losesOrder('queue-restarts', 'nobody-listened'),
+    ],
+  }),
+  'redis-stream': rung({
+    ...queued,
+    queue: streamFromNew,
+    breaks: [
+      notPublished,
+      ...losesOrder('worker-dies', 'read-and-lost'),
+      ...losesOrder('worker-away', 'reads-only-new'),
+    ],
+  }),
+  'redis-stream-last-id': rung({
+    ...queued,
+    queue: streamFromLastId,
+    breaks: [notPublished],
+  }),
+  'redis-stream-group': rung({
+    ...queued,
+    queue: streamGroup,
+    breaks: [notPublished],
+  }),
+  rabbitmq: rung({
+    ...queued,
+    queue: rabbit,
+    queueServer: 'rabbitmq',
+    breaks: [notPublished],
+  }),
+  'merged-commit': rung({
+    chapter: 6,
+    scope: 'voucher',
+    inventory: (c, { waitMs }) => mergedCommit(c.mysql(), { waitMs }),
+    rails: true,
+  }),
+  'unit-rows': rung({
+    chapter: 6,
+    scope: 'voucher',
+    inventory: (c, { waitMs }) =>
+      unitRows(c.mysql(), { connections: c.config.MYSQL_POOL_SIZE, waitMs }),
+    rails: true,
+    retries: 20,
   }),
   'lua-stream': rung({
     chapter: 6,
     scope: 'voucher',
-    inventory: (c) => luaStream(c.redis('purchase'), c.saleKeys),
+    inventory: (c) => luaStream(c.redis('purchase'), c.saleKeys, luaStreamOptions(c)),
     queue: streamGroup,
     rails: true,
   }),

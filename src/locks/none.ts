@@ -7,6 +7,7 @@
 import type { Lock } from './lock.ts';
 import { endlessLease } from './shared/leases.ts';
 
-export const noLock = (): Lock => ({
-  acquire: async () => endlessLease(async () => {}),
-});
+/** One lease for all callers is enough: it never ends, and its release does nothing. */
+export const freeLease = endlessLease(async () => {});
+
+export const noLock = (): Lock => ({ acquire: async () => freeLease });

@@ -9,49 +9,76 @@
  */
 import type { Redis } from 'ioredis';
 import Redlock, { type RedlockLock } from 'redlock';
+import { LockGrantedTooLate } from '../errors.ts';
 import {
+  defaultAnswerMs,
   defaultKeyPrefix,
   defaultLeaseMs,
   type Lease,
   type Lock,
   type RedisLockOptions,
 } from './lock.ts';
-import { timedLease } from './shared/leases.ts';
 import { pollingLock } from './shared/polling.ts';
 import { RedlockRound } from './shared/redlock-round.ts';
+import { renewableLease } from './shared/renewable-lease.ts';
 
 const retryMs = 50;
+/** In a second, two clocks may differ by this many seconds more. */
+const driftFactor = 0.01;
+/** Redis counts in milliseconds: one for its expiry, one for ours. */
+const expiryPrecisionMs = 2;
+
+interface Grant {
+  readonly lock: RedlockLock;
+  readonly validMs: number;
+}
 
 export function redlockLock(masters: readonly Redis[], options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs, answerMs } = options;
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+  const { answerMs = defaultAnswerMs } = options;
+  // One answer time is enough for a question and the release after it.
+  const limitMs = answerMs / 2;
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
-    const round = new RedlockRound(masters, resource);
-    // One Redlock for each attempt, so that its round has the errors of this attempt only; polling
-    // does the waiting.
-    const redlock = new Redlock(round.clients(), { retryCount: 0 });
-    const locking = redlock.lock(keyPrefix + resource, leaseMs);
-    try {
-      // The package unlocks before it reports that too few have answered: nobody waits for that.
-      const lock = await Promise.race([locking, round.tooFew]);
-      return asLease(resource, leaseMs, lock, round);
-    } catch (error) {
-      if (error instanceof Redlock.LockError) return null;
-      throw error;
-    }
+    const round = new RedlockRound(masters, resource, limitMs);
+    // It asks once; polling does the waiting.
+    const redlock = new Redlock(round.clients(), { driftFactor, retryCount: 0 });
+    const ask = () => redlock.lock(keyPrefix + resource, leaseMs);
+    const grant = await granted(resource, leaseMs, round, ask);
+    return grant && asLease(resource, grant, round);
   }
 
   return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
 }
 
-function asLease(resource: string, leaseMs: number, lock: RedlockLock, round: RedlockRound): Lease {
-  const validMs = Math.min(leaseMs, lock.expiration - Date.now());
-  return timedLease(resource, validMs, async () => {
-    round.restart();
-    await lock.unlock().catch((error: unknown) => {
-      if (!(error instanceof Redlock.LockError)) throw error;
-      // When a majority answered that it does not have the lock, the lease had expired.
-      round.assertMajority();
-    });
-  });
+/**
+ * Asks for a lock or its renewal. It is valid from the moment of the question, less the drift.
+ * @throws LockGrantedTooLate, after its release
+ */
+async function granted(
+  resource: string,
+  leaseMs: number,
+  round: RedlockRound,
+  ask: () => Promise<RedlockLock>,
+): Promise<Grant | null> {
+  const askedAt = performance.now();
+  const { answer: lock, isGranted } = await round.ask(ask);
+  const elapsedMs = performance.now() - askedAt;
+  const driftMs = driftFactor * leaseMs + expiryPrecisionMs;
+  const validMs = leaseMs - elapsedMs - driftMs;
+  if (lock && validMs > 0) return { lock, validMs };
+  if (!isGranted) return null;
+  // The package has released it, if its clock says the same.
+  if (lock) await round.ask(() => lock.unlock());
+  throw new LockGrantedTooLate(resource, leaseMs, elapsedMs, driftMs);
+}
+
+function asLease(resource: string, { lock, validMs }: Grant, round: RedlockRound): Lease {
+  async function renew(leaseMs: number): Promise<number | null> {
+    const renewed = await granted(resource, leaseMs, round, () => lock.extend(leaseMs));
+    return renewed?.validMs ?? null;
+  }
+  // When no majority had it any more, the lease had expired: that is no failure.
+  const giveBack = async () => void (await round.ask(() => lock.unlock()));
+  return renewableLease(resource, validMs, renew, giveBack);
 }

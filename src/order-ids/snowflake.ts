@@ -21,7 +21,7 @@ const largestSequence = 4095;
 export function snowflakes(
   reserved: () => Stretch | undefined,
   log: Logger,
-  now: () => number = Date.now,
+  now: () => number = () => Date.now(),
 ): () => string {
   const checkClock = watchClock(log);
   let timestampMs = 0;
@@ -76,7 +76,7 @@ export interface SnowflakeOptions {
 export async function openSnowflakes(
   redis: Redis,
   log: Logger,
-  { stretchMs = 60_000, now = Date.now }: SnowflakeOptions = {},
+  { stretchMs = 60_000, now = () => Date.now() }: SnowflakeOptions = {},
 ): Promise<OrderIds> {
   const lease = await leaseWorkerId(redis, log, stretchMs, now);
   let isRenewing = false;

@@ -4,6 +4,7 @@ import type { ResultSetHeader } from 'mysql2';
 import type { Connections } from '../connections/connections.ts';
 import { type PoolConnection, select, transaction } from '../connections/mysql.ts';
 import type { LabOptions, Voucher } from '../domain.ts';
+import type { Inventory } from '../inventory/inventory.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 
 export type NewVoucher = Omit<Voucher, 'id'>;
@@ -32,12 +33,13 @@ export interface Vouchers {
    * Inserts the voucher, prepares its sale, then commits: MySQL has no voucher without a sale, also
    * when this process dies in between. Then nobody ever has to prepare a sale again, and a sale
    * that Redis has lost cannot be taken for one that it never had.
-   * @param prepare prepares the sale. If it throws, MySQL does not keep the voucher.
+   * @param prepare prepares the sale, in the same transaction where it writes to MySQL. If it
+   *   throws, MySQL does not keep the voucher.
    * @throws CommitUnknown when the voucher may exist; otherwise the error of `prepare` or of MySQL.
    */
-  create(voucher: NewVoucher, prepare: (voucher: Voucher) => Promise<void>): Promise<Voucher>;
+  create(voucher: NewVoucher, prepare: Inventory['prepare']): Promise<Voucher>;
   /** After the first call it is found in this instance's memory, so a purchase needs no query. */
-  find(id: string): Promise<Voucher | undefined>;
+  find(id: string): Voucher | Promise<Voucher | undefined>;
   /** The newest first. */
   list(limit: number): Promise<Voucher[]>;
 }
@@ -56,11 +58,11 @@ export function openVouchers(connections: Connections): Vouchers {
       transaction(pool, 'READ COMMITTED', async (db) => {
         const created = { ...voucher, id: await insertVoucher(db, voucher) };
         await checkpoint('voucher-inserted');
-        await prepare(created);
+        await prepare(created, db);
         await checkpoint('before-commit');
         return created;
       }),
-    find: async (id) => known.get(id) ?? known.fetch(id),
+    find: (id) => known.get(id) ?? known.fetch(id),
     list: async (limit) => {
       const rows = await select<Row>(pool, `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`);
       return rows.map(asVoucher);

@@ -26,6 +26,12 @@ export const saleLost: Outcome = {
   detail: 'Redis has lost the sale of this voucher, and it cannot be continued.',
 };
 
+const beingRebuilt: Outcome = {
+  kind: 'refused',
+  reason: 'not-ready',
+  detail: 'Redis is being rebuilt or has lost its data: nothing is sold until it is rebuilt.',
+};
+
 /** Null when Redis does not have the voucher: that is not the same as sold out. */
 export async function remaining(
   redis: Redis,
@@ -48,6 +54,8 @@ export function asOutcome(script: string, answer: unknown): Outcome {
     case 'not-started':
     case 'ended':
       return refused(word);
+    case 'other-epoch':
+      return beingRebuilt;
     case 'unknown-voucher':
       return saleLost;
     default:

@@ -9,11 +9,12 @@ import {
   select,
   transaction,
 } from '../../connections/mysql.ts';
+import { isStoreUnavailable } from '../../connections/store-errors.ts';
 import { hasRails, type Order, type Outcome, refused, type Voucher } from '../../domain.ts';
-import { CommitUnknown, LeaseLost, StaleFence } from '../../errors.ts';
+import { CommitUnknown, ConnectionsBusy, LeaseLost, StaleFence } from '../../errors.ts';
 import type { Lease } from '../../locks/lock.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
-import { about, record } from '../../trace/history.ts';
+import { record } from '../../trace/history.ts';
 import type { Inventory } from '../inventory.ts';
 
 /** The statements of one inventory. `'sold'` is committed, a refusal is rolled back. */
@@ -46,15 +47,17 @@ export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): 
         const statements = (db: Pool | PoolConnection) => sellOne(db, sale, order, voucher, lease);
         return outcomeOf(() => run(pool, statements, order, lease), pool, order);
       }),
-    remaining: async (voucherId) => {
-      const [row] = await select<{ stock: number }>(
-        pool,
-        'SELECT stock FROM seckill_stock WHERE voucher_id = ?',
-        [voucherId],
-      );
-      return row?.stock ?? 0;
-    },
+    remaining: (voucherId) => stockLeft(pool, voucherId),
   };
+}
+
+export async function stockLeft(pool: Pool, voucherId: string): Promise<number> {
+  const [row] = await select<{ stock: number }>(
+    pool,
+    'SELECT stock FROM seckill_stock WHERE voucher_id = ?',
+    [voucherId],
+  );
+  return row?.stock ?? 0;
 }
 
 /** A refusal is thrown inside the transaction, so that the transaction rolls back. */
@@ -82,18 +85,31 @@ async function sellOne(
 async function outcomeOf(sale: () => Promise<void>, pool: Pool, order: Order): Promise<Outcome> {
   try {
     await sale();
-    record({ event: 'committed', ...about(order) });
+    record('committed', order);
     return { kind: 'accepted', orderId: order.id, status: 'confirmed' };
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
-    if (error instanceof CommitUnknown) return { kind: 'unknown', orderId: order.id, cause: error };
-    if (error instanceof LeaseLost) return refused('lease-lost');
-    if (error instanceof StaleFence) return refused('stale-fence');
-    if (isContention(error)) return refused('database-busy');
-    if (isDuplicateKey(error)) return refusedByRails(pool, order, error);
-    throw error;
+    return outcomeOfError(error, pool, order);
   }
 }
+
+/** @throws the error when it says nothing about the sale: then nothing was sold. */
+export async function outcomeOfError(error: unknown, pool: Pool, order: Order): Promise<Outcome> {
+  if (error instanceof CommitUnknown) return { kind: 'unknown', orderId: order.id, cause: error };
+  if (error instanceof LeaseLost) return refused('lease-lost');
+  if (error instanceof StaleFence) return refused('stale-fence');
+  if (error instanceof ConnectionsBusy || isContention(error)) return refused('database-busy');
+  if (isStoreUnavailable(error)) return mysqlAway;
+  if (isDuplicateKey(error)) return refusedByRails(pool, order, error);
+  throw error;
+}
+
+/** An outcome, and no error: so the history knows that this try was refused. */
+const mysqlAway: Outcome = {
+  kind: 'refused',
+  reason: 'not-ready',
+  detail: 'A store does not answer, or takes no writes.',
+};
 
 /**
  * Retries after a conflict, a limited number of times. The random wait keeps the requests that lost
@@ -115,7 +131,7 @@ async function untilNoConflict(retries: number, attempt: () => Promise<Outcome>)
 async function refusedByRails(pool: Pool, order: Order, error: unknown): Promise<Outcome> {
   const other = await orderOf(pool, order);
   if (other === undefined || other === order.id) throw error;
-  record({ event: 'duplicate', ...about(order) });
+  record('duplicate', order);
   return refused('already-ordered', other);
 }
 

@@ -130,9 +130,45 @@ export const en: LadderText = {
       idea: 'stock and buyers in Redis, with separate commands',
       lesson: 'Four atomic commands are not atomic together.',
     },
+    memory: {
+      idea: 'the claim script; orders wait in a list in the memory of the instance',
+      lesson: 'What only a process knows dies with the process.',
+    },
+    'redis-list': {
+      idea: 'the claim script; orders wait in a Redis list, and a worker pops them',
+      lesson: 'A popped order exists only in the worker that popped it.',
+    },
+    'redis-list-reliable': {
+      idea: 'the claim script; a worker moves orders to a list of its own until they are recorded',
+      lesson: 'Move instead of pop: another worker moves back what a dead one had.',
+    },
+    'redis-pubsub': {
+      idea: 'the claim script; the order is published on a Redis channel',
+      lesson: 'A message that nobody hears is gone.',
+    },
+    'redis-stream': {
+      idea: 'the claim script; orders wait in a stream, read with XREAD from new entries on',
+      lesson: 'A reader that starts at new entries never reads what came while it was away.',
+    },
+    'redis-stream-last-id': {
+      idea: 'the claim script; the stream is read with XREAD from the last id that was stored',
+      lesson: 'Store the id after the commit: right for one reader, wrong for two.',
+    },
     'redis-stream-group': {
       idea: 'a script takes the stock, then the instance queues the order in a stream',
       lesson: 'A crash between the script and the queue strands the stock.',
+    },
+    rabbitmq: {
+      idea: 'the claim script; orders wait in RabbitMQ: confirms, acknowledgements, dead letters',
+      lesson: 'What is confirmed is kept; the gap before the publish stays.',
+    },
+    'merged-commit': {
+      idea: 'gathers the buyers of a millisecond, and sells to all of them in one transaction',
+      lesson: 'One COMMIT for many buyers: accepted is recorded, without a queue.',
+    },
+    'unit-rows': {
+      idea: 'a row per unit; each sale locks one that is free (SKIP LOCKED)',
+      lesson: 'No hot row; the connections that sales keep are the limit.',
     },
     'lua-stream': {
       idea: 'one script checks, sells and queues; workers record in MySQL',
@@ -156,6 +192,12 @@ export const en: LadderText = {
     'crash-between-writes': 'the process dies between two writes',
     'crash-before-expire': 'the process dies between SETNX and EXPIRE',
     'crash-before-publish': 'the process dies between the claim and the queue',
+    'instance-dies': 'the instance dies after it queued an order',
+    'worker-dies': 'the worker dies with an order in hand',
+    'worker-dies-after-commit': 'the worker dies between the commit and the acknowledgement',
+    'worker-away': 'no order worker runs while an order is queued',
+    'queue-restarts': 'the server of the queue is killed and restarts with its data',
+    'database-restarts': 'the database is killed during a batch, and restarts',
     'holder-dies': 'the owner of the lock dies',
     'release-after-expiry': 'the owner releases after its lease expired',
     'lease-expires-in-release': 'the lease expires between comparing and deleting',
@@ -165,6 +207,16 @@ export const en: LadderText = {
     'lost-wakeup': 'the lock is released before the waiter listens',
     'never-released': 'the owner forgets to release',
     'waiter-dies': 'a process that waits for the lock dies',
+    'stale-promotion': 'a replica without the lock becomes the master',
+    'restart-empty': 'a lock server restarts without its data, within the lease',
+    'restart-empty-delayed':
+      'a lock server restarts without its data, later than the longest lease',
+    'restart-with-data': 'a lock server restarts with its data, within the lease',
+    'scripts-forgotten': 'the lock servers forget their scripts',
+    'holder-cut-off': 'the owner is cut off from its lock servers for longer than the lease',
+    'event-loop-blocked': 'the event loop of the owner stands still for longer than the lease',
+    'servers-slow': 'too many lock servers answer too late',
+    'servers-hung': 'too many lock servers stand still for a while',
   },
   reasons: {
     'two-read-the-same-stock': 'two sales read the same stock, and both write it back one lower',
@@ -194,5 +246,16 @@ export const en: LadderText = {
     'commands-interleave':
       'the commands of two requests interleave: both check before either writes',
     'claimed-not-published': 'stock and buyer are used up, and no queue has the order',
+    'gone-with-its-process': 'the order was only in the memory of the process',
+    'popped-and-lost': 'the order was popped, so only the dead worker had it',
+    'heard-and-lost': 'the message was delivered, so only the dead worker had it',
+    'nobody-listened': 'the message was published to nobody',
+    'read-and-lost': 'the dead worker had read the entry, and the next one starts behind it',
+    'reads-only-new': 'the worker starts at new entries, behind the order',
+    'replica-without-lock': 'the new master has no key, so the next owner commits beside the first',
+    'lock-forgotten': 'the server has no key any more, so the next owner commits beside the first',
+    'fences-start-again': 'an empty server counts its fences from the beginning',
+    'late-grant-stays': 'the lock is granted after its caller gave up, and nobody releases it',
+    'release-lost': 'the release does not reach the server, and the key has no expiry',
   },
 };

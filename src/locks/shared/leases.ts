@@ -3,6 +3,54 @@ import { setMaxListeners } from 'node:events';
 import { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
 
+/** The end of a lease by the clock: aborts `lost` when it comes, unless it is stopped before. */
+export class Expiry {
+  readonly #resource: string;
+  readonly #lost: AbortController;
+  readonly #grantedAt = performance.now();
+  #deadline = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  /** @param validMs from now on */
+  constructor(resource: string, validMs: number, lost = new AbortController()) {
+    this.#resource = resource;
+    this.#lost = lost;
+    this.renew(validMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** A timer may fire a fraction of a millisecond early: a lease that is lost has nothing left. */
+  remainingMs(): number {
+    return this.signal.aborted ? 0 : Math.max(0, this.#deadline - performance.now());
+  }
+
+  /** The lease is valid for so long from now on. */
+  renew(validMs: number): void {
+    if (this.#isStopped) return;
+    clearTimeout(this.#timer);
+    this.#deadline = performance.now() + validMs;
+    this.#timer = setTimeout(() => this.lose(this.error()), Math.ceil(validMs)).unref();
+  }
+
+  lose(error: LeaseLost): void {
+    if (!this.#isStopped) this.#lost.abort(error);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  error(advice?: string, cause?: unknown): LeaseLost {
+    const lastedMs = Math.min(this.#deadline, performance.now()) - this.#grantedAt;
+    return new LeaseLost(this.#resource, Math.round(lastedMs), advice, cause);
+  }
+}
+
 /**
  * A lease that expires by the clock: its signal aborts `validMs` from now, or when `lost` does,
  * unless it is released.
@@ -11,23 +59,15 @@ export function timedLease(
   resource: string,
   validMs: number,
   giveBack: () => Promise<void>,
-  lost = new AbortController(),
+  lost?: AbortController,
 ): Lease {
-  const deadline = performance.now() + validMs;
-  const lostError = () => new LeaseLost(resource, Math.round(validMs));
-  const expire = () => lost.abort(lostError());
-  const timer = setTimeout(expire, Math.ceil(validMs)).unref();
+  const expiry = new Expiry(resource, validMs, lost);
   const release = once(async () => {
-    clearTimeout(timer);
+    expiry.stop();
     await giveBack();
   });
-  const parts = {
-    signal: lost.signal,
-    // A timer may fire a fraction of a millisecond early: a lease that is lost has nothing left.
-    remainingMs: () => (lost.signal.aborted ? 0 : Math.max(0, deadline - performance.now())),
-    release,
-  };
-  return leaseOf(parts, lostError);
+  const parts = { signal: expiry.signal, remainingMs: () => expiry.remainingMs(), release };
+  return leaseOf(parts, () => expiry.error());
 }
 
 /** A session keeps several leases alive. `onEnd` returns a function that removes the listener. */

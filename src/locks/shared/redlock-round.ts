@@ -1,67 +1,146 @@
 /**
- * What the package redlock does not say: which masters answered. A master that does not answer is
- * another failure than one whose lock is taken.
+ * What the package redlock does not do: it waits for every master, however long, and does not say
+ * which of them answered. Its clients here ask the masters for it. They stop waiting as soon as a
+ * majority has decided, and after a limit in any case.
  */
 import type { Redis } from 'ioredis';
-import type { RedlockCallback, RedlockClient } from 'redlock';
-import { LockServiceUnavailable } from '../../errors.ts';
+import Redlock, { type RedlockCallback, type RedlockClient } from 'redlock';
+import { DeadlinePassed, LockMajorityMissing } from '../../errors.ts';
 
-/** One question to all masters, and the errors of those that did not answer it. */
+/** What the package answered; null: it does not have the lock. */
+export interface RoundAnswer<T> {
+  readonly answer: T | null;
+  /** A majority said yes; without an answer, it was too late. */
+  readonly isGranted: boolean;
+}
+
+/** The questions that one attempt and its lease ask all masters. */
 export class RedlockRound {
-  /** Rejects when all are heard of and too few have answered. */
-  readonly tooFew: Promise<never>;
   readonly #masters: readonly Redis[];
   readonly #resource: string;
-  /** By the master's place in the list. */
-  readonly #errors = new Map<number, Error>();
-  #fail: (error: unknown) => void = () => {};
-  #heard = 0;
+  readonly #limitMs: number;
+  #question: Question | undefined;
 
-  constructor(masters: readonly Redis[], resource: string) {
+  /** @param limitMs how long a question waits for a master, in milliseconds */
+  constructor(masters: readonly Redis[], resource: string, limitMs: number) {
     this.#masters = masters;
     this.#resource = resource;
-    this.tooFew = new Promise((_, reject) => {
-      this.#fail = reject;
-    });
-    this.tooFew.catch(() => {}); // After the attempt it concerns nobody.
-  }
-
-  restart(): void {
-    this.#errors.clear();
-  }
-
-  /** @throws LockServiceUnavailable */
-  assertMajority(): void {
-    const majority = Math.floor(this.#masters.length / 2) + 1;
-    const answered = this.#masters.length - this.#errors.size;
-    const [cause] = this.#errors.values();
-    if (answered < majority)
-      throw new LockServiceUnavailable(this.#resource, answered, majority, cause);
+    this.#limitMs = limitMs;
   }
 
   clients(): RedlockClient[] {
-    return this.#masters.map((master, place) => {
-      const hear = (done: RedlockCallback): RedlockCallback => {
-        return (error, result) => {
-          if (!error?.message.startsWith('NOSCRIPT')) this.#hear(place, error);
-          done(error, result);
-        };
-      };
-      return {
-        evalsha: (digest, args, done) => master.call('EVALSHA', [digest, ...args], hear(done)),
-        eval: (args, done) => master.call('EVAL', args, hear(done)),
-      };
+    return this.#masters.map((master) => ({
+      // The package then sends EVAL. After an EVALSHA it may have to send the script again, and a
+      // slow master would get that after the release.
+      evalsha: (_digest, _args, done) => done(new Error('NOSCRIPT')),
+      eval: (args, done) => {
+        // When it asks a master again by itself, it unlocks what it did not get: a new question.
+        if (this.#question?.has(master)) this.#begin();
+        this.#question?.ask(master, args, done);
+      },
+    }));
+  }
+
+  /** @throws LockMajorityMissing */
+  async ask<T>(work: () => Promise<T>): Promise<RoundAnswer<T>> {
+    const question = this.#begin();
+    const answering = work().catch((error: unknown) => {
+      if (error instanceof Redlock.LockError) return null;
+      throw error;
+    });
+    // The package unlocks before it reports a refusal: nobody waits for that.
+    const refusal = question.decided.then(() => {
+      if (question.isGranted) return answering;
+      question.assertMajority(this.#resource);
+      return null;
+    });
+    const answer = await Promise.race([answering, refusal]);
+    return { answer, isGranted: question.isGranted };
+  }
+
+  #begin(): Question {
+    this.#question = new Question(this.#masters, this.#limitMs);
+    return this.#question;
+  }
+}
+
+/** One question to all masters. A majority that agrees decides it. */
+class Question {
+  /** Resolves when a majority agrees, or when all masters have answered or are given up. */
+  readonly decided: Promise<void>;
+  readonly #masters: readonly Redis[];
+  readonly #limitMs: number;
+  readonly #asked = new Set<Redis>();
+  /** By the master that is waited for. */
+  readonly #open = new Map<Redis, RedlockCallback>();
+  /** By the master that did not answer. */
+  readonly #errors = new Map<Redis, Error>();
+  #yes = 0;
+  #no = 0;
+  #isDecided = false;
+  #decide: () => void = () => {};
+  #limit: NodeJS.Timeout | undefined;
+
+  constructor(masters: readonly Redis[], limitMs: number) {
+    this.#masters = masters;
+    this.#limitMs = limitMs;
+    this.decided = new Promise((resolve) => {
+      this.#decide = resolve;
     });
   }
 
-  #hear(place: number, error?: Error | null): void {
-    if (error) this.#errors.set(place, error);
-    this.#heard += 1;
-    if (this.#heard !== this.#masters.length) return;
-    try {
-      this.assertMajority();
-    } catch (tooFew) {
-      this.#fail(tooFew);
-    }
+  get isGranted(): boolean {
+    return this.#yes >= this.#majority;
   }
+
+  get #majority(): number {
+    return Math.floor(this.#masters.length / 2) + 1;
+  }
+
+  has(master: Redis): boolean {
+    return this.#asked.has(master);
+  }
+
+  ask(master: Redis, args: readonly (string | number)[], done: RedlockCallback): void {
+    const settle: RedlockCallback = (error, result) => {
+      // A late answer: what it granted is unlocked on the same connection, or expires.
+      if (!this.#open.delete(master)) return;
+      if (!this.#isDecided) this.#count(master, error, result);
+      done(error, result);
+      if (this.#isDecided) this.#giveUp(() => new Error('a majority has decided'));
+    };
+    this.#asked.add(master);
+    this.#open.set(master, settle);
+    // After a stall of the event loop, answers that have arrived are read between these two timers.
+    this.#limit ??= setTimeout(() => setImmediate(() => this.#giveUp(this.#silent)), this.#limitMs);
+    master.call('EVAL', [...args], settle);
+  }
+
+  /** @throws LockMajorityMissing */
+  assertMajority(resource: string): void {
+    const answered = this.#yes + this.#no;
+    if (answered >= this.#majority) return;
+    const missing = this.#masters.filter((master) => this.#errors.has(master)).map(addressOf);
+    const [cause] = this.#errors.values();
+    throw new LockMajorityMissing(resource, missing, answered, this.#majority, cause);
+  }
+
+  #count(master: Redis, error: Error | null | undefined, result: unknown): void {
+    if (error) this.#errors.set(master, error);
+    else if (Number(result) === 1) this.#yes += 1;
+    else this.#no += 1;
+    this.#isDecided = this.#open.size === 0 || Math.max(this.#yes, this.#no) >= this.#majority;
+    if (!this.#isDecided) return;
+    clearTimeout(this.#limit);
+    this.#decide();
+  }
+
+  #giveUp(errorOf: (master: Redis) => Error): void {
+    for (const [master, settle] of this.#open) settle(errorOf(master));
+  }
+
+  readonly #silent = (master: Redis): Error =>
+    new DeadlinePassed(`an answer of ${addressOf(master)}`, this.#limitMs);
 }
+
+const addressOf = ({ options }: Redis): string => `${options.host}:${options.port}`;

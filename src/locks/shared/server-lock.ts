@@ -21,6 +21,7 @@ export function serverLock(lock: Lock, answerMs = defaultAnswerMs): Lock {
         mostMs,
       );
       if (!answer) throw new DeadlinePassed(`the lock on ${resource}`, mostMs);
+      answer.lease?.assertHeld(); // It may have ended before its answer came.
       return answer.lease && withNamedErrors(resource, answer.lease);
     } catch (error) {
       // It ends by itself; a lease that comes too late is of use to nobody.

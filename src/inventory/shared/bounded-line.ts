@@ -1,0 +1,56 @@
+/**
+ * At most so many at once, and a line for the others: bounded in length and in time. A pool of
+ * connections by itself lets its callers wait without an end.
+ */
+import { ConnectionsBusy } from '../../errors.ts';
+
+export interface LineLimits {
+  readonly connections: number;
+  readonly mostWaiting: number;
+  readonly waitMs: number;
+}
+
+/** @throws ConnectionsBusy, and the work has not begun. */
+export type InLine = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function boundedLine({ connections, mostWaiting, waitMs }: LineLimits): InLine {
+  const line = new Set<() => void>();
+  let free = connections;
+
+  /** Resolves when it is this caller's turn. */
+  const turn = () =>
+    new Promise<void>((resolve, reject) => {
+      if (line.size >= mostWaiting)
+        return reject(new ConnectionsBusy(connections, `${mostWaiting} sales wait already`));
+      const begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        line.delete(begin);
+        reject(new ConnectionsBusy(connections, `none was free within ${waitMs} ms`));
+      }, waitMs);
+      line.add(begin);
+    });
+
+  /** The first in the line gets this turn. */
+  function pass(): void {
+    const [next] = line;
+    if (!next) {
+      free += 1;
+      return;
+    }
+    line.delete(next);
+    next();
+  }
+
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await turn();
+    try {
+      return await work();
+    } finally {
+      pass();
+    }
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * Answers "sold out" without Redis, and only where Redis would answer the same at that moment:
+ *
+ * - Stock comes back only when an order is dead-lettered. The script that gives it back keeps the
+ *   voucher sold out for `reopensAfterMs`. An answer of Redis is remembered for `soldOutKeptMs`,
+ *   which is shorter, and counts from before the question. So it ends before the sale reopens, also
+ *   in a process that stood still. No message is needed, and none can be lost.
+ * - A buyer is answered by Redis: `already-ordered`, or the order when it is the same request.
+ *   While a voucher is sold out nobody becomes a buyer, so one list of its buyers is enough.
+ * - The order that took the last one names that state, also after a failover: a server that has
+ *   this order has every sale before it.
+ * - It lasts no longer than the sale, nor than the connection that it came from.
+ *
+ * It trusts that no clock stands still or jumps by a second while the other one goes on.
+ */
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import type { SaleKeys } from '../../connections/sale-keys.ts';
+import { type Order, soldOutKeptMs, type Voucher } from '../../domain.ts';
+
+/** The list of more buyers would keep Redis busy for too long: such a sale is not remembered. */
+const mostBuyers = 20_000;
+const mostBuyersOfAll = 200_000;
+
+interface SoldOut {
+  readonly soldOutBy: string;
+  /** Undefined until they are read. */
+  buyers?: ReadonlySet<string>;
+  untilMs: number;
+  /** From then on, one request asks Redis again, and the others need not wait for it. */
+  askMs: number;
+}
+
+export class SoldOutMemory {
+  readonly #redis: Redis;
+  readonly #keys: SaleKeys;
+  readonly #known = new LRUCache<string, SoldOut>({ maxSize: mostBuyersOfAll });
+
+  constructor(redis: Redis, keys: SaleKeys) {
+    this.#redis = redis;
+    this.#keys = keys;
+    redis.on('close', () => this.#known.clear());
+  }
+
+  isTrueFor({ voucherId, userId }: Order): boolean {
+    const known = this.#known.get(voucherId);
+    if (!known?.buyers || known.buyers.has(userId)) return false;
+    const nowMs = performance.now();
+    if (nowMs < known.askMs) return true;
+    known.askMs = known.untilMs; // This request asks.
+    return false;
+  }
+
+  /** @param askedAtMs before the question was sent */
+  learn({ id, stock }: Voucher, answer: unknown, askedAtMs: number): void {
+    const [word, , soldOutBy, leftMs] = answer as [string, string, string?, number?];
+    if (word !== 'sold-out' || !soldOutBy || leftMs === undefined || stock > mostBuyers) return;
+    const known = this.#known.get(id);
+    const soldOut = known?.soldOutBy === soldOutBy ? known : this.#begin(id, stock, soldOutBy);
+    const keptMs = Math.min(soldOutKeptMs, leftMs - 1); // Redis rounds its clock down.
+    soldOut.untilMs = Math.max(soldOut.untilMs, askedAtMs + keptMs);
+    soldOut.askMs = soldOut.untilMs - keptMs / 2;
+  }
+
+  #begin(voucherId: string, stock: number, soldOutBy: string): SoldOut {
+    const soldOut: SoldOut = { soldOutBy, untilMs: 0, askMs: 0 };
+    this.#known.set(voucherId, soldOut, { size: stock + 1 });
+    this.#redis.hkeys(this.#keys.of(voucherId).buyers(voucherId)).then(
+      (buyers) => {
+        soldOut.buyers = new Set(buyers);
+      },
+      () => this.#known.delete(voucherId), // The next answer begins again.
+    );
+    return soldOut;
+  }
+}
