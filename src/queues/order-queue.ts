@@ -27,26 +27,46 @@ export interface Poison {
  */
 export type Discard = (poison: Poison) => Promise<boolean>;
 
-/**
- * Called with the number of a consumer each time that the queue answered it, with orders or
- * without: a consumer that does not turn is stuck.
- */
-export type OnTurn = (consumer: number) => void;
-
-/** What a queue calls beside `Handle`. */
+/** What a queue calls beside `Handle`. A consumer has a number, from 0. */
 export interface Hooks {
   readonly discard?: Discard;
-  readonly onTurn?: OnTurn;
+  /** The queue answered a consumer, with so many entries or with none. */
+  readonly onTurn?: (consumer: number, entries: number) => void;
+  /** A consumer's entries are done: so many are settled, and so acknowledged. */
+  readonly onSettled?: (consumer: number, entries: number) => void;
 }
 
+/** Leaves the place, used or not. */
+export type Place = () => void;
+
+type Reservation = Place | 'queue-full' | 'not-ready';
+
 export interface OrderQueue {
-  /** Resolves once the queue, by its own standard, owns the order. */
+  /**
+   * A place for one order, or why there is none. Asked before stock is taken. A queue without it
+   * has no bound of its own.
+   */
+  reserve?(): Reservation | Promise<Reservation>;
+  /**
+   * Resolves once the queue, by its own standard, owns the order.
+   * @throws OrderNotQueued when it does not have the order; after any other error it may have it.
+   */
   publish(order: Order): Promise<void>;
   /**
    * Delivers batches to `handle` until `signal` aborts; then finishes the batch in hand and
    * resolves. A queue that can have poison entries gives them to `discard`.
    */
   consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
+  /**
+   * True: what a consumer did not settle stays in Redis, so a worker may drop it when Redis is
+   * rebuilt; a later one gets it.
+   */
+  readonly keepsUnsettled?: true;
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;
+  /**
+   * For each consumer: the name of the entry that waits longest to be settled, or null. A queue
+   * that has it calls the hooks, and its consumers are watched: one without progress is replaced.
+   */
+  oldest?(): Promise<readonly (string | null)[]>;
 }

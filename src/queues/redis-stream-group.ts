@@ -13,8 +13,11 @@ import { whenReady } from '../connections/redis.ts';
 import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import type { Discard, Handle, Hooks, OrderQueue } from './order-queue.ts';
+import { asLetter } from './shared/dead-letter.ts';
 import { asFields, fieldOf } from './shared/order-fields.ts';
-import { type Malformed, streamReader, type Taken } from './shared/stream-reader.ts';
+import { noteQueued, readNote } from './shared/queued-note.ts';
+import { depthOfShards, throwFirst } from './shared/redis-queue.ts';
+import { type Batch, type Malformed, streamReader, type Taken } from './shared/stream-reader.ts';
 
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
@@ -42,7 +45,8 @@ export interface StreamGroupOptions {
 interface Handlers {
   readonly handle: Handle;
   readonly discard: Discard;
-  readonly onTurn: () => void;
+  readonly onTurn: (entries: number) => void;
+  readonly onSettled: (entries: number) => void;
 }
 
 export function redisStreamGroupQueue(
@@ -51,15 +55,18 @@ export function redisStreamGroupQueue(
   options: StreamGroupOptions = {},
 ): OrderQueue {
   async function publish(order: Order): Promise<void> {
-    const { id, voucherId, userId } = order;
-    const { queued, orders } = keys.of(voucherId);
-    const publication = redis.multi().hset(queued, id, `${voucherId}:${userId}`);
-    throwFirst(await publication.xadd(orders, '*', ...asFields(order)).exec());
+    const shard = keys.of(order.voucherId);
+    const publication = noteQueued(redis.multi(), shard, order);
+    throwFirst(await publication.xadd(shard.orders, '*', ...asFields(order)).exec());
   }
 
-  async function depth(): Promise<number> {
-    const depths = await Promise.all(keys.shards.map(({ orders }) => redis.xlen(orders)));
-    return depths.reduce((sum, each) => sum + each, 0);
+  const depth = () => depthOfShards(keys, ({ orders }) => redis.xlen(orders));
+
+  /** Settled entries are deleted, so the first one that is left waits longest. */
+  async function oldest(): Promise<(string | null)[]> {
+    const first = ({ orders }: ShardKeys) => redis.xrange(orders, '-', '+', 'COUNT', 1);
+    const entries = await Promise.all(keys.shards.map(first));
+    return entries.map(([entry]) => entry?.[0] ?? null);
   }
 
   /**
@@ -69,23 +76,26 @@ export function redisStreamGroupQueue(
   async function consume(
     handle: Handle,
     signal: AbortSignal,
-    { discard = async () => true, onTurn }: Hooks = {},
+    { discard = async () => true, onTurn, onSettled }: Hooks = {},
   ): Promise<void> {
     const consumers = keys.shards.map((shard, consumer) => {
-      const handlers = { handle, discard, onTurn: () => onTurn?.(consumer) };
-      return consumeShard(redis, shard, options, handlers, signal);
+      const hooks = {
+        onTurn: (entries: number) => onTurn?.(consumer, entries),
+        onSettled: (entries: number) => onSettled?.(consumer, entries),
+      };
+      return consumeShard(redis, shard, options, { handle, discard, ...hooks }, signal);
     });
     await Promise.all(consumers);
   }
 
-  return { publish, consume, depth };
+  return { publish, consume, depth, oldest, keepsUnsettled: true };
 }
 
 async function consumeShard(
   redis: Redis,
   shard: ShardKeys,
   options: StreamGroupOptions,
-  { handle, discard, onTurn }: Handlers,
+  handlers: Handlers,
   signal: AbortSignal,
 ): Promise<void> {
   const { batchSize = 500, gatherMs = 50, newConsumer = () => redis.duplicate() } = options;
@@ -95,19 +105,32 @@ async function consumeShard(
   await whenReady(blocking, 2_000);
   while (!signal.aborted) {
     try {
-      const { taken, malformed } = await reader.next();
-      onTurn();
-      if (taken.length > 0) await settle(redis, shard, taken, await handle(taken));
-      for (const entry of malformed) await moveToDead(redis, shard, entry, discard);
+      const batch = await reader.next();
+      handlers.onTurn(batch.taken.length + batch.malformed.length);
+      handlers.onSettled(await settleBatch(redis, shard, batch, handlers));
       // One commit costs about as much as fifty.
-      if (taken.length > 0 && taken.length < batchSize) await sleep(gatherMs);
+      if (batch.taken.length > 0 && batch.taken.length < batchSize) await sleep(gatherMs);
     } catch (error) {
+      handlers.onSettled(0);
       reader.lookAgain();
       await recover(redis, blocking, shard, error);
     }
   }
   await reader.leave().catch(() => {}); // Another worker removes the name later.
   blocking.disconnect();
+}
+
+/** @returns how many entries are settled. */
+async function settleBatch(
+  redis: Redis,
+  shard: ShardKeys,
+  { taken, malformed }: Batch,
+  { handle, discard }: Handlers,
+): Promise<number> {
+  let settled = 0;
+  if (taken.length > 0) settled += await settle(redis, shard, taken, await handle(taken));
+  for (const entry of malformed) settled += await moveToDead(redis, shard, entry, discard);
+  return settled;
 }
 
 async function recover(
@@ -132,15 +155,16 @@ async function createGroup(redis: Redis, { orders }: ShardKeys): Promise<void> {
 /**
  * Acknowledges and removes in one transaction: an acknowledged entry that stayed would count as
  * depth for ever.
+ * @returns how many.
  */
 async function settle(
   redis: Redis,
   { orders, queued }: ShardKeys,
   taken: readonly Taken[],
   settled: ReadonlySet<string>,
-): Promise<void> {
+): Promise<number> {
   const done = taken.filter(({ order }) => settled.has(order.id));
-  if (done.length === 0) return;
+  if (done.length === 0) return 0;
   const entryIds = done.map(({ entryId }) => entryId);
   const orderIds = done.map(({ order }) => order.id);
   const acknowledgement = redis.multi().xack(orders, orderGroup, ...entryIds);
@@ -150,32 +174,30 @@ async function settle(
       .hdel(queued, ...orderIds)
       .exec(),
   );
+  return done.length;
 }
 
 /**
  * An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and
  * acknowledged.
+ * @returns how many were moved: none when that must wait.
  */
 async function moveToDead(
   redis: Redis,
-  { orders, queued, dead }: ShardKeys,
-  { entryId, fields, cause }: Malformed,
+  shard: ShardKeys,
+  { entryId, fields, cause, attempt: deliveries }: Malformed,
   discard: Discard,
-): Promise<void> {
+): Promise<0 | 1> {
+  const { orders, queued, dead } = shard;
   const orderId = fieldOf(fields, 'orderId');
-  const note = orderId === undefined ? null : await redis.hget(queued, orderId);
-  const [voucherId = '', userId = ''] = (note ?? '').split(':');
-  const noted = note === null ? undefined : { voucherId, userId };
-  if (!(await discard({ cause, orderId, noted }))) return;
-  const letter = ['reason', 'malformed', 'cause', cause, ...fields];
+  const noted = await readNote(redis, shard, orderId);
+  if (!(await discard({ cause, orderId, noted }))) return 0;
+  const letter = asLetter({ cause, deliveries, noted }, fields);
   const move = redis.multi().xadd(dead, '*', ...letter);
   move.xack(orders, orderGroup, entryId).xdel(orders, entryId);
   throwFirst(await move.hdel(queued, orderId ?? '').exec());
+  return 1;
 }
 
 const isGroupLost = (error: unknown): boolean =>
   error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);
-
-function throwFirst(results: [Error | null, unknown][] | null): void {
-  for (const [error] of results ?? []) if (error) throw error;
-}

@@ -21,6 +21,7 @@ export interface Malformed {
   readonly entryId: string;
   readonly fields: readonly string[];
   readonly cause: string;
+  readonly attempt: number;
 }
 export interface Batch {
   readonly taken: readonly Taken[];
@@ -158,8 +159,9 @@ function asBatch(entries: readonly Entry[], attempt: (entryId: string) => number
   for (const [entryId, fields] of entries) {
     if (!fields) continue; // It was deleted.
     const read = readOrder(fields);
-    if (isOrder(read)) taken.push({ entryId, order: read, attempt: attempt(entryId) });
-    else malformed.push({ entryId, fields, cause: read.cause });
+    const entry = { entryId, attempt: attempt(entryId) };
+    if (isOrder(read)) taken.push({ ...entry, order: read });
+    else malformed.push({ ...entry, fields, cause: read.cause });
   }
   return { taken, malformed };
 }
