@@ -1,14 +1,20 @@
 /** One API instance. The service's primary starts it with a name and a port. */
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
+import { agreeOnDurability } from '../connections/durability.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { createApp } from '../http/app.ts';
-import { openService } from '../http/service.ts';
-import { drain, listen } from '../processes/api-server.ts';
+import { commonHeaders } from '../http/headers.ts';
+import { openService, type Service } from '../http/service.ts';
+import { type Address, drain, listen } from '../processes/api-server.ts';
 import { openLog } from '../processes/log.ts';
+import { consumeOwnQueues } from '../processes/own-queues.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
+import { endWhenStuck, watch } from '../processes/watch.ts';
+import { lookAtPurchases } from '../processes/watch-purchases.ts';
 import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
@@ -17,16 +23,34 @@ const log = openLog(instance, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const stop = stopSignal(log);
 const connections = new Connections(config, log);
-const agree = () => agreeOnEpoch(connections, log);
-await onceStoresAnswer(agree, config.START_WAIT_MS, log, stop);
-if (stop.aborted) process.exit(); // Stopped while it waited for a store.
-const service = await openService(connections, log, instance, () => !stop.aborted);
-const address = { host: config.HOST, port: config.PORT, shared: config.BALANCER === 'cluster' };
-const server = await listen(createApp(service, await extensions()), address, instance);
-log.info({ event: 'listening', ...address });
+const stuck = new AbortController();
+const end = AbortSignal.any([stop, stuck.signal]);
+const open = async () => {
+  await agreeOnEpoch(connections, log);
+  await agreeOnDurability(connections, log);
+  return openService(connections, log, instance, () => !end.aborted);
+};
+const service = await onceStoresAnswer(open, config.START_WAIT_MS, log, stop);
+if (!service) process.exit(); // Stopped while it waited for a store.
+const shared = config.BALANCER === 'cluster';
+const addresses: Address[] = [{ host: config.HOST, port: config.PORT, shared }];
+if (config.SOCKET_FOLDER !== '')
+  addresses.push({ path: join(config.SOCKET_FOLDER, `${instance}.sock`) });
+const added = await extensions(service);
+const headers = { ...commonHeaders(instance), ...added?.headers };
+const app = createApp(service, added);
+const servers = await Promise.all(addresses.map((address) => listen(app, address, headers)));
+log.info({ event: 'listening', addresses });
+const watching = watch(lookAtPurchases(connections, log), config.PROGRESS_WITHIN_MS, log, end);
+void endWhenStuck(watching, log, () => stuck.abort());
 
-if (!stop.aborted) await once(stop, 'abort');
-await drain(server, config.DRAIN_MS);
+const drained = new AbortController();
+const consuming = consumeOwnQueues(service, drained.signal);
+
+if (!end.aborted) await once(end, 'abort');
+await Promise.all(servers.map((server) => drain(server, config.DRAIN_MS)));
+drained.abort();
+await consuming;
 service.orderIds.close();
 await connections.close();
 log.info({ event: 'stopped' });
@@ -36,7 +60,7 @@ process.exit();
  * The service itself does not know the lab: its gate and routes are loaded here, and only in the
  * lab.
  */
-async function extensions() {
+async function extensions(service: Service) {
   if (!config.LAB) return undefined;
   const { labExtensions } = await import('../lab/service/lab-extensions.ts');
   return labExtensions(service);

@@ -6,16 +6,22 @@ import { addAudit } from '../cli/audit.ts';
 import { addBench } from '../cli/bench.ts';
 import { addBenchLocks } from '../cli/bench-locks.ts';
 import { addBuy } from '../cli/buy.ts';
+import { addConformance } from '../cli/conformance.ts';
+import { addDeadLetters } from '../cli/dead-letters.ts';
 import { addDemo } from '../cli/demo.ts';
 import { addDocs } from '../cli/docs.ts';
 import { addDown } from '../cli/down.ts';
 import { addDrill } from '../cli/drill.ts';
 import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
+import { addMutants } from '../cli/mutants.ts';
 import { exitCodes } from '../cli/output.ts';
 import { addRace } from '../cli/race.ts';
+import { addReconcile } from '../cli/reconcile.ts';
 import { addReplay } from '../cli/replay.ts';
 import { addRun } from '../cli/run.ts';
+import { addScoreboard } from '../cli/scoreboard.ts';
+import { addSoak } from '../cli/soak.ts';
 import { addStatus } from '../cli/status.ts';
 import { addToken } from '../cli/token.ts';
 import { addUp } from '../cli/up.ts';
@@ -37,13 +43,15 @@ const program = new Command('lockstep')
     'after',
     `\n${exitCodes}\nStart with: npx lockstep ladder; npx lockstep run mutex-per-user --instances 4`,
   )
+  .configureHelp({ minWidthToWrap: 30 }) // On 80 columns too.
   .showHelpAfterError('(try --help)')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
-const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill];
+const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill, addSoak, addScoreboard];
 const byHand = [addUp, addDown, addStatus, addVoucher, addBuy, addToken, addAudit, addFault];
-const measure = [addBench, addBenchLocks, addDocs];
-for (const add of [...learn, ...byHand, ...measure]) add(program, place);
+const operate = [addDeadLetters, addReconcile];
+const measure = [addBench, addBenchLocks, addConformance, addMutants, addDocs];
+for (const add of [...learn, ...byHand, ...operate, ...measure]) add(program, place);
 
 const cause = (error: Error): string =>
   error.cause instanceof Error ? ` (${error.cause.message})` : '';

@@ -12,6 +12,9 @@ import { heartbeats } from '../processes/heartbeat.ts';
 import { openLog } from '../processes/log.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
+import { endWhenStuck, watch } from '../processes/watch.ts';
+import { ConsumerWatch } from '../processes/watch-consumers.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
 import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
@@ -23,12 +26,22 @@ const connections = new Connections(config, log);
 const agree = () => agreeOnEpoch(connections, log);
 await onceStoresAnswer(agree, config.START_WAIT_MS, log, stop);
 if (stop.aborted) process.exit(); // Stopped while it waited for a store.
-const queues = openQueues(allowedRungs(config.ALLOWED_RUNGS), connections);
+const openAllowed = (opened: Connections) => openQueues(allowedRungs(config.ALLOWED_RUNGS), opened);
+const queues = openAllowed(connections);
 await connections.ready();
+if (config.LAB && config.HISTORY_FOLDER !== '') {
+  const { installWorkerGate } = await import('../lab/service/worker-lane.ts');
+  installWorkerGate(connections, instance);
+}
+await checkpoint('consuming');
 log.info({ event: 'working', queues: queues.length });
-const beats = queues.map((_, index) => heartbeats(config.HEARTBEAT_FOLDER, `${instance}-${index}`));
+const onProgress = heartbeats(config.HEARTBEAT_FOLDER, instance);
+const consumers = new ConsumerWatch({ connections, log, openQueues: openAllowed, onProgress });
+const watching = watch(consumers.look, config.PROGRESS_WITHIN_MS, log, stop);
+// At once: what is stuck cannot be finished. Its orders are delivered again.
+void endWhenStuck(watching, log, () => process.exit());
 await Promise.all(
-  queues.map((queue, index) => workOrders(connections, queue, log, stop, beats[index])),
+  queues.map((queue, index) => workOrders(connections, queue, log, stop, consumers.hooks(index))),
 );
 await connections.close();
 log.info({ event: 'stopped' });

@@ -1,9 +1,10 @@
 /**
- * The service: waits for MySQL and Redis, migrates the schema, compares the epochs of both, then
- * runs the API instances and the order workers until a stop signal.
+ * The service: waits for MySQL and Redis, migrates the schema, compares the epochs of both and the
+ * durability of Redis, then runs the API instances and the order workers until a stop signal.
  */
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
+import { agreeOnDurability } from '../connections/durability.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { migrate } from '../connections/schema.ts';
 import { openLog } from '../processes/log.ts';
@@ -20,6 +21,7 @@ const connections = new Connections(config, log);
 const prepare = async (): Promise<void> => {
   await migrate(config.MYSQL_URL);
   await agreeOnEpoch(connections, log);
+  await agreeOnDurability(connections, log);
 };
 await onceStoresAnswer(prepare, config.START_WAIT_MS, log, stop);
 await connections.close();

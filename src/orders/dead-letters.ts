@@ -3,10 +3,11 @@
  * one script returns the stock and removes the buyer, once.
  */
 import type { Redis } from 'ioredis';
+import type { Connections } from '../connections/connections.ts';
 import { change, isDuplicateKey, isRowRefused, type Pool, select } from '../connections/mysql.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { isId, type Order } from '../domain.ts';
+import { isId, type Order, reopensAfterMs } from '../domain.ts';
 import type { Poison } from '../queues/order-queue.ts';
 
 export type DeadLetterReason =
@@ -16,7 +17,14 @@ export type DeadLetterReason =
   | 'undeliverable'
   | 'malformed';
 
+/** Why an order is dead-lettered, at which of its deliveries. */
+export interface Death {
+  readonly reason: DeadLetterReason;
+  readonly deliveries: number;
+}
+
 const giveBack = loadScript('sale/give-back');
+const reopens = String(reopensAfterMs);
 
 /**
  * Inserts the order's failed row, a tombstone: a paused worker that resumes later finds the id
@@ -28,19 +36,14 @@ export async function deadLetter(
   redis: Redis,
   saleKeys: SaleKeys,
   order: Order,
-  reason: DeadLetterReason,
+  { reason, deliveries }: Death,
 ): Promise<void> {
   if (reason !== 'id-belongs-to-another-order') {
     const isFailed = await insertTombstone(pool, order, reason);
     if (!isFailed) return;
   }
-  const { id, voucherId, userId } = order;
-  const shard = saleKeys.of(voucherId);
-  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.dead];
-  // `stock-short`: MySQL has no stock left, so Redis had too much, and none is returned to it.
-  const stock = reason === 'stock-short' ? '0' : '1';
-  const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
-  await runScript(redis, giveBack, keys, [id, voucherId, userId, reason, stock, buyer]);
+  const letter = [order.requestId, String(deliveries)];
+  await undoPurchase({ pool, redis, saleKeys }, order, reason, letter);
 }
 
 /**
@@ -62,9 +65,45 @@ export async function deadLetterPoison(
     const order = { id, voucherId, userId: isId(userId) ? userId : nobody, requestId: '' };
     if (!(await insertTombstone(pool, order, 'malformed'))) return;
   }
-  const shard = saleKeys.of(voucherId);
-  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.dead];
-  await runScript(redis, giveBack, keys, [id, voucherId, userId, '', '1', '']);
+  await undoPurchase({ pool, redis, saleKeys }, { id, voucherId, userId }, '');
+}
+
+/** For an order whose failed row MySQL has, when nobody gave it back after that. */
+export async function giveBackFailed(connections: Connections, order: Order): Promise<void> {
+  const [pool, redis] = [connections.mysql(), connections.redis('admin')];
+  const [row] = await select<{ reason: DeadLetterReason | null }>(
+    pool,
+    "SELECT reason FROM orders WHERE id = ? AND status = 'failed'",
+    [order.id],
+  );
+  if (row)
+    await undoPurchase({ pool, redis, saleKeys: connections.saleKeys }, order, row.reason ?? '');
+}
+
+interface Stores {
+  readonly pool: Pool;
+  readonly redis: Redis;
+  readonly saleKeys: SaleKeys;
+}
+
+/**
+ * Returns the stock and removes the buyer in Redis, once.
+ * @param reason of the dead letter that the script adds; '' when it adds none
+ * @param letter what the letter also has: the request id and the number of deliveries
+ */
+async function undoPurchase(
+  { pool, redis, saleKeys }: Stores,
+  order: Omit<Order, 'requestId'>,
+  reason: DeadLetterReason | '',
+  letter: readonly string[] = [],
+): Promise<void> {
+  const { id, voucherId, userId } = order;
+  const { voucher, buyers, dead } = saleKeys.of(voucherId);
+  // `stock-short`: MySQL has no stock left, so Redis had too much, and none is returned to it.
+  const stock = reason === 'stock-short' ? '0' : '1';
+  const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
+  const args = [id, voucherId, userId, reason, stock, buyer, reopens, ...letter];
+  await runScript(redis, giveBack, [voucher(voucherId), buyers(voucherId), dead], args);
 }
 
 /** No voucher and no user has this id. */
@@ -74,11 +113,7 @@ const nobody = '0';
  * MySQL may refuse a column of the order, and then it refuses it here too: the id alone is enough.
  * @returns false when another worker has recorded the order.
  */
-async function insertTombstone(
-  pool: Pool,
-  order: Order,
-  reason: DeadLetterReason,
-): Promise<boolean> {
+export async function insertTombstone(pool: Pool, order: Order, reason: string): Promise<boolean> {
   const { id } = order;
   await insertFailed(pool, order, reason).catch((error: unknown) => {
     if (!isRowRefused(error)) throw error;
@@ -91,7 +126,7 @@ async function insertTombstone(
   return row?.status === 'failed';
 }
 
-async function insertFailed(pool: Pool, order: Order, reason: DeadLetterReason): Promise<void> {
+async function insertFailed(pool: Pool, order: Order, reason: string): Promise<void> {
   const { id, voucherId, userId, requestId } = order;
   await change(
     pool,
@@ -104,7 +139,10 @@ async function insertFailed(pool: Pool, order: Order, reason: DeadLetterReason):
 }
 
 /** The user's other order, as the buyers' hash stores it: it stays this user's purchase. */
-async function otherOrder(pool: Pool, { voucherId, userId }: Order): Promise<string> {
+async function otherOrder(
+  pool: Pool,
+  { voucherId, userId }: Pick<Order, 'voucherId' | 'userId'>,
+): Promise<string> {
   const [row] = await select<{ buyer: string }>(
     pool,
     "SELECT CONCAT(id, ':', request_id) AS buyer FROM orders " +

@@ -1,6 +1,6 @@
 /** Finds the state of an order, from the moment it was accepted. */
 import type { Connections } from '../connections/connections.ts';
-import { select } from '../connections/mysql.ts';
+import { type RowDataPacket, select } from '../connections/mysql.ts';
 import type { OrderStatus } from '../domain.ts';
 
 export interface OrderState {
@@ -41,14 +41,31 @@ function queuedOrder(id: string, value: string): OrderState {
 }
 
 async function findRecorded(connections: Connections, id: string): Promise<OrderState | null> {
-  const [row] = await select<OrderState & { reason: string | null }>(
-    connections.mysql(),
-    `SELECT CAST(id AS CHAR) AS id, CAST(voucher_id AS CHAR) AS voucherId,
-            CAST(user_id AS CHAR) AS userId, status, reason
-     FROM orders WHERE id = ?`,
-    [id],
-  );
-  if (!row) return null;
-  const { reason, ...state } = row;
-  return reason === null ? state : { ...state, reason };
+  const [row] = await select<Row>(connections.mysql(), `${selectStates} WHERE id = ?`, [id]);
+  return row ? asState(row) : null;
 }
+
+/** Those of the orders that MySQL has, in one query. */
+export async function recordedStates(
+  connections: Connections,
+  ids: readonly string[],
+): Promise<OrderState[]> {
+  // `query`, not `execute`: each number of ids would add another prepared statement to the cache.
+  const statement = `${selectStates} WHERE id IN (?)`;
+  const [rows] = await connections.mysql().query<(Row & RowDataPacket)[]>(statement, [ids]);
+  return rows.map(asState);
+}
+
+interface Row extends Omit<OrderState, 'reason'> {
+  readonly reason: string | null;
+}
+
+const selectStates = `
+  SELECT CAST(id AS CHAR) AS id, CAST(voucher_id AS CHAR) AS voucherId,
+         CAST(user_id AS CHAR) AS userId, status, reason
+  FROM orders`;
+
+const asState = ({ id, voucherId, userId, status, reason }: Row): OrderState => ({
+  ...{ id, voucherId, userId, status },
+  ...(reason !== null && { reason }),
+});

@@ -11,15 +11,19 @@ import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import { BatchTooSlow } from '../errors.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
-import type { Delivery, OnTurn, OrderQueue, Poison } from '../queues/order-queue.ts';
-import { about, record } from '../trace/history.ts';
+import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.ts';
+import { checkpointEach } from '../trace/checkpoints.ts';
+import { record } from '../trace/history.ts';
 import { type DeadLetterReason, deadLetter, deadLetterPoison } from './dead-letters.ts';
+import { inEachEpoch } from './epoch-runs.ts';
 import { findRecorded, type Records, recordBatch, recordOne } from './record-orders.ts';
+import { Refusals } from './refusals.ts';
 
-const maxDeliveries = 5;
+const mostRefusals = 5;
 
 interface Worker {
   readonly records: Records;
+  readonly refusals: Refusals;
   readonly redis: Redis;
   readonly saleKeys: SaleKeys;
   readonly log: Logger;
@@ -31,19 +35,44 @@ export async function workOrders(
   queue: OrderQueue,
   log: Logger,
   signal: AbortSignal,
-  onTurn?: OnTurn,
+  hooks: Hooks = {},
+): Promise<void> {
+  const work = (epoch: string, until: AbortSignal) =>
+    workUntil(connections, queue, { epoch, log }, until, hooks);
+  if (queue.keepsUnsettled) await inEachEpoch(connections, log, signal, work);
+  else await work('', signal);
+}
+
+interface Run {
+  readonly epoch: string;
+  readonly log: Logger;
+}
+
+/** All orders of one run are read, and recorded, in one epoch. */
+async function workUntil(
+  connections: Connections,
+  queue: OrderQueue,
+  { epoch, log }: Run,
+  signal: AbortSignal,
+  hooks: Hooks,
 ): Promise<void> {
   const worker = {
-    records: { pool: connections.mysql(), vouchers: openVouchers(connections) },
+    records: { pool: connections.mysql(), vouchers: openVouchers(connections), epoch },
+    refusals: new Refusals(),
     redis: connections.redis('admin'),
     saleKeys: connections.saleKeys,
     log,
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
-  await queue.consume((deliveries) => settleWithin(worker, limitMs, deliveries), signal, {
-    discard: (poison) => discardPoison(worker, poison),
-    ...(onTurn && { onTurn }),
-  });
+  const handle = async (deliveries: readonly Delivery[]) => {
+    const orders = deliveries.map(({ order }) => order);
+    await checkpointEach('delivered', orders);
+    const settled = await settleWithin(worker, limitMs, deliveries);
+    await checkpointEach('recorded', orders);
+    return settled;
+  };
+  const discard = (poison: Poison) => discardPoison(worker, poison);
+  await queue.consume(handle, signal, { ...hooks, discard });
 }
 
 /**
@@ -122,7 +151,7 @@ async function settleOneByOne(
   for (const { order, attempt } of deliveries) {
     if (late.aborted) break;
     try {
-      await settleOne(worker, order, attempt);
+      await settleOne(worker, { order, attempt });
       settled.add(order.id);
     } catch (error) {
       const cause = { orderId: order.id, attempt, error: String(error) };
@@ -134,25 +163,26 @@ async function settleOneByOne(
 }
 
 /**
- * While the database is down or busy, the order is retried without end. It is dead-lettered only
- * when the database refuses the order itself.
+ * While the database is down, busy or read-only, the order is retried without end. It is
+ * dead-lettered only when the database has refused the order itself, `mostRefusals` times.
  */
-async function settleOne(worker: Worker, order: Order, attempt: number): Promise<void> {
+async function settleOne(worker: Worker, { order, attempt }: Delivery): Promise<void> {
   const recording = await recordOne(worker.records, order).catch((error: unknown) => {
-    if (attempt < maxDeliveries || !isRowRefused(error)) throw error;
+    if (!isRowRefused(error) || worker.refusals.add(order.id) < mostRefusals) throw error;
     return 'undeliverable' as const;
   });
   if (recording === 'recorded') traceRecorded(order);
-  else await discard(worker, order, recording);
+  else await discard(worker, order, attempt, recording);
 }
 
 async function discard(
   { records, redis, saleKeys, log }: Worker,
   order: Order,
+  deliveries: number,
   reason: DeadLetterReason,
 ): Promise<void> {
-  await deadLetter(records.pool, redis, saleKeys, order, reason);
-  record({ event: 'dead-lettered', reason, ...about(order) });
+  await deadLetter(records.pool, redis, saleKeys, order, { reason, deliveries });
+  record('dead-lettered', order, { reason });
   log.error({ event: 'order-dead-lettered', orderId: order.id, reason });
 }
 
@@ -172,7 +202,7 @@ async function discardPoison(
   return true;
 }
 
-const traceRecorded = (order: Order): void => record({ event: 'recorded', ...about(order) });
+const traceRecorded = (order: Order): void => record('recorded', order);
 
 /** `Promise.withResolvers`, which Node 20 does not have. */
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {

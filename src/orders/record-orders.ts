@@ -5,10 +5,13 @@ import {
   type Pool,
   type PoolConnection,
   type RowDataPacket,
+  select,
   transaction,
 } from '../connections/mysql.ts';
 import { hasRails, type Order } from '../domain.ts';
+import { EpochOver } from '../errors.ts';
 import type { Vouchers } from '../purchase/vouchers.ts';
+import { checkpointEach } from '../trace/checkpoints.ts';
 import type { DeadLetterReason } from './dead-letters.ts';
 
 export type Recording = 'recorded' | DeadLetterReason;
@@ -19,15 +22,17 @@ class StockShort extends Error {}
 export interface Records {
   readonly pool: Pool;
   readonly vouchers: Pick<Vouchers, 'find'>;
+  /** That of MySQL when the orders were read from their queue. Empty: it is not checked. */
+  readonly epoch?: string;
 }
 
 /**
  * One transaction: one multi-row insert, and one conditional decrement for each voucher.
- * @throws the error of the statement that failed. Nothing is recorded then; the caller records the
- *   orders one by one.
+ * @throws EpochOver, or the error of the statement that failed. Nothing is recorded then; the
+ *   caller records the orders one by one.
  */
 export async function recordBatch(
-  { pool, vouchers }: Records,
+  { pool, vouchers, epoch = '' }: Records,
   orders: readonly Order[],
 ): Promise<void> {
   const railed = await voucherRails(vouchers, orders);
@@ -37,10 +42,24 @@ export async function recordBatch(
   // Every batch updates vouchers in the same order, so that two batches cannot deadlock.
   const sorted = [...perVoucher].sort(([a], [b]) => (a < b ? -1 : 1));
   await transaction(pool, 'READ COMMITTED', async (db) => {
+    if (epoch !== '') await stayInEpoch(db, epoch);
     await insert(db, orders, railed);
     for (const [voucherId, count] of sorted)
       await takeStock(db, voucherId, count, railed.has(voucherId));
+    await checkpointEach('recording', orders);
   });
+}
+
+/**
+ * Until this transaction is over, MySQL keeps its epoch: a rebuild of Redis waits for it, and then
+ * finds these orders.
+ */
+async function stayInEpoch(db: PoolConnection, epoch: string): Promise<void> {
+  const [row] = await select<{ value: string }>(
+    db,
+    'SELECT value FROM store_epoch WHERE id = 1 LOCK IN SHARE MODE',
+  );
+  if (row?.value !== epoch) throw new EpochOver(epoch);
 }
 
 /**

@@ -1,17 +1,25 @@
 /** The HTTP server of one instance: it listens once the service is ready, and drains at a stop. */
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
+import { answersWith, type HeaderTexts } from '../http/headers.ts';
 import type { App } from '../http/openapi.ts';
 import { answerUnreadable, problemResponse } from '../http/unreadable-requests.ts';
 
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-  /** True when the cluster's primary accepts the connections and distributes them. */
-  readonly shared: boolean;
-}
+/** A port, or the path of a Unix socket. */
+export type Address =
+  | {
+      readonly host: string;
+      readonly port: number;
+      /** True when the cluster's primary accepts the connections and distributes them. */
+      readonly shared: boolean;
+    }
+  | { readonly path: string };
+
+/** As many as nginx has; a Unix socket refuses more at once, where a port lets them wait. */
+const backlog = 4_096;
 
 /**
  * Longer than nginx keeps an idle connection (60 s). With a shorter time, nginx could send a
@@ -19,21 +27,25 @@ export interface Address {
  */
 const keepAliveMs = 75_000;
 
-export async function listen(
-  app: App,
-  { host, port, shared }: Address,
-  instance: string,
-): Promise<Server> {
-  const errorHandler = (error: unknown) => problemResponse(error, instance);
+/** @param headers of every answer */
+export async function listen(app: App, address: Address, headers: HeaderTexts): Promise<Server> {
   // The adapter refuses a request without a host, and its refusal is a problem; Node's is not.
-  const options = { requireHostHeader: false };
-  const server = createServer(options, getRequestListener(app.fetch, { errorHandler }));
-  answerUnreadable(server, instance);
+  const options = { requireHostHeader: false, ServerResponse: answersWith(headers) };
+  const listener = getRequestListener(app.fetch, { errorHandler: problemResponse });
+  const server = createServer(options, listener);
+  answerUnreadable(server, headers);
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = keepAliveMs + 1_000;
-  server.listen({ host, port, exclusive: !shared });
+  if ('path' in address) server.listen(freed(address.path));
+  else server.listen({ ...address, backlog, exclusive: !address.shared });
   await once(server, 'listening');
   return server;
+}
+
+/** A killed process leaves its socket behind. nginx may run as another user. */
+function freed(path: string) {
+  rmSync(path, { force: true });
+  return { path, backlog, exclusive: true, writableAll: true };
 }
 
 /**

@@ -1,14 +1,18 @@
 /**
- * One file for each consumer, written at each turn of its loop. A health check that finds an old
- * file has found a consumer that is stuck, although its process runs.
+ * One file for each consumer, written whenever it makes progress. A health check that finds an old
+ * file has found a consumer that records nothing although orders wait, or that is stuck.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OnTurn } from '../queues/order-queue.ts';
 
 /** @returns what writes the files; nothing is written when there is no folder. */
-export function heartbeats(folder: string, instance: string): OnTurn {
+export function heartbeats(
+  folder: string,
+  instance: string,
+): (queue: number, consumer: number) => void {
   if (folder === '') return () => {};
-  return (consumer) =>
-    writeFileSync(join(folder, `${instance}-${consumer}.turn`), new Date().toISOString());
+  return (queue, consumer) => {
+    const file = join(folder, `${instance}-${queue}-${consumer}.progress`);
+    writeFileSync(file, new Date().toISOString());
+  };
 }

@@ -6,16 +6,16 @@ import { isStoreUnavailable } from '../connections/store-errors.ts';
 const pauseMs = 500;
 
 /**
- * Runs `work`, and runs it again while a store does not answer. Resolves early when `signal`
- * aborts.
+ * Runs `work`, and runs it again while a store does not answer.
+ * @returns what `work` returned; undefined when `signal` aborted first.
  * @throws the error of `work` when it is another one, or after `withinMs`.
  */
-export async function onceStoresAnswer(
-  work: () => Promise<void>,
+export async function onceStoresAnswer<T>(
+  work: () => Promise<T>,
   withinMs: number,
   log: Logger,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<T | undefined> {
   const deadline = performance.now() + withinMs;
   while (!signal.aborted) {
     try {
@@ -26,4 +26,5 @@ export async function onceStoresAnswer(
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
   }
+  return undefined;
 }

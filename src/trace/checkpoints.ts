@@ -3,7 +3,7 @@
  * gate, a checkpoint is an `await` of undefined. In the lab a gate can pause a request there, so
  * that every famous race replays step by step.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Order } from '../domain.ts';
 
 export const checkpointNames = [
@@ -14,6 +14,11 @@ export const checkpointNames = [
   'after-check',
   'stock-taken',
   'claimed',
+  'published',
+  'consuming',
+  'delivered',
+  'recording',
+  'recorded',
   'before-commit',
   'before-release',
   'owner-checked',
@@ -28,6 +33,21 @@ const orders = new AsyncLocalStorage<Order>();
 
 export function checkpoint(name: CheckpointName): Promise<void> | undefined {
   return gate?.(name, orders.getStore());
+}
+
+/**
+ * The checkpoints of the purchase in this async context, for a transaction that several purchases
+ * share: each of them reaches its own.
+ */
+export const ownCheckpoint = (): typeof checkpoint =>
+  gate ? AsyncResource.bind(checkpoint) : checkpoint;
+
+/**
+ * In an order worker there is no context of a request: the orders themselves say whose they are.
+ */
+export async function checkpointEach(name: CheckpointName, reached: readonly Order[]) {
+  if (!gate) return;
+  for (const order of reached) await gate(name, order);
 }
 
 /** The order of the purchase in this async context; known in the lab only. */

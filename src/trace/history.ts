@@ -65,12 +65,17 @@ export interface Gap {
 
 let sink: ((entry: object) => void) | undefined;
 
-export const record = (event: Omit<HistoryEvent, 'at' | 'instance'>): void => sink?.(event);
+/** Builds nothing when no history is kept: a purchase calls it on its way. */
+export const record = (
+  event: EventName,
+  order: Order,
+  more?: Pick<HistoryEvent, 'checkpoint' | 'resource' | 'fence' | 'reason'>,
+): void => sink?.({ event, ...about(order), ...more });
 
 export const recordDeath = (pid: number): void => sink?.({ event: 'died', pid });
 
 /** The fields of an event that say which order it is about. */
-export const about = ({ id: orderId, voucherId, userId, requestId }: Order) => ({
+const about = ({ id: orderId, voucherId, userId, requestId }: Order) => ({
   voucherId,
   userId,
   orderId,

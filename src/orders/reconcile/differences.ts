@@ -1,0 +1,145 @@
+/**
+ * The three identities of a sale, and each difference from them. Pure.
+ *
+ * 1. stock in Redis + orders in flight + recorded orders = initial stock
+ * 2. buyers in Redis = users of recorded orders and of orders in flight
+ * 3. the state that a user is told of an order = the truth
+ */
+import type { Order } from '../../domain.ts';
+import { type Buyer, type InStream, inFlight, recordedIn, type Sale } from './sale.ts';
+
+export type Identity = 'stock' | 'buyers' | 'status';
+
+export type Difference = { readonly identity: Identity; readonly text: string } & (
+  | { readonly kind: 'sale-missing' | 'stock-of-mysql' }
+  /** `redisGap`: by how much stock and buyers of Redis are more than the initial stock. */
+  | { readonly kind: 'stock'; readonly gap: number; readonly redisGap: number }
+  | { readonly kind: 'order-lost'; readonly order: Order }
+  | { readonly kind: 'buyer-of-failed-order'; readonly order: Order }
+  | { readonly kind: 'order-without-buyer'; readonly order: Order }
+  | { readonly kind: 'buyer-of-another-order'; readonly order: Order }
+  | { readonly kind: 'note-without-order'; readonly orderId: string }
+  | { readonly kind: 'order-without-note'; readonly entry: InStream }
+);
+
+export function differencesOf(sale: Sale): Difference[] {
+  if (isRemoved(sale)) return [];
+  if (sale.redis.stock === null) return [saleMissing(sale)];
+  const orders = orderDifferences(sale);
+  return [...stockDifferences(sale, orders), ...orders];
+}
+
+/** Those of the second and third identity: one order each. */
+export function orderDifferences(sale: Sale): Difference[] {
+  const lost = lostOrders(sale);
+  return [
+    ...lost,
+    ...buyersOfFailedOrders(sale),
+    ...ordersWithoutBuyer(sale),
+    ...notesWithoutOrder(sale, new Set(lost.map(({ order }) => order.id))),
+    ...ordersWithoutNote(sale),
+  ];
+}
+
+/** An operator may delete the keys of a sale that is over. */
+export const isRemoved = ({ redis, endMs, inStream }: Sale, nowMs = Date.now()): boolean =>
+  redis.stock === null && redis.buyers === 0 && inStream.length === 0 && nowMs > endMs;
+
+const saleMissing = ({ voucherId, redis }: Sale): Difference => ({
+  ...{ identity: 'stock', kind: 'sale-missing' },
+  text: `Redis does not have the sale of voucher ${voucherId} (${redis.buyers} buyers): rebuild it`,
+});
+
+function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference[] {
+  const { redis, initialStock, stockInMysql } = sale;
+  const count = (kind: Difference['kind']) => buyers.filter((each) => each.kind === kind).length;
+  const redisGap = (redis.stock ?? 0) + redis.buyers - initialStock;
+  const tooMany = count('order-lost') + count('buyer-of-failed-order');
+  const missing = count('order-without-buyer') + count('buyer-of-another-order');
+  const gap = redisGap - tooMany + missing;
+  const found: Difference[] = [];
+  if (gap !== 0) {
+    const orders = initialStock - (redis.stock ?? 0) + gap;
+    const sum = `stock ${redis.stock} in Redis + ${orders} orders in flight or recorded`;
+    const text = `${sum} = ${initialStock + gap}, and the initial stock was ${initialStock}`;
+    found.push({ identity: 'stock', kind: 'stock', gap, redisGap, text });
+  }
+  const recorded = recordedIn(sale).length;
+  if (stockInMysql + recorded !== initialStock) {
+    const text = `stock ${stockInMysql} in MySQL + ${recorded} recorded orders is not ${initialStock}`;
+    found.push({ identity: 'stock', kind: 'stock-of-mysql', text });
+  }
+  return found;
+}
+
+const streamOrders = ({ inStream }: Sale): ReadonlySet<string> =>
+  new Set(inStream.map(({ order }) => order.id));
+
+const orderOf = ({ voucherId }: Sale, buyer: Buyer): Order => ({ ...buyer, voucherId });
+
+/** In no queue and not in MySQL: nobody would ever record it. */
+function lostOrders(sale: Sale): (Difference & { readonly kind: 'order-lost' })[] {
+  const streamed = streamOrders(sale);
+  return [...sale.buyers.values()]
+    .filter(({ id }) => !streamed.has(id) && !sale.inMysql.has(id))
+    .map((buyer) => ({
+      ...{ identity: 'buyers', kind: 'order-lost', order: orderOf(sale, buyer) },
+      text: `user ${buyer.userId} is a buyer, but order ${buyer.id} is neither in the stream nor in MySQL`,
+    }));
+}
+
+/** While it is in the stream, a worker is about to give it back. */
+function buyersOfFailedOrders(sale: Sale): Difference[] {
+  const streamed = streamOrders(sale);
+  return [...sale.buyers.values()]
+    .filter(({ id }) => sale.inMysql.get(id)?.status === 'failed' && !streamed.has(id))
+    .map((buyer) => ({
+      ...{ identity: 'buyers', kind: 'buyer-of-failed-order', order: orderOf(sale, buyer) },
+      text: `user ${buyer.userId} is the buyer of order ${buyer.id}, which has failed`,
+    }));
+}
+
+/** Redis would sell to this user again, unless the user is the buyer of another order. */
+function ordersWithoutBuyer(sale: Sale): Difference[] {
+  const waiting = inFlight(sale)
+    .map(({ order }) => order)
+    .filter(({ id }) => !sale.inMysql.has(id));
+  const orders = new Map([...waiting, ...recordedIn(sale)].map((order) => [order.id, order]));
+  return [...orders.values()].flatMap((order) => withoutBuyer(sale, order));
+}
+
+function withoutBuyer({ buyers, laterBuyers }: Sale, found: Order): Difference[] {
+  const { id, voucherId, userId, requestId } = found;
+  const order = { id, voucherId, userId, requestId };
+  const known = [buyers.get(userId)?.id, laterBuyers.get(userId)?.id];
+  if (known.includes(id)) return [];
+  const other = known.find((each) => each !== undefined);
+  const text = `order ${id} of user ${userId} exists, but in Redis this user`;
+  if (other === undefined)
+    return [{ ...identity, kind: 'order-without-buyer', order, text: `${text} is no buyer` }];
+  return [
+    { ...identity, kind: 'buyer-of-another-order', order, text: `${text} has order ${other}` },
+  ];
+}
+
+const identity = { identity: 'buyers' } as const;
+
+/** A lost order is queued again, so its note is right then. */
+function notesWithoutOrder(sale: Sale, lost: ReadonlySet<string>): Difference[] {
+  const streamed = streamOrders(sale);
+  return [...sale.noted]
+    .filter((id) => !streamed.has(id) && !lost.has(id))
+    .map((orderId) => ({
+      ...{ identity: 'status', kind: 'note-without-order', orderId },
+      text: `GET /orders/${orderId} says queued, but the order is ${sale.inMysql.get(orderId)?.status ?? 'nowhere'}`,
+    }));
+}
+
+function ordersWithoutNote(sale: Sale): Difference[] {
+  return inFlight(sale)
+    .filter(({ order }) => !sale.noted.has(order.id) && !sale.inMysql.has(order.id))
+    .map((entry) => ({
+      ...{ identity: 'status', kind: 'order-without-note', entry },
+      text: `order ${entry.order.id} is queued, but GET /orders/${entry.order.id} says that there is none`,
+    }));
+}

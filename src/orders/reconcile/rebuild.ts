@@ -1,0 +1,141 @@
+/**
+ * Rebuilds Redis from MySQL and from what is un-acknowledged in the stream.
+ *
+ * 1. Freeze: every shard gets an epoch that no process has, so that each purchase is refused.
+ * 2. Wait: workers record what they have in hand, and no process remembers a voucher as sold out.
+ * 3. The epoch of MySQL changes. From now on MySQL refuses the orders that a worker still has in
+ *    hand, so what is read next does not change any more.
+ * 4. Read the stream, then MySQL; restore the buyers, the notes, and last the stock.
+ * 5. Every shard gets the new epoch: sales resume.
+ *
+ * Every step may be repeated: a rebuild that did not come to its end is started again, and nothing
+ * is sold before that.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connections } from '../../connections/connections.ts';
+import { epochsOf, rebuilding } from '../../connections/epoch.ts';
+import { change, type Pool } from '../../connections/mysql.ts';
+import { withMysqlLock } from '../../connections/mysql-lock.ts';
+import { loadScript } from '../../connections/scripts.ts';
+import { reopensAfterMs } from '../../domain.ts';
+import { DataChanged, RebuildRunning } from '../../errors.ts';
+import { isRemoved, orderDifferences } from './differences.ts';
+import { readSales } from './read-sales.ts';
+import { type Reconciliation, reconcile } from './reconcile.ts';
+import { addBuyers, repairOne, runInEpoch } from './repair.ts';
+import { inFlight, recordedIn, type Sale } from './sale.ts';
+
+const restoreVoucher = loadScript('sale/restore-voucher');
+const changeEpoch = loadScript('sale/change-epoch');
+
+export type RebuildStep = 'frozen' | 'alone' | 'read' | 'restored' | 'open';
+/** Called after each step, and awaited. */
+export type OnRebuildStep = (step: RebuildStep) => void | Promise<void>;
+
+export interface RestoredVoucher {
+  readonly voucherId: string;
+  /** Redis did not have the sale any more. */
+  readonly wasMissing: boolean;
+  readonly recorded: number;
+  readonly inFlight: number;
+  /** Orders of buyers that were in no queue and not in MySQL: they are queued again. */
+  readonly queuedAgain: number;
+}
+
+export interface Rebuilt {
+  readonly after: Reconciliation;
+  readonly epoch: string;
+  /** Redis had lost sales, and orders with them that no store knows: see reconcile-text.ts. */
+  readonly hadLostData: boolean;
+  readonly restored: readonly RestoredVoucher[];
+  readonly frozenMs: number;
+}
+
+/**
+ * @param waitMs how long the second step takes
+ * @throws RebuildRunning, EpochsDiffer, DataChanged: then nothing is sold until it is repeated.
+ */
+export async function rebuild(
+  connections: Connections,
+  onStep: OnRebuildStep = () => {},
+  waitMs: number = reopensAfterMs,
+): Promise<Rebuilt> {
+  const done = await withMysqlLock(connections.config.MYSQL_URL, 'lockstep-rebuild', () =>
+    rebuildAlone(connections, onStep, waitMs),
+  );
+  if (!done) throw new RebuildRunning();
+  return done;
+}
+
+async function rebuildAlone(
+  connections: Connections,
+  onStep: OnRebuildStep,
+  waitMs: number,
+): Promise<Rebuilt> {
+  const { ofMysql, ofRedis } = await epochsOf(connections);
+  const epoch = randomUUID();
+  const frozenAt = performance.now();
+  await freeze(connections, epoch);
+  await onStep('frozen');
+  await sleep(waitMs);
+  await replaceEpoch(connections.mysql(), ofMysql, epoch);
+  await onStep('alone');
+  const sales = (await readSales(connections)).filter((sale) => !isRemoved(sale));
+  await onStep('read');
+  const restored: RestoredVoucher[] = [];
+  for (const sale of sales) restored.push(await restore(connections, sale, epoch));
+  await onStep('restored');
+  await open(connections, epoch);
+  const frozenMs = Math.round(performance.now() - frozenAt);
+  await onStep('open');
+  const after = await reconcile(connections);
+  const hadLostData = ofRedis === '' || restored.some(({ wasMissing }) => wasMissing);
+  return { after, epoch, hadLostData, restored, frozenMs };
+}
+
+const during = (epoch: string): string => rebuilding + epoch;
+
+async function freeze(connections: Connections, epoch: string): Promise<void> {
+  const redis = connections.redis('admin');
+  for (const shard of connections.saleKeys.shards) await redis.set(shard.epoch, during(epoch));
+}
+
+/** Waits for the transactions that record orders. @throws DataChanged */
+async function replaceEpoch(pool: Pool, old: string, epoch: string): Promise<void> {
+  const changed = await change(
+    pool,
+    'UPDATE store_epoch SET value = ? WHERE id = 1 AND value = ?',
+    [epoch, old],
+  );
+  if (changed !== 1) throw new DataChanged(old);
+}
+
+async function restore(
+  connections: Connections,
+  sale: Sale,
+  epoch: string,
+): Promise<RestoredVoucher> {
+  const { voucherId, initialStock, beginMs, endMs } = sale;
+  const shard = connections.saleKeys.of(voucherId);
+  const place = { connections, shard, voucherId, initialStock, epoch: during(epoch) };
+  const differences = orderDifferences(sale);
+  const ordersOf = (kind: 'order-without-buyer' | 'buyer-of-another-order') =>
+    differences.flatMap((each) => (each.kind === kind ? [each.order] : []));
+  await addBuyers(place, ordersOf('order-without-buyer'));
+  for (const difference of differences) await repairOne(place, difference, false);
+  const withoutBuyer = ordersOf('buyer-of-another-order').length;
+  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.epoch];
+  const numbers = [initialStock, withoutBuyer, beginMs, endMs].map(String);
+  await runInEpoch(place, restoreVoucher, keys, [place.epoch, ...numbers]);
+  const queuedAgain = differences.filter(({ kind }) => kind === 'order-lost').length;
+  const [recorded, waiting] = [recordedIn(sale).length, inFlight(sale).length];
+  const wasMissing = sale.redis.stock === null;
+  return { voucherId, wasMissing, recorded, inFlight: waiting, queuedAgain };
+}
+
+async function open(connections: Connections, epoch: string): Promise<void> {
+  const place = { connections, epoch: during(epoch) };
+  for (const shard of connections.saleKeys.shards)
+    await runInEpoch(place, changeEpoch, [shard.epoch], [place.epoch, epoch]);
+}

@@ -1,0 +1,119 @@
+/**
+ * Compares Redis and MySQL, also while sales go on. A difference counts when two readings in a row
+ * have it: one that was seen once was an order on its way.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connections } from '../../connections/connections.ts';
+import { epochsOf } from '../../connections/epoch.ts';
+import { RebuildUnfinished } from '../../errors.ts';
+import { type Difference, differencesOf, isRemoved } from './differences.ts';
+import { readSales } from './read-sales.ts';
+import { inFlight, recordedIn, type Sale } from './sale.ts';
+
+/** Longer than a worker takes from one step of an order to the next. */
+const betweenReadingsMs = 300;
+const mostReadings = 6;
+
+export interface ReconciledVoucher {
+  readonly voucherId: string;
+  readonly initialStock: number;
+  /** Null when Redis does not have the sale. */
+  readonly stock: number | null;
+  readonly inFlight: number;
+  readonly recorded: number;
+  readonly buyers: number;
+  /** While purchases are made, the numbers are of slightly different moments. */
+  readonly isMoving: boolean;
+  readonly differences: readonly Difference[];
+}
+
+export interface Reconciliation {
+  readonly verdict: 'consistent' | 'inconsistent' | 'unknown';
+  readonly vouchers: readonly ReconciledVoucher[];
+  /** Sales that are over, and whose keys were deleted. */
+  readonly removed: number;
+  /** Differences that the next reading did not have: orders on their way. */
+  readonly passing: number;
+}
+
+/** A reconciliation, and what a repair needs. */
+export interface Compared {
+  readonly reconciliation: Reconciliation;
+  readonly epoch: string;
+}
+
+/**
+ * @param voucherId only this one; every voucher of the final rung without it.
+ * @throws RebuildUnfinished, EpochsDiffer, or the error of a store that did not answer.
+ */
+export async function reconcile(
+  connections: Connections,
+  voucherId?: string,
+): Promise<Reconciliation> {
+  return (await compare(connections, voucherId)).reconciliation;
+}
+
+export async function compare(connections: Connections, voucherId?: string): Promise<Compared> {
+  const epoch = await comparableEpoch(connections);
+  const passed = new Set<string>();
+  let earlier = await read(connections, voucherId);
+  if (earlier.keys.size === 0) return { epoch, reconciliation: result('consistent', earlier, 0) };
+  for (let readings = 2; readings <= mostReadings; readings++) {
+    await sleep(betweenReadingsMs);
+    const later = await read(connections, voucherId);
+    const both = new Set([...later.keys].filter((key) => earlier.keys.has(key)));
+    for (const key of earlier.keys) if (!both.has(key)) passed.add(key);
+    const isClear = both.size > 0 || later.keys.size === 0;
+    if (isClear) {
+      const verdict = both.size > 0 ? 'inconsistent' : 'consistent';
+      return { epoch, reconciliation: result(verdict, only(later, both), passed.size) };
+    }
+    earlier = later;
+  }
+  return { epoch, reconciliation: result('unknown', earlier, passed.size) };
+}
+
+/** What cannot be compared is not repaired either. */
+async function comparableEpoch(connections: Connections): Promise<string> {
+  const { ofRedis, isRebuilding } = await epochsOf(connections);
+  if (isRebuilding) throw new RebuildUnfinished();
+  return ofRedis;
+}
+
+interface Reading {
+  readonly sales: readonly (readonly [Sale, readonly Difference[]])[];
+  readonly keys: ReadonlySet<string>;
+}
+
+async function read(connections: Connections, voucherId?: string): Promise<Reading> {
+  const sales = (await readSales(connections, voucherId)).map(
+    (sale) => [sale, differencesOf(sale)] as const,
+  );
+  const keys = sales.flatMap(([sale, found]) => found.map((each) => keyOf(sale, each)));
+  return { sales, keys: new Set(keys) };
+}
+
+/** Its sentence has the order, or the numbers: another number is another difference. */
+const keyOf = ({ voucherId }: Sale, { kind, text, ...rest }: Difference): string =>
+  'gap' in rest ? `${voucherId} ${kind} ${rest.gap}` : `${voucherId} ${kind} ${text}`;
+
+const only = ({ sales }: Reading, keys: ReadonlySet<string>): Reading => ({
+  sales: sales.map(
+    ([sale, found]) => [sale, found.filter((each) => keys.has(keyOf(sale, each)))] as const,
+  ),
+  keys,
+});
+
+function result(
+  verdict: Reconciliation['verdict'],
+  { sales }: Reading,
+  passing: number,
+): Reconciliation {
+  const present = sales.filter(([sale]) => !isRemoved(sale));
+  const vouchers = present.map(([sale, differences]) => ({
+    ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
+    ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
+    ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences },
+  }));
+  return { verdict, vouchers, removed: sales.length - present.length, passing };
+}

@@ -1,0 +1,166 @@
+/**
+ * Repairs what `compare` found, and nothing that it did not see twice. Every step is a script that
+ * may run twice, and looks again before it writes. The stock is lowered at once, and raised only
+ * when every order has its buyer: rather too few are sold.
+ */
+import type { Connections } from '../../connections/connections.ts';
+import type { ShardKeys } from '../../connections/sale-keys.ts';
+import { loadScript, runScript } from '../../connections/scripts.ts';
+import { type Order, reopensAfterMs } from '../../domain.ts';
+import { DataChanged } from '../../errors.ts';
+import { giveBackFailed } from '../dead-letters.ts';
+import type { Difference } from './differences.ts';
+import { compare, type ReconciledVoucher, type Reconciliation } from './reconcile.ts';
+import type { InStream } from './sale.ts';
+
+const restoreBuyers = loadScript('sale/restore-buyers');
+const correctStock = loadScript('sale/correct-stock');
+const queueAgain = loadScript('sale/queue-again');
+const noteQueued = loadScript('sale/note-queued');
+
+/** The first restores buyers and lowers a stock; the second may raise one. */
+const mostRepairs = 3;
+const buyersAtOnce = 500;
+
+export interface Repaired {
+  readonly voucherId: string;
+  readonly text: string;
+}
+
+export interface Repair {
+  /** How it is now. */
+  readonly after: Reconciliation;
+  readonly repaired: readonly Repaired[];
+}
+
+export async function repair(connections: Connections, voucherId?: string): Promise<Repair> {
+  const repaired: Repaired[] = [];
+  let { reconciliation: found, epoch } = await compare(connections, voucherId);
+  for (let times = 1; times <= mostRepairs && found.verdict === 'inconsistent'; times++) {
+    const before = repaired.length;
+    for (const voucher of found.vouchers)
+      repaired.push(...(await repairVoucher(connections, voucher, epoch)));
+    ({ reconciliation: found, epoch } = await compare(connections, voucherId));
+    if (repaired.length === before) break;
+  }
+  return { after: found, repaired };
+}
+
+/** Of one voucher. */
+export interface RepairPlace {
+  readonly connections: Connections;
+  readonly shard: ShardKeys;
+  readonly voucherId: string;
+  readonly initialStock: number;
+  /** Redis writes only while it has this epoch. */
+  readonly epoch: string;
+}
+
+export async function repairVoucher(
+  connections: Connections,
+  { voucherId, initialStock, differences }: ReconciledVoucher,
+  epoch: string,
+): Promise<Repaired[]> {
+  const shard = connections.saleKeys.of(voucherId);
+  const place = { connections, shard, voucherId, initialStock, epoch };
+  const missing = differences.flatMap((each) =>
+    each.kind === 'order-without-buyer' ? [each.order] : [],
+  );
+  await addBuyers(place, missing); // First: the stock is corrected by the number of buyers.
+  const mayRaise = !differences.some(({ kind }) => withoutBuyer.includes(kind));
+  const done: Repaired[] = [];
+  for (const difference of differences) {
+    const text = await repairOne(place, difference, mayRaise);
+    if (text !== null) done.push({ voucherId, text });
+  }
+  return done;
+}
+
+/** While an order has no buyer, the number of buyers does not say how many are sold. */
+const withoutBuyer: readonly Difference['kind'][] = [
+  'order-without-buyer',
+  'buyer-of-another-order',
+];
+
+/** @returns what was done; null when nothing was. */
+export async function repairOne(
+  place: RepairPlace,
+  difference: Difference,
+  mayRaise: boolean,
+): Promise<string | null> {
+  switch (difference.kind) {
+    case 'stock': {
+      const answer = await setStock(place, mayRaise);
+      return answer === 'corrected' ? 'the stock was corrected' : null;
+    }
+    case 'order-without-buyer':
+      return `user ${difference.order.userId} is the buyer of order ${difference.order.id} again`;
+    case 'order-lost':
+      return queueOrder(place, difference.order);
+    case 'buyer-of-failed-order':
+      await giveBackFailed(place.connections, difference.order);
+      return `failed order ${difference.order.id} was given back`;
+    case 'note-without-order':
+      await place.connections.redis('admin').hdel(place.shard.queued, difference.orderId);
+      return `the note that order ${difference.orderId} is queued was removed`;
+    case 'order-without-note':
+      return noteOrder(place, difference.entry);
+    case 'buyer-of-another-order': // A worker refuses one of the two, and corrects the buyer.
+    case 'sale-missing': // A rebuild restores it.
+    case 'stock-of-mysql': // Somebody changed MySQL by hand.
+      return null;
+  }
+}
+
+/** @throws DataChanged */
+export async function addBuyers(place: RepairPlace, orders: readonly Order[]): Promise<void> {
+  const { shard, voucherId, epoch } = place;
+  const keys = [shard.buyers(voucherId), shard.epoch];
+  for (let from = 0; from < orders.length; from += buyersAtOnce) {
+    const some = orders.slice(from, from + buyersAtOnce);
+    const buyers = some.flatMap(({ id, userId, requestId }) => [userId, `${id}:${requestId}`]);
+    await runInEpoch(place, restoreBuyers, keys, [epoch, JSON.stringify(buyers)]);
+  }
+}
+
+/** @throws DataChanged */
+function setStock(place: RepairPlace, mayRaise: boolean): Promise<unknown> {
+  const { shard, voucherId, initialStock, epoch } = place;
+  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.epoch];
+  const args = [epoch, String(initialStock), mayRaise ? '1' : '0', String(reopensAfterMs)];
+  return runInEpoch(place, correctStock, keys, args);
+}
+
+/** The same order, under its own id: MySQL records it once, however often it is queued. */
+async function queueOrder(place: RepairPlace, order: Order): Promise<string | null> {
+  const { shard, epoch } = place;
+  const { id, voucherId, userId, requestId } = order;
+  const keys = [shard.buyers(voucherId), shard.orders, shard.queued, shard.epoch];
+  const answer = await runInEpoch(place, queueAgain, keys, [
+    epoch,
+    id,
+    voucherId,
+    userId,
+    requestId,
+  ]);
+  return answer === 'queued' ? `order ${id} of user ${userId} was queued again` : null;
+}
+
+async function noteOrder(place: RepairPlace, { entryId, order }: InStream): Promise<string | null> {
+  const { orders, queued } = place.shard;
+  const args = [entryId, order.id, order.voucherId, order.userId];
+  const answer = await runInEpoch(place, noteQueued, [orders, queued], args);
+  return answer === 'noted' ? `order ${order.id} was noted as queued` : null;
+}
+
+/** @throws DataChanged */
+export async function runInEpoch(
+  { connections, epoch }: Pick<RepairPlace, 'connections' | 'epoch'>,
+  script: Parameters<typeof runScript>[1],
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const answer = await runScript(connections.redis('admin'), script, keys, args);
+  if (answer === 'other-epoch') throw new DataChanged(epoch);
+  return answer;
+}

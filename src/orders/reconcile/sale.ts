@@ -1,0 +1,48 @@
+/** What both stores have of one voucher of the final rung. Only read-sales.ts makes it. */
+import type { Order } from '../../domain.ts';
+
+/** An entry of the order stream. */
+export interface InStream {
+  readonly entryId: string;
+  readonly order: Order;
+}
+
+export interface OrderInMysql extends Order {
+  readonly status: 'confirmed' | 'failed';
+}
+
+/** An order as the buyers' hash has it. */
+export type Buyer = Pick<Order, 'id' | 'userId' | 'requestId'>;
+
+/**
+ * The parts are of different moments, in this order: the notes, the buyers, the stream, MySQL. An
+ * order is never in a later one before an earlier one, so while sales go on nothing is missing that
+ * is there.
+ */
+export interface Sale {
+  readonly voucherId: string;
+  readonly initialStock: number;
+  readonly beginMs: number;
+  readonly endMs: number;
+  /** Of one moment; `stock` is null when Redis does not have the sale. */
+  readonly redis: { readonly stock: number | null; readonly buyers: number };
+  /** By user. */
+  readonly buyers: ReadonlyMap<string, Buyer>;
+  /** Asked again at the end, for the users of orders that were not among the buyers. */
+  readonly laterBuyers: ReadonlyMap<string, Buyer>;
+  /** The ids of orders whose state is `queued` for the user. */
+  readonly noted: ReadonlySet<string>;
+  readonly inStream: readonly InStream[];
+  /** By order id. */
+  readonly inMysql: ReadonlyMap<string, OrderInMysql>;
+  readonly stockInMysql: number;
+  /** Whether a purchase was made while this was read. */
+  readonly isMoving: boolean;
+}
+
+export const recordedIn = ({ inMysql }: Sale): OrderInMysql[] =>
+  [...inMysql.values()].filter(({ status }) => status === 'confirmed');
+
+/** Queued or un-acknowledged, and not recorded. */
+export const inFlight = ({ inStream, inMysql }: Sale): InStream[] =>
+  inStream.filter(({ order }) => inMysql.get(order.id)?.status !== 'confirmed');

@@ -1,0 +1,165 @@
+/**
+ * Replays a dead letter: sells its order again to the same user, if stock is left. The new order
+ * goes the way of every purchase: one script, the stream, a worker, MySQL's rails.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Connections, readEpoch } from '../connections/connections.ts';
+import { select } from '../connections/mysql.ts';
+import { loadScript, runScript } from '../connections/scripts.ts';
+import { isId, type Order } from '../domain.ts';
+import {
+  ReplayImpossible,
+  ReplayInOtherEpoch,
+  ReplayOrderRecorded,
+  ReplaySaleClosed,
+  ReplaySoldOut,
+  ReplayUnknown,
+  ReplayUserHasOrder,
+  ScriptAnswerUnexpected,
+  UnknownDeadLetter,
+} from '../errors.ts';
+import { ladder, rungNamed } from '../ladder/rungs.ts';
+import type { OrderIds } from '../order-ids/order-ids.ts';
+import { openVouchers } from '../purchase/vouchers.ts';
+import { insertTombstone } from './dead-letters.ts';
+import { type DeadLetter, findLetter, placeOf } from './letters.ts';
+
+const replay = loadScript('sale/replay');
+
+/** `isFirst` is false when the letter was replayed before. */
+export interface Replay {
+  readonly orderId: string;
+  readonly isFirst: boolean;
+}
+
+/**
+ * A letter is replayed once: a second replay changes nothing, and names the order of the first. So
+ * it can be repeated after an error, and by two operators at once.
+ * @throws UnknownDeadLetter or a ReplayRefused when nothing was sold; ReplayUnknown when it may
+ *   have been.
+ */
+export async function replayLetter(
+  connections: Connections,
+  orderIds: Pick<OrderIds, 'next'>,
+  id: string,
+): Promise<Replay> {
+  const letter = await findLetter(connections, id);
+  if (letter.replayedAs !== undefined) return { orderId: letter.replayedAs, isFirst: false };
+  const buyer = buyerOf(letter);
+  await checkSale(connections, letter, buyer);
+  await checkFailed(connections, letter, buyer);
+  await checkOtherOrder(connections, letter, buyer);
+  // No client can send this request id: an Idempotency-Key has no colon.
+  const requestId = `replay:${isId(letter.orderId ?? '') ? letter.orderId : letter.id}`;
+  return sellAgain(connections, letter, { ...buyer, requestId, id: await orderIds.next() });
+}
+
+type Buyer = Pick<Order, 'voucherId' | 'userId'>;
+
+/** @throws ReplayImpossible when nothing shows whose order it was. */
+function buyerOf({ id, isOwnerKnown, voucherId = '', userId = '', cause }: DeadLetter): Buyer {
+  if (!isOwnerKnown)
+    throw new ReplayImpossible(
+      id,
+      `its entry does not name a voucher and a user (${cause ?? '-'})`,
+    );
+  return { voucherId, userId };
+}
+
+/** The new order goes into the final rung's stream: its workers must be those of the sale. */
+async function checkSale(
+  connections: Connections,
+  { id }: DeadLetter,
+  { voucherId }: Buyer,
+): Promise<void> {
+  if (connections.saleKeys.of(voucherId) !== placeOf(connections, id).shard)
+    throw new ReplaySaleClosed(id, `voucher ${voucherId} belongs to another shard than its letter`);
+  const voucher = await openVouchers(connections).find(voucherId);
+  if (!voucher) throw new ReplaySaleClosed(id, `MySQL has no voucher ${voucherId}`);
+  if (rungNamed(voucher.rung).queue !== ladder['lua-stream'].queue)
+    throw new ReplaySaleClosed(id, `voucher ${voucherId} is sold by ${voucher.rung}`);
+}
+
+/**
+ * As for the dead letter itself: MySQL must have the failed row, so that no worker can record the
+ * old order beside the new one. Under another id, MySQL can never have it.
+ */
+async function checkFailed(
+  connections: Connections,
+  { id, orderId = '', reason }: DeadLetter,
+  buyer: Buyer,
+): Promise<void> {
+  if (!isId(orderId) || reason === 'id-belongs-to-another-order') return;
+  const order = { ...buyer, id: orderId, requestId: '' };
+  if (await insertTombstone(connections.mysql(), order, reason)) return;
+  throw new ReplayOrderRecorded(id, orderId);
+}
+
+/** MySQL may have an order that Redis does not know, of a time before Redis lost its data. */
+async function checkOtherOrder(
+  connections: Connections,
+  { id }: DeadLetter,
+  { voucherId, userId }: Buyer,
+): Promise<void> {
+  const [other] = await select<{ id: string }>(
+    connections.mysql(),
+    'SELECT CAST(id AS CHAR) AS id FROM orders ' +
+      "WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed'",
+    [voucherId, userId],
+  );
+  if (other) throw new ReplayUserHasOrder(id, userId, voucherId, other.id);
+}
+
+/** Stock that came back is sold after two seconds at most; each further letter may add as many. */
+const mostWaits = 5;
+
+async function sellAgain(
+  connections: Connections,
+  letter: DeadLetter,
+  order: Order,
+): Promise<Replay> {
+  const { voucherId, userId } = order;
+  const epoch = await readEpoch(connections.mysql());
+  for (let waits = 0; ; waits++) {
+    const [word, orderId, leftMs = 0] = await runReplay(connections, letter, order, epoch);
+    switch (word) {
+      case 'replayed':
+      case 'already-replayed':
+        return { orderId, isFirst: word === 'replayed' };
+      case 'reopening':
+        if (waits === mostWaits) throw new ReplaySoldOut(letter.id, voucherId);
+        await sleep(leftMs);
+        break;
+      case 'sold-out':
+        throw new ReplaySoldOut(letter.id, voucherId);
+      case 'already-ordered':
+        throw new ReplayUserHasOrder(letter.id, userId, voucherId, orderId);
+      case 'unknown-voucher':
+        throw new ReplaySaleClosed(letter.id, `Redis has lost the sale of voucher ${voucherId}`);
+      case 'other-epoch':
+        throw new ReplayInOtherEpoch(letter.id);
+      case 'unknown-letter':
+        throw new UnknownDeadLetter(letter.id);
+      default:
+        throw new ScriptAnswerUnexpected(replay.name, word);
+    }
+  }
+}
+
+type Answer = [word: string, orderId: string, leftMs?: number];
+
+/** @throws ReplayUnknown after any error: the script may have run. */
+async function runReplay(
+  connections: Connections,
+  letter: DeadLetter,
+  { id, voucherId, userId, requestId }: Order,
+  epoch: string,
+): Promise<Answer> {
+  const { shard, entryId } = placeOf(connections, letter.id);
+  const sale = [shard.voucher(voucherId), shard.buyers(voucherId), shard.orders, shard.queued];
+  const keys = [...sale, shard.dead, shard.replayed, shard.epoch];
+  const args = [id, voucherId, userId, requestId, entryId, epoch];
+  return runScript(connections.redis('admin'), replay, keys, args).catch((cause: unknown) => {
+    throw new ReplayUnknown(letter.id, cause);
+  }) as Promise<Answer>;
+}

@@ -1,0 +1,108 @@
+/** Watches the consumers of an order worker: each must record orders, or have none to record. */
+import type { Logger } from 'pino';
+import type { Connections } from '../connections/connections.ts';
+import { onNewConnections, recordsOrders } from '../connections/probes.ts';
+import { NoProgress } from '../errors.ts';
+import { ConsumerProgress } from '../orders/consumer-progress.ts';
+import type { Hooks, OrderQueue } from '../queues/order-queue.ts';
+import { type Look, stuckFor } from './watch.ts';
+
+export interface Watched {
+  readonly connections: Connections;
+  readonly log: Logger;
+  readonly openQueues: (connections: Connections) => OrderQueue[];
+  /** Called when this consumer of this queue made progress. */
+  readonly onProgress: (queue: number, consumer: number) => void;
+}
+
+interface Consumer {
+  readonly queue: number;
+  readonly number: number;
+  readonly progress: ConsumerProgress;
+  /** Since its last progress. */
+  quietMs: number;
+  /** Of that, since both stores answer. Null when they do not, or when it is not quiet. */
+  stuckMs: number | null;
+}
+
+interface Stores {
+  readonly doesRedisAnswer: boolean;
+  readonly doesMysqlAnswer: boolean;
+}
+
+/** For each queue and each of its consumers, see `OrderQueue.oldest`. */
+type Oldest = readonly (readonly (string | null)[])[];
+
+export class ConsumerWatch {
+  readonly #watched: Watched;
+  readonly #consumers = new Map<string, Consumer>();
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+  }
+
+  /** What the consumers of this queue report. */
+  hooks(queue: number): Hooks {
+    return {
+      onTurn: (number, entries) => this.#consumer(queue, number).progress.turned(entries),
+      onSettled: (number, entries) => this.#consumer(queue, number).progress.settled(entries),
+    };
+  }
+
+  readonly look: Look = async (sinceMs) => {
+    const { connections, log } = this.#watched;
+    const oldest = await oldestEntries(this.#watched);
+    for (const [queue, entries] of oldest?.entries() ?? [])
+      for (const number of entries.keys()) this.#consumer(queue, number);
+    const quiet = [...this.#consumers.values()].filter((each) => !this.#isMoving(each, oldest));
+    if (quiet.length === 0) return null;
+    const doesMysqlAnswer = await onNewConnections(connections.config, log, recordsOrders);
+    const stores = { doesRedisAnswer: oldest !== null, doesMysqlAnswer };
+    for (const each of quiet) this.#count(each, sinceMs, stores);
+    return quiet.map((each) => this.#verdict(each)).find((problem) => problem !== null) ?? null;
+  };
+
+  #consumer(queue: number, number: number): Consumer {
+    const name = `${queue} ${number}`;
+    const known = this.#consumers.get(name);
+    if (known) return known;
+    const progress = new ConsumerProgress();
+    const added: Consumer = { queue, number, progress, quietMs: 0, stuckMs: null };
+    this.#consumers.set(name, added);
+    return added;
+  }
+
+  #isMoving(consumer: Consumer, oldest: Oldest | null): boolean {
+    const { queue, number, progress } = consumer;
+    if (!progress.look(oldest?.[queue]?.[number])) return false;
+    Object.assign(consumer, { quietMs: 0, stuckMs: null });
+    this.#watched.onProgress(queue, number);
+    return true;
+  }
+
+  #count(consumer: Consumer, sinceMs: number, stores: Stores): void {
+    const { connections, log } = this.#watched;
+    const doAnswer = stores.doesRedisAnswer && stores.doesMysqlAnswer;
+    consumer.quietMs += sinceMs;
+    consumer.stuckMs = stuckFor(consumer.stuckMs, sinceMs, doAnswer);
+    const { queue, number, quietMs } = consumer;
+    if (quietMs >= connections.config.PROGRESS_WITHIN_MS)
+      log.warn({ event: 'nothing-recorded', queue, consumer: number, quietMs, ...stores });
+  }
+
+  /** A batch may take its limit, so a consumer with orders in hand is given that time too. */
+  #verdict({ queue, number, progress, stuckMs }: Consumer): NoProgress | null {
+    const { PROGRESS_WITHIN_MS, BATCH_LIMIT_MS } = this.#watched.connections.config;
+    const limitMs = PROGRESS_WITHIN_MS + (progress.isBusy ? BATCH_LIMIT_MS : 0);
+    if (stuckMs === null || stuckMs < limitMs) return null;
+    return new NoProgress(`Consumer ${number} of queue ${queue}`, stuckMs);
+  }
+}
+
+/** As new connections see it. Null when Redis does not answer. */
+const oldestEntries = ({ connections, log, openQueues }: Watched): Promise<Oldest | null> =>
+  onNewConnections(connections.config, log, async (opened) => {
+    const queues = openQueues(opened);
+    await opened.ready();
+    return Promise.all(queues.map((queue) => queue.oldest?.() ?? []));
+  }).catch(() => null);

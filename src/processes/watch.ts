@@ -1,0 +1,64 @@
+/**
+ * A process that runs and does nothing is worse than one that has ended: no supervisor replaces it.
+ * So it looks at itself, and ends when it makes no progress although its stores answer on new
+ * connections. While a store is away, it waits: a new process could do no more.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { NoProgress } from '../errors.ts';
+
+/** EX_TEMPFAIL of sysexits.h: a new start may succeed. */
+const stuckExitCode = 75;
+
+/** @param sinceMs the time since the last look. @returns why the process is stuck, or null. */
+export type Look = (sinceMs: number) => Promise<NoProgress | null>;
+
+/**
+ * The time for which something makes no progress although its stores answer; null when they do not.
+ * The first look only starts it: after an outage, the connections need a moment to come back.
+ */
+export function stuckFor(
+  soFarMs: number | null,
+  sinceMs: number,
+  doStoresAnswer: boolean,
+): number | null {
+  if (!doStoresAnswer) return null;
+  return soFarMs === null ? 0 : soFarMs + sinceMs;
+}
+
+/** Looks every fourth of `withinMs`, until it is stuck or `signal` aborts. */
+export async function watch(
+  look: Look,
+  withinMs: number,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<NoProgress | null> {
+  const everyMs = withinMs / 4;
+  const report = (error: unknown) => {
+    log.error({ event: 'look-failed', error });
+    return null;
+  };
+  let lookedAt = performance.now();
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
+    // A process that was paused has not been stuck for that time.
+    const sinceMs = Math.min(performance.now() - lookedAt, 2 * everyMs);
+    lookedAt = performance.now();
+    const problem = signal.aborted ? null : await look(sinceMs).catch(report);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+/** Sets the exit code and calls `end`, once the process is stuck. */
+export async function endWhenStuck(
+  watching: Promise<NoProgress | null>,
+  log: Logger,
+  end: () => void,
+): Promise<void> {
+  const problem = await watching;
+  if (!problem) return;
+  log.fatal({ event: 'stuck', code: problem.code, error: problem.message });
+  process.exitCode = stuckExitCode;
+  end();
+}
