@@ -1,39 +1,37 @@
 /** The application: the middleware that every request passes, then the routes. */
 import type { MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { requestId } from 'hono/request-id';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
 import { OrderIdUnavailable } from '../errors.ts';
 import { allowedMethods } from './allowed-methods.ts';
-import { commonHeaders } from './headers.ts';
+import { type HeaderTexts, requestIdOf } from './headers.ts';
 import { type App, routes } from './openapi.ts';
 import { problem } from './problems.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { healthRoutes } from './routes/health.ts';
+import { orderEventRoutes } from './routes/order-events.ts';
 import { orderRoutes } from './routes/orders.ts';
 import { voucherRoutes } from './routes/vouchers.ts';
 import type { Service } from './service.ts';
 import type { Identified } from './tokens.ts';
 
-/** Middleware and routes that a process adds to the service, for example those of the lab. */
+/** What a process adds to the service, for example the lab. */
 export interface Extensions {
+  /** Of every answer. */
+  readonly headers: HeaderTexts;
   readonly middleware: readonly MiddlewareHandler<Identified>[];
   readonly routes: readonly App[];
 }
 
-const none: Extensions = { middleware: [], routes: [] };
+const none: Extensions = { headers: {}, middleware: [], routes: [] };
 
 export function createApp(service: Service, extensions: Extensions = none): App {
   const app = routes();
-  const headers = Object.entries(commonHeaders(service.instance));
-  app.use(requestId(), async (c, next) => {
-    for (const [name, value] of headers) c.header(name, value);
-    await next();
-  });
   for (const middleware of extensions.middleware) app.use(middleware);
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
   app.route('/', orderRoutes(service));
+  app.route('/', orderEventRoutes(service));
   app.route('/', auditRoutes(service));
   for (const group of extensions.routes) app.route('/', group);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
@@ -55,11 +53,11 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     if (isStoreUnavailable(error)) {
       // An inventory throws only when nothing can have been sold.
       service.log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });
-      return problem(c, 'not-ready', 'A store does not answer.');
+      return problem(c, 'not-ready', 'A store does not answer, or takes no writes.');
     }
     service.log.error({
       event: 'request-failed',
-      requestId: c.get('requestId'),
+      requestId: requestIdOf(c),
       path: c.req.path,
       error,
     });

@@ -5,8 +5,11 @@
 import { z } from '@hono/zod-openapi';
 import { isId } from '../domain.ts';
 
-export const Id = z
-  .string()
-  .regex(/^[1-9][0-9]{0,18}$/, 'must be a decimal id without sign, spaces or leading zeros')
-  .refine(isId, 'must be at most 9223372036854775807')
-  .openapi({ type: 'string', pattern: '^[1-9][0-9]{0,18}$', example: '7' });
+const schema = { type: 'string', pattern: '^[1-9][0-9]{0,18}$', example: '7' } as const;
+const form = 'must be a decimal id from 1 to 9223372036854775807, without spaces or leading zeros';
+
+export const Id = z.string().refine(isId, form).openapi(schema);
+
+/** The id in the path of a purchase, which checks it itself: a validator costs more than that. */
+export const idInPath = { name: 'id', in: 'path', required: true, schema } as const;
+export const notAnId = `id: ${form}`;

@@ -59,13 +59,23 @@ const rows = {
   },
   'lock-service-unavailable': {
     status: 503,
-    title: 'The lock service does not answer; nothing was sold',
+    title: 'The lock service did not answer in time; nothing was sold',
     retryAfterSeconds: 2,
+  },
+  'queue-full': {
+    status: 503,
+    title: 'The queue of orders is full; nothing was sold',
+    retryAfterSeconds: 1,
   },
   'not-ready': {
     status: 503,
     title: 'The sale is not ready; nothing was sold',
     retryAfterSeconds: 2,
+  },
+  'too-many-streams': {
+    status: 503,
+    title: 'Too many streams are open',
+    retryAfterSeconds: 5,
   },
   'outcome-unknown': {
     status: 503,

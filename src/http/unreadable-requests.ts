@@ -2,12 +2,12 @@
  * Requests that the application never sees, because Node or its adapter cannot read them. Their
  * answers are problems too, with a request id and the headers of every answer.
  */
-import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { RequestError } from '@hono/node-server';
-import { commonHeaders } from './headers.ts';
+import type { HeaderTexts } from './headers.ts';
 import { describeProblem, type ProblemCode } from './problems.ts';
+import { newRequestId } from './request-ids.ts';
 
 /** Node's error for a connection whose bytes are no request. */
 interface UnreadableError extends Error {
@@ -31,7 +31,7 @@ function codeOf({ code = '', rawPacket }: UnreadableError): ProblemCode {
 }
 
 /** Answers what Node cannot read, and CONNECT. An expectation that nobody knows is ignored. */
-export function answerUnreadable(server: Server, instance: string): void {
+export function answerUnreadable(server: Server, headers: HeaderTexts): void {
   const open = new WeakMap<Duplex, number>();
   const count = (socket: Duplex, change: number) =>
     open.set(socket, (open.get(socket) ?? 0) + change);
@@ -42,10 +42,10 @@ export function answerUnreadable(server: Server, instance: string): void {
   server.on('clientError', (error: UnreadableError, socket) => {
     // The client would take it for the answer to an earlier request, which may be a purchase.
     if (open.get(socket) || !socket.writable) socket.destroy();
-    else close(socket, rawProblem(codeOf(error), instance));
+    else close(socket, rawProblem(codeOf(error), headers));
   });
   server.on('connect', (_, socket) =>
-    close(socket, rawProblem('method-not-allowed', instance, { Allow: 'GET, HEAD, POST' })),
+    close(socket, rawProblem('method-not-allowed', { ...headers, Allow: 'GET, HEAD, POST' })),
   );
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
@@ -53,26 +53,21 @@ export function answerUnreadable(server: Server, instance: string): void {
 const close = (socket: Duplex, answer: string) => socket.end(answer, () => socket.destroy());
 
 /** The answer to a request that the adapter refuses: without a host, or with a malformed URL. */
-export function problemResponse(error: unknown, instance: string): Response {
+export function problemResponse(error: unknown): Response {
   const code = error instanceof RequestError ? 'invalid-request' : 'internal-error';
   const { status, headers, body } = describeProblem(code);
-  return Response.json(body, { status, headers: { ...headers, ...ownHeaders(instance) } });
+  return Response.json(body, { status, headers });
 }
 
-function rawProblem(code: ProblemCode, instance: string, more: Record<string, string> = {}) {
+function rawProblem(code: ProblemCode, common: HeaderTexts): string {
   const { status, headers, body } = describeProblem(code);
   const text = JSON.stringify(body);
   const lines = Object.entries({
+    ...common,
     ...headers,
-    ...ownHeaders(instance),
-    ...more,
+    'X-Request-Id': newRequestId(),
     'Content-Length': String(Buffer.byteLength(text)),
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`;
 }
-
-const ownHeaders = (instance: string) => ({
-  ...commonHeaders(instance),
-  'X-Request-Id': randomUUID(),
-});

@@ -26,6 +26,8 @@ declare module 'redlock' {
     /** By Date.now(), drift already taken off. */
     readonly expiration: number;
     unlock(): Promise<void>;
+    /** The same lock. When no majority does so, the package unlocks it everywhere. */
+    extend(ttlMs: number): Promise<RedlockLock>;
   }
 
   export default class Redlock extends EventEmitter {

@@ -1,51 +1,64 @@
 /**
  * /livez: the process runs. /readyz: it can sell. It is 503 while the process drains, and while
- * Redis does not answer. Without MySQL the vouchers that the process has in memory are sold, so it
- * is 200 with the status `degraded`.
+ * Redis takes no purchase on the connection that the purchases use, waits for its rebuild, or keeps
+ * orders less safely than ORDER_DURABILITY promises. Without MySQL, or while it is read-only, the
+ * vouchers that the process has in memory are sold and their orders wait: it is 200 with the status
+ * `degraded`.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
+import type { Connections } from '../../connections/connections.ts';
+import { weakDurability } from '../../connections/durability.ts';
+import {
+  isInEpoch,
+  type MysqlState,
+  mysqlState,
+  soon,
+  takesPurchases,
+} from '../../connections/probes.ts';
+import { DurabilityTooWeak } from '../../errors.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
 
-const answerWithinMs = 2_000;
 const Health = z.object({ status: z.literal('ok') }).openapi('Health');
 const ok = jsonAnswer(Health, 'Healthy');
 
 const livez = createRoute({ method: 'get', path: '/livez', responses: { 200: ok } });
+const servers = z.array(z.literal('MySQL'));
 const Readiness = z
-  .object({ status: z.enum(['ok', 'degraded']), unanswered: z.array(z.literal('MySQL')) })
-  .openapi('Readiness', { description: 'Degraded: the servers in `unanswered` do not answer.' });
+  .object({ status: z.enum(['ok', 'degraded']), unanswered: servers, readOnly: servers })
+  .openapi('Readiness', {
+    description:
+      'Degraded: the servers in `unanswered` do not answer, those in `readOnly` take no writes. ' +
+      'Accepted orders wait until they do.',
+  });
 const readyz = createRoute({
   method: 'get',
   path: '/readyz',
   responses: { 200: jsonAnswer(Readiness, 'It can sell'), ...problemAnswers('not-ready') },
 });
 
+/** A new master may have other settings than the one that the process started with. */
+const weakText = ({ config }: Connections, weak: readonly string[]): string =>
+  new DurabilityTooWeak(config.ORDER_DURABILITY, weak).message;
+
 export function healthRoutes({ connections, isOpen }: Service): App {
   return routes()
     .openapi(livez, (c) => c.json({ status: 'ok' as const }, 200))
     .openapi(readyz, async (c) => {
       if (!isOpen()) return problem(c, 'not-ready', 'This instance is stopping.');
-      const [mysql, redis] = await Promise.all([
-        answersInTime(connections.mysql().query('SELECT 1')),
-        answersInTime(connections.redis('purchase').ping()),
+      const [mysql, redis, weak] = await Promise.all([
+        mysqlState(connections),
+        takesPurchases(connections),
+        soon(weakDurability(connections)).catch(() => null), // It does not answer.
       ]);
-      if (!redis) return problem(c, 'not-ready', 'Redis does not answer.');
-      if (!mysql)
-        return c.json({ status: 'degraded' as const, unanswered: ['MySQL' as const] }, 200);
-      return c.json({ status: 'ok' as const, unanswered: [] }, 200);
+      if (!redis) return problem(c, 'not-ready', 'Redis takes no purchase.');
+      if (!(await isInEpoch(connections)))
+        return problem(c, 'not-ready', 'Redis is being rebuilt, or has lost its data.');
+      if (weak && weak.length > 0) return problem(c, 'not-ready', weakText(connections, weak));
+      const named = (state: MysqlState) => (mysql === state ? ['MySQL' as const] : []);
+      const status = mysql === 'writable' ? ('ok' as const) : ('degraded' as const);
+      const body = { status, unanswered: named('unanswered'), readOnly: named('read-only') };
+      return c.json(body, 200);
     });
-}
-
-const answersInTime = (answer: Promise<unknown>): Promise<boolean> =>
-  Promise.race([answer, timeout()]).then(
-    () => true,
-    () => false,
-  );
-
-async function timeout(): Promise<never> {
-  await sleep(answerWithinMs, undefined, { ref: false });
-  throw new Error('no answer in time');
 }

@@ -1,14 +1,16 @@
 /** The purchase, and the state of its order. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Order, Outcome, Voucher } from '../../domain.ts';
+import { isId, type Order, type Outcome, type Voucher } from '../../domain.ts';
 import { findOrder } from '../../orders/find-order.ts';
-import { about, record } from '../../trace/history.ts';
-import { Id } from '../ids.ts';
+import { keepsHistory, record } from '../../trace/history.ts';
+import { Id, idInPath, notAnId } from '../ids.ts';
+import { jsonWith } from '../json-answer.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, type ProblemCode, problem, problemAnswers } from '../problems.ts';
+import { newRequestId } from '../request-ids.ts';
 import type { Service } from '../service.ts';
-import { type Identified, requireRole } from '../tokens.ts';
+import { type Identified, identify, requireRole } from '../tokens.ts';
 
 const OrderView = z
   .object({
@@ -43,6 +45,7 @@ const refusals = [
   'lease-lost',
   'stale-fence',
   'lock-service-unavailable',
+  'queue-full',
   'not-ready',
   'outcome-unknown',
 ] as const satisfies readonly ProblemCode[];
@@ -60,16 +63,14 @@ export const purchaseAnswers = {
   ),
 };
 
-const buyRoute = (user: MiddlewareHandler<Identified>) =>
-  createRoute({
-    method: 'post',
-    path: '/vouchers/{id}/orders',
-    security,
-    middleware: user,
-    parameters: [idempotencyKey],
-    request: { params: z.object({ id: Id }) },
-    responses: purchaseAnswers,
-  });
+/** Its handler checks the token and the id itself: a purchase passes no middleware. */
+const buyRoute = createRoute({
+  method: 'post',
+  path: '/vouchers/{id}/orders',
+  security,
+  parameters: [idInPath, idempotencyKey],
+  responses: purchaseAnswers,
+});
 
 const showRoute = (user: MiddlewareHandler<Identified>) =>
   createRoute({
@@ -92,22 +93,26 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
 
 export function orderRoutes(service: Service): App {
   const { connections, vouchers, orderIds } = service;
-  const user = requireRole('user', connections.config.TOKEN_SECRET);
+  const { TOKEN_SECRET } = connections.config;
+  const claimsOf = identify('user', TOKEN_SECRET);
 
   return routes()
-    .openapi(buyRoute(user), async (c) => {
-      const requestId = c.req.header('idempotency-key') ?? crypto.randomUUID();
+    .openapi(buyRoute, async (c) => {
+      const claims = claimsOf(c);
+      if (claims instanceof Response) return claims;
+      const voucherId = c.req.param('id');
+      if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
+      const requestId = c.req.header('idempotency-key') ?? newRequestId();
       if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
-      const voucher = await vouchers.find(c.req.valid('param').id);
+      const voucher = await vouchers.find(voucherId);
       if (!voucher) return problem(c, 'unknown-voucher');
       if (!isAllowed(service, voucher))
         return problem(c, 'not-ready', `This deployment does not allow the rung ${voucher.rung}.`);
-      const userId = c.get('claims').sub;
-      const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
-      record({ event: 'received', ...about(order) });
+      const order = { id: await orderIds.next(), voucherId, userId: claims.sub, requestId };
+      record('received', order);
       return answer(c, order, await buy(service, order, voucher));
     })
-    .openapi(showRoute(user), async (c) => {
+    .openapi(showRoute(requireRole('user', TOKEN_SECRET)), async (c) => {
       const order = await findOrder(connections, c.req.valid('param').id);
       // Another user's order and a missing one get the same answer, so that ids reveal nothing.
       if (order?.userId !== c.get('claims').sub) return problem(c, 'unknown-order');
@@ -133,10 +138,11 @@ async function buy({ openRung, log }: Service, order: Order, voucher: Voucher): 
 }
 
 export function recordOutcome(order: Order, outcome: Outcome): void {
+  if (!keepsHistory()) return;
   const reason = outcome.kind === 'refused' ? { reason: outcome.reason } : {};
   // A repeated request is accepted under the order that it already has.
   const id = outcome.kind === 'accepted' ? outcome.orderId : order.id;
-  record({ event: outcome.kind, ...about({ ...order, id }), ...reason });
+  record(outcome.kind, { ...order, id }, reason);
 }
 
 export function answer(c: Context, order: Order, outcome: Outcome) {
@@ -148,10 +154,9 @@ export function answer(c: Context, order: Order, outcome: Outcome) {
   if (outcome.kind === 'refused')
     return problem(c, outcome.reason, outcome.detail, outcome.orderId);
   const { orderId, status, tries = 1 } = outcome;
-  if (tries > 1) c.header('X-Tries', String(tries));
-  c.header('Location', `/orders/${orderId}`);
-  return c.json(
-    { id: orderId, voucherId: order.voucherId, status },
-    status === 'confirmed' ? 201 : 202,
-  );
+  const body = { id: orderId, voucherId: order.voucherId, status };
+  return jsonWith(body, status === 'confirmed' ? 201 : 202, {
+    Location: `/orders/${orderId}`,
+    ...(tries > 1 && { 'X-Tries': String(tries) }),
+  });
 }

@@ -4,7 +4,7 @@ import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { isStoreUnavailable } from '../../connections/store-errors.ts';
 import type { Voucher } from '../../domain.ts';
-import { CommitUnknown, VoucherIdTaken } from '../../errors.ts';
+import { CommitUnknown, StockTooLarge, VoucherIdTaken } from '../../errors.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
 import type { NewVoucher as CreateVoucher } from '../../purchase/vouchers.ts';
 import { Id } from '../ids.ts';
@@ -137,6 +137,7 @@ export function voucherRoutes(service: Service): App {
         c.header('Location', `/vouchers/${voucher.id}`);
         return c.json(view(voucher), 201);
       } catch (error) {
+        if (error instanceof StockTooLarge) return problem(c, 'invalid-request', error.message);
         log.error({ event: 'voucher-not-created', error });
         if (error instanceof VoucherIdTaken) return problem(c, 'not-ready', notCreated);
         if (error instanceof CommitUnknown) return problem(c, 'outcome-unknown', maybeCreated);

@@ -1,0 +1,11 @@
+/**
+ * Names for requests that bring none: unique over all processes and restarts. A counter is short:
+ * Redis keeps the name of one request for each buyer.
+ */
+import { randomBytes } from 'node:crypto';
+
+/** 72 random bits: no other process, and no earlier one, has the same. */
+const ownPart = randomBytes(9).toString('base64url');
+let made = 0;
+
+export const newRequestId = (): string => `${ownPart}-${(++made).toString(36)}`;
