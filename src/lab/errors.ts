@@ -24,10 +24,8 @@ export class UnknownDrill extends LockstepError {
 export class ProgramMissing extends LockstepError {
   readonly code = 'PROGRAM_MISSING';
 
-  constructor(program: string) {
-    super(
-      `${program} is not installed. Run \`npm run setup\`, or use docker compose (see README).`,
-    );
+  constructor(program: string, remedy = 'npm run setup') {
+    super(`${program} is not installed. Run \`${remedy}\`, or use docker compose (see README).`);
   }
 }
 
@@ -80,6 +78,18 @@ export class ServerNameMissing extends LockstepError {
   }
 }
 
+/** All but a list is about one dead letter. */
+export class LetterIdMissing extends LockstepError {
+  readonly code = 'LETTER_ID_MISSING';
+
+  constructor(act: string) {
+    super(
+      `Name the letter: npx lockstep dead-letters ${act} 0-1790000000000-0. ` +
+        '`npx lockstep dead-letters list` lists them.',
+    );
+  }
+}
+
 /** The lab has no server or process of this name. */
 export class UnknownServer extends LockstepError {
   readonly code = 'UNKNOWN_SERVER';
@@ -128,6 +138,18 @@ export class ServerEnded extends LockstepError {
   }
 }
 
+/** Nothing shows when this Redis syncs its append-only file. */
+export class SyncsNotSeen extends LockstepError {
+  readonly code = 'SYNCS_NOT_SEEN';
+
+  constructor(pid: number) {
+    super(
+      `Process ${pid} has no thread bio_aof…, so nothing shows when it syncs its append-only file. ` +
+        'This fault needs Linux and a Redis of version 6 or newer.',
+    );
+  }
+}
+
 /** The command was interrupted, so it starts nothing more. */
 export class Interrupted extends LockstepError {
   readonly code = 'INTERRUPTED';
@@ -155,5 +177,128 @@ export class NoRecordedRace extends LockstepError {
     super(`${file} is not a recorded race. \`npx lockstep race\` writes one as race.json.`, {
       cause,
     });
+  }
+}
+
+/** A proxy of the lab did not do what a fault asked for. */
+export class ProxyRefused extends LockstepError {
+  readonly code = 'PROXY_REFUSED';
+
+  constructor(proxy: string, status: number | 'nothing', cause?: unknown) {
+    super(`The proxy of ${proxy} answered ${status}. See proxies.log in the lab's folder.`, {
+      cause,
+    });
+  }
+}
+
+/** A fault needs proxies, a replica or Sentinels, and the lab runs without them. */
+export class NetworkMissing extends LockstepError {
+  readonly code = 'NETWORK_MISSING';
+
+  constructor(needed: string, present: string) {
+    super(
+      `This fault needs the network "${needed}", and the lab runs with "${present}". ` +
+        `Run \`npm run down\`, then \`npm run up -- --network ${needed}\`.`,
+    );
+  }
+}
+
+/** An instance of the lab did not do what a fault asked for. */
+export class InstanceRefused extends LockstepError {
+  readonly code = 'INSTANCE_REFUSED';
+
+  constructor(instance: string, status: number | 'nothing', cause?: unknown) {
+    super(`${instance} answered ${status} to a fault. See service.log in the lab's folder.`, {
+      cause,
+    });
+  }
+}
+
+/** The fault is about what only a Redis has: keys, scripts, a replica. */
+export class NotARedis extends LockstepError {
+  readonly code = 'NOT_A_REDIS';
+
+  constructor(name: string) {
+    super(`"${name}" is not a Redis, and this fault needs one: redis-main, redis-1, …`);
+  }
+}
+
+/** The server keeps nothing in files that it could lose. */
+export class NoDataToLose extends LockstepError {
+  readonly code = 'NO_DATA_TO_LOSE';
+
+  constructor(name: string) {
+    super(`${name} has no data, so it cannot start without it. \`restart\` restarts it.`);
+  }
+}
+
+/** The lab has no proxy in front of this server. */
+export class NotProxied extends LockstepError {
+  readonly code = 'NOT_PROXIED';
+
+  constructor(name: string, known: readonly string[]) {
+    super(`There is no proxy in front of "${name}". There is one for: ${known.join(', ')}.`);
+  }
+}
+
+/** The process has no session in ZooKeeper that could expire. */
+export class NoSession extends LockstepError {
+  readonly code = 'NO_SESSION';
+
+  constructor(process: string) {
+    super(
+      `${process} has no connection to ZooKeeper, so it has no session that could expire. ` +
+        'An instance has one once it has sold on the rung zookeeper.',
+    );
+  }
+}
+
+/** A process that a benchmark compares the instances with could not listen. */
+export class BareInstanceEnded extends LockstepError {
+  readonly code = 'BARE_INSTANCE_ENDED';
+
+  constructor(upstream: string) {
+    super(`The bare process at ${upstream} ended before it listened. Is the port in use?`);
+  }
+}
+
+/** The JVM of the lock benchmark ended before its measurement. */
+export class RedissonEnded extends LockstepError {
+  readonly code = 'REDISSON_ENDED';
+
+  constructor() {
+    super(
+      'The JVM with Redisson ended. Run it by hand to see why: ' +
+        "java -cp '.lockstep/redisson/*' bench/RedissonCycles.java redis://127.0.0.1:6379",
+    );
+  }
+}
+
+/** The text that a mutant replaces is not there, or several times: it would be another mutant. */
+export class MutantTextMissing extends LockstepError {
+  readonly code = 'MUTANT_TEXT_MISSING';
+
+  constructor(mutant: string, file: string, count: number, find: string) {
+    super(
+      `${mutant}: ${file} has this text ${count} times, and once was expected. ` +
+        `Correct it in src/lab/mutants/mutants.ts: ${find.trim()}`,
+    );
+  }
+}
+
+export class UnknownMutant extends LockstepError {
+  readonly code = 'UNKNOWN_MUTANT';
+
+  constructor(mutant: string, known: readonly string[]) {
+    super(`There is no mutant "${mutant}". The mutants are: ${known.join(', ')}.`);
+  }
+}
+
+/** The moment that decides a trial of a mutant was not reached. */
+export class TrialNotPlayed extends LockstepError {
+  readonly code = 'TRIAL_NOT_PLAYED';
+
+  constructor(why: string) {
+    super(`The fault did not meet its moment: ${why}. Run the mutant again.`);
   }
 }

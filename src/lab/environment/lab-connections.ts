@@ -1,14 +1,31 @@
-/** Connections of a command to the lab's MySQL and Redis, configured as the service is. */
+/** Connections of a command to MySQL and Redis, configured as the service is. */
 import { pino } from 'pino';
-import { readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
 import { Connections } from '../../connections/connections.ts';
+import { agreeOnEpoch } from '../../connections/epoch.ts';
 import type { Lab } from './lab.ts';
 
-export async function withConnections<T>(
+type Work<T> = (connections: Connections) => Promise<T>;
+const silent = pino({ level: 'silent' });
+
+/** To the stores of a lab. */
+export const withConnections = <T>(
   { environment }: Pick<Lab, 'environment'>,
-  work: (connections: Connections) => Promise<T>,
-): Promise<T> {
-  const connections = new Connections(readConfig(environment), pino({ level: 'silent' }));
+  work: Work<T>,
+): Promise<T> => withStores(readConfig(environment), work);
+
+/**
+ * To those that the environment of the command names, as for a process of the service.
+ * @throws ConfigurationInvalid or EpochsDiffer
+ */
+export const withDeployment = <T>(work: Work<T>): Promise<T> =>
+  withStores(readConfig(), async (connections) => {
+    await agreeOnEpoch(connections, silent);
+    return work(connections);
+  });
+
+async function withStores<T>(config: Config, work: Work<T>): Promise<T> {
+  const connections = new Connections(config, silent);
   connections.redis('admin');
   await connections.ready();
   try {

@@ -1,6 +1,7 @@
 /** One program of the lab, as a fault sees it. */
+import { UnknownServer } from '../errors.ts';
 import { childrenOf, type ProcessRef } from './process-table.ts';
-import { killWithChildren, signalProcess, stopProcess } from './processes.ts';
+import { killWithChildren, pauseWithChildren, signalProcess, stopProcess } from './processes.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface LabServer {
@@ -20,6 +21,17 @@ export interface LabServer {
 /** Until the primary of the service has replaced a dead process; it waits longer each time. */
 const replacedWithinMs = 10_000;
 
+/** An instance or an order worker, while it runs. @throws UnknownServer */
+export function processOf(name: string, service: ProcessRef): ProcessRef {
+  const children = childrenOf(service.pid, 'INSTANCE');
+  const found = children.find(({ value }) => value === name);
+  if (found) return found;
+  throw new UnknownServer(
+    name,
+    children.map(({ value }) => value),
+  );
+}
+
 /** An instance or an order worker: a child of the service, which replaces it when it dies. */
 export function serviceProcess(name: string, service: ProcessRef): LabServer {
   const find = () => childrenOf(service.pid, 'INSTANCE').find(({ value }) => value === name);
@@ -31,7 +43,7 @@ export function serviceProcess(name: string, service: ProcessRef): LabServer {
     name,
     stop: async () => stopProcess(await started()),
     kill: async () => killWithChildren(await started()),
-    pause: async () => signalProcess(await started(), 'SIGSTOP'),
+    pause: async () => pauseWithChildren(await started()),
     resume: async () => signalProcess(await started(), 'SIGCONT'),
     start: async () => {
       await started();

@@ -6,19 +6,36 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Interrupted, ServerEnded, UnknownServer } from '../errors.ts';
-import { type LabServer, serviceProcess } from './lab-server.ts';
+import { Interrupted, NetworkMissing, ServerEnded, UnknownServer } from '../errors.ts';
+import { stepClockBack } from './ask-instance.ts';
+import { giveAllBack, giveBack, isKept } from './data-folder.ts';
+import { LabNetwork } from './lab-network.ts';
+import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
+import { networkEnvironment, networkServers } from './network.ts';
 import { isAlive, isPaused, type ProcessRef } from './process-table.ts';
-import { killWithChildren, signalProcess, startProcess, stopProcess } from './processes.ts';
+import {
+  killWithChildren,
+  pauseWithChildren,
+  signalProcess,
+  startProcess,
+  stopProcess,
+} from './processes.ts';
+import { withRedis } from './replication.ts';
 import { type Database, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
+import { orderRedisSettings } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
 import {
-  instancePorts,
+  bareUpstreams,
+  durabilityOf,
+  instanceNames,
+  type Network,
+  networkOf,
   processNames,
   type ServiceShape,
   sameShape,
   serviceServer,
+  upstreamsOf,
 } from './servers/service.ts';
 import {
   choosePorts,
@@ -28,7 +45,7 @@ import {
   type State,
   writeState,
 } from './state.ts';
-import { stores, storesEnvironment } from './stores.ts';
+import { type SpareServer, spareServers, stores, storesEnvironment } from './stores.ts';
 import { waitUntil } from './wait-until.ts';
 
 const startWithinMs = 30_000;
@@ -52,6 +69,8 @@ function forgetOtherVouchers(folder: string, database: Database): void {
       rmSync(join(folder, redis), { recursive: true, force: true });
   writeFileSync(file, database);
 }
+
+const isService = (name: string): boolean => name === 'service' || name === 'nginx';
 
 /** A server of the lab, for people. */
 export interface ServerState {
@@ -109,7 +128,7 @@ export class Lab {
     };
     const lab = new Lab(folder, state);
     try {
-      await lab.#startAll(stores(folder, ports, database), progress);
+      await lab.#startAll(stores(folder, ports, database, 'always'), progress);
       await lab.serve(defaultShape, progress);
     } finally {
       chosen();
@@ -117,17 +136,34 @@ export class Lab {
     return lab;
   }
 
-  /** Stops all servers of this folder, the last started first. */
+  /**
+   * Stops all servers of this folder, the last started first. Data that a fault put aside is put
+   * back, because a stopped lab cannot be healed any more.
+   */
   static async stop(folder: string): Promise<void> {
     for (const server of readState(folder)?.running.toReversed() ?? []) await stopProcess(server);
+    giveAllBack(folder);
     removeState(folder);
+  }
+
+  /**
+   * Before a stop. The next lab begins without the replica, so what only the replica has must go
+   * back to its master first. The service ends before that: nobody writes meanwhile.
+   */
+  async restoreMasters(): Promise<void> {
+    if (networkOf(this.shape) === 'direct') return;
+    await this.#stop('nginx', 'service');
+    await this.#healStores();
   }
 
   /** Restarts the service and nginx in this shape. */
   async serve(shape: ServiceShape, progress: Progress = () => {}): Promise<void> {
     await this.#stop('nginx', 'service');
-    const { instances, balancer, settings = {} } = shape;
-    this.#state.shape = { instances, balancer, settings };
+    const { instances, balancer, settings = {}, network = 'direct', code } = shape;
+    if (network !== networkOf(this.shape)) await this.#useNetwork(shape, progress);
+    const isAsDurable = durabilityOf(shape) === durabilityOf(this.shape);
+    this.#state.shape = { instances, balancer, settings, network, ...(code && { code }) };
+    if (!isAsDurable) await this.#useDurability();
     rmSync(this.historyFolder, { recursive: true, force: true });
     await this.#startAll([this.#service()], progress);
     await this.#startAll([this.#nginx()], progress);
@@ -142,15 +178,30 @@ export class Lab {
     else await this.serve(shape);
   }
 
-  /** True when every server runs, but for those that a fault stopped. */
+  /** Starts servers that only some rungs need, unless they run. They stop with the lab. */
+  async provide(name: SpareServer): Promise<void> {
+    const servers = spareServers[name](this.#folder, this.#state.ports);
+    const missing = servers.filter((each) => !this.servers.some(({ name }) => name === each.name));
+    await this.#startAll(missing, () => {});
+  }
+
+  /**
+   * True when every server runs, but for those that a fault stopped. Without nginx, the last one, a
+   * command was killed while it started them.
+   */
   isRunning(): boolean {
     const { running } = this.#state;
-    return running.length > 0 && running.every((server) => server.stopped || isAlive(server));
+    const isComplete = running.some(({ name }) => name === 'nginx');
+    return isComplete && running.every((server) => server.stopped || isAlive(server));
   }
 
   /** Starts no more servers, so that a stop that follows finds all of them. */
   refuseStarts(): void {
     this.#refusesStarts = true;
+  }
+
+  get folder(): string {
+    return this.#folder;
   }
 
   get historyFolder(): string {
@@ -182,12 +233,69 @@ export class Lab {
    * every server answers and every instance is ready.
    */
   async heal(): Promise<void> {
-    for (const { name } of this.servers) {
-      await this.server(name).resume();
-      await this.server(name).start();
-    }
+    await this.#healStores();
+    for (const name of ['service', 'nginx']) await this.#runAgain(name);
     for (const name of processNames(this.shape)) await this.server(name).resume();
     for (const server of this.#all()) await this.#answered(server);
+    for (const name of instanceNames(this.shape)) await stepClockBack(this, name, 0);
+  }
+
+  /**
+   * Before the service, which is not ready behind a broken network. Data is given back last: to a
+   * master that was replaced, the network gives the data of its replica.
+   */
+  async #healStores(): Promise<void> {
+    const names = this.servers.map(({ name }) => name).filter((name) => !isService(name));
+    for (const name of names) await this.#runAgain(name);
+    await this.#network().heal();
+    for (const name of names) if (isKept(this.dataFolder(name))) await this.restoreData(name);
+  }
+
+  async #runAgain(name: string): Promise<void> {
+    await this.server(name).resume();
+    await this.server(name).start();
+  }
+
+  /** What the lab must have for a fault. @throws NetworkMissing */
+  network(needed: Network): LabNetwork {
+    const present = networkOf(this.shape);
+    if (present !== needed) throw new NetworkMissing(needed, present);
+    return this.#network();
+  }
+
+  /** The files of a server. @throws UnknownServer */
+  dataFolder(name: string): string {
+    this.#running(name);
+    return join(this.#folder, name);
+  }
+
+  logFile(name: string): string {
+    return join(this.#folder, `${name}.log`);
+  }
+
+  /** Of a server, or of a process of the service. @throws UnknownServer */
+  pidOf(name: string): number {
+    const server = this.servers.find((each) => each.name === name);
+    return server?.pid ?? processOf(name, this.#running('service')).pid;
+  }
+
+  /** Restarts a server with the data that a fault put aside. */
+  async restoreData(name: string): Promise<void> {
+    const server = this.server(name);
+    await server.kill();
+    giveBack(this.dataFolder(name));
+    await server.start();
+  }
+
+  /** @throws UnknownServer */
+  portOf(name: string): number {
+    const index = instanceNames(this.shape).indexOf(name);
+    return index < 0 ? this.#running(name).port : this.#state.ports.api + index;
+  }
+
+  /** Of a benchmark's bare processes, behind the same nginx. Nothing listens there otherwise. */
+  get bareUpstreams(): readonly (number | string)[] {
+    return bareUpstreams(this.#folder, this.#state.ports.api, this.shape);
   }
 
   /** The address for clients: nginx. */
@@ -206,7 +314,11 @@ export class Lab {
   /** The configuration of the service. */
   get environment(): Record<string, string> {
     const { ports, id } = this.#state;
-    return { ...storesEnvironment(ports), LAB_ID: id, HISTORY_FOLDER: this.historyFolder };
+    const network = networkOf(this.shape);
+    // A command finds the master through the Sentinels, as the service does. It uses no proxies.
+    const sentinels = network === 'sentinel' ? networkEnvironment(ports, network) : {};
+    const own = { LAB_ID: id, HISTORY_FOLDER: this.historyFolder };
+    return { ...storesEnvironment(ports), ...sentinels, ...own };
   }
 
   async #startAll(servers: readonly Server[], progress: Progress): Promise<void> {
@@ -224,7 +336,38 @@ export class Lab {
   }
 
   #service(): Server {
-    return serviceServer(this.#folder, this.#state.ports.api, this.shape, this.environment);
+    const { ports } = this.#state;
+    const environment = {
+      ...this.environment,
+      ...networkEnvironment(ports, networkOf(this.shape)),
+    };
+    return serviceServer(this.#folder, ports.api, this.shape, environment);
+  }
+
+  #network(): LabNetwork {
+    return new LabNetwork(this.#state.ports, networkOf(this.shape));
+  }
+
+  /** Starts the servers of a network, and stops those of the one before. */
+  async #useNetwork(next: ServiceShape, progress: Progress): Promise<void> {
+    const { ports } = this.#state;
+    await this.#healStores();
+    const before = networkServers(this.#folder, ports, this.shape);
+    await this.#stop(...before.map(({ name }) => name));
+    const servers = networkServers(this.#folder, ports, next);
+    for (const { name } of servers)
+      rmSync(join(this.#folder, name), { recursive: true, force: true });
+    await this.#startAll(servers, progress);
+  }
+
+  /** As the servers start from now on. */
+  async #useDurability(): Promise<void> {
+    const settings = orderRedisSettings(durabilityOf(this.shape));
+    const names = this.servers.map(({ name }) => name);
+    for (const name of ['redis-main', 'redis-replica'].filter((each) => names.includes(each)))
+      await withRedis(this.portOf(name), async (redis) => {
+        for (const [key, value] of Object.entries(settings)) await redis.config('SET', key, value);
+      });
   }
 
   #ownServer(name: string): LabServer {
@@ -232,7 +375,7 @@ export class Lab {
       name,
       stop: () => stopProcess(this.#expectEnd(name)),
       kill: () => killWithChildren(this.#expectEnd(name)),
-      pause: async () => signalProcess(this.#running(name), 'SIGSTOP'),
+      pause: () => pauseWithChildren(this.#running(name)),
       resume: async () => signalProcess(this.#running(name), 'SIGCONT'),
       start: () => this.#startAgain(name),
     };
@@ -243,6 +386,7 @@ export class Lab {
     const server = this.#all().find((each) => each.name === name);
     if (!server || isAlive(this.#running(name))) return;
     if (this.#refusesStarts) throw new Interrupted();
+    await server.prepare?.();
     const fresh = { ...startProcess(server.program()), name, port: server.port };
     this.#state.running = this.#state.running.map((each) => (each.name === name ? fresh : each));
     this.#save();
@@ -268,18 +412,24 @@ export class Lab {
 
   #all(): Server[] {
     const { ports, database } = this.#state;
-    return [...stores(this.#folder, ports, database), this.#service(), this.#nginx()];
+    const network = networkServers(this.#folder, ports, this.shape);
+    const durability = durabilityOf(this.shape);
+    const all = [...stores(this.#folder, ports, database, durability), ...network];
+    const spare = Object.values(spareServers).flatMap((of) => of(this.#folder, ports));
+    const present = spare.filter((each) => this.servers.some(({ name }) => name === each.name));
+    return [...all, ...present, this.#service(), this.#nginx()];
   }
 
   #nginx(): Server {
     const { ports, id } = this.#state;
-    const instances = instancePorts(ports.api, this.shape);
-    return nginxServer(this.#folder, ports.nginx, instances, id, this.shape.balancer);
+    const upstreams = upstreamsOf(this.#folder, ports.api, this.shape);
+    const { balancer } = this.shape;
+    return nginxServer(this.#folder, ports.nginx, upstreams, id, balancer, this.bareUpstreams);
   }
 
   async #answered({ name, port, answers }: Server): Promise<void> {
     const hasEnded = () => !this.servers.some((server) => server.name === name && server.alive);
-    const log = join(this.#folder, `${name}.log`);
+    const log = this.logFile(name);
     await waitUntil(`${name} on port ${port} (see ${log})`, startWithinMs, () => {
       if (this.#refusesStarts) throw new Interrupted();
       if (hasEnded()) throw new ServerEnded(name, log);

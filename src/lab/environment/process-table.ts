@@ -9,7 +9,6 @@ export interface ProcessRef {
 
 interface Entry extends ProcessRef {
   readonly isZombie: boolean;
-  readonly isPaused: boolean;
   readonly parent: number;
   readonly group: number;
 }
@@ -23,8 +22,15 @@ export function processRef(pid: number): ProcessRef | null {
 export const isAlive = ({ pid, startedAt }: ProcessRef): boolean =>
   processRef(pid)?.startedAt === startedAt;
 
-/** After SIGSTOP, until SIGCONT. */
-export const isPaused = ({ pid }: ProcessRef): boolean => entryOf(pid)?.isPaused ?? false;
+/** After SIGSTOP, until SIGCONT. The kernel stops the threads of a process one after the other. */
+export function isPaused({ pid }: Pick<ProcessRef, 'pid'>): boolean {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.every((thread) => stateOf(`/proc/${pid}/task/${thread}/stat`) === 'T');
+  } catch {
+    return false; // It has ended.
+  }
+}
 
 /**
  * The target of a signal for this process and its children: its group, as a negative pid, also when
@@ -61,17 +67,29 @@ const entries = (): Entry[] =>
     .map((name) => entryOf(Number(name)))
     .filter((entry) => entry !== null);
 
+/** The first thread of a killed program may end before the others, which keep its ports. */
+const hasThreads = (pid: number): boolean => readdirSync(`/proc/${pid}/task`).length > 1;
+
 /** From /proc/<pid>/stat; null when there is no such process. */
 function entryOf(pid: number): Entry | null {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program, in brackets, may have spaces: the fields are counted behind it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = statFields(`/proc/${pid}/stat`);
     const [state, parent, group] = fields;
     const startedAt = fields[19] ?? '';
-    const states = { isZombie: state === 'Z', isPaused: state === 'T' };
-    return { pid, startedAt, ...states, parent: Number(parent), group: Number(group) };
+    const isZombie = state === 'Z' && !hasThreads(pid);
+    return { pid, startedAt, isZombie, parent: Number(parent), group: Number(group) };
   } catch {
     return null;
   }
+}
+
+const stateOf = (file: string): string | undefined => statFields(file)[0];
+
+/**
+ * Of a process or thread. The name of the program, in brackets, may have spaces: the fields are
+ * counted behind it.
+ */
+export function statFields(file: string): string[] {
+  const stat = readFileSync(file, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

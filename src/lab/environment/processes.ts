@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ProgramMissing } from '../errors.ts';
-import { isAlive, type ProcessRef, processRef, signalTarget } from './process-table.ts';
+import { isAlive, isPaused, type ProcessRef, processRef, signalTarget } from './process-table.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface Program {
@@ -52,6 +52,17 @@ export async function killWithChildren(ref: ProcessRef): Promise<void> {
   signalProcess(ref, 'SIGKILL');
   const hasEnded = () => signalTarget(ref) === null;
   await waitUntil(`process ${ref.pid} to be killed`, 5_000, hasEnded);
+}
+
+/** SIGSTOP for the process and its children. Resolves when none of its own threads runs. */
+export async function pauseWithChildren(ref: ProcessRef): Promise<void> {
+  signalProcess(ref, 'SIGSTOP');
+  await waitUntil(
+    `process ${ref.pid} to stand still`,
+    5_000,
+    () => isPaused(ref) || !isAlive(ref),
+    1,
+  );
 }
 
 /** To the whole group: a paused nginx must not go on in its worker processes. */

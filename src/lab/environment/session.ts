@@ -14,7 +14,7 @@ import { takeName } from './unique-name.ts';
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs `work` in the lab of this folder. A lab that runs already is used, and its default shape is
+ * Runs `work` in the lab of this folder. A lab that runs already is used, and its shape is
  * restored; otherwise a lab is started and stopped again. SIGINT, SIGTERM and SIGHUP abort the
  * signal. The session then waits for the work, restores or stops the lab, and ends the process with
  * code 130.
@@ -28,18 +28,25 @@ export async function withLab<T>(
   database?: Database,
 ): Promise<T> {
   return alone(folder, async (signal) => {
-    const running = Lab.running(folder);
-    if (running && database && running.database !== database)
-      throw new OtherDatabase(running.database);
+    const running = runningOn(folder, database);
+    const shape = running?.shape ?? defaultShape;
     try {
       const lab = running ?? (await startFor(folder, progress, signal, database));
       signal.throwIfAborted();
       return await work(lab, signal);
     } finally {
-      if (running) await running.ensure(defaultShape);
+      if (running) await running.ensure(shape);
       else await Lab.stop(folder);
     }
   });
+}
+
+/** The running lab, if any. @throws OtherDatabase when the command wants another one. */
+export function runningOn(folder: string, database?: Database): Lab | null {
+  const running = Lab.running(folder);
+  if (running && database && running.database !== database)
+    throw new OtherDatabase(running.database);
+  return running;
 }
 
 /** Starts a lab for this process. After an interruption the lab starts no more servers. */

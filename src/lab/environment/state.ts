@@ -6,7 +6,7 @@ import { LabStateUnreadable, NoFreePorts } from '../errors.ts';
 import { areFree } from './ports.ts';
 import type { ProcessRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
-import type { ServiceShape } from './servers/service.ts';
+import { maxInstances, type ServiceShape } from './servers/service.ts';
 import { takeName } from './unique-name.ts';
 
 export interface Running extends ProcessRef {
@@ -21,8 +21,16 @@ export interface Ports {
   readonly api: number;
   readonly mysql: number;
   readonly zookeeper: number;
+  /** The first of three: RabbitMQ, and two of Erlang. */
+  readonly rabbitmq: number;
   readonly redisMain: number;
   readonly redlock: number[];
+  /** The Redis of the lab itself: no fault touches it. */
+  readonly redisLab: number;
+  readonly replica: number;
+  readonly sentinels: number[];
+  /** The proxies' own port, then one for each proxied server. */
+  readonly proxies: number;
 }
 
 export interface State {
@@ -40,7 +48,6 @@ export interface State {
   shape: ServiceShape;
 }
 
-const maxInstances = 16;
 const stateFile = (folder: string): string => join(folder, 'lab.json');
 
 export function readState(folder: string): State | null {
@@ -63,12 +70,18 @@ export const removeState = (folder: string): void => rmSync(stateFile(folder), {
 /** The ports of the first lab; those of the next one are `blockSize` higher, and so on. */
 const firstBlock = {
   nginx: 17_080,
-  api: 17_100, // The first of `maxInstances`.
+  api: 17_100, // The first of `maxInstances`, then the bare processes beside them.
   mysql: 17_306,
   zookeeper: 17_218,
+  rabbitmq: 17_230,
   redisMain: 17_379,
   redlock: 17_381, // The first of three.
+  redisLab: 17_384,
+  replica: 17_385,
+  sentinel: 17_386, // The first of three.
+  proxies: 17_390, // The first of `proxiedPorts`.
 } as const;
+const proxiedPorts = 8;
 const blockSize = 400;
 const mostLabs = 30;
 
@@ -91,17 +104,32 @@ export async function choosePorts(): Promise<{ ports: Ports; chosen: () => void 
 
 function portsFrom(offset: number): Ports {
   const { nginx, api, mysql, zookeeper, redisMain, redlock } = firstBlock;
+  const { redisLab, replica, sentinel, proxies, rabbitmq } = firstBlock;
+  const three = (first: number) => [0, 1, 2].map((index) => first + offset + index);
   return {
     nginx: nginx + offset,
     api: api + offset,
     mysql: mysql + offset,
     zookeeper: zookeeper + offset,
+    rabbitmq: rabbitmq + offset,
     redisMain: redisMain + offset,
-    redlock: [0, 1, 2].map((index) => redlock + offset + index),
+    redlock: three(redlock),
+    redisLab: redisLab + offset,
+    replica: replica + offset,
+    sentinels: three(sentinel),
+    proxies: proxies + offset,
   };
 }
 
-function allOf({ nginx, api, mysql, zookeeper, redisMain, redlock }: Ports): number[] {
-  const instances = Array.from({ length: maxInstances }, (_, index) => api + index);
-  return [nginx, ...instances, mysql, zookeeper, redisMain, ...redlock];
+function allOf({ api, redlock, sentinels, proxies, rabbitmq, ...single }: Ports): number[] {
+  const row = (first: number, count: number) =>
+    Array.from({ length: count }, (_, index) => first + index);
+  const rows = [
+    row(api, 2 * maxInstances),
+    redlock,
+    sentinels,
+    row(proxies, proxiedPorts),
+    row(rabbitmq, 3),
+  ];
+  return [...Object.values(single), ...rows.flat()];
 }

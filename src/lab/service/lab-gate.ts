@@ -6,35 +6,33 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MiddlewareHandler } from 'hono';
-import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
-import type { Order } from '../../domain.ts';
 import { problem } from '../../http/problems.ts';
-import { claimsOf } from '../../http/tokens.ts';
-import { type CheckpointName, installGate } from '../../trace/checkpoints.ts';
-import { about, record } from '../../trace/history.ts';
+import { tokenReader } from '../../http/tokens.ts';
+import { installGate } from '../../trace/checkpoints.ts';
+import { record } from '../../trace/history.ts';
 import { type Pause, parsePause, pauseFormat, pauseRequests } from '../races/pauses.ts';
-import { type Arrival, keptSeconds, raceKeys } from '../races/race-keys.ts';
+import { type Lane, meetPlayer } from './meet-player.ts';
+import { isOfWorkers, meetAsWorker } from './worker-lane.ts';
 
 interface LabRequest {
   readonly pauses: readonly Pause[];
-  readonly lane?: { readonly race: string; readonly name: string; readonly redis: Redis };
+  readonly lane?: Lane;
   readonly forgetsRelease: boolean;
 }
 
 const labHeaders = ['x-lab-lane', 'x-lab-pauses', 'x-lab-forget'] as const;
 
-/** A paused request resumes after this time if the player crashed. */
-const patienceSeconds = 60;
-
 export function labGate(connections: Connections, instance: string): MiddlewareHandler {
   const requests = new AsyncLocalStorage<LabRequest>();
   /** A paused request blocks its connection, so it gets its own. */
-  const block = () => connections.newRedis('pause');
-  const pause = pauseRequests(connections.redis('admin'), block);
+  const block = () => connections.newLabRedis();
+  const pause = pauseRequests(connections.labRedis(), block);
+  const asWorker = meetAsWorker(connections, instance);
 
   installGate(async (checkpoint, order) => {
-    if (order) record({ event: 'checkpoint', checkpoint, ...about(order) });
+    if (isOfWorkers(checkpoint)) return asWorker(checkpoint, order);
+    if (order) record('checkpoint', order, { checkpoint });
     const request = requests.getStore();
     if (!request) return;
     try {
@@ -47,10 +45,10 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
       throw new Error('the release is forgotten');
   });
 
+  const read = tokenReader(connections.config.TOKEN_SECRET);
   return async (c, next) => {
     const isOfLab = labHeaders.some((header) => c.req.header(header));
-    const { TOKEN_SECRET } = connections.config;
-    if (!isOfLab || !(await claimsOf(c.req.header('authorization'), TOKEN_SECRET))) return next();
+    if (!isOfLab || !read(c.req.header('authorization'))) return next();
     const [race, name] = (c.req.header('x-lab-lane') ?? '').split(':');
     const texts = (c.req.header('x-lab-pauses') ?? '').split(',').filter(Boolean);
     const pauses = texts.map(parsePause).filter((parsed) => parsed !== null);
@@ -64,18 +62,4 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
       redis.disconnect();
     }
   };
-}
-
-async function meetPlayer(
-  { race, name, redis }: NonNullable<LabRequest['lane']>,
-  checkpoint: CheckpointName,
-  instance: string,
-  order: Order | undefined,
-): Promise<void> {
-  const at = String(process.hrtime.bigint());
-  const arrival: Arrival = { lane: name, checkpoint, instance, pid: process.pid, at };
-  const arrivals = raceKeys.arrivals(race);
-  await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
-  await redis.blpop(raceKeys.resume(race, name), patienceSeconds);
-  if (order) record({ event: 'resumed', checkpoint, ...about(order) });
 }

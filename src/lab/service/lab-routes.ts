@@ -4,6 +4,7 @@ import { type Order, type Outcome, refused, resourceOf, type Voucher } from '../
 import { Id } from '../../http/ids.ts';
 import { type App, routes } from '../../http/openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../../http/problems.ts';
+import { newRequestId } from '../../http/request-ids.ts';
 import { answer, purchaseAnswers, recordOutcome } from '../../http/routes/orders.ts';
 import type { Service } from '../../http/service.ts';
 import { requireRole } from '../../http/tokens.ts';
@@ -45,7 +46,7 @@ export function labRoutes(service: Service): App {
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
       const userId = c.get('claims').sub;
-      const requestId = c.req.header('idempotency-key') ?? crypto.randomUUID();
+      const requestId = c.req.header('idempotency-key') ?? newRequestId();
       const order = { id: await orderIds.next(), voucherId: voucher.id, userId, requestId };
       const outcome = await purchaseInside(service, order, voucher);
       recordOutcome(order, outcome);

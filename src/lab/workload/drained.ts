@@ -1,11 +1,15 @@
-/** After a load: the facts of a voucher once the queue is empty. */
+/** After a load: the facts of a voucher once its orders are recorded. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { collectFacts } from '../../audit/collect.ts';
-import type { Facts } from '../../audit/facts.ts';
+import { confirmed, type Facts } from '../../audit/facts.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { UnknownVoucher } from '../errors.ts';
 
 const drainWithinMs = 30_000;
+/** Longer than a killed worker takes to be replaced. */
+const quietMs = 5_000;
+const lookEveryMs = 100;
 
 /** After the deadline the facts as they are: the audit then says "unknown". */
 export async function drained(connections: Connections, voucherId: string): Promise<Facts> {
@@ -26,10 +30,35 @@ export async function allDrained(
   };
   await waitUntil('the queue to drain', drainWithinMs, areEmpty).catch(() => {});
   const all: Facts[] = [];
-  for (const voucherId of voucherIds) {
-    const facts = await collectFacts(connections, voucherId);
-    if (!facts) throw new UnknownVoucher(voucherId);
-    all.push(facts);
-  }
+  for (const voucherId of voucherIds) all.push(await onceComplete(connections, voucherId));
   return all;
+}
+
+/**
+ * Not every queue notes its orders as queued. So they are waited for: until every buyer has one, or
+ * until nothing was recorded for a while.
+ */
+async function onceComplete(connections: Connections, voucherId: string): Promise<Facts> {
+  let facts = await factsOf(connections, voucherId);
+  let recorded = facts.mysql.orders.length;
+  let changedAt = performance.now();
+  while (mayMiss(facts) && performance.now() - changedAt < quietMs) {
+    await sleep(lookEveryMs);
+    facts = await factsOf(connections, voucherId);
+    if (facts.mysql.orders.length === recorded) continue;
+    recorded = facts.mysql.orders.length;
+    changedAt = performance.now();
+  }
+  return facts;
+}
+
+async function factsOf(connections: Connections, voucherId: string): Promise<Facts> {
+  const facts = await collectFacts(connections, voucherId);
+  if (!facts) throw new UnknownVoucher(voucherId);
+  return facts;
+}
+
+function mayMiss(facts: Facts): boolean {
+  const users = new Set(confirmed(facts).map(({ userId }) => userId));
+  return Object.keys(facts.redis?.buyers ?? {}).some((userId) => !users.has(userId));
 }

@@ -25,20 +25,23 @@ export interface SteadyLoad {
   readonly baseUrl: string;
   readonly tokenSecret: string;
   readonly purchasesPerSecond: number;
+  /** One request for each purchase, whatever its answer. */
+  readonly repeats?: false;
+  /** So many requests at most are under way; then a purchase is sent late. */
+  readonly clients?: number;
   /** Once it aborts, a purchase without a final answer stays unresolved. */
   readonly giveUp: AbortSignal;
   /** Called with each try when it is answered. */
   readonly onTry?: (attempt: Try) => void;
 }
 
-const clients = 128;
 const answerWithinMs = 5_000;
 const betweenTriesMs = 100;
 
 /** Refusals that a client repeats its request after. It also repeats after an unknown outcome. */
 const temporary: readonly string[] = ['not-ready', 'busy', 'database-busy'];
 
-const isFinal = ({ outcome, reason = '' }: Attempt): boolean =>
+export const isFinal = ({ outcome, reason = '' }: Attempt): boolean =>
   outcome === 'accepted' || (outcome === 'refused' && !temporary.includes(reason));
 
 /** Users 1 to `users` in a random order; every tenth sends a second purchase right after. */
@@ -58,36 +61,36 @@ export function planPurchases(voucherId: string, users: number, seed: number): P
 }
 
 /**
- * Sends each purchase when it is due, or late when no client is free. Resolves when every purchase
- * has its final answer, or is given up.
+ * Sends each purchase when it is due, or late when no client is free. Each is asked for when a
+ * client is free for it, so that the load may be without end. Resolves when every purchase has its
+ * final answer, or is given up.
  * @returns every try, in the order of the answers.
  */
-export async function buySteadily(
-  purchases: readonly Purchase[],
-  { baseUrl, tokenSecret, purchasesPerSecond, giveUp, onTry = () => {} }: SteadyLoad,
-): Promise<Try[]> {
+export async function buySteadily(purchases: Iterable<Purchase>, load: SteadyLoad): Promise<Try[]> {
+  const { baseUrl, tokenSecret, purchasesPerSecond, repeats, clients = 128, giveUp } = load;
   const agent = new Agent({ connections: clients, headersTimeout: answerWithinMs });
   setMaxListeners(0, giveUp); // One for each client that waits for its next purchase.
-  const tokens = await tokensOf(purchases, tokenSecret);
   const tries: Try[] = [];
   const resolve = async (purchase: Purchase): Promise<void> => {
     const url = `${baseUrl}/vouchers/${purchase.voucherId}/orders`;
+    const token = await signToken(tokenSecret, purchase.userId, 'user');
     while (!giveUp.aborted) {
-      const answer = await buyOnce(agent, url, purchase, tokens.get(purchase.userId) ?? '');
+      const answer = await buyOnce(agent, url, purchase, token);
       const attempt = { ...answer, voucherId: purchase.voucherId };
       tries.push(attempt);
-      onTry(attempt);
-      if (isFinal(attempt)) return;
+      load.onTry?.(attempt);
+      if (repeats === false || isFinal(attempt)) return;
       await sleep(betweenTriesMs);
     }
   };
   const startedAt = performance.now();
-  let next = 0;
+  const line = purchases[Symbol.iterator]();
+  let sent = 0;
   const client = async (): Promise<void> => {
-    for (let own = next++; own < purchases.length && !giveUp.aborted; own = next++) {
-      const dueMs = (own * 1_000) / purchasesPerSecond - (performance.now() - startedAt);
+    for (let own = line.next(); !own.done && !giveUp.aborted; own = line.next()) {
+      const dueMs = (sent++ * 1_000) / purchasesPerSecond - (performance.now() - startedAt);
       if (dueMs > 0) await sleep(dueMs, undefined, { signal: giveUp }).catch(() => {});
-      await resolve(purchases[own] as Purchase);
+      await resolve(own.value);
     }
   };
   try {
@@ -96,15 +99,6 @@ export async function buySteadily(
     await agent.destroy();
   }
   return tries;
-}
-
-async function tokensOf(
-  purchases: readonly Purchase[],
-  tokenSecret: string,
-): Promise<Map<string, string>> {
-  const users = [...new Set(purchases.map(({ userId }) => userId))];
-  const token = async (user: string) => [user, await signToken(tokenSecret, user, 'user')] as const;
-  return new Map(await Promise.all(users.map(token)));
 }
 
 /** The purchases that no try brought a final answer for. */

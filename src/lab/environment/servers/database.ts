@@ -2,7 +2,7 @@
  * What MariaDB and MySQL share in the lab: the account, the settings, and how to tell that they are
  * up.
  */
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 
@@ -27,9 +27,17 @@ GRANT ALL ON ${account.database}.* TO '${account.user}'@'127.0.0.1';
 
 export const asRoot = (): string[] => (process.getuid?.() === 0 ? ['--user=root'] : []);
 
+/** Of its own: MariaDB deletes what others have in a shared one, when it starts. */
+export function temporaryFolder(data: string): string {
+  const folder = `${data}-temporary`;
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
 /** The same for both, so that the rungs meet the same waits and the same durability. */
 export const settings = (data: string, port: number, firstStatements: string): string[] => [
   `--datadir=${data}`,
+  `--tmpdir=${temporaryFolder(data)}`,
   `--socket=${join(data, 'server.sock')}`,
   `--pid-file=${join(data, 'server.pid')}`,
   `--port=${port}`,

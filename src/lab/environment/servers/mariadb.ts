@@ -10,6 +10,7 @@ import {
   installedMark,
   removeData,
   settings,
+  temporaryFolder,
 } from './database.ts';
 import type { Server } from './server.ts';
 
@@ -36,9 +37,8 @@ async function install(data: string): Promise<void> {
   removeData(data);
   mkdirSync(data, { recursive: true });
   const args = ['--no-defaults', ...asRoot(), `--datadir=${data}`, '--skip-test-db'];
-  await execa(programPath('mariadb-install-db'), [
-    ...args,
-    '--auth-root-authentication-method=normal',
-  ]);
+  const all = [...args, '--auth-root-authentication-method=normal'];
+  const env = { TMPDIR: temporaryFolder(data) };
+  await execa(programPath('mariadb-install-db'), all, { env });
   writeFileSync(join(data, installedMark), '');
 }

@@ -11,11 +11,41 @@ const template = new URL('../../../../nginx/lockstep.conf.template', import.meta
  * Fills in `${NAME}`, as the nginx image does with its environment. The variables of nginx itself
  * have no braces.
  */
-export function renderNginx(values: Readonly<Record<string, string>>): string {
-  return readFileSync(template, 'utf8').replace(
-    /\$\{([A-Z_]+)\}/g,
-    (whole, name: string) => values[name] ?? whole,
-  );
+export function renderNginx(
+  values: Readonly<Record<string, string>>,
+  text = readFileSync(template, 'utf8'),
+): string {
+  return text.replace(/\$\{([A-Z_]+)\}/g, (whole, name: string) => values[name] ?? whole);
+}
+
+/** The paths that only the lab's nginx has, for the benchmark. */
+export const nginxAlonePath = '/lab/nginx';
+export const barePath = '/lab/bare';
+
+/**
+ * The template with these paths. The upstream and the location of the bare route are the service's
+ * own, with other servers: the two cannot be configured differently.
+ */
+function templateOfLab(): string {
+  const text = readFileSync(template, 'utf8');
+  const upstream = part(text, / {2}upstream api \{[\s\S]*?\n {2}\}\n/);
+  const location = part(text, / {4}location \/ \{[\s\S]*?\n {4}\}\n/);
+  const bareUpstream = upstream
+    .replace('upstream api', 'upstream bare')
+    .replace('UPSTREAM_SERVERS', 'BARE_SERVERS');
+  const bareLocation = location
+    .replace('location /', `location = ${barePath}`)
+    .replace('http://api', 'http://bare');
+  const alone = `    location = ${nginxAlonePath} { return 204; }\n`;
+  return text
+    .replace(upstream, () => upstream + bareUpstream)
+    .replace(location, () => location + bareLocation + alone);
+}
+
+function part(text: string, pattern: RegExp): string {
+  const found = pattern.exec(text);
+  if (!found) throw new RangeError(`nginx/lockstep.conf.template has no ${pattern}`);
+  return found[0];
 }
 
 /** Node's cluster distributes connections, not requests, so each request needs a new connection. */
@@ -24,15 +54,23 @@ const connections = (balancer: ServiceShape['balancer']) =>
     ? { KEEPALIVE: '1', CONNECTION: 'close' }
     : { KEEPALIVE: '128', CONNECTION: '' };
 
-export const upstreamServers = (ports: readonly number[]): string =>
-  ports.map((port) => `server 127.0.0.1:${port} max_fails=3 fail_timeout=2s;`).join('\n    ');
+/** Each is a port of this machine, or the path of a Unix socket. */
+export const upstreamServers = (upstreams: readonly (number | string)[]): string =>
+  upstreams
+    .map((at) => (typeof at === 'number' ? `127.0.0.1:${at}` : `unix:${at}`))
+    .map((address) => `server ${address} max_fails=3 fail_timeout=2s;`)
+    .join('\n    ');
+
+/** The workers of an nginx of root are `nobody`, who cannot enter every folder of root. */
+const directives = () => `daemon off;${process.getuid?.() === 0 ? ' user root;' : ''}`;
 
 export function nginxServer(
   folder: string,
   port: number,
-  instancePorts: readonly number[],
+  upstreams: readonly (number | string)[],
   labId?: string,
   balancer: ServiceShape['balancer'] = 'nginx',
+  bare: readonly (number | string)[] = [],
 ): Server {
   const runFolder = join(folder, 'nginx');
   const file = join(runFolder, 'nginx.conf');
@@ -44,18 +82,22 @@ export function nginxServer(
       mkdirSync(runFolder, { recursive: true });
       writeFileSync(
         file,
-        renderNginx({
-          RUN_FOLDER: runFolder,
-          ERROR_LOG: errorLog,
-          LISTEN: `127.0.0.1:${port}`,
-          UPSTREAM_SERVERS: upstreamServers(instancePorts),
-          ...connections(balancer),
-        }),
+        renderNginx(
+          {
+            RUN_FOLDER: runFolder,
+            ERROR_LOG: errorLog,
+            LISTEN: `127.0.0.1:${port}`,
+            UPSTREAM_SERVERS: upstreamServers(upstreams),
+            BARE_SERVERS: upstreamServers(bare),
+            ...connections(balancer),
+          },
+          bare.length > 0 ? templateOfLab() : undefined,
+        ),
       );
     },
     program: () => ({
       command: programPath('nginx'),
-      args: ['-p', runFolder, '-c', file, '-e', errorLog, '-g', 'daemon off;'],
+      args: ['-p', runFolder, '-c', file, '-e', errorLog, '-g', directives()],
       logFile: errorLog,
     }),
     answers: async () => {

@@ -1,7 +1,8 @@
-/** One Redis master, with its data under the lab's folder. */
+/** A Redis server, with its data under the lab's folder. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import type { Durability } from '../../../config.ts';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 
@@ -13,7 +14,8 @@ export function redisServer(
   name: string,
   folder: string,
   port: number,
-  fsync: 'always' | 'everysec',
+  fsync: 'always' | 'everysec' | 'never',
+  more: Readonly<Record<string, string>> = {},
 ): Server {
   const data = join(folder, name);
   const settings = {
@@ -21,9 +23,11 @@ export function redisServer(
     bind: '127.0.0.1',
     dir: data,
     save: '',
-    appendonly: 'yes',
-    appendfsync: fsync,
+    appendonly: fsync === 'never' ? 'no' : 'yes',
+    appendfsync: fsync === 'never' ? 'no' : fsync,
     'maxmemory-policy': 'noeviction',
+    'repl-diskless-sync-delay': '0', // A replica is not made to wait for others.
+    ...more,
   };
   return {
     name,
@@ -33,14 +37,21 @@ export function redisServer(
     },
     program: () => ({
       command: programPath('redis-server'),
-      args: Object.entries(settings).flatMap(([key, value]) => [`--${key}`, value]),
+      args: Object.entries(settings).flatMap(([key, value]) => [`--${key}`, ...value.split(' ')]),
       logFile: join(folder, `${name}.log`),
     }),
-    answers: () => answers(port),
+    answers: () => redisAnswers(port),
   };
 }
 
-async function answers(port: number): Promise<boolean> {
+/** Of the Redis that keeps the orders, and of its replica, which may become the master. */
+export const orderRedisSettings = (durability: Durability): Record<string, string> => ({
+  appendfsync: durability === 'everysec' ? 'everysec' : 'always',
+  'min-replicas-to-write': durability === 'replica' ? '1' : '0',
+  'min-replicas-max-lag': '2',
+});
+
+export async function redisAnswers(port: number): Promise<boolean> {
   const redis = new Redis({
     port,
     host: '127.0.0.1',

@@ -52,6 +52,7 @@ clientPort=${port}
 clientPortAddress=127.0.0.1
 maxClientCnxns=0
 admin.enableServer=false
+4lw.commands.whitelist=srvr,cons
 autopurge.purgeInterval=1
 `;
 

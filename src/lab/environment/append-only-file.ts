@@ -1,0 +1,116 @@
+/**
+ * The append-only file of a Redis: how much is written, and how much of it was synced to disk.
+ * `kill -9` loses nothing of what is written, because the page cache survives it; a power loss
+ * keeps only what was synced.
+ */
+import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { SyncsNotSeen } from '../errors.ts';
+
+/** The part that Redis writes to now. @param data the folder of the Redis */
+export function appendOnlyFile(data: string): string {
+  const folder = join(data, 'appendonlydir');
+  const manifest = readFileSync(join(folder, 'appendonly.aof.manifest'), 'utf8');
+  const names = [...manifest.matchAll(/^file (\S+) seq \d+ type i/gm)].map(([, name = '']) => name);
+  return join(folder, names.at(-1) ?? '');
+}
+
+/** Commands as Redis writes them. */
+export const asCommand = (...words: string[]): string =>
+  [`*${words.length}`, ...words.flatMap((word) => [`$${word.length}`, word]), ''].join('\r\n');
+
+/** Power is lost: only so many bytes are left, and then half of the next transaction. */
+export function cutOff(file: string, bytes: number): void {
+  truncateSync(file, bytes);
+  appendFileSync(file, `${asCommand('MULTI')}*4\r\n$7\r\nHINCRBY\r\n$9\r\n{sale`);
+}
+
+export interface SyncWatch {
+  /** When a sync was last seen, by `performance.now()`; null before. */
+  readonly lastAtMs: number | null;
+  /** The next sync is not near. */
+  readonly isBetweenSyncs: boolean;
+  /** The most that the last sync can have covered. */
+  readonly syncedBytes: number;
+  end(): void;
+}
+
+const lookEveryMs = 2;
+/** Redis syncs once in a second. */
+const longestAfterMs = 500;
+
+/**
+ * With `always`, Redis syncs before it answers: all that it answered is synced. With `everysec`,
+ * one of its threads does nothing but that, and so each time it runs is a sync. The file is
+ * measured after it: nothing that was synced is taken for lost.
+ */
+export async function watchSyncs(data: string, pid: number, port: number): Promise<SyncWatch> {
+  if ((await policyOf(port)) === 'always') return alwaysSynced(data);
+  const file = appendOnlyFile(data);
+  const status = `/proc/${pid}/task/${syncThread(pid)}/status`;
+  let turns = turnsOf(status);
+  let lastAtMs: number | null = null;
+  let syncedBytes = 0;
+  const look = () => {
+    const now = turnsOf(status);
+    if (now === null || now === turns) return; // Null: it was killed.
+    turns = now;
+    syncedBytes = statSync(file).size;
+    lastAtMs = performance.now();
+  };
+  const looking = setInterval(look, lookEveryMs);
+  return {
+    get lastAtMs() {
+      return lastAtMs;
+    },
+    get isBetweenSyncs() {
+      return lastAtMs !== null && performance.now() - lastAtMs < longestAfterMs;
+    },
+    get syncedBytes() {
+      return syncedBytes;
+    },
+    end: () => clearInterval(looking),
+  };
+}
+
+const alwaysSynced = (data: string): SyncWatch => ({
+  lastAtMs: performance.now(),
+  isBetweenSyncs: true,
+  get syncedBytes() {
+    return statSync(appendOnlyFile(data)).size;
+  },
+  end: () => {},
+});
+
+/** What the server does, and not what it was told at its start. */
+async function policyOf(port: number): Promise<string> {
+  const redis = new Redis({ port, host: '127.0.0.1', lazyConnect: true });
+  redis.on('error', () => {});
+  try {
+    const [, policy = ''] = (await redis.config('GET', 'appendfsync')) as string[];
+    return policy;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Redis names its threads. @throws SyncsNotSeen */
+function syncThread(pid: number): string {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const found = threads.find((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').startsWith('bio_aof'),
+  );
+  if (!found) throw new SyncsNotSeen(pid);
+  return found;
+}
+
+/** How often the thread went to sleep; null when there is no such thread any more. */
+function turnsOf(status: string): number | null {
+  try {
+    const [, turns] = /^voluntary_ctxt_switches:\s*(\d+)/m.exec(readFileSync(status, 'utf8')) ?? [];
+    return Number(turns);
+  } catch {
+    return null;
+  }
+}

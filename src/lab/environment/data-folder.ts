@@ -1,0 +1,40 @@
+/** A server's data, put aside while the server runs without it. */
+import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const suffix = '.kept';
+const kept = (folder: string): string => folder + suffix;
+
+/** Moves the data aside: the server starts empty. A second time, the first data stays aside. */
+export function putAside(folder: string): void {
+  if (isKept(folder)) rmSync(folder, { recursive: true });
+  else renameSync(folder, kept(folder));
+}
+
+/** Keeps a copy, and leaves the server its data. */
+export function keepCopy(folder: string): void {
+  if (isKept(folder)) return;
+  const incomplete = `${folder}.copy`; // Renamed later, so that nothing restores half a copy.
+  rmSync(incomplete, { recursive: true, force: true });
+  cpSync(folder, incomplete, { recursive: true });
+  renameSync(incomplete, kept(folder));
+}
+
+export const isKept = (folder: string): boolean => existsSync(kept(folder));
+
+/** Gives the data back that was put aside. The server must not run. */
+export function giveBack(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(kept(folder), folder);
+}
+
+/** The server has newer data that are right: nothing will be given back. */
+export const forgetKept = (folder: string): void =>
+  rmSync(kept(folder), { recursive: true, force: true });
+
+/** The same for every server of this lab, after the last one has ended. */
+export function giveAllBack(labFolder: string): void {
+  if (!existsSync(labFolder)) return;
+  for (const name of readdirSync(labFolder).filter((each) => each.endsWith(suffix)))
+    giveBack(join(labFolder, name.slice(0, -suffix.length)));
+}

@@ -1,0 +1,56 @@
+/** Which process a connection on this machine belongs to, from /proc. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** The kernel's list changes while it is read, and may then miss a connection. */
+const mostReads = 5;
+
+/**
+ * True when the connection between these loopback ports belongs to the process at its first end;
+ * undefined when there is no such connection any more.
+ */
+export function ownsConnection(pid: number, from: number, to: number): boolean | undefined {
+  for (let reads = 0; reads < mostReads; reads++) {
+    const inode = inodeOf(from, to);
+    if (inode !== undefined) return filesOf(pid).includes(`socket:[${inode}]`);
+  }
+  return undefined;
+}
+
+/** True when the process has a connection to this loopback port now. */
+export function isConnectedTo(pid: number, port: number): boolean {
+  const fields = connections().map(fieldsOf);
+  const own = fields.filter(([, , to]) => to === loopback(port));
+  const sockets = own.map((row) => `socket:[${row[9]}]`);
+  return filesOf(pid).some((file) => sockets.includes(file));
+}
+
+/** One port may have connections to several others. */
+function inodeOf(from: number, to: number): string | undefined {
+  const ends = `${loopback(from)} ${loopback(to)}`;
+  const row = connections().find((each) => each.includes(ends));
+  return row && fieldsOf(row)[9];
+}
+
+/** The kernel's list: in each row a number, both ends, and in the tenth field the inode. */
+const connections = (): string[] => readFileSync('/proc/net/tcp', 'utf8').split('\n');
+const fieldsOf = (row: string): string[] => row.trim().split(/\s+/);
+
+const loopback = (port: number): string =>
+  `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+
+function filesOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).flatMap((name) => targetOf(`${folder}/${name}`));
+  } catch {
+    return []; // The process has ended.
+  }
+}
+
+function targetOf(file: string): string[] {
+  try {
+    return [readlinkSync(file)];
+  } catch {
+    return []; // Closed meanwhile.
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The three Sentinels, and the two Redis servers that they watch: which one is the master, and the
+ * master's place given back to redis-main without the loss of a write.
+ */
+import { follow, hasAllOf, roleOf, withRedis } from './replication.ts';
+import { masterName, viewOf } from './servers/sentinel.ts';
+import type { Ports } from './state.ts';
+import { waitUntil } from './wait-until.ts';
+
+type SentinelPorts = Pick<Ports, 'redisMain' | 'replica' | 'sentinels'>;
+
+const settledWithinMs = 30_000;
+const failoverWithinMs = 30_000;
+const levelMs = 3_000;
+
+/** The port of the master, when every Sentinel says the same and none sees a problem. */
+export async function agreedMaster({ sentinels }: SentinelPorts): Promise<number | null> {
+  const views = await Promise.all(sentinels.map(viewOf));
+  const [first] = views;
+  const isAgreed = views.every(({ port, flags }) => port === first?.port && flags === 'master');
+  return isAgreed && first ? first.port : null;
+}
+
+/** Waits for a failover that is under way, and then makes redis-main the master. */
+export async function restoreMain(ports: SentinelPorts): Promise<void> {
+  const { redisMain, replica } = ports;
+  let master: number | null = null;
+  await waitUntil('the Sentinels to agree', settledWithinMs, async () => {
+    master = await agreedMaster(ports);
+    return master !== null;
+  });
+  if (master === replica) await failBack(ports);
+  // An old master that came back is one for some seconds more, until the Sentinels correct it.
+  if ((await roleOf(replica)) === 'master') await follow(replica, redisMain);
+}
+
+/**
+ * Sentinel would promote redis-main while the replica goes on taking writes, and those would be
+ * lost. So writes wait until redis-main has everything and is the master.
+ */
+async function failBack(ports: SentinelPorts): Promise<void> {
+  const { redisMain, replica, sentinels } = ports;
+  await follow(redisMain, replica);
+  await withRedis(replica, async (old) => {
+    await old.call('CLIENT', 'PAUSE', failoverWithinMs, 'WRITE');
+    try {
+      await caughtUp(replica, redisMain);
+      await failOver(sentinels[0] ?? 0, redisMain);
+      await old.replicaof('127.0.0.1', redisMain); // From now on it refuses a write by itself.
+    } finally {
+      await old.call('CLIENT', 'UNPAUSE'); // A pause would keep back its master's writes, too.
+    }
+  });
+  await follow(replica, redisMain);
+  await waitUntil(
+    'the Sentinels to name redis-main',
+    settledWithinMs,
+    async () => (await agreedMaster(ports)) === redisMain,
+  );
+}
+
+/** Asks for one failover: a second one would go the other way. */
+async function failOver(sentinel: number, to: number): Promise<void> {
+  const promoted = async () => (await roleOf(to)) === 'master';
+  await waitUntil('a Sentinel to begin a failover', failoverWithinMs, async () => {
+    await withRedis(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', masterName));
+    return true;
+  });
+  await waitUntil('the Sentinels to promote redis-main', failoverWithinMs, promoted);
+}
+
+/**
+ * The replica has every write that the master answered. The master answers no write for a while, so
+ * that this stays so.
+ */
+export async function level(master: number, replica: number): Promise<void> {
+  await withRedis(master, async (redis) => {
+    await redis.call('CLIENT', 'PAUSE', levelMs, 'WRITE');
+    await caughtUp(master, replica);
+  });
+}
+
+const caughtUp = (master: number, replica: number): Promise<void> =>
+  waitUntil('the replica to catch up', 10_000, () => hasAllOf(replica, master));

@@ -1,0 +1,70 @@
+/** One of three Redis Sentinels, which promote the replica when redis-main does not answer. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { programPath } from '../processes.ts';
+import { withRedis } from '../replication.ts';
+import type { Server } from './server.ts';
+
+/** The name by which clients ask for the master. */
+export const masterName = 'redis-main';
+
+/** Short, so that a drill is: in production a master is given more time to answer. */
+export const downAfterMs = 1_000;
+
+export function sentinelServer(name: string, folder: string, port: number, master: number): Server {
+  const data = join(folder, name);
+  const file = join(data, 'sentinel.conf');
+  return {
+    name,
+    port,
+    // A Sentinel writes what it learns into its file, and reads it when it starts again.
+    prepare: async () => {
+      mkdirSync(data, { recursive: true });
+      if (!existsSync(file)) writeFileSync(file, settings(data, port, master));
+    },
+    program: () => ({
+      command: programPath('redis-server'),
+      args: [file, '--sentinel'],
+      logFile: join(folder, `${name}.log`),
+    }),
+    answers: () => isPrepared(port),
+  };
+}
+
+interface View {
+  /** Of the master. */
+  readonly port: number;
+  /** `master`, and more words during a failover and while the master does not answer. */
+  readonly flags: string;
+  readonly replicas: number;
+  readonly otherSentinels: number;
+}
+
+/** What this Sentinel knows. */
+export const viewOf = (port: number): Promise<View> =>
+  withRedis(port, async (sentinel) => {
+    const answer = (await sentinel.call('SENTINEL', 'MASTER', masterName)) as string[];
+    const field = (name: string) => answer[answer.indexOf(name) + 1] ?? '';
+    return {
+      port: Number(field('port')),
+      flags: field('flags'),
+      replicas: Number(field('num-slaves')),
+      otherSentinels: Number(field('num-other-sentinels')),
+    };
+  });
+
+/** It knows the replica and both others: before that it cannot promote. */
+async function isPrepared(port: number): Promise<boolean> {
+  const { replicas, otherSentinels } = await viewOf(port);
+  return replicas >= 1 && otherSentinels >= 2;
+}
+
+const settings = (data: string, port: number, master: number): string => `
+port ${port}
+bind 127.0.0.1
+dir ${data}
+sentinel monitor ${masterName} 127.0.0.1 ${master} 2
+sentinel down-after-milliseconds ${masterName} ${downAfterMs}
+sentinel failover-timeout ${masterName} 3000
+sentinel parallel-syncs ${masterName} 1
+`;
