@@ -14,6 +14,9 @@ export class Lanes {
   readonly #redis: Redis;
   readonly #send: (lane: string) => Promise<Attempt>;
   readonly #states = new Map<string, LaneState>();
+  readonly #watched = new Set<string>();
+  /** The watched lanes whose arrival no step has looked at. */
+  readonly #early = new Set<string>();
 
   constructor(race: string, redis: Redis, send: (lane: string) => Promise<Attempt>) {
     this.#race = race;
@@ -25,10 +28,18 @@ export class Lanes {
     return this.#states.get(lane);
   }
 
+  /** A lane that sends no request, the worker's: it arrives by itself, perhaps before its step. */
+  watch(lane: string): void {
+    this.#watched.add(lane);
+    this.#early.delete(lane);
+    this.#states.set(lane, { kind: 'running' });
+  }
+
   /** Starts the lane's request, or resumes it; nothing for a lane that runs or is answered. */
   async resume(lane: string): Promise<void> {
     const state = this.#states.get(lane);
     if (state && state.kind !== 'paused') return;
+    if (this.#early.delete(lane)) return;
     this.#states.set(lane, { kind: 'running' });
     if (state) await this.#wake(raceKeys.resume(this.#race, lane));
     else
@@ -77,8 +88,9 @@ export class Lanes {
     for (const text of arrivals) {
       const arrival = JSON.parse(text) as Arrival;
       // A lane that was answered meanwhile (its process was killed) is paused nowhere.
-      if (this.#states.get(arrival.lane)?.kind === 'running')
-        this.#states.set(arrival.lane, { kind: 'paused', arrival });
+      if (this.#states.get(arrival.lane)?.kind !== 'running') continue;
+      this.#states.set(arrival.lane, { kind: 'paused', arrival });
+      if (this.#watched.has(arrival.lane)) this.#early.add(arrival.lane);
     }
   }
 }

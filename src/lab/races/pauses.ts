@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Order } from '../../domain.ts';
 import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
-import { about, record } from '../../trace/history.ts';
+import { record } from '../../trace/history.ts';
 import { keptSeconds } from './race-keys.ts';
 
 export interface Pause {
@@ -62,10 +62,10 @@ export function pauseRequests(redis: Redis, block: () => Redis) {
     const pause = pauses.find(({ at, nth }) => at === checkpoint && nth === turn);
     if (!pause) return;
     const reason = pauseText(pause);
-    record({ event: 'paused', checkpoint, reason, ...about(order) });
+    record('paused', order, { checkpoint, reason });
     if (typeof pause.until === 'number') await sleep(pause.until);
     else await untilResumed(block(), `${counts}:${checkpoint}:${turn}`);
-    record({ event: 'resumed', checkpoint, reason, ...about(order) });
+    record('resumed', order, { checkpoint, reason });
   };
 }
 

@@ -6,17 +6,24 @@ import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { resourceOf } from '../../domain.ts';
 import { signToken } from '../../http/tokens.ts';
+import type { Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import { defaultKeyPrefix } from '../../locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
+import type { Fault, Undo } from '../faults/fault.ts';
 import { buyOnce } from '../workload/buy-once.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
-import { Lanes } from './lanes.ts';
+import { provideFor } from '../workload/provide.ts';
+import { type LaneState, Lanes } from './lanes.ts';
+import type { LockFaultTarget } from './lock-faults.ts';
+import { lockProbe } from './lock-probe.ts';
 import { playStep, type Stage } from './play-step.ts';
+import { workerLane } from './race-keys.ts';
 import { type Played, type PlayedRace, raceVerdict } from './race-verdict.ts';
-import { type RaceName, type Schedule, schedules } from './schedules.ts';
+import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
+import { armWorker, freeWorker } from './stopped-worker.ts';
 import { waitingProcess } from './waiting-process.ts';
 
 /** Short leases, so that a race that waits for their end is short too. */
@@ -28,60 +35,136 @@ export const raceSettings = {
   LOCK_WAIT_MS: '2000', // Longer than the player watches a waiting lane, shorter than a lease.
 } as const;
 
+/** What a drill adds to a race: a load of other users, and a record of the faults. */
+export interface Surroundings {
+  /** For the users of the load. */
+  readonly moreStock: number;
+  readonly inject: (lab: Lab, fault: Fault) => Promise<Undo>;
+  /** Where a lane sends its request; the first lane is 0. */
+  readonly addressOf: (lab: Lab, lane: number) => string;
+  /** Plays the steps inside the load on this voucher. @returns the attempts of the load. */
+  readonly around: (voucherId: string, play: () => Promise<void>) => Promise<readonly Attempt[]>;
+}
+
+/** The race alone. */
+export const withoutLoad: Surroundings = {
+  moreStock: 0,
+  inject: (lab, fault) => fault.inject(lab),
+  addressOf: ({ baseUrl }) => baseUrl,
+  async around(_, play) {
+    await play();
+    return [];
+  },
+};
+
 export async function playRace(
   race: RaceName,
   rung: RungName,
   lab: Lab,
   connections: Connections,
+  { moreStock, inject, addressOf, around }: Surroundings = withoutLoad,
 ): Promise<PlayedRace> {
   const schedule: Schedule = schedules[race];
   const { instances, stock } = schedule;
-  const sale = { title: `race ${race}`, stock, rung };
-  const voucherId = await putOnSale(lab.baseUrl, connections.config.TOKEN_SECRET, instances, sale);
+  const sale = { title: `race ${race}`, stock: stock + moreStock, rung };
+  const tokenSecret = connections.config.TOKEN_SECRET;
+  await provideFor(lab, rung);
+  const voucherId = await putOnSale(lab.baseUrl, tokenSecret, instances, sale);
   const id = randomUUID();
   const agent = new Agent({ headersTimeout: 30_000 });
-  const send = sender(schedule, {
-    id,
-    voucherId,
-    agent,
-    lab,
-    tokenSecret: connections.config.TOKEN_SECRET,
-  });
-  const lanes = new Lanes(id, connections.redis('admin'), send);
-  const expire = (lane: string) => {
-    const userId = schedule.lanes[lane] ?? '';
-    const resource = resourceOf(rungNamed(rung).scope, { voucherId, userId });
-    return leaseExpired(connections, defaultKeyPrefix + resource);
+  const baseUrlOf = (lane: string) => addressOf(lab, Object.keys(schedule.lanes).indexOf(lane));
+  const send = sender(schedule, { id, voucherId, agent, baseUrlOf, tokenSecret });
+  const lanes = new Lanes(id, connections.labRedis(), send);
+  const isProbed = rungNamed(rung).lockService || rungNamed(rung).queue;
+  const lockAnswers = isProbed ? await lockProbe(lab, rung, tokenSecret) : async () => {};
+  const stage: Stage = {
+    ...stageOf({ id, voucherId, schedule, rung: rungNamed(rung) }, lab, connections),
+    ...{ lab, lanes, lockAnswers, inject: (fault) => inject(lab, fault), undos: new Map() },
   };
-  const waitsFor = rungNamed(rung).lock === undefined ? 'store' : 'lock';
-  const waitsIn = (lane: string) => waitingProcess(lab.historyFolder, `${id}-${lane}`, waitsFor);
-  const stage: Stage = { lab, lanes, expire, waitsIn, waitsFor, undos: new Map() };
-  const steps: Played[] = [];
-  let attempts: Attempt[] = [];
-  try {
-    for (const step of schedule.steps) steps.push(await playStep(step, stage));
-  } finally {
-    // After an error too: no process and no request stays paused.
-    for (const undo of stage.undos.values()) await undo();
-    attempts = await lanes.finish(Object.keys(schedule.lanes), 20_000);
-    await agent.destroy();
-  }
+  let steps: Played[] = [];
+  let own: Attempt[] = [];
+  const play = async () => {
+    try {
+      if (stopsWorker(schedule)) {
+        await armWorker(connections.labRedis(), id);
+        lanes.watch(workerLane);
+      }
+      steps = await playSteps(schedule, stage);
+    } finally {
+      await freeWorker(connections.labRedis(), id);
+      own = await lanes.finish(Object.keys(schedule.lanes), 20_000);
+      await agent.destroy();
+    }
+  };
+  await lockAnswers(); // A fault before may have cut connections.
+  const others = await around(voucherId, play);
+  await connections.ready();
   const collected = await drained(connections, voucherId);
+  const attempts = [...own, ...others];
   const facts = { ...collected, attempts, ...readHistory(lab.historyFolder, voucherId) };
   if (schedule.forgets) await lab.serve(lab.shape); // Its process would keep the lock.
   return raceVerdict(race, rung, schedule, steps, facts);
+}
+
+interface Raced {
+  readonly id: string;
+  readonly voucherId: string;
+  readonly schedule: Schedule;
+  readonly rung: Rung;
+}
+
+/** The parts of the stage that depend on the rung. */
+function stageOf(
+  { id, voucherId, schedule, rung }: Raced,
+  { historyFolder }: Lab,
+  connections: Connections,
+) {
+  const keyOf = (lane: string) => {
+    const userId = schedule.lanes[lane] ?? '';
+    return defaultKeyPrefix + resourceOf(rung.scope, { voucherId, userId });
+  };
+  const waitsFor = rung.lock === undefined ? 'store' : 'lock';
+  return {
+    waitsFor,
+    waitsIn: (lane: string) => waitingProcess(historyFolder, `${id}-${lane}`, waitsFor),
+    expire: (lane: string) => leaseExpired(connections, keyOf(lane)),
+    queueFaultTarget: { queueServer: rung.queueServer },
+    lockFaultTarget: (lane?: LaneState) => lockFaultTarget(rung, keyOf('A'), connections, lane),
+  } as const;
+}
+
+/** After an error too: no process and no request stays paused. */
+async function playSteps({ steps }: Schedule, stage: Stage): Promise<Played[]> {
+  const played: Played[] = [];
+  try {
+    for (const step of steps) played.push(await playStep(step, stage));
+  } finally {
+    for (const undo of [...stage.undos.values()].reverse()) await undo();
+  }
+  return played;
+}
+
+function lockFaultTarget(
+  { lockService }: Rung,
+  key: string,
+  { config }: Connections,
+  lane?: LaneState,
+): LockFaultTarget | undefined {
+  if (!lockService) return undefined;
+  const { pid = 0, instance = '' } = lane?.kind === 'paused' ? lane.arrival : {};
+  return { ...lockService, key, pid, instance, leaseMs, answerMs: config.LOCK_ANSWER_MS };
 }
 
 interface Sending {
   readonly id: string;
   readonly voucherId: string;
   readonly agent: Agent;
-  readonly lab: Lab;
+  readonly baseUrlOf: (lane: string) => string;
   readonly tokenSecret: string;
 }
 
 /** @returns a function that sends the request of a lane. */
-function sender(schedule: Schedule, { id, voucherId, agent, lab, tokenSecret }: Sending) {
+function sender(schedule: Schedule, { id, voucherId, agent, baseUrlOf, tokenSecret }: Sending) {
   return async (lane: string): Promise<Attempt> => {
     const userId = schedule.lanes[lane] ?? '0';
     const path = schedule.nested?.includes(lane)
@@ -91,7 +174,7 @@ function sender(schedule: Schedule, { id, voucherId, agent, lab, tokenSecret }: 
     const token = await signToken(tokenSecret, userId, 'user');
     const intent = { userId, requestId: `${id}-${lane}` };
     const headers = { 'x-lab-lane': `${id}:${lane}`, ...forgets };
-    return buyOnce(agent, `${lab.baseUrl}/${path}`, intent, token, headers);
+    return buyOnce(agent, `${baseUrlOf(lane)}/${path}`, intent, token, headers);
   };
 }
 
@@ -101,7 +184,7 @@ function sender(schedule: Schedule, { id, voucherId, agent, lab, tokenSecret }: 
  */
 async function leaseExpired(connections: Connections, key: string): Promise<void> {
   const exists = async () => (await connections.redis('admin').exists(key)) === 1;
-  const existed = await exists();
+  const existed = await exists().catch(() => false);
   const gone = async () => existed && !(await exists());
   await waitUntil('the lease to expire', leaseMs * 1.5, gone).catch(() => {});
 }

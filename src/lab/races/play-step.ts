@@ -4,8 +4,23 @@ import type { Lab } from '../environment/lab.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { killProcess } from '../faults/kill-process.ts';
 import { pauseProcess } from '../faults/pause-process.ts';
-import type { Lanes } from './lanes.ts';
-import { killed, type Played, paused, slow, unreached } from './race-verdict.ts';
+import type { LaneState, Lanes } from './lanes.ts';
+import {
+  injectLockFault,
+  isLockToLose,
+  type LockFaultName,
+  type LockFaultTarget,
+  leavesLockAvailable,
+} from './lock-faults.ts';
+import {
+  injectQueueFault,
+  isQueueFault,
+  isRestart,
+  type QueueFaultName,
+  type QueueFaultTarget,
+} from './queue-faults.ts';
+import { workerLane } from './race-keys.ts';
+import { killed, notLocked, type Played, paused, slow, unreached } from './race-verdict.ts';
 import { laneOf, type Step } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
 
@@ -20,14 +35,21 @@ const mostCheckpoints = 20;
 
 export interface Stage {
   readonly lab: Lab;
+  /** The one way to inject a fault: a drill records it. */
+  readonly inject: (fault: Fault) => Promise<Undo>;
   readonly lanes: Lanes;
-  /** What mends the faults; by lane. */
+  /** What mends the faults; by lane, or by the name of a fault in the lock servers. */
   readonly undos: Map<string, Undo>;
   /** Waits until the lease of this lane's lock has expired. */
   readonly expire: (lane: string) => Promise<void>;
   /** The process in which the lane waits, by the history. */
   readonly waitsIn: (lane: string) => number | undefined;
   readonly waitsFor: WaitsFor;
+  /** What the faults in the lock servers hit; undefined where the lock has no servers. */
+  readonly lockFaultTarget: (lane?: LaneState) => LockFaultTarget | undefined;
+  readonly queueFaultTarget: QueueFaultTarget;
+  /** Waits until every instance sells: its lock can be acquired, its stores answer. */
+  readonly lockAnswers: () => Promise<void>;
 }
 
 /** Where the lane is after the step. */
@@ -44,36 +66,84 @@ export async function playStep(step: Step, stage: Stage): Promise<Played> {
 
 async function reach(step: Step, stage: Stage): Promise<Reached> {
   const lane = laneOf(step);
+  if ('fault' in step)
+    return isQueueFault(step.fault)
+      ? injectBehind(step.fault, stage)
+      : injectFault(step.fault, lane, stage);
+  if ('heal' in step) return healFault(step.heal, stage);
   if ('run' in step) return runUntil(step.until, step.orUntil ?? [], lane, stage);
   if ('kill' in step) return kill(lane, stage);
   if ('pause' in step) return hit(pauseProcess, lane, stage, paused);
   if ('resume' in step) return resume(lane, stage);
-  await stage.expire(lane);
+  const undo = await stage.inject(leaseEnds(lane, stage));
+  await undo();
   return { asPlanned: true, at: 'time passes' };
+}
+
+/** In the record of a drill, the time of a lease is marked, too. */
+const leaseEnds = (lane: string, { expire }: Stage): Fault => ({
+  name: 'the time of a lease passes',
+  async inject() {
+    await expire(lane);
+    return async () => {};
+  },
+});
+
+async function injectFault(name: LockFaultName, lane: string, stage: Stage): Promise<Reached> {
+  const target = stage.lockFaultTarget(stage.lanes.state(lane));
+  if (!target) return { asPlanned: false, at: unreached };
+  if (!(await isLockToLose(name, target, stage.lab))) return { asPlanned: false, at: notLocked };
+  stage.undos.set(name, await injectLockFault(name, target, stage.inject));
+  if (leavesLockAvailable(name)) await stage.lockAnswers();
+  return { asPlanned: true, at: 'injected' };
+}
+
+/** Behind the sale. */
+async function injectBehind(name: QueueFaultName, stage: Stage): Promise<Reached> {
+  const { lab, inject, queueFaultTarget, undos, lockAnswers } = stage;
+  undos.set(name, await injectQueueFault(name, queueFaultTarget, lab, inject));
+  if (isRestart(name)) await lockAnswers();
+  return { asPlanned: true, at: 'injected' };
+}
+
+async function healFault(name: LockFaultName | QueueFaultName, stage: Stage): Promise<Reached> {
+  await stage.undos.get(name)?.();
+  stage.undos.delete(name);
+  if (!isQueueFault(name)) await stage.lockAnswers();
+  return { asPlanned: true, at: 'healed' };
 }
 
 async function kill(lane: string, stage: Stage): Promise<Reached> {
   const reached = await hit(killProcess, lane, stage, killed);
-  if (reached.asPlanned) await stage.lanes.settled(lane, slowMs);
+  if (!reached.asPlanned) return reached;
+  if (lane === workerLane) stage.lanes.watch(lane);
+  else await stage.lanes.settled(lane, slowMs);
   return reached;
 }
 
 /** Injects the fault into the process in which the lane is paused, or waits. */
 async function hit(
-  fault: (pid: number) => Fault,
+  fault: (pid: number, name?: string) => Fault,
   lane: string,
   stage: Stage,
   at: string,
 ): Promise<Reached> {
   const pid = processOf(lane, stage);
   if (pid === undefined) return { asPlanned: false, at: unreached };
-  stage.undos.set(lane, await fault(pid).inject(stage.lab));
+  const state = stage.lanes.state(lane);
+  const name = state?.kind === 'paused' ? state.arrival.instance : instanceOf(state);
+  stage.undos.set(lane, await stage.inject(fault(pid, name)));
   return { asPlanned: true, at };
 }
 
-function processOf(lane: string, { lanes, waitsIn }: Stage): number | undefined {
+const instanceOf = (state: LaneState | undefined): string | undefined =>
+  state?.kind === 'answered' ? state.attempt.instance : undefined;
+
+function processOf(lane: string, { lab, lanes, waitsIn }: Stage): number | undefined {
   const state = lanes.state(lane);
   if (state?.kind === 'paused') return state.arrival.pid;
+  const answeredBy = instanceOf(state);
+  if (answeredBy !== undefined) return lab.pidOf(answeredBy);
   return state?.kind === 'running' ? waitsIn(lane) : undefined;
 }
 

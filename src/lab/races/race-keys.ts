@@ -13,7 +13,12 @@ export interface Arrival {
 /** Longer than a request is paused: a race leaves nothing in Redis. */
 export const keptSeconds = 120;
 
+/** The lane of the process that consumes the queue. */
+export const workerLane = 'W';
+
 export const raceKeys = {
+  /** STRING: the orders of this race stop the process that consumes them. */
+  armed: (race: string) => `race:${race}:armed`,
   /** LIST of arrivals, in order. */
   arrivals: (race: string) => `race:${race}:arrivals`,
   /** LIST: one element resumes the lane once. */

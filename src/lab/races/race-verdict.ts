@@ -4,7 +4,7 @@
  */
 import { audit } from '../../audit/audit.ts';
 import { type Proof, proofOf } from '../../audit/evidence.ts';
-import { confirmed, type Facts } from '../../audit/facts.ts';
+import { type Attempt, confirmed, type Facts } from '../../audit/facts.ts';
 import type { Finding } from '../../audit/finding.ts';
 import { mysqlRefusals, mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
 import type { CheckName, Verdict } from '../../domain.ts';
@@ -34,6 +34,8 @@ export const killed = 'killed';
 export const paused = 'paused';
 export const unreached = 'not there';
 export const slow = 'slow';
+/** A fault was to make a server forget the lock, and the server did not have it. */
+export const notLocked = 'no lock there';
 
 export interface RaceResult {
   readonly race: RaceName;
@@ -49,6 +51,9 @@ export interface RaceResult {
   readonly evidence: string;
 }
 
+/** In a drill, other users buy too. Their ids begin here; those of the lanes are smaller. */
+export const firstLoadUser = 1_001;
+
 /** With the facts that it was judged by. */
 export type PlayedRace = RaceResult & { readonly facts: Facts };
 
@@ -60,11 +65,11 @@ export function raceVerdict(
   facts: Facts,
 ): PlayedRace {
   const { title } = schedule;
-  const { findings } = audit(facts);
+  const findings = raceFindings(facts);
   const shows = showsOn(rungNamed(rung), schedule);
   const finding = findings.find(({ check }) => check === shows);
   const seen = finding?.verdict ?? 'unknown';
-  const doubt = seen === 'held' ? inconclusive(steps, facts, findings) : null;
+  const doubt = seen === 'held' ? inconclusive(steps, lanesOnly(facts), findings, schedule) : null;
   const verdict = doubt === null ? seen : 'unknown';
   const claim = claimOn(rungNamed(rung), schedule);
   const surprise = surprises(rungNamed(rung), schedule, findings);
@@ -76,6 +81,34 @@ export function raceVerdict(
     return { ...result, evidence: text || mysqlRefusalsText(mysqlRefusals(facts)) };
   const proof = proofOf(finding, facts);
   return { ...result, evidence: text || (finding.worst ?? ''), proof };
+}
+
+/**
+ * What the audit finds, of every user: but `progress` is that of the lanes. In the load of a drill
+ * a fault may lose a release; then the lock is busy until its lease ends: a cost of every lease.
+ */
+export function raceFindings(facts: Facts): readonly Finding[] {
+  const ofLanes = audit(lanesOnly(facts)).findings;
+  return audit(facts).findings.map((finding) =>
+    finding.check === 'progress'
+      ? (ofLanes.find(({ check }) => check === 'progress') ?? finding)
+      : finding,
+  );
+}
+
+export const isOfLoad = ({ userId }: { readonly userId: string }): boolean =>
+  Number(userId) >= firstLoadUser;
+
+/** Without the users of a drill's load. */
+export function lanesOnly(facts: Facts): Facts {
+  const isOwn = (each: { readonly userId: string }) => !isOfLoad(each);
+  const { mysql, attempts, history } = facts;
+  return {
+    ...facts,
+    mysql: { ...mysql, orders: mysql.orders.filter(isOwn) },
+    ...(attempts && { attempts: attempts.filter(isOwn) }),
+    ...(history && { history: history.filter(isOwn) }),
+  };
 }
 
 /**
@@ -102,16 +135,23 @@ function showsOn({ breaks, onePerUser, lock }: Rung, { shows, under }: Schedule)
   return breaks.find((each) => each.under === under)?.check ?? 'no-oversell';
 }
 
-/**
- * A check that broke and that the ladder does not claim, or that it claims under this fault and
- * that did not break.
- */
-function surprises(rung: Rung, schedule: Schedule, findings: readonly Finding[]): string | null {
+/** A check that broke and that the ladder does not claim. */
+export function unclaimed(
+  rung: Rung,
+  schedule: Schedule,
+  findings: readonly Finding[],
+): string | null {
   const expected = claimed(rung, schedule).map(({ check }) => check);
   const other = findings.find(
     ({ check, verdict }) => verdict === 'violated' && !expected.includes(check),
   );
-  if (other) return `${other.check}, which the ladder does not claim: ${other.worst}`;
+  return other ? `${other.check}, which the ladder does not claim: ${other.worst}` : null;
+}
+
+/** One that is not claimed, or one that is claimed under this fault and that did not break. */
+function surprises(rung: Rung, schedule: Schedule, findings: readonly Finding[]): string | null {
+  const other = unclaimed(rung, schedule, findings);
+  if (other !== null) return other;
   const byFault = rung.breaks.filter(({ under }) => under === schedule.under);
   const missing = byFault.find(
     ({ check }) => !findings.some((each) => each.check === check && each.verdict === 'violated'),
@@ -129,21 +169,31 @@ const ordinary: readonly string[] = [
   'stale-fence',
 ];
 
+/** The request of a lane ends in the lane's name. */
+const hasLostLease = (attempts: readonly Attempt[], lane: string): boolean =>
+  attempts.some(
+    ({ requestId, reason }) => requestId.endsWith(`-${lane}`) && reason === 'lease-lost',
+  );
+
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
 function inconclusive(
   steps: readonly Played[],
   facts: Facts,
   findings: readonly Finding[],
+  { expects = [], undisturbed = [] }: Schedule,
 ): string | null {
   const { attempts = [] } = facts;
+  const known = [...ordinary, ...expects];
   if (steps.some(({ at }) => at === unreached)) return 'a fault found no process of its lane';
+  if (steps.some(({ at }) => at === notLocked)) return 'a server could not forget the lock';
   if (steps.some(({ at }) => at === slow))
     return 'a lane neither arrived nor visibly waited for a lock';
+  const late = undisturbed.find((lane) => hasLostLease(attempts, lane));
+  if (late) return `the machine is too slow: ${late} lost its lease, and no fault hit it`;
   const wasKilled = steps.some(({ at }) => at === killed);
   const odd = attempts.find(
     ({ outcome, reason = '' }) =>
-      (outcome === 'refused' && !ordinary.includes(reason)) ||
-      (outcome === 'unknown' && !wasKilled),
+      (outcome === 'refused' && !known.includes(reason)) || (outcome === 'unknown' && !wasKilled),
   );
   if (odd) return `user ${odd.userId} was answered ${odd.reason}`;
   const isViolated = findings.some(({ verdict }) => verdict === 'violated');

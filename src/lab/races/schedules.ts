@@ -3,54 +3,25 @@
  * one request; it runs until it reaches the checkpoint, is answered, or waits for a lock. On the
  * next rung the same schedule must do no harm.
  */
-import type { CheckName } from '../../domain.ts';
-import type { Circumstance } from '../../ladder/rung.ts';
-import type { RungName } from '../../ladder/rungs.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import { isQueueFault } from './queue-faults.ts';
+import { queueSchedules } from './queue-schedules.ts';
+import { workerLane } from './race-keys.ts';
+import type { Schedule, Step } from './schedule.ts';
 
-export type Step =
-  | {
-      readonly run: string;
-      readonly until: CheckpointName | 'answer';
-      /** On a rung without that place: the places that come nearest. */
-      readonly orUntil?: readonly CheckpointName[];
-      readonly text: string;
-      readonly wrong?: true;
-    }
-  /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
-  | { readonly expire: string; readonly text: string }
-  /** Kills the process of this lane with SIGKILL. */
-  | { readonly kill: string; readonly text: string }
-  /** Pauses the process of this lane with SIGSTOP. */
-  | { readonly pause: string; readonly text: string }
-  /** Resumes it with SIGCONT. */
-  | { readonly resume: string; readonly text: string };
-
-/** What a rung must have, so that a race says something about it. */
-export type Need = 'lock' | 'waiters' | 'queue';
-
-export interface Schedule {
-  readonly title: string;
-  /** The circumstance that it plays. */
-  readonly under: Circumstance;
-  /** The rung with the bug, and the next rung, which fixes it. */
-  readonly rung: RungName;
-  readonly next: RungName;
-  readonly instances: number;
-  readonly stock: number;
-  /** Lane → user. */
-  readonly lanes: Readonly<Record<string, string>>;
-  /** Lanes whose purchase runs while its own lock is already held. */
-  readonly nested?: readonly string[];
-  /** Lanes whose purchase never releases its lock. */
-  readonly forgets?: readonly string[];
-  readonly needs?: Need;
-  /** The check of the audit that must turn red. */
-  readonly shows: CheckName;
-  readonly steps: readonly Step[];
-}
+export type { Need, Schedule, Step } from './schedule.ts';
 
 const sameUser = { A: '7', B: '7' };
+const lockFault = {
+  instances: 4,
+  stock: 5,
+  lanes: sameUser,
+  needs: 'lock-service',
+  shows: 'one-order-per-user',
+} as const;
+
+const beforeCommit = (run: string, text: string): Step[] => [
+  { run, until: 'before-commit', orUntil: ['before-release'], text },
+];
 
 export const schedules = {
   'lost-update': {
@@ -242,6 +213,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
+    undisturbed: ['B'],
     shows: 'one-order-per-user',
     steps: [
       {
@@ -366,14 +338,164 @@ export const schedules = {
       { run: 'B', until: 'answer', text: 'sold out, but nobody bought it', wrong: true },
     ],
   },
+  ...queueSchedules,
+  'stale-promotion': {
+    title: 'a replica that has not seen the lock becomes the master',
+    under: 'stale-promotion',
+    rung: 'redis-reentrant',
+    next: 'multilock',
+    ...lockFault,
+    needs: 'lock-redis',
+    steps: [
+      { fault: 'hold-replication', text: 'the replica hears nothing more' },
+      ...beforeCommit('A', 'has the lock, and checked its lease'),
+      { fault: 'promote-replica', text: 'the master dies, its replica leads' },
+      { run: 'B', until: 'after-check', text: 'gets the lock there, finds no order' },
+      { run: 'A', until: 'answer', text: 'commits' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'restart-empty': {
+    title: 'a lock server restarts without its data, before the lease is over',
+    under: 'restart-empty',
+    rung: 'redlock',
+    next: 'fenced',
+    ...lockFault,
+    steps: [
+      { fault: 'stop-spare', text: 'only as many run as the lock needs' },
+      ...beforeCommit('A', 'has the lock, and checked its lease'),
+      { heal: 'stop-spare', text: 'all run again' },
+      { fault: 'restart-empty', text: 'one of A’s restarts empty' },
+      { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { run: 'A', until: 'answer', text: 'commits' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'restart-empty-delayed': {
+    title: 'the same, but the server stays away for longer than the longest lease',
+    under: 'restart-empty-delayed',
+    rung: 'redlock',
+    ...lockFault,
+    steps: [
+      { fault: 'stop-spare', text: 'only as many run as the lock needs' },
+      ...beforeCommit('A', 'has the lock, and checked its lease'),
+      { heal: 'stop-spare', text: 'all run again' },
+      { fault: 'stop-first', text: 'one of A’s stops' },
+      { run: 'A', until: 'answer', text: 'commits, long before its lease ends' },
+      { expire: 'A', text: 'the time of a lease passes' },
+      { fault: 'start-empty', text: 'only now it starts, empty' },
+      { run: 'B', until: 'answer', text: 'finds no order, inserts another', wrong: true },
+    ],
+  },
+  'restart-with-data': {
+    title: 'a lock server is killed, and starts again with its data, within the lease',
+    under: 'restart-with-data',
+    rung: 'redis-reentrant',
+    ...lockFault,
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { fault: 'restart-all', text: 'killed, and started with its data' },
+      { run: 'B', until: 'after-check', text: 'enters beside A' },
+      { run: 'A', until: 'answer', text: 'commits' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'scripts-forgotten': {
+    title: 'the lock servers forget every script (SCRIPT FLUSH)',
+    under: 'scripts-forgotten',
+    rung: 'redis-reentrant',
+    ...lockFault,
+    needs: 'lock-redis',
+    shows: 'progress',
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { fault: 'flush-scripts', text: 'no script is known any more' },
+      { run: 'A', until: 'answer', text: 'sells, and cannot release' },
+      { run: 'B', until: 'answer', text: 'is refused beside a free lock', wrong: true },
+    ],
+  },
+  'holder-cut-off': {
+    title: 'the owner’s process hears nothing more of its lock servers',
+    under: 'holder-cut-off',
+    rung: 'redis-reentrant',
+    ...lockFault,
+    lanes: { A: '7', B: '7', C: '7' },
+    undisturbed: ['B'],
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { fault: 'cut-off', of: 'A', text: 'its packets are dropped: no renewal' },
+      { expire: 'A', text: 'the time of a lease passes' },
+      { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { run: 'A', until: 'answer', text: 'commits without its lease' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+      { heal: 'cut-off', of: 'A', text: 'the network is back' },
+      { run: 'C', until: 'answer', text: 'finds the lock free, and an order' },
+    ],
+  },
+  'event-loop-blocked': {
+    title: 'the owner’s event loop stands still for longer than the lease',
+    under: 'event-loop-blocked',
+    rung: 'redis-reentrant',
+    ...lockFault,
+    undisturbed: ['B'],
+    steps: [
+      { run: 'A', until: 'after-check', text: 'has the lock' },
+      { fault: 'block', of: 'A', text: 'its event loop stands still' },
+      { expire: 'A', text: 'its lease expires' },
+      { run: 'B', until: 'after-check', text: 'gets the lock and finds no order' },
+      { heal: 'block', of: 'A', text: 'runs again' },
+      { run: 'A', until: 'answer', text: 'commits without its lease' },
+      { run: 'B', until: 'answer', text: 'inserts a second order', wrong: true },
+    ],
+  },
+  'servers-slow': {
+    title: 'too many lock servers answer later than a client waits',
+    under: 'servers-slow',
+    rung: 'redlock',
+    ...lockFault,
+    shows: 'progress',
+    expects: ['lock-service-unavailable'],
+    steps: [
+      { fault: 'slow', text: 'each answer is late' },
+      { run: 'A', until: 'answer', text: 'gives up; the lock is granted late' },
+      { heal: 'slow', text: 'answers are fast again' },
+      { run: 'B', until: 'answer', text: 'is refused: nobody has the lock', wrong: true },
+    ],
+  },
+  'servers-hung': {
+    title: 'too many lock servers stand still (SIGSTOP), and run again',
+    under: 'servers-hung',
+    rung: 'redlock',
+    ...lockFault,
+    shows: 'progress',
+    expects: ['lock-service-unavailable'],
+    steps: [
+      { fault: 'pause', text: 'no answer comes' },
+      { run: 'A', until: 'answer', text: 'gives up; its question is kept' },
+      { heal: 'pause', text: 'they read the question now' },
+      { run: 'B', until: 'answer', text: 'is refused: nobody has the lock', wrong: true },
+    ],
+  },
 } as const satisfies Record<string, Schedule>;
 
 export type RaceName = keyof typeof schedules;
 export const raceNames = Object.keys(schedules) as RaceName[];
 
+/** Where a step of the servers is drawn. */
+export const serversLane = 'S';
+
+/** Its stores are reached through proxies. */
+export const hasLockFaults = ({ steps }: Schedule): boolean =>
+  steps.some((step) => 'fault' in step && !isQueueFault(step.fault));
+
+/** The process that consumes the queue stops at its checkpoints. */
+export const stopsWorker = ({ steps }: Schedule): boolean =>
+  steps.some((step) => 'run' in step && step.run === workerLane);
+
 /** The lane of a step. */
 export function laneOf(step: Step): string {
   if ('run' in step) return step.run;
+  if ('fault' in step || 'heal' in step) return step.of ?? serversLane;
   if ('kill' in step) return step.kill;
   if ('pause' in step) return step.pause;
   return 'resume' in step ? step.resume : step.expire;

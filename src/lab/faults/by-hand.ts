@@ -1,0 +1,85 @@
+/** The faults that have a verb of `lockstep fault`; `lab.heal()` is the undo of all of them. */
+import type { Lab } from '../environment/lab.ts';
+import { isProxied, type ProxyName, proxied } from '../environment/servers/proxies.ts';
+import { NotARedis, NotProxied } from '../errors.ts';
+import { blockedEventLoop } from './block-event-loop.ts';
+import { dropConnections } from './drop-connections.ts';
+import { expireSession } from './expire-session.ts';
+import type { Fault } from './fault.ts';
+import { flushAll } from './flush-all.ts';
+import { flushScripts } from './flush-scripts.ts';
+import { holdReplication } from './hold-replication.ts';
+import { killServer } from './kill-server.ts';
+import { pauseServer } from './pause-server.ts';
+import { promoteReplica } from './promote-replica.ts';
+import { refuseConnections } from './refuse-connections.ts';
+import { resetConnections } from './reset-connections.ts';
+import { restartEmpty } from './restart-empty.ts';
+import { restartServer } from './restart-server.ts';
+import { slowConnections } from './slow-connections.ts';
+import { lateClock } from './step-clock-back.ts';
+import { stopServer } from './stop-server.ts';
+
+interface Verb {
+  /** For people, after the name of the server. */
+  readonly done: string;
+  readonly fault: (target: string, ms: number, lab: Lab) => Fault;
+}
+
+const proxy = (name: string): ProxyName => {
+  const known = name === 'mariadb' || name === 'mysql' ? 'database' : name;
+  if (!isProxied(known)) throw new NotProxied(name, proxied);
+  return known;
+};
+
+const redis = (name: string): string => {
+  if (!name.startsWith('redis-')) throw new NotARedis(name);
+  return name;
+};
+
+export const verbs = {
+  stop: { done: 'is stopped (SIGTERM)', fault: (name) => stopServer(name) },
+  kill: { done: 'is killed (SIGKILL)', fault: (name) => killServer(name) },
+  pause: {
+    done: 'is paused (SIGSTOP): its connections stay open, and nothing answers',
+    fault: (name) => pauseServer(name),
+  },
+  restart: {
+    done: 'was killed, and runs again with its data',
+    fault: (name) => restartServer(name),
+  },
+  'restart-empty': {
+    done: 'was killed, and runs without its data',
+    fault: (name) => restartEmpty(name),
+  },
+  'flush-all': { done: 'has lost every key (FLUSHALL)', fault: (name) => flushAll(redis(name)) },
+  'flush-scripts': {
+    done: 'has forgotten its scripts',
+    fault: (name) => flushScripts(redis(name)),
+  },
+  slow: { done: 'answers late', fault: (name, ms) => slowConnections(proxy(name), ms) },
+  drop: {
+    done: 'is cut off: connections stay open, and nothing arrives',
+    fault: (name) => dropConnections(proxy(name)),
+  },
+  reset: { done: 'resets every connection', fault: (name) => resetConnections(proxy(name)) },
+  refuse: { done: 'refuses every connection', fault: (name) => refuseConnections(proxy(name)) },
+  'hold-replication': {
+    done: 'has a replica that hears nothing more',
+    fault: (name) => holdReplication(proxy(redis(name))),
+  },
+  'promote-replica': {
+    done: 'is killed, and its replica is the master',
+    fault: (name) => promoteReplica(proxy(redis(name))),
+  },
+  'block-event-loop': { done: 'does nothing', fault: (name, ms) => blockedEventLoop(name, ms) },
+  'step-clock-back': {
+    done: 'has a late wall clock',
+    fault: (name, ms) => lateClock(name, ms),
+  },
+  'expire-session': {
+    done: 'has lost its session in ZooKeeper',
+    fault: (name, _, lab) => expireSession(lab.pidOf(name), name),
+  },
+} as const satisfies Record<string, Verb>;
+export type FaultVerb = keyof typeof verbs;

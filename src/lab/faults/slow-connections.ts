@@ -1,0 +1,12 @@
+/** Every answer of a server comes late. The undo makes it as fast as before. */
+import type { ProxyName } from '../environment/servers/proxies.ts';
+import type { Fault } from './fault.ts';
+
+export const slowConnections = (name: ProxyName, latencyMs: number): Fault => ({
+  name: `slow ${name} by ${latencyMs} ms`,
+  async inject(lab) {
+    const network = lab.network('proxied');
+    await network.spoil(name, { type: 'latency', stream: 'downstream', latencyMs });
+    return () => network.spoil(name);
+  },
+});

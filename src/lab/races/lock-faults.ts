@@ -1,0 +1,102 @@
+/** The faults of a race in the servers of the rung's lock, or between them and one process. */
+import type { Redis } from 'ioredis';
+import type { LockService } from '../../ladder/rung.ts';
+import type { Lab } from '../environment/lab.ts';
+import { withRedis } from '../environment/replication.ts';
+import { isProxied, type ProxyName } from '../environment/servers/proxies.ts';
+import { blockedEventLoop } from '../faults/block-event-loop.ts';
+import { dropConnections } from '../faults/drop-connections.ts';
+import type { Fault, Undo } from '../faults/fault.ts';
+import { flushScripts } from '../faults/flush-scripts.ts';
+import { holdReplication } from '../faults/hold-replication.ts';
+import { pauseServer } from '../faults/pause-server.ts';
+import { promoteReplica } from '../faults/promote-replica.ts';
+import { restartEmpty } from '../faults/restart-empty.ts';
+import { restartServer } from '../faults/restart-server.ts';
+import { slowConnections } from '../faults/slow-connections.ts';
+import { stopServer } from '../faults/stop-server.ts';
+
+export interface LockFaultTarget extends LockService {
+  /** The process of the lane that the step names, and its instance. */
+  readonly pid: number;
+  readonly instance: string;
+  /** The key in Redis of the lock that the lanes want. */
+  readonly key: string;
+  /** The lease of this race. */
+  readonly leaseMs: number;
+  /** A client of a lock server waits so long for one answer. */
+  readonly answerMs: number;
+}
+
+const isRedis = (server: string): boolean => server.startsWith('redis');
+
+const first = ({ servers }: LockService): string => servers[0] ?? '';
+/** The servers without which it still has as many as it needs. */
+const spare = ({ servers, needed }: LockService): readonly string[] => servers.slice(needed);
+/** So many that the others are too few. */
+const tooMany = ({ servers, needed }: LockService): readonly string[] =>
+  servers.slice(0, servers.length - needed + 1);
+const proxies = (names: readonly string[]): ProxyName[] => names.filter(isProxied);
+const redisOf = (names: readonly string[]): ProxyName[] => proxies(names).filter(isRedis);
+
+const lockFaults = {
+  'stop-spare': (target) => spare(target).map(stopServer),
+  'stop-first': (target) => [stopServer(first(target))],
+  'hold-replication': (target) => redisOf([first(target)]).map(holdReplication),
+  'promote-replica': (target) => redisOf([first(target)]).map(promoteReplica),
+  'restart-empty': (target) => [restartEmpty(first(target))],
+  'start-empty': (target) => [restartEmpty(first(target))],
+  'restart-all': ({ servers }) => servers.map(restartServer),
+  'flush-scripts': ({ servers }) => servers.filter(isRedis).map(flushScripts),
+  'cut-off': ({ servers, pid, instance }) =>
+    proxies(servers).map((name) => dropConnections(name, pid, instance)),
+  block: ({ instance, leaseMs }) => [blockedEventLoop(instance, 2.5 * leaseMs)],
+  slow: (target) =>
+    proxies(tooMany(target)).map((name) => slowConnections(name, 3 * target.answerMs)),
+  pause: (target) => tooMany(target).map(pauseServer),
+} as const satisfies Record<string, (target: LockFaultTarget) => Fault[]>;
+export type LockFaultName = keyof typeof lockFaults;
+
+const available: readonly LockFaultName[] = [
+  'promote-replica',
+  'restart-empty',
+  'start-empty',
+  'restart-all',
+];
+
+/**
+ * After it every instance must connect again, and can then acquire the lock. Not so after
+ * `flush-scripts`: connections stay, and the race itself shows whether the lock goes on.
+ */
+export const leavesLockAvailable = (name: LockFaultName): boolean => available.includes(name);
+
+/**
+ * Before a server loses the lock, it must have it; and the replica that replaces it must not.
+ * Without that, a race that shows no violation has proved nothing. Only Redis can be asked for its
+ * key; for another kind of lock the result is true.
+ */
+export async function isLockToLose(
+  name: LockFaultName,
+  target: LockFaultTarget,
+  lab: Lab,
+): Promise<boolean> {
+  const [server] = redisOf([first(target)]);
+  const isPromoted = name === 'promote-replica';
+  if (!server || !(isPromoted || name === 'restart-empty')) return true;
+  if (isPromoted && (await lab.network('proxied').replicaHas(target.key))) return false;
+  const has = (redis: Redis) => redis.exists(target.key);
+  return (await withRedis(lab.portOf(server), has)) === 1;
+}
+
+/** @returns the undo of all of them. */
+export async function injectLockFault(
+  name: LockFaultName,
+  target: LockFaultTarget,
+  inject: (fault: Fault) => Promise<Undo>,
+): Promise<Undo> {
+  const undos: Undo[] = [];
+  for (const fault of lockFaults[name](target)) undos.push(await inject(fault));
+  return async () => {
+    for (const undo of undos.reverse()) await undo();
+  };
+}

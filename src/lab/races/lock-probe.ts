@@ -1,0 +1,45 @@
+/** Tells when the lock of a rung can be acquired in every instance: by purchases there. */
+import { randomInt } from 'node:crypto';
+import { Agent } from 'undici';
+import { signToken } from '../../http/tokens.ts';
+import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import type { Lab } from '../environment/lab.ts';
+import { instanceNames } from '../environment/servers/service.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import { buyOnce } from '../workload/buy-once.ts';
+import { createVoucher } from '../workload/create-voucher.ts';
+
+const withinMs = 15_000;
+
+/**
+ * A majority may answer while an instance still has no connection to the others. The same
+ * connections serve multilock, which needs all of them.
+ */
+const probed = (rung: RungName): RungName =>
+  (rungNamed(rung).lockService?.servers.length ?? 1) > 1 ? 'multilock' : rung;
+
+/** @returns a function that resolves once every instance has sold a unit of another voucher. */
+export async function lockProbe(
+  lab: Lab,
+  rung: RungName,
+  tokenSecret: string,
+): Promise<() => Promise<void>> {
+  const sale = { title: 'is the lock there?', stock: 1_000, rung: probed(rung) };
+  const voucherId = await createVoucher(lab.baseUrl, tokenSecret, sale);
+  const sells = async (instance: string): Promise<boolean> => {
+    const userId = String(randomInt(1, 2 ** 40));
+    const agent = new Agent({ headersTimeout: withinMs });
+    const url = `http://127.0.0.1:${lab.portOf(instance)}/vouchers/${voucherId}/orders`;
+    const intent = { userId, requestId: `probe-${userId}` };
+    const token = await signToken(tokenSecret, userId, 'user');
+    const { outcome } = await buyOnce(agent, url, intent, token);
+    await agent.destroy();
+    return outcome === 'accepted';
+  };
+  return async () => {
+    const waits = instanceNames(lab.shape).map((instance) =>
+      waitUntil(`${instance} to sell on ${rung}`, withinMs, () => sells(instance)),
+    );
+    await Promise.all(waits);
+  };
+}

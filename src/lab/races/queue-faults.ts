@@ -1,0 +1,41 @@
+/** The faults of a race behind the sale: in the order workers, the queue's server, the database. */
+import type { Lab } from '../environment/lab.ts';
+import { workerNames } from '../environment/servers/service.ts';
+import type { Fault, Undo } from '../faults/fault.ts';
+import { pauseServer } from '../faults/pause-server.ts';
+import { restartServer } from '../faults/restart-server.ts';
+import { stopWorkers } from '../faults/stop-workers.ts';
+
+export interface QueueFaultTarget {
+  /** The server that has the queue, by its name in the lab. */
+  readonly queueServer: string;
+}
+
+const queueFaults = {
+  'workers-away': () => [stopWorkers],
+  'workers-paused': (_, { shape }) => workerNames(shape).map(pauseServer),
+  'queue-restarts': ({ queueServer }) => [restartServer(queueServer)],
+  'database-restarts': (_, { database }) => [restartServer(database)],
+} as const satisfies Record<string, (target: QueueFaultTarget, lab: Lab) => Fault[]>;
+export type QueueFaultName = keyof typeof queueFaults;
+
+export const isQueueFault = (name: string): name is QueueFaultName =>
+  Object.hasOwn(queueFaults, name);
+
+/** After these every instance must have connected again before a lane sells. */
+const restarts: readonly QueueFaultName[] = ['queue-restarts', 'database-restarts'];
+export const isRestart = (name: QueueFaultName): boolean => restarts.includes(name);
+
+/** @returns the undo of all of them. */
+export async function injectQueueFault(
+  name: QueueFaultName,
+  target: QueueFaultTarget,
+  lab: Lab,
+  inject: (fault: Fault) => Promise<Undo>,
+): Promise<Undo> {
+  const undos: Undo[] = [];
+  for (const fault of queueFaults[name](target, lab)) undos.push(await inject(fault));
+  return async () => {
+    for (const undo of undos.reverse()) await undo();
+  };
+}

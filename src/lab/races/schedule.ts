@@ -1,0 +1,65 @@
+/** A race as data: its lanes, its steps, and the promise that it is about. */
+import type { CheckName } from '../../domain.ts';
+import type { Circumstance } from '../../ladder/rung.ts';
+import type { RungName } from '../../ladder/rungs.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { LockFaultName } from './lock-faults.ts';
+import type { QueueFaultName } from './queue-faults.ts';
+
+/**
+ * A fault in the servers of the rung's lock (`lock-faults.ts`) or behind the sale
+ * (`queue-faults.ts`), or its end.
+ */
+interface FaultStep {
+  readonly text: string;
+  /** The process of this lane is cut off, or blocked. */
+  readonly of?: string;
+}
+
+export type Step =
+  | (FaultStep & { readonly fault: LockFaultName | QueueFaultName })
+  | (FaultStep & { readonly heal: LockFaultName | QueueFaultName })
+  | {
+      readonly run: string;
+      readonly until: CheckpointName | 'answer';
+      /** On a rung without that place: the places that come nearest. */
+      readonly orUntil?: readonly CheckpointName[];
+      readonly text: string;
+      readonly wrong?: true;
+    }
+  /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
+  | { readonly expire: string; readonly text: string }
+  /** Kills the process of this lane with SIGKILL. */
+  | { readonly kill: string; readonly text: string }
+  /** Pauses the process of this lane with SIGSTOP. */
+  | { readonly pause: string; readonly text: string }
+  /** Resumes it with SIGCONT. */
+  | { readonly resume: string; readonly text: string };
+
+/** What a rung must have, so that a race says something about it. */
+export type Need = 'lock' | 'waiters' | 'queue' | 'lock-service' | 'lock-redis';
+
+export interface Schedule {
+  readonly title: string;
+  /** The circumstance that it plays. */
+  readonly under: Circumstance;
+  /** The rung with the bug, and the next rung, which fixes it. Without `next`, every rung holds. */
+  readonly rung: RungName;
+  readonly next?: RungName;
+  readonly instances: number;
+  readonly stock: number;
+  /** Lane → user. */
+  readonly lanes: Readonly<Record<string, string>>;
+  /** Lanes whose purchase runs while its own lock is already held. */
+  readonly nested?: readonly string[];
+  /** Lanes whose purchase never releases its lock. */
+  readonly forgets?: readonly string[];
+  readonly needs?: Need;
+  /** Refusals that belong to this race, beside those of every sale. */
+  readonly expects?: readonly string[];
+  /** No fault hits these lanes: if one loses its lease, the machine is too slow for the race. */
+  readonly undisturbed?: readonly string[];
+  /** The check of the audit that must turn red. */
+  readonly shows: CheckName;
+  readonly steps: readonly Step[];
+}
