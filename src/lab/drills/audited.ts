@@ -17,7 +17,19 @@ export const auditAll = (facts: readonly Facts[]): Audited[] =>
 export const factsNotHeld = (audits: readonly Audited[]): Facts[] =>
   audits.filter((each) => each.audit.verdict !== 'held').map(({ facts }) => facts);
 
-export const findingText = (voucherId: string, finding: Finding): string =>
+export interface AuditedFinding {
+  readonly voucherId: string;
+  readonly finding: Finding;
+}
+
+export const findingsOf = ({ facts, audit }: Audited): AuditedFinding[] =>
+  audit.findings.map((finding) => ({ voucherId: facts.voucherId, finding }));
+
+/** One sentence for each finding that did not hold. */
+export const notHeldTexts = (findings: readonly AuditedFinding[]): string[] =>
+  findings.filter(({ finding }) => finding.verdict !== 'held').map(findingText);
+
+export const findingText = ({ voucherId, finding }: AuditedFinding): string =>
   `voucher ${voucherId}, ${finding.check} ${finding.verdict}: ${finding.worst ?? finding.first}`;
 
 interface Reasons {

@@ -45,19 +45,24 @@ export interface RaceOnRung {
 }
 
 /** Each race on the rung with the bug, then on the next rung, which fixes it. */
-export const shortRaces: readonly RaceOnRung[] = raceNames.flatMap((race) => {
-  const { rung, next } = schedules[race];
-  return [rung, next].map((on) => ({ race, rung: on }));
-});
+export const shortRaces: readonly RaceOnRung[] = raceNames.flatMap((race) =>
+  shownOn(race).map((rung) => ({ race, rung })),
+);
+
+function shownOn(race: RaceName): RungName[] {
+  const { rung, next }: Schedule = schedules[race];
+  return next === undefined ? [rung] : [rung, next];
+}
 
 /**
  * Each race of a fault also on every other rung that claims to break under it, and on every rung
  * that it could break: so a promise that a rung claims to hold is tried, not assumed.
  */
 export const allRaces: readonly RaceOnRung[] = raceNames.flatMap((race) => {
-  const { rung, next } = schedules[race];
-  const others = othersWith(race).filter((each) => each !== rung && each !== next);
-  return [rung, ...others, next].map((on) => ({ race, rung: on }));
+  const [rung, ...next] = shownOn(race);
+  const others = othersWith(race).filter((each) => each !== rung && !next.includes(each));
+  const all = rung === undefined ? others : [rung, ...others, ...next];
+  return all.map((on) => ({ race, rung: on }));
 });
 
 /** A rush brings its circumstances by itself. Of two races with one fault, the first is played. */
@@ -77,6 +82,8 @@ function isRaced(rung: Rung, { under, instances, needs }: Schedule): boolean {
     lock: rung.lock !== undefined,
     waiters: rung.lock !== undefined && rung.waitMs !== 0,
     queue: rung.queue !== undefined,
+    'lock-service': rung.lockService !== undefined,
+    'lock-redis': rung.lockService?.servers.every((name) => name.startsWith('redis')) ?? false,
   };
   return claimOf(rung, instances).verdict === 'held' && (needs === undefined || has[needs]);
 }

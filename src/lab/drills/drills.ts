@@ -1,11 +1,28 @@
 /** The table of drills: a new one is a file and a row. */
+import { acceptedIsNotSold } from './accepted-is-not-sold.ts';
+import { aliveNotConsuming } from './alive-not-consuming.ts';
+import { mysqlAway, mysqlReadOnly } from './database-outage.ts';
 import type { Drill } from './drill.ts';
+import { durability } from './durability.ts';
+import { flushDuringRush } from './flush-during-rush.ts';
+import { hungMaster } from './hung-master.ts';
+import { k6Failover } from './k6-failover.ts';
 import { killStorm } from './kill-storm.ts';
+import { raceDrills } from './race-drills.ts';
 import { stopMasters } from './stop-masters.ts';
 
 export const drills = {
   'kill-storm': killStorm,
   'stop-masters': stopMasters,
+  'k6-failover': k6Failover,
+  ...raceDrills,
+  'hung-master': hungMaster,
+  'alive-not-consuming': aliveNotConsuming,
+  'accepted-is-not-sold': acceptedIsNotSold,
+  durability,
+  'mysql-away': mysqlAway,
+  'mysql-read-only': mysqlReadOnly,
+  'flush-during-rush': flushDuringRush,
 } as const satisfies Record<string, Drill>;
 export type DrillName = keyof typeof drills;
 export const drillNames = Object.keys(drills) as DrillName[];

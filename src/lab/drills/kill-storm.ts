@@ -10,18 +10,15 @@ import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { createVoucher } from '../workload/create-voucher.ts';
 import { allDrained } from '../workload/drained.ts';
-import {
-  buySteadily,
-  type Purchase,
-  planPurchases,
-  type Try,
-} from '../workload/steady-purchases.ts';
+import { type Purchase, planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
+import { buyRecorded } from './recorded.ts';
 import { countBy } from './run-rung.ts';
 import { playStorm, type Role, stormFaults } from './storm-faults.ts';
 import { stormFigures, stormReasons } from './storm-figures.ts';
 
+const stormRung = 'lua-stream';
 const purchasesPerSecond = 400;
 /** More users than stock, so that every voucher also sells out under fire. */
 const users = 600;
@@ -66,7 +63,7 @@ async function planStorm(lab: Lab, { seed, minutes, signal }: DrillOptions): Pro
     const voucherId = await createVoucher(lab.baseUrl, secret, {
       title,
       stock,
-      rung: 'lua-stream',
+      rung: stormRung,
     });
     purchases.push(...planPurchases(voucherId, users, seed));
   }
@@ -82,16 +79,19 @@ interface Storm {
 async function storm(
   lab: Lab,
   purchases: readonly Purchase[],
-  { seed, minutes, signal, progress }: DrillOptions,
+  { seed, minutes, signal, recorder }: DrillOptions,
 ): Promise<Storm> {
   const giveUp = new AbortController();
-  const load = { baseUrl: lab.baseUrl, tokenSecret: lab.environment['TOKEN_SECRET'] ?? '' };
-  const buying = buySteadily(purchases, { ...load, purchasesPerSecond, giveUp: giveUp.signal });
+  const load = {
+    ...{ baseUrl: lab.baseUrl, tokenSecret: lab.environment['TOKEN_SECRET'] ?? '' },
+    ...{ purchasesPerSecond, giveUp: giveUp.signal },
+  };
+  const buying = buyRecorded(stormRung, purchases, load, recorder);
   const over = new AbortController();
   const end = setTimeout(() => over.abort(), minutes * 60_000);
   const until = AbortSignal.any([signal, over.signal]);
   const play = (roles: readonly Role[], own: number) =>
-    playStorm(lab, stormFaults(roles, own), until, progress);
+    playStorm(lab, stormFaults(roles, own), until, recorder);
   const storms = [play(storeRoles(lab), seed), play(serviceRoles, seed + 1)];
   try {
     const faults = await Promise.all(storms);

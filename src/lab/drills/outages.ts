@@ -1,16 +1,39 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
-import type { Finding } from '../../audit/finding.ts';
+import type { LockService } from '../../ladder/rung.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Try } from '../workload/steady-purchases.ts';
-import { type Audited, drillVerdict, findingText } from './audited.ts';
+import {
+  type Audited,
+  type AuditedFinding,
+  drillVerdict,
+  findingsOf,
+  notHeldTexts,
+} from './audited.ts';
 import type { DrillResult, Phase } from './drill.ts';
 import { countBy } from './run-rung.ts';
+import type { Answered } from './timeline.ts';
+import {
+  answeredAt,
+  firstAfterMs,
+  isSale,
+  longestGapBetweenMs,
+  sentAt,
+  sentBetween,
+} from './try-times.ts';
+
+/** Stopped: their connections end. Hung: their connections stay, and nothing answers (SIGSTOP). */
+export type Away = 'stopped' | 'hung';
+
+/** What is done to the lock servers of a rung. */
+export interface OutagePlan {
+  readonly servers: readonly string[];
+  readonly away: Away;
+}
 
 /** One outage under load. The times are nanoseconds of the clock of the tries. */
-export interface Outage {
+export interface Outage extends OutagePlan {
   readonly rung: string;
-  /** The servers that were stopped, of so many. */
-  readonly stopped: readonly string[];
+  /** All lock servers of the rung. */
   readonly masters: number;
   /** The claim: what is left is enough to sell. */
   readonly sells: boolean;
@@ -25,28 +48,24 @@ export interface Outage {
   readonly tries: readonly Try[];
 }
 
-/** The claim: sales are back so soon after the servers. */
+/** The claim of a rung about an outage, from its row. */
+export const sellsWithout = ({ servers, needed }: LockService, away: number): boolean =>
+  servers.length - away >= needed;
+
+/** The claim of the drill: sales are back so soon after the servers. */
 const resumeWithinMs = 2_000;
 const unavailable = 'lock-service-unavailable';
 
-const sentAt = (attempt: Try): bigint => BigInt(attempt.sentAt ?? 0);
-const answeredAt = (attempt: Try): bigint => BigInt(attempt.answeredAt ?? 0);
-const isSale = ({ outcome }: Try): boolean => outcome === 'accepted';
-const ms = (nanoseconds: bigint): number => Math.round(Number(nanoseconds) / 1_000_000);
-
-const sentBetween = (tries: readonly Try[], from: bigint, to: bigint): Try[] =>
-  tries.filter((each) => sentAt(each) >= from && sentAt(each) < to);
-
 /** Before, during and after. What comes before a later outage came after the one before it. */
 export function phasesOf(outage: Outage): Phase[] {
-  const { rung, stopped, masters, tries } = outage;
+  const { rung, servers, tries } = outage;
   const { calmFrom, stopAt, downAt, startAt, backAt, until } = outage;
   const seen = (phase: string, from: bigint, to: bigint) =>
     phaseOf(rung, phase, sentBetween(tries, from, to));
   return [
-    ...(stopped.length === 1 ? [seen('before', calmFrom, stopAt)] : []),
+    ...(servers.length === 1 ? [seen('before', calmFrom, stopAt)] : []),
     {
-      ...seen(`${stopped.length} of ${masters} stopped`, downAt, startAt),
+      ...seen(outageText(outage), downAt, startAt),
       withoutSalesMs: longestGapMs(outage),
       resumedAfterMs: resumedAfterMs(outage),
     },
@@ -54,7 +73,7 @@ export function phasesOf(outage: Outage): Phase[] {
   ];
 }
 
-function phaseOf(rung: string, phase: string, tries: readonly Try[]): Phase {
+export function phaseOf(rung: string, phase: string, tries: readonly Answered[]): Phase {
   const refused = tries.filter(({ outcome }) => outcome === 'refused');
   return {
     rung,
@@ -62,7 +81,7 @@ function phaseOf(rung: string, phase: string, tries: readonly Try[]): Phase {
     accepted: tries.filter(isSale).length,
     refusedBecause: countBy(refused.map(({ reason = 'no reason' }) => reason)),
     unknown: tries.filter(({ outcome }) => outcome === 'unknown').length,
-    p99Ms: percentiles(tries.map(({ latencyMs }) => latencyMs)).p99,
+    p99Ms: percentiles(tries.flatMap(({ latencyMs = [] }) => latencyMs)).p99,
   };
 }
 
@@ -70,33 +89,23 @@ function phaseOf(rung: string, phase: string, tries: readonly Try[]): Phase {
  * By the times at which they were sent: a sale that was under way may be answered late, after its
  * release was sent to a stopped server. Also from the last sale to the end.
  */
-function longestGapMs({ tries, calmFrom, until }: Outage): number {
-  const sales = tries.filter(isSale).map(sentAt);
-  const within = sales.filter((at) => at > calmFrom && at < until);
-  const moments = [calmFrom, ...within, until].sort((one, other) => (one < other ? -1 : 1));
-  const gaps = moments.slice(1).map((at, index) => ms(at - (moments[index] ?? at)));
-  return Math.max(...gaps);
+export function longestGapMs({ tries, calmFrom, until }: Outage): number {
+  const sales = sentBetween(tries, calmFrom, until).filter(isSale);
+  return longestGapBetweenMs(sales.map(sentAt), calmFrom, until);
 }
 
-function resumedAfterMs({ tries, backAt, until }: Outage): number | null {
-  const after = tries.filter((each) => isSale(each) && sentAt(each) >= backAt).map(answeredAt);
-  const [first] = after.filter((at) => at < until).sort((one, other) => (one < other ? -1 : 1));
-  return first === undefined ? null : ms(first - backAt);
-}
-
-export interface AuditedFinding {
-  readonly voucherId: string;
-  readonly finding: Finding;
+export function resumedAfterMs({ tries, backAt, until }: Outage): number | null {
+  const sales = sentBetween(tries, backAt, until).filter(isSale).map(answeredAt);
+  const answered = sales.filter((at) => at < until);
+  return firstAfterMs(answered, backAt);
 }
 
 /**
  * Without `progress`: a stopped server does not hear of a release, and has the lock until its lease
  * is over. So the user is refused as busy, with every lock that has a lease.
  */
-export const judgedFindings = ({ facts, audit }: Audited): AuditedFinding[] =>
-  audit.findings
-    .filter(({ check }) => check !== 'progress')
-    .map((finding) => ({ voucherId: facts.voucherId, finding }));
+export const judgedFindings = (audited: Audited): AuditedFinding[] =>
+  findingsOf(audited).filter(({ finding }) => finding.check !== 'progress');
 
 export function outageReasons(
   outages: readonly Outage[],
@@ -104,40 +113,55 @@ export function outageReasons(
 ): Pick<DrillResult, 'verdict' | 'reasons'> {
   const broken = outages.flatMap(violations);
   const missing = outages.flatMap(undecided);
-  const audited = findings.filter(({ finding }) => finding.verdict !== 'held').map(describe);
+  const audited = notHeldTexts(findings);
   const verdicts = findings.map(({ finding }) => finding.verdict);
   return drillVerdict(verdicts, { broken, audited, missing });
 }
 
-const describe = ({ voucherId, finding }: AuditedFinding): string =>
-  findingText(voucherId, finding);
+/** `2 of 3 stopped` */
+export const outageText = ({ servers, masters, away }: Outage): string =>
+  `${servers.length} of ${masters} ${away}`;
 
-const nameOf = ({ rung, stopped, masters }: Outage): string =>
-  `${rung}, ${stopped.length} of ${masters} stopped`;
+const nameOf = (outage: Outage): string => `${outage.rung}, ${outageText(outage)}`;
 
 /** Sent and answered while the servers did not run. */
 const meanwhile = ({ tries, downAt, startAt }: Outage): Try[] =>
   sentBetween(tries, downAt, startAt).filter((each) => answeredAt(each) < startAt);
 
-function violations(outage: Outage): string[] {
-  const answers = meanwhile(outage);
-  const sold = answers.filter(isSale).length;
+const violations = (outage: Outage): string[] => [...wrongSales(outage), ...lateResumption(outage)];
+
+/** What the rung claims: that it sells on, or that it refuses and says why. */
+export function wrongSales(outage: Outage): string[] {
+  const { attempts, sold, away } = soldMeanwhile(outage);
   const name = nameOf(outage);
-  const found: string[] = [];
-  if (outage.sells && sold * 2 < answers.length)
-    found.push(`${name}: sold ${sold} in ${answers.length} attempts, and should go on selling`);
-  if (!outage.sells && sold > 0) found.push(`${name}: sold ${sold}, and should sell nothing`);
-  if (!outage.sells && sold === 0 && !answers.some(({ reason }) => reason === unavailable))
-    found.push(`${name}: no attempt was refused as ${unavailable}`);
+  if (outage.sells)
+    return sold * 2 < attempts
+      ? [`${name}: sold ${sold} in ${attempts} attempts, and should go on selling`]
+      : [];
+  if (sold > 0) return [`${name}: sold ${sold}, and should sell nothing`];
+  return away > 0 ? [] : [`${name}: no attempt was refused as ${unavailable}`];
+}
+
+function lateResumption(outage: Outage): string[] {
   const resumed = resumedAfterMs(outage);
-  if (resumed === null) found.push(`${name}: no sale after the servers were back`);
-  else if (resumed > resumeWithinMs)
-    found.push(`${name}: the first sale was ${resumed} ms after the servers were back`);
-  return found;
+  if (resumed === null) return neverResumed(outage);
+  return resumed > resumeWithinMs
+    ? [`${nameOf(outage)}: the first sale was ${resumed} ms after the servers were back`]
+    : [];
+}
+
+export const neverResumed = (outage: Outage): string[] =>
+  resumedAfterMs(outage) === null ? [`${nameOf(outage)}: no sale after the servers were back`] : [];
+
+/** Of the attempts that were sent and answered while the servers did not run. */
+export function soldMeanwhile(outage: Outage): { attempts: number; sold: number; away: number } {
+  const answers = meanwhile(outage);
+  const away = answers.filter(({ reason }) => reason === unavailable).length;
+  return { attempts: answers.length, sold: answers.filter(isSale).length, away };
 }
 
 /** Without load an outage proves nothing. */
-function undecided(outage: Outage): string[] {
+export function undecided(outage: Outage): string[] {
   const before = sentBetween(outage.tries, outage.calmFrom, outage.stopAt);
   const found: string[] = [];
   if (!before.some(isSale)) found.push(`${nameOf(outage)}: nobody bought before`);

@@ -16,6 +16,7 @@ import type { ServiceShape } from '../environment/servers/service.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
 import { percentiles } from '../workload/percentiles.ts';
+import { provideFor } from '../workload/provide.ts';
 import { rush } from '../workload/rush.ts';
 import { warmUp } from '../workload/warm-up.ts';
 
@@ -63,12 +64,14 @@ export interface Run {
 
 export async function runRung(
   request: RunRequest,
-  { baseUrl, historyFolder }: Pick<Lab, 'baseUrl' | 'historyFolder'>,
+  lab: Pick<Lab, 'baseUrl' | 'historyFolder' | 'provide'>,
   connections: Connections,
 ): Promise<Run> {
   const { rung, stock, workMs, retries, instances, users, seed, requestsPerEagerUser, pauses } =
     request;
+  const { baseUrl, historyFolder } = lab;
   const tokenSecret = connections.config.TOKEN_SECRET;
+  await provideFor(lab, rung);
   const sale = {
     title: `${rung} on ${instances}, seed ${seed}`,
     stock,

@@ -6,10 +6,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import type { Lab, Progress } from '../environment/lab.ts';
+import type { Lab } from '../environment/lab.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killServer } from '../faults/kill-server.ts';
 import { pauseServer } from '../faults/pause-server.ts';
+import { inject } from './recorded.ts';
+import type { Recorder } from './timeline.ts';
 
 /** Servers that do the same; each fault picks one of them. */
 export type Role = readonly [name: string, servers: readonly string[]];
@@ -62,17 +64,14 @@ export async function playStorm(
   lab: Lab,
   faults: Iterable<StormFault>,
   until: AbortSignal,
-  progress: Progress,
+  recorder: Recorder,
 ): Promise<string[]> {
   const played: string[] = [];
-  const startedAt = performance.now();
-  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   const rest = (ms: number) => sleep(ms, undefined, { signal: until }).catch(() => {});
   for (const { fault, kind, afterMs, forMs } of faults) {
     await rest(afterMs);
     if (until.aborted) break;
-    const undo = await fault.inject(lab);
-    progress(`${seconds(performance.now() - startedAt)}: ${fault.name} for ${seconds(forMs)}`);
+    const undo = await inject(lab, fault, recorder);
     await rest(forMs);
     await undo();
     played.push(kind);

@@ -3,6 +3,7 @@ import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingText } from './audited.ts';
 import type { DrillResult } from './drill.ts';
+import { isSale } from './try-times.ts';
 
 export interface StormFigures {
   readonly purchases: number;
@@ -33,7 +34,7 @@ export function stormFigures(
   tries: readonly Try[],
   facts: readonly Facts[],
 ): StormFigures {
-  const accepted = tries.filter(({ outcome }) => outcome === 'accepted');
+  const accepted = tries.filter(isSale);
   const recorded = new Set(facts.flatMap((each) => confirmed(each).map(({ id }) => id)));
   const buyers = new Set(accepted.map(({ voucherId, userId }) => `${voucherId} ${userId}`));
   const orders = new Set(accepted.map(({ orderId = '' }) => orderId));
@@ -61,7 +62,7 @@ function longestGap(tries: readonly Try[]): Pick<StormFigures, 'longestGapMs' | 
   const ms = (nanoseconds = '0') => Number(BigInt(nanoseconds) / 1_000_000n);
   const start = tries.reduce((first, { sentAt }) => Math.min(first, ms(sentAt)), Infinity);
   const sales = tries
-    .filter(({ outcome }) => outcome === 'accepted')
+    .filter(isSale)
     .map(({ answeredAt }) => ms(answeredAt) - start)
     .sort((one, other) => one - other);
   const gap = { longestGapMs: 0, longestGapAtMs: 0 };
@@ -84,15 +85,15 @@ export function stormReasons(
   faults: Readonly<Record<string, number>>,
   audits: readonly Audited[],
 ): Pick<DrillResult, 'verdict' | 'reasons'> {
-  const broken = violations(figures);
-  const audited = audits.filter(({ audit }) => audit.verdict !== 'held').map(describeAudit);
+  const broken = stormViolations(figures);
+  const audited = auditedReasons(audits);
   const missing = kinds.filter((kind) => !faults[kind]).map((kind) => `there was no ${kind}`);
   if (figures.accepted === 0) missing.push('nobody bought');
   const verdicts = audits.map(({ audit }) => audit.verdict);
   return drillVerdict(verdicts, { broken, audited, missing });
 }
 
-function violations(figures: StormFigures): string[] {
+export function stormViolations(figures: StormFigures): string[] {
   const { sold, recorded, accepted, lost, usersWithTwoOrders } = figures;
   const isEqual = sold === recorded && recorded === accepted;
   const counts = [
@@ -106,7 +107,11 @@ function violations(figures: StormFigures): string[] {
   return [`${sold} sold, ${recorded} recorded and ${accepted} accepted are not equal`, ...zeros];
 }
 
+/** The worst finding of each voucher whose audit did not hold. */
+export const auditedReasons = (audits: readonly Audited[]): string[] =>
+  audits.filter(({ audit }) => audit.verdict !== 'held').map(describeAudit);
+
 function describeAudit({ facts, audit }: Audited): string {
   const finding = audit.findings.find(({ verdict }) => verdict === audit.verdict);
-  return finding ? findingText(facts.voucherId, finding) : '';
+  return finding ? findingText({ voucherId: facts.voucherId, finding }) : '';
 }

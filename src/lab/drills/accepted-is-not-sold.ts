@@ -1,0 +1,124 @@
+/**
+ * Every queue of the ladder, and a kill at every hop of an order behind the sale. Each kill happens
+ * at a named checkpoint, so what a queue loses shows every time; and what the ladder claims to lose
+ * must show.
+ */
+
+import type { Rung } from '../../ladder/rung.ts';
+import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
+import type { Lab } from '../environment/lab.ts';
+import { withConnections } from '../environment/lab-connections.ts';
+import type { ServiceShape } from '../environment/servers/service.ts';
+import type { Fault } from '../faults/fault.ts';
+import { playRace, raceSettings, type Surroundings, withoutLoad } from '../races/play-race.ts';
+import type { PlayedRace } from '../races/race-verdict.ts';
+import type { RaceName } from '../races/schedules.ts';
+import { drillVerdict } from './audited.ts';
+import { allRaces } from './demo-plan.ts';
+import type { Drill, DrillOptions, DrillResult } from './drill.ts';
+import { countHop, type Hop } from './hops.ts';
+import { inject } from './recorded.ts';
+import { countBy } from './run-rung.ts';
+
+export const hops: readonly RaceName[] = [
+  'crash-before-publish',
+  'instance-dies',
+  'worker-dies',
+  'worker-dies-after-commit',
+  'worker-away',
+  'queue-restarts',
+  'database-restarts',
+];
+
+/** The rungs whose orders wait in a queue, and that a rush does not break already. */
+export const queueRungs: readonly RungName[] = rungNames.filter(
+  (name) => (ladder[name] as Rung).queue !== undefined && hops.every((hop) => isPlayed(hop, name)),
+);
+
+function isPlayed(hop: RaceName, on: RungName): boolean {
+  return allRaces.some(({ race, rung }) => race === hop && rung === on);
+}
+
+export const acceptedShape: ServiceShape = {
+  ...{ instances: 4, balancer: 'nginx', settings: raceSettings },
+};
+
+export const acceptedIsNotSold: Drill = {
+  about: 'a kill at every hop of an order, on every queue: what was accepted, and what is sold',
+  run: (lab, options) => killAtHops(lab, queueRungs, hops, options),
+};
+
+export async function killAtHops(
+  lab: Lab,
+  rungs: readonly RungName[],
+  at: readonly RaceName[],
+  options: DrillOptions,
+): Promise<DrillResult> {
+  await lab.ensure({ ...acceptedShape });
+  const played: Cell[] = [];
+  for (const rung of rungs)
+    for (const hop of at) {
+      options.signal.throwIfAborted();
+      const cell = await killAt(lab, hop, rung, options);
+      played.push(cell);
+      options.progress(`${hop} on ${rung}: ${cell.race.verdict}${cell.hop.asClaimed ? '' : '!'}`);
+    }
+  return result(played);
+}
+
+interface Cell {
+  readonly race: PlayedRace;
+  readonly hop: Hop;
+  readonly faults: readonly string[];
+}
+
+async function killAt(
+  lab: Lab,
+  name: RaceName,
+  rung: RungName,
+  { recorder }: DrillOptions,
+): Promise<Cell> {
+  const faults: string[] = [];
+  let faultAt = 0n;
+  const surroundings: Surroundings = {
+    ...withoutLoad,
+    inject: async (own: Lab, fault: Fault) => {
+      faults.push(fault.name);
+      faultAt = process.hrtime.bigint();
+      return inject(own, fault, recorder);
+    },
+  };
+  const race = await withConnections(lab, (connections) =>
+    playRace(name, rung, lab, connections, surroundings),
+  );
+  for (const attempt of race.facts.attempts ?? []) recorder.attempt(attempt);
+  const { asClaimed } = race;
+  return { race, faults, hop: { rung, hop: name, ...countHop(race.facts, faultAt), asClaimed } };
+}
+
+function result(cells: readonly Cell[]): DrillResult {
+  const wrong = cells.filter(({ hop }) => !hop.asClaimed);
+  const reasonOf = ({ race }: Cell) =>
+    `${race.race} on ${race.rung}: ${race.verdict}, and the ladder claims ${race.claim}; ${race.evidence}`;
+  const isUnknown = ({ race }: Cell) => race.verdict === 'unknown';
+  const shown = cells.filter(({ race, hop }) => hop.asClaimed && race.verdict === 'violated');
+  const sum = (count: (hop: Hop) => number) => cells.reduce((all, { hop }) => all + count(hop), 0);
+  return {
+    ...drillVerdict([], {
+      broken: wrong.filter((cell) => !isUnknown(cell)).map(reasonOf),
+      audited: [],
+      missing: wrong.filter(isUnknown).map(reasonOf),
+    }),
+    asClaimed: shown.map(({ race }) => `${race.race} on ${race.rung}: ${race.evidence}`),
+    figures: {
+      kills: cells.length,
+      accepted: sum(({ accepted }) => accepted),
+      recordedTwice: sum(({ twice }) => twice),
+      neverRecorded: sum(({ never }) => never),
+      usersStuck: sum(({ stuck }) => stuck),
+    },
+    hops: cells.map(({ hop }) => hop),
+    faults: countBy(cells.flatMap(({ faults }) => faults)),
+    facts: wrong.map(({ race }) => race.facts),
+  };
+}

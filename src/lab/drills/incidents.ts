@@ -1,0 +1,156 @@
+/**
+ * The incidents of `alive-not-consuming`, each from real events: it ends when the Sentinels have
+ * promoted, or when what was broken is mended.
+ */
+import type { Lab } from '../environment/lab.ts';
+import type { Network } from '../environment/servers/service.ts';
+import { dropConnections } from '../faults/drop-connections.ts';
+import type { Fault, Undo } from '../faults/fault.ts';
+import { hangWorker } from '../faults/hang-worker.ts';
+import { killServer } from '../faults/kill-server.ts';
+import { loseGroup } from '../faults/lose-group.ts';
+import { pauseServer } from '../faults/pause-server.ts';
+import { stopServer } from '../faults/stop-server.ts';
+
+/** Of the service in this drill: short, so that a hung worker is replaced soon. */
+export const progressWithinMs = 4_000;
+/** From the promotion, or from the mending, to the first recorded order. */
+const recordedWithinMs = 5_000;
+/** The first look of a watch only starts the time, and looks are a fourth of the limit apart. */
+const noticedWithinMs = 1.5 * progressWithinMs;
+
+const worker = 'api-worker-1';
+const silentMs = { service: 3_500, worker: 5_000 } as const;
+const waitMs = 20_000;
+/** Orders that wait while the consumer group is lost. */
+const waiting = 20;
+
+/** What an incident needs of the drill. */
+export interface Stage {
+  readonly lab: Lab;
+  readonly inject: (fault: Fault) => Promise<Undo>;
+  readonly rest: (ms: number) => Promise<void>;
+  readonly until: (
+    description: string,
+    withinMs: number,
+    condition: () => boolean | Promise<boolean>,
+  ) => Promise<void>;
+  /** Accepted purchases that were sent since then. */
+  readonly soldSince: (since: bigint) => number;
+}
+
+interface Played {
+  /** From here on the service can sell and record again. */
+  readonly mendedAt: bigint;
+  /** What is mended later. */
+  readonly after?: () => Promise<void>;
+}
+
+export interface Incident {
+  /** For people. */
+  readonly name: string;
+  /** Of its figures. */
+  readonly key: string;
+  readonly recordedWithinMs: number;
+  /** What /readyz of an instance must say meanwhile; without it, either. */
+  readonly readyz?: 'ready' | 'not-ready';
+  /** The exit codes of the processes of the service that must end. */
+  readonly exitCodes: readonly number[];
+  readonly play: (stage: Stage) => Promise<Played>;
+}
+
+const now = () => process.hrtime.bigint();
+const usual = { recordedWithinMs, exitCodes: [] } as const;
+
+/**
+ * The master hangs or dies once the other Redis has every write that it answered: replication does
+ * not wait for a replica, so otherwise an accepted order could be lost.
+ */
+async function withoutMaster(
+  { lab, inject, until }: Stage,
+  fault: Fault,
+  master: 'redis-main' | 'redis-replica',
+): Promise<Played> {
+  const network = lab.network('sentinel');
+  const other = master === 'redis-main' ? 'redis-replica' : 'redis-main';
+  await network.level(master);
+  const undo = await inject(fault);
+  await until(`the promotion of ${other}`, waitMs, () => network.isMaster(other));
+  const mendedAt = now();
+  const after = async () => {
+    await undo();
+    await until(`${master} to follow`, waitMs, () => network.follows(master));
+  };
+  return { mendedAt, after };
+}
+
+const frozenMaster: Incident = {
+  ...{ name: 'master frozen', key: 'frozenMaster', readyz: 'not-ready', ...usual },
+  play: (stage) => withoutMaster(stage, pauseServer('redis-main'), 'redis-main'),
+};
+
+/** It is the replica of before: redis-main follows it, and is promoted now. */
+const killedMaster: Incident = {
+  ...{ name: 'master killed', key: 'killedMaster', readyz: 'not-ready', ...usual },
+  play: (stage) => withoutMaster(stage, killServer('redis-replica'), 'redis-replica'),
+};
+
+const noRedis = (forMs: number): Incident => ({
+  ...{ name: `no Redis for ${forMs / 1_000} s`, key: 'noRedis', readyz: 'not-ready', ...usual },
+  play: async ({ inject, rest }) => {
+    const names = ['sentinel-1', 'sentinel-2', 'sentinel-3', 'redis-replica', 'redis-main'];
+    const undos: Undo[] = [];
+    for (const name of names) undos.unshift(await inject(stopServer(name)));
+    await rest(forMs);
+    for (const undo of undos) await undo();
+    return { mendedAt: now() };
+  },
+});
+
+const silentNetwork: Incident = {
+  ...{ name: 'network silent', key: 'silentNetwork', readyz: 'not-ready', ...usual },
+  play: async ({ inject, rest }) => {
+    const undo = await inject(dropConnections('redis-main'));
+    await rest(silentMs.service);
+    await undo();
+    return { mendedAt: now() };
+  },
+};
+
+const silentForWorker: Incident = {
+  ...{ name: 'network silent for the worker', key: 'silentForWorker', readyz: 'ready', ...usual },
+  play: async ({ lab, inject, rest }) => {
+    const undo = await inject(dropConnections('redis-main', lab.pidOf(worker)));
+    await rest(silentMs.worker);
+    await undo();
+    return { mendedAt: now() };
+  },
+};
+
+/** The worker is paused, so that orders wait in the stream: a group from its end misses them. */
+const lostGroup: Incident = {
+  ...{ name: 'consumer group lost', key: 'lostGroup', ...usual },
+  play: async ({ inject, until, soldSince }) => {
+    const resume = await inject(pauseServer(worker));
+    const pausedAt = now();
+    await until('orders to wait', waitMs, () => soldSince(pausedAt) >= waiting);
+    await inject(loseGroup('redis-main')).then((end) => end());
+    await resume();
+    return { mendedAt: now() };
+  },
+};
+
+/** Measured from the hang: nothing mends it but the worker itself. */
+const hungWorker: Incident = {
+  ...{ name: 'worker hung', key: 'hungWorker', readyz: 'ready', exitCodes: [75] },
+  recordedWithinMs: noticedWithinMs + recordedWithinMs,
+  play: async ({ inject }) => {
+    const undo = await inject(hangWorker(worker));
+    return { mendedAt: now(), after: undo };
+  },
+};
+
+export const incidentsOf = (network: Network, noRedisMs: number): readonly Incident[] =>
+  network === 'sentinel'
+    ? [frozenMaster, killedMaster, noRedis(noRedisMs)]
+    : [silentNetwork, silentForWorker, lostGroup, hungWorker];

@@ -1,0 +1,150 @@
+/**
+ * k6/failover.js, the script that people run by hand, while the faults come at set moments. The
+ * verdict is that of k6's thresholds and that of the audit.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defaultShape, type Lab } from '../environment/lab.ts';
+import { withConnections } from '../environment/lab-connections.ts';
+import type { Fault } from '../faults/fault.ts';
+import { killServer } from '../faults/kill-server.ts';
+import { pauseServer } from '../faults/pause-server.ts';
+import { stopServer } from '../faults/stop-server.ts';
+import { drained } from '../workload/drained.ts';
+import { type K6Attempt, type K6Run, runK6 } from '../workload/k6.ts';
+import { auditAll, factsNotHeld } from './audited.ts';
+import type { Drill, DrillOptions, Phase } from './drill.ts';
+import { k6Figures, k6Verdict, voucherOf } from './k6-figures.ts';
+import { phaseOf } from './outages.ts';
+import { inject } from './recorded.ts';
+import { countBy } from './run-rung.ts';
+
+const rung = 'lua-stream';
+const fewestSeconds = 10;
+/** What the script allows. */
+const mostSeconds = 300;
+
+interface Planned {
+  readonly fault: Fault;
+  /** Of the load's time. */
+  readonly atShare: number;
+  readonly forMs: number;
+}
+
+/** The seed decides which instance is killed. */
+const plan = (seed: number): readonly Planned[] => [
+  { fault: stopServer('redis-main'), atShare: 0.1, forMs: 3_000 },
+  { fault: pauseServer('redis-main'), atShare: 0.4, forMs: 3_000 },
+  { fault: killServer(`api-${1 + (seed % defaultShape.instances)}`), atShare: 0.65, forMs: 0 },
+  { fault: killServer('nginx'), atShare: 0.8, forMs: 1_000 },
+];
+
+interface Played {
+  readonly name: string;
+  /** By the clock of the attempts. */
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+export const k6Failover: Drill = {
+  about: 'k6/failover.js while redis-main, an instance and nginx are stopped, paused and killed',
+  async run(lab, options) {
+    await lab.ensure(defaultShape);
+    const attempts: K6Attempt[] = [];
+    const { run, played } = await loadWithFaults(lab, options, attempts);
+    const voucherId = voucherOf(run);
+    const facts = voucherId === null ? [] : [await collect(lab, voucherId)];
+    const audits = auditAll(facts);
+    return {
+      ...k6Verdict(run, audits),
+      figures: k6Figures(run),
+      phases: phasesOfFaults(attempts, played),
+      faults: countBy(played.map(({ name }) => name)),
+      facts: factsNotHeld(audits),
+    };
+  },
+};
+
+const collect = (lab: Lab, voucherId: string) =>
+  withConnections(lab, (connections) => drained(connections, voucherId));
+
+/** The faults begin with the first answer, and end with k6 at the latest. */
+async function loadWithFaults(
+  lab: Lab,
+  options: DrillOptions,
+  attempts: K6Attempt[],
+): Promise<{ run: K6Run; played: readonly Played[] }> {
+  const wanted = Math.round(options.minutes * 60);
+  const seconds = Math.min(mostSeconds, Math.max(fewestSeconds, wanted));
+  const over = new AbortController();
+  const until = AbortSignal.any([options.signal, over.signal]);
+  let playing: Promise<Played[]> | undefined;
+  const onAttempt = (attempt: K6Attempt): void => {
+    if (!playing) {
+      playing = playFaults(lab, options, seconds * 1_000, until);
+      playing.catch(() => {}); // It is awaited when k6 has ended.
+    }
+    attempts.push(attempt);
+    options.recorder.attempt(attempt);
+  };
+  try {
+    const run = await runK6('failover.js', settings(lab, seconds), onAttempt, options.signal);
+    if (run.exitCode !== 0) options.progress(run.errors.trim());
+    over.abort();
+    const played = (await playing) ?? [];
+    options.signal.throwIfAborted();
+    return { run, played };
+  } finally {
+    over.abort();
+    await playing?.catch(() => {});
+  }
+}
+
+const settings = (lab: Lab, seconds: number): Record<string, string> => ({
+  ...{ BASE_URL: lab.baseUrl, TOKEN_SECRET: lab.environment['TOKEN_SECRET'] ?? '' },
+  ...{ RUNG: rung, WORK_MS: '', RATE: '50', SECONDS: String(seconds), ANSWER_SECONDS: '5' },
+});
+
+/** Each fault at its moment, or right after the one before. The last one is undone too. */
+async function playFaults(
+  lab: Lab,
+  { seed, recorder }: DrillOptions,
+  loadMs: number,
+  until: AbortSignal,
+): Promise<Played[]> {
+  const startedAt = performance.now();
+  const rest = (ms: number) => sleep(Math.max(0, ms), undefined, { signal: until }).catch(() => {});
+  const restUntil = (ms: number) => rest(startedAt + ms - performance.now());
+  const played: Played[] = [];
+  recorder.loadStarted('k6/failover.js');
+  for (const { fault, atShare, forMs } of plan(seed)) {
+    await restUntil(atShare * loadMs);
+    if (until.aborted) break;
+    const from = process.hrtime.bigint();
+    const undo = await inject(lab, fault, recorder);
+    await rest(forMs);
+    await undo();
+    played.push({ name: fault.name, from, to: process.hrtime.bigint() });
+  }
+  await restUntil(loadMs);
+  recorder.loadEnded('k6/failover.js');
+  return played;
+}
+
+/** By when the attempts were answered: before the first fault, during each, and after it. */
+function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly Played[]): Phase[] {
+  if (attempts.length === 0) return [];
+  const between = (phase: string, from: bigint, to: bigint | undefined) => {
+    const own = attempts.filter(({ answeredAt }) => {
+      const at = BigInt(answeredAt);
+      return at >= from && (to === undefined || at < to);
+    });
+    return phaseOf(rung, phase, own);
+  };
+  return [
+    between('before', 0n, played[0]?.from),
+    ...played.flatMap(({ name, from, to }, index) => [
+      between(name, from, to),
+      between('after', to, played[index + 1]?.from),
+    ]),
+  ];
+}

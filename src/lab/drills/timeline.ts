@@ -1,0 +1,152 @@
+/**
+ * What clients saw in each second of a drill, and when loads and faults began and ended. It is kept
+ * while the drill runs, so that it can be printed live; the report draws it.
+ */
+import type { Attempt } from '../../audit/facts.ts';
+import { percentiles } from '../workload/percentiles.ts';
+import { countBy } from './run-rung.ts';
+import { isSale } from './try-times.ts';
+
+/** An attempt when it is answered. `latencyMs` is missing when no answer came. */
+export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
+  Partial<Pick<Attempt, 'latencyMs'>>;
+
+/** What a drill tells while it runs. `inject` and `buyRecorded` call it. */
+export interface Recorder {
+  readonly loadStarted: (name: string) => void;
+  readonly loadEnded: (name: string) => void;
+  readonly attempt: (attempt: Answered) => void;
+  readonly faultStarted: (name: string) => void;
+  readonly faultEnded: (name: string) => void;
+}
+
+/** The start or the end of a load or of a fault. */
+export interface Mark {
+  readonly atMs: number;
+  readonly of: 'load' | 'fault';
+  readonly isStart: boolean;
+  /** Of the fault: `kill redis-main`. */
+  readonly name: string;
+}
+
+/** What was answered in one second. */
+export interface Second {
+  readonly second: number;
+  /** False between two loads, when nobody asks. */
+  readonly isLoaded: boolean;
+  readonly accepted: number;
+  readonly refusedBecause: Readonly<Record<string, number>>;
+  readonly unknown: number;
+  /** null when no answer came. */
+  readonly p99Ms: number | null;
+}
+
+/** All of it, for a report. */
+export interface Recorded {
+  /** From the beginning to the last mark or answer, without a gap. */
+  readonly seconds: readonly Second[];
+  readonly marks: readonly Mark[];
+  /** The longest time between the answers of two sales of one load. */
+  readonly longestGapMs: number;
+}
+
+/** A mark and its end. */
+export interface Span {
+  readonly name: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export class Timeline implements Recorder {
+  readonly marks: Mark[] = [];
+  readonly #answered = new Map<number, Answered[]>();
+  readonly #salesAtMs: number[] = [];
+  readonly #now: () => bigint;
+  #startedAt: bigint | undefined;
+
+  /** @param now nanoseconds, by the clock of the attempts. */
+  constructor(now: () => bigint = process.hrtime.bigint) {
+    this.#now = now;
+  }
+
+  readonly loadStarted = (name: string) => this.#mark('load', true, name);
+  readonly loadEnded = (name: string) => this.#mark('load', false, name);
+  readonly faultStarted = (name: string) => this.#mark('fault', true, name);
+  readonly faultEnded = (name: string) => this.#mark('fault', false, name);
+
+  readonly attempt = (attempt: Answered): void => {
+    const { answeredAt } = attempt;
+    const atMs = this.#msOf(answeredAt === undefined ? this.#now() : BigInt(answeredAt));
+    if (isSale(attempt)) this.#salesAtMs.push(atMs);
+    const second = secondOf(atMs);
+    const before = this.#answered.get(second);
+    if (before) before.push(attempt);
+    else this.#answered.set(second, [attempt]);
+  };
+
+  /** Since the first load, fault or answer; 0 before it. */
+  elapsedMs(): number {
+    return this.#startedAt === undefined ? 0 : this.#msOf(this.#now());
+  }
+
+  second(second: number): Second {
+    const answered = this.#answered.get(second) ?? [];
+    const refused = answered.filter(({ outcome }) => outcome === 'refused');
+    const latencies = answered.flatMap(({ latencyMs = [] }) => latencyMs);
+    return {
+      second,
+      isLoaded: answered.length > 0 || this.#hasLoadIn(second),
+      accepted: answered.filter(isSale).length,
+      refusedBecause: countBy(refused.map(({ reason = 'no reason' }) => reason)),
+      unknown: answered.filter(({ outcome }) => outcome === 'unknown').length,
+      p99Ms: latencies.length > 0 ? percentiles(latencies).p99 : null,
+    };
+  }
+
+  recorded(): Recorded {
+    const marked = this.marks.map(({ atMs }) => secondOf(atMs));
+    const last = Math.max(-1, ...this.#answered.keys(), ...marked);
+    const seconds = Array.from({ length: last + 1 }, (_, second) => this.second(second));
+    return { seconds, marks: this.marks, longestGapMs: Math.round(this.#longestGapMs()) };
+  }
+
+  #longestGapMs(): number {
+    const loads = this.marks.filter(({ of, isStart }) => of === 'load' && isStart);
+    const sales = this.#salesAtMs.toSorted((one, other) => one - other);
+    const gaps = sales.slice(1).map((to, index) => {
+      const from = sales[index] ?? to;
+      const isOneLoad = !loads.some(({ atMs }) => atMs > from && atMs <= to);
+      return isOneLoad ? to - from : 0;
+    });
+    return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
+  }
+
+  #mark(of: Mark['of'], isStart: boolean, name: string): void {
+    this.marks.push({ atMs: Math.round(this.#msOf(this.#now())), of, isStart, name });
+  }
+
+  /** The first time that it is asked about is the beginning. */
+  #msOf(at: bigint): number {
+    this.#startedAt ??= at;
+    return Math.max(0, Number(at - this.#startedAt) / 1_000_000);
+  }
+
+  #hasLoadIn(second: number): boolean {
+    const loads = spansOf(this.marks, 'load', Number.POSITIVE_INFINITY);
+    return loads.some(({ fromMs, toMs }) => fromMs < (second + 1) * 1_000 && toMs > second * 1_000);
+  }
+}
+
+const secondOf = (ms: number): number => Math.floor(ms / 1_000);
+
+/** Each start with the next end of its name, or with `endMs`, in the order of the starts. */
+export function spansOf(marks: readonly Mark[], of: Mark['of'], endMs: number): Span[] {
+  const ends = marks.filter((mark) => mark.of === of && !mark.isStart);
+  return marks
+    .filter((mark) => mark.of === of && mark.isStart)
+    .map(({ name, atMs: fromMs }) => {
+      const own = ends.findIndex((end) => end.name === name && end.atMs >= fromMs);
+      const [end] = own < 0 ? [] : ends.splice(own, 1);
+      return { name, fromMs, toMs: end?.atMs ?? endMs };
+    });
+}

@@ -1,0 +1,40 @@
+/**
+ * Which requests of a load were sales, and when they were sent and answered. The moments are
+ * nanoseconds of the clock of the tries. Pure.
+ */
+import type { Attempt } from '../../audit/facts.ts';
+
+export const isSale = ({ outcome }: Pick<Attempt, 'outcome'>): boolean => outcome === 'accepted';
+
+type Sent = Pick<Attempt, 'sentAt'>;
+
+export const sentAt = ({ sentAt = '0' }: Sent): bigint => BigInt(sentAt);
+export const answeredAt = ({ answeredAt = '0' }: Pick<Attempt, 'answeredAt'>): bigint =>
+  BigInt(answeredAt);
+
+/** From `from` on, and before `to`. */
+export const sentBetween = <T extends Sent>(tries: readonly T[], from: bigint, to: bigint): T[] =>
+  tries.filter((each) => sentAt(each) >= from && sentAt(each) < to);
+
+/** A purchase that was sent at this moment or later was accepted. */
+export const hasSaleSince = (tries: readonly Attempt[], since: bigint): boolean =>
+  tries.some((each) => isSale(each) && sentAt(each) >= since);
+
+const inOrder = (moments: readonly bigint[]): bigint[] =>
+  moments.toSorted((one, other) => (one < other ? -1 : 1));
+
+/** Whole milliseconds. */
+export const msBetween = (from: bigint, to: bigint): number =>
+  Math.round(Number(to - from) / 1_000_000);
+
+/** The longest time without any of these moments, which lie between `from` and `to`. */
+export function longestGapBetweenMs(moments: readonly bigint[], from: bigint, to: bigint): number {
+  const all = [from, ...inOrder(moments), to];
+  return Math.max(...all.slice(1).map((at, index) => msBetween(all[index] ?? at, at)));
+}
+
+/** From `since` to the first of these moments that is not earlier; null without one. */
+export function firstAfterMs(moments: readonly bigint[], since: bigint): number | null {
+  const first = inOrder(moments).find((at) => at >= since);
+  return first === undefined ? null : msBetween(since, first);
+}
