@@ -4,12 +4,16 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Connections } from '../../connections/connections.ts';
 import type { Progress } from '../environment/lab.ts';
 import { type Cycle, floor, openCycles, rawScripts } from './lock-cycles.ts';
+import { type Redisson, redissonLock } from './redisson-cycles.ts';
 
 export interface LockCost {
   readonly lock: string;
   /** One cycle after the other, without contention. */
   readonly alone: { readonly cyclesPerSecond: number; readonly p99Ms: number };
-  /** Fifty contenders; p99 of the wait for the lock. Absent for the floor, which is no lock. */
+  /**
+   * Fifty contenders; p99 of the wait for the lock. Absent for the floor, which is no lock, and for
+   * Redisson.
+   */
   readonly contended?: {
     readonly cyclesPerSecond: number;
     readonly p99Ms: number;
@@ -26,6 +30,7 @@ const contenders = 50;
 
 export async function benchmarkLocks(
   connections: Connections,
+  redisson: Redisson | null,
   progress: Progress,
 ): Promise<LockCost[]> {
   const commandsSent = countCommands();
@@ -33,20 +38,18 @@ export async function benchmarkLocks(
   // The first lock that is measured must not pay for the warm-up.
   await repeat(rawScripts(connections), 1, warmUpMs * 4, 'warm-up');
   for (const [lock, cycle] of cycles) await repeat(cycle, 1, warmUpMs, `warm-up:${lock}`);
-  const alone = await measureAlone(cycles, progress);
+  await redisson?.repeat('warm-up:redisson', warmUpMs * 4);
+  const alone = await measureAlone(cycles, redisson, progress);
   const costs: LockCost[] = [];
-  for (const [lock, cycle] of cycles) {
-    const cost = {
-      lock,
-      alone: alone.get(lock) ?? { cyclesPerSecond: Number.NaN, p99Ms: Number.NaN },
-    };
-    if (lock === floor) {
-      costs.push(cost);
+  for (const [lock, cost] of alone) {
+    const cycle = cycles.find(([name]) => name === lock)?.[1];
+    if (lock === floor || !cycle) {
+      costs.push({ lock, alone: cost });
       continue;
     }
     progress(`${lock}: ${contenders} contenders …`);
     const contended = await measureContended(lock, cycle, commandsSent);
-    costs.push({ ...cost, contended });
+    costs.push({ lock, alone: cost, contended });
   }
   return costs;
 }
@@ -68,15 +71,19 @@ async function measureContended(
 
 async function measureAlone(
   cycles: readonly [lock: string, cycle: Cycle][],
+  redisson: Redisson | null,
   progress: Progress,
 ): Promise<Map<string, LockCost['alone']>> {
-  const measured = new Map<string, LockCost['alone'][]>(cycles.map(([lock]) => [lock, []]));
+  const names = [...cycles.map(([lock]) => lock), ...(redisson ? [redissonLock] : [])];
+  const measured = new Map<string, LockCost['alone'][]>(names.map((lock) => [lock, []]));
   for (let round = 1; round <= rounds; round++) {
     progress(`each lock alone, round ${round} of ${rounds} …`);
     for (const [lock, cycle] of cycles) {
       const { perSecond, cycleP99Ms } = await repeat(cycle, 1, aloneMs, `alone:${lock}`);
       measured.get(lock)?.push({ cyclesPerSecond: perSecond, p99Ms: cycleP99Ms });
     }
+    const beside = await redisson?.repeat('alone:redisson', aloneMs);
+    if (beside) measured.get(redissonLock)?.push(beside);
   }
   const medians = new Map<string, LockCost['alone']>();
   for (const [lock, all] of measured) medians.set(lock, median(all));

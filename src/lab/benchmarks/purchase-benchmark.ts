@@ -1,222 +1,184 @@
 /**
- * The cost of a purchase, compared with a request that does nothing. Both go through the same nginx
- * and instances, with the same tokens.
+ * The cost of a purchase beside requests that do less, in one run and in turns: nginx alone, a bare
+ * Hono route, an authenticated no-op, a purchase, and a purchase that is refused as sold out.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { execa } from 'execa';
-import { z } from 'zod';
 import { signToken } from '../../http/tokens.ts';
-import type { Progress } from '../environment/lab.ts';
-import { programPath } from '../environment/processes.ts';
+import { barePath, nginxAlonePath } from '../environment/servers/nginx.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { type NewSale, putOnSale } from '../workload/create-voucher.ts';
+import { withBareService } from './bare-service.ts';
+import { type CpuRole, cpuRoles } from './cpu-by-role.ts';
+import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
+import {
+  type Bench,
+  depthOf,
+  type Measured,
+  type MeasuredSale,
+  measurePath,
+  measureSale,
+  orderPath,
+  putVoucherOnSale,
+} from './measure.ts';
+import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
+import { type ClosedBenchmarkResult, judgeTarget, type Target } from './targets.ts';
 
-export interface Measured {
-  readonly requestsPerSecond: number;
-  /** Answers with 2xx. */
-  readonly accepted: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Answers other than 2xx. */
-  readonly refused: number;
-  /** Requests without an answer. */
-  readonly broken: number;
-}
+export const requestNames = ['nginx', 'bare', 'noop', 'purchase', 'sold-out'] as const;
+export type RequestName = (typeof requestNames)[number];
 
-export interface Benchmark {
-  readonly seconds: number;
-  readonly connections: number;
-  readonly rounds: number;
-  readonly noop: Measured;
-  readonly purchase: Measured;
-  /** purchase ÷ no-op, in requests per second. */
-  readonly ratio: number;
-  /** The largest depth of the queue, and the time from the last purchase until it was empty. */
-  readonly drain: { readonly deepest: number; readonly lagMs: number };
-  /**
-   * Why the figures do not count; empty when each request was accepted, and each order recorded.
-   */
-  readonly faults: readonly string[];
-}
-
-export interface BenchmarkSetup {
-  readonly baseUrl: string;
-  readonly tokenSecret: string;
-  readonly instances: number;
-  readonly seconds: number;
-  readonly connections: number;
-  /** The number of accepted orders that are not in MySQL yet. */
-  readonly depth: () => Promise<number>;
-  /** The number of confirmed orders of a voucher. */
-  readonly recorded: (voucherId: string) => Promise<number>;
-  readonly folder: string;
-  /** Stops the benchmark between two rounds. */
-  readonly signal: AbortSignal;
-}
-
-const script = fileURLToPath(new URL('../../../bench/wrk.lua', import.meta.url));
-/** Node compiles the hot code only after thousands of requests. */
-const warmUpSeconds = 6;
-/** The two alternate, because the speed of a machine drifts. The median counts. */
-const rounds = 3;
-/** With more purchases than this in a second, users repeat; their second purchases are refused. */
-const usersPerSecond = 10_000;
-const stock = 10_000_000;
-
-export async function benchmark(setup: BenchmarkSetup, progress: Progress): Promise<Benchmark> {
-  const { seconds, connections } = setup;
-  progress('Signing a token for each purchase …');
-  const tokens = await writeTokens(setup, usersPerSecond * Math.max(seconds, warmUpSeconds));
-  progress('Warming up …');
-  const noop = `${setup.baseUrl}/lab/noop`;
-  const { url: warmUpSale } = await createSale(setup);
-  await wrk(noop, tokens, connections, warmUpSeconds);
-  await wrk(warmUpSale, tokens, connections, warmUpSeconds);
-  await queueDrained(setup.depth);
-  const depth = watchDepth(setup.depth);
-  const measured = await measureRounds(setup, noop, tokens, progress);
-  const drain = { deepest: depth.stop(), lagMs: Math.max(...measured.map(({ lagMs }) => lagMs)) };
-  const medianNoop = median(measured.map((round) => round.noop));
-  const medianPurchase = median(measured.map((round) => round.purchase));
-  const ratio = medianPurchase.requestsPerSecond / medianNoop.requestsPerSecond;
-  return {
-    seconds,
-    connections,
-    rounds,
-    noop: medianNoop,
-    purchase: medianPurchase,
-    ratio: Math.round(ratio * 100) / 100,
-    drain,
-    faults: measured.flatMap((round) => faultsOf(round, connections)),
-  };
-}
-
+/** The purchase's own sale is in `sale`. */
 export interface Round {
-  readonly noop: Measured;
-  readonly purchase: Measured;
-  readonly lagMs: number;
-  readonly recorded: number;
+  readonly requests: Readonly<Record<RequestName, Measured>>;
+  readonly sale: MeasuredSale;
 }
 
-/**
- * A fast refusal must not count as a fast purchase, and an accepted order counts once it is
- * recorded.
- */
-export function faultsOf({ noop, purchase, recorded }: Round, connections: number): string[] {
-  const faults: string[] = [];
-  for (const [name, { refused, broken }] of Object.entries({ noop, purchase }))
-    if (refused + broken > 0) faults.push(`${name}: ${refused} refused, ${broken} broken`);
-  // At the end of the load, each connection may have one purchase whose answer is not counted.
-  const most = purchase.accepted + connections;
-  if (recorded < purchase.accepted || recorded > most)
-    faults.push(`${purchase.accepted} orders accepted, ${recorded} recorded`);
-  return faults;
+export interface RequestFigures {
+  readonly requestsPerSecond: Spread;
+  readonly p50Ms: Spread;
+  readonly p99Ms: Spread;
+  /** Microseconds for each request. Null is unknown. */
+  readonly cpu: Readonly<Record<CpuRole, Spread | null>>;
 }
 
-async function measureRounds(
-  setup: BenchmarkSetup,
-  noop: string,
-  tokens: string,
-  progress: Progress,
-): Promise<Round[]> {
-  const { seconds, connections, signal, depth } = setup;
-  const measured: Round[] = [];
-  for (let round = 1; round <= rounds; round++) {
-    signal.throwIfAborted();
-    progress(`Round ${round} of ${rounds}: ${seconds} s for each …`);
-    const noopRound = await wrk(noop, tokens, connections, seconds);
-    const { id, url } = await createSale(setup);
-    const purchase = await wrk(url, tokens, connections, seconds);
-    const endedAt = performance.now();
-    await queueDrained(depth);
-    const lagMs = Math.round(performance.now() - endedAt);
-    const recorded = await setup.recorded(id);
-    measured.push({ noop: noopRound, purchase, lagMs, recorded });
-  }
-  return measured;
+export interface PurchaseBenchmark extends ClosedBenchmarkResult {
+  readonly rounds: number;
+  /** purchase ÷ bare, in requests per second: the median of the rounds. Null is unknown. */
+  readonly ratioToBare: number | null;
+  readonly requests: Readonly<Record<RequestName, RequestFigures>>;
+  readonly worker: {
+    readonly recordedPerSecond: Spread;
+    readonly lagMs: Spread;
+    readonly deepest: number;
+  };
 }
 
-/** The measurement with the middle rate. */
-function median(measured: readonly Measured[]): Measured {
-  const sorted = measured.toSorted((a, b) => a.requestsPerSecond - b.requestsPerSecond);
-  return sorted[Math.floor(sorted.length / 2)] as Measured;
+const rung = 'lua-stream';
+
+/** Each target with the figure of a round that it is about. */
+const targets: readonly [Target, (round: Round) => number | null][] = [
+  [
+    {
+      name: 'purchase ÷ bare, requests/s',
+      atLeast: 0.6,
+      because: 'the sale itself may cost less than the HTTP request that carries it',
+    },
+    ({ requests }) => requests.purchase.requestsPerSecond / requests.bare.requestsPerSecond,
+  ],
+  [
+    {
+      name: 'sold-out ÷ bare, requests/s',
+      atLeast: 0.75,
+      because: 'most requests of a rush are refused, so a refusal must cost nearly nothing',
+    },
+    ({ requests }) => requests['sold-out'].requestsPerSecond / requests.bare.requestsPerSecond,
+  ],
+  [
+    {
+      name: 'purchase ÷ bare, p99',
+      atMost: 3,
+      because: 'a buyer must not wait long while the average looks good',
+    },
+    ({ requests }) => requests.purchase.p99Ms / requests.bare.p99Ms,
+  ],
+  [
+    {
+      name: 'API µs per purchase',
+      atMost: 75,
+      because: 'half of what it was before it was made fast; one core then sells 13,000/s',
+    },
+    ({ requests }) => requests.purchase.cpu.api,
+  ],
+  [
+    {
+      name: 'lag after the load, ms',
+      atMost: 1_000,
+      because: 'the workers keep up with full load, so the queue does not grow in a long sale',
+    },
+    ({ sale }) => sale.lagMs,
+  ],
+];
+
+export function benchmarkPurchase(bench: Bench, rounds: number): Promise<PurchaseBenchmark> {
+  return withBareService(bench.lab.bareUpstreams, async (bare) => {
+    const measured: Round[] = [];
+    bench.progress('Warming up: one round that does not count …');
+    await measureRound(bench, bare);
+    for (let round = 1; round <= rounds; round++) {
+      bench.progress(`Round ${round} of ${rounds}: ${bench.load.seconds} s for each request …`);
+      measured.push(await measureRound(bench, bare));
+    }
+    return summarize(bench, measured);
+  });
 }
 
-async function writeTokens(
-  { tokenSecret, folder }: BenchmarkSetup,
-  count: number,
-): Promise<string> {
-  const users = Array.from({ length: count }, (_, index) => String(index + 1));
-  const tokens = await Promise.all(users.map((userId) => signToken(tokenSecret, userId, 'user')));
-  const file = join(folder, 'bench-tokens.txt');
-  writeFileSync(file, `${tokens.join('\n')}\n`);
-  return file;
+async function measureRound(bench: Bench, barePids: readonly number[]): Promise<Round> {
+  const bareProcesses = barePids.map((pid) => ({ role: 'api' as const, pid }));
+  const nginx = await measurePath(bench, nginxAlonePath);
+  const bare = await measurePath(bench, barePath, bareProcesses);
+  const noop = await measurePath(bench, '/lab/noop');
+  const sale = await measureSale(bench, rung);
+  const soldOut = await measurePath(bench, orderPath(await soldOutVoucher(bench)));
+  const { purchase } = sale;
+  return { requests: { nginx, bare, noop, purchase, 'sold-out': soldOut }, sale };
 }
 
-interface Sale {
-  readonly id: string;
-  readonly url: string;
+/** A voucher with one in stock, which a user has bought who sends no other request. */
+async function soldOutVoucher(bench: Bench): Promise<string> {
+  const { lab, load, connections } = bench;
+  const voucherId = await putVoucherOnSale(bench, rung, 1);
+  const buyer = String(load.tokens.count + 1);
+  const token = await signToken(connections.config.TOKEN_SECRET, buyer, 'user');
+  const headers = { authorization: `Bearer ${token}` };
+  const url = `${lab.baseUrl}${orderPath(voucherId)}`;
+  await (await fetch(url, { method: 'POST', headers })).arrayBuffer();
+  const depth = depthOf(connections, rung);
+  await waitUntil('the only order to be recorded', 30_000, async () => (await depth()) === 0);
+  return voucherId;
 }
 
-async function createSale({ baseUrl, tokenSecret, instances }: BenchmarkSetup): Promise<Sale> {
-  const sale: NewSale = { title: 'benchmark', stock, rung: 'lua-stream' };
-  const id = await putOnSale(baseUrl, tokenSecret, instances, sale);
-  return { id, url: `${baseUrl}/vouchers/${id}/orders` };
-}
-
-const WrkSummary = z.object({
-  requests: z.number(),
-  microseconds: z.number(),
-  refused: z.number(),
-  broken: z.number(),
-  p50: z.number(),
-  p99: z.number(),
-});
-
-async function wrk(
-  url: string,
-  tokens: string,
-  connections: number,
-  seconds: number,
-): Promise<Measured> {
-  const load = [
-    '--threads',
-    '1',
-    '--connections',
-    String(connections),
-    '--duration',
-    `${seconds}s`,
-    '--script',
-    script,
-  ];
-  const { stdout } = await execa(programPath('wrk'), [...load, url, '--', tokens]);
-  const { requests, microseconds, refused, broken, p50, p99 } = WrkSummary.parse(
-    JSON.parse(stdout.trim().split('\n').at(-1) ?? ''),
+function summarize({ lab, load }: Bench, measured: readonly Round[]): PurchaseBenchmark {
+  const { seconds, connections } = load;
+  const rounds = measured.length;
+  const { instances } = lab.shape;
+  const sales = measured.map(({ sale }) => sale);
+  const judged = targets.map(([target, figure]) =>
+    judgeTarget(target, spreadOfKnown(measured.map(figure)), rounds),
   );
-  const requestsPerSecond = Math.round(requests / (microseconds / 1_000_000));
+  const [ratio] = judged;
   return {
-    requestsPerSecond,
-    accepted: requests - refused,
-    p50Ms: p50 / 1_000,
-    p99Ms: p99 / 1_000,
-    refused,
-    broken,
+    ...{ seconds, connections, rounds, instances },
+    ratioToBare: ratio?.measured?.median ?? null,
+    requests: figuresByName((name) => measured.map(({ requests }) => requests[name])),
+    worker: {
+      recordedPerSecond: spreadOf(sales.map(({ recordedPerSecond }) => recordedPerSecond)),
+      lagMs: spreadOf(sales.map(({ lagMs }) => lagMs)),
+      deepest: Math.max(...sales.map(({ deepest }) => deepest)),
+    },
+    otherWork: spreadOfKnown(
+      measured.flatMap(({ requests }) => requestNames.map((name) => requests[name].otherWork)),
+    ),
+    targets: judged,
+    faults: [...new Set(measured.flatMap((round) => faultsOfRound(round, connections)))],
   };
 }
 
-const queueDrained = (depth: () => Promise<number>): Promise<void> =>
-  waitUntil('the workers to record every order', 300_000, async () => (await depth()) === 0);
+export function faultsOfRound({ requests, sale }: Round, connections: number): string[] {
+  const others = (['nginx', 'bare', 'noop'] as const).flatMap((name) =>
+    faultsOfAnswers(name, requests[name], 'accepted'),
+  );
+  const refused = faultsOfAnswers('sold-out', requests['sold-out'], 'sold-out');
+  return [...others, ...refused, ...faultsOfSale(rung, sale, connections)];
+}
 
-function watchDepth(depth: () => Promise<number>): { stop: () => number } {
-  let deepest = 0;
-  const timer = setInterval(async () => {
-    deepest = Math.max(deepest, await depth().catch(() => 0));
-  }, 100);
-  const stop = () => {
-    clearInterval(timer);
-    return deepest;
+function figuresByName(of: (name: RequestName) => Measured[]) {
+  const figures = requestNames.map((name) => [name, requestFigures(of(name))]);
+  return Object.fromEntries(figures) as Record<RequestName, RequestFigures>;
+}
+
+export function requestFigures(measured: readonly Measured[]): RequestFigures {
+  const cpu = cpuRoles.map((role) => [role, spreadOfKnown(measured.map((each) => each.cpu[role]))]);
+  return {
+    requestsPerSecond: spreadOf(measured.map(({ requestsPerSecond }) => requestsPerSecond)),
+    p50Ms: spreadOf(measured.map(({ p50Ms }) => p50Ms)),
+    p99Ms: spreadOf(measured.map(({ p99Ms }) => p99Ms)),
+    cpu: Object.fromEntries(cpu) as RequestFigures['cpu'],
   };
-  return { stop };
 }

@@ -1,0 +1,31 @@
+/** The bare processes that a purchase is compared with: as many as there are instances. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { barePath } from '../environment/servers/nginx.ts';
+import { BareInstanceEnded } from '../errors.ts';
+
+const program = fileURLToPath(
+  new URL('../../../dist/lab/benchmarks/bare-instance.js', import.meta.url),
+);
+
+/** Runs `work` while a bare process listens at each port or socket. @throws BareInstanceEnded */
+export async function withBareService<T>(
+  upstreams: readonly (number | string)[],
+  work: (pids: readonly number[]) => Promise<T>,
+): Promise<T> {
+  const children: ChildProcess[] = [];
+  try {
+    for (const upstream of upstreams) children.push(fork(program, [String(upstream), barePath]));
+    await Promise.all(children.map(listening));
+    return await work(children.flatMap(({ pid }) => pid ?? []));
+  } finally {
+    for (const child of children) child.kill('SIGKILL');
+  }
+}
+
+async function listening(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit').then(() => 'ended');
+  const first = await Promise.race([once(child, 'message'), ended]);
+  if (first === 'ended') throw new BareInstanceEnded(child.spawnargs.at(-2) ?? '');
+}

@@ -1,0 +1,45 @@
+/**
+ * Why figures do not count. A fast refusal is no fast purchase, and an accepted order counts once
+ * it is recorded.
+ */
+import type { Rung } from '../../ladder/rung.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
+import type { Measured, MeasuredSale } from './measure.ts';
+
+/** Answers of these codes are what was asked for; every other one is a fault, and so is none. */
+export function faultsOfAnswers(
+  name: string,
+  { answers, broken, cpu }: Measured,
+  expected: string,
+  alsoAllowed: readonly string[] = [],
+): string[] {
+  const faults = Object.entries(answers)
+    .filter(([code]) => code !== expected && !alsoAllowed.includes(code))
+    .map(([code, count]) => `${name}: ${count} ${code}`);
+  if (broken > 0) faults.push(`${name}: ${broken} without an answer`);
+  if (!answers[expected]) faults.push(`${name}: none ${expected}`);
+  for (const [role, time] of Object.entries(cpu))
+    if (time === null) faults.push(`${name}: a process of ${role} ended or started`);
+  return faults;
+}
+
+export function faultsOfSale(rung: string, sale: MeasuredSale, connections: number): string[] {
+  const { purchase, accepted, recorded } = sale;
+  const faults = faultsOfAnswers(rung, purchase, 'accepted', legitimateRefusals(rungNamed(rung)));
+  // At the end of the load, each connection may have a purchase whose answer is not counted.
+  if (recorded < accepted || recorded > accepted + purchase.broken + connections)
+    faults.push(`${rung}: ${accepted} orders accepted, ${recorded} recorded`);
+  return faults;
+}
+
+/**
+ * The refusals that a rung may give although stock is left. One without a lock and with a queue
+ * has no reason to refuse.
+ */
+export function legitimateRefusals({ lock, retries, queue }: Rung): string[] {
+  return [
+    ...(lock ? ['busy', 'lease-lost', 'stale-fence', 'lock-service-unavailable'] : []),
+    ...(retries === undefined ? [] : ['conflict']),
+    ...(queue ? [] : ['database-busy']),
+  ];
+}

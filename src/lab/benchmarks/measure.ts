@@ -1,0 +1,142 @@
+/** One measurement: a load on one path, and what it cost each process of the lab. */
+import type { Connections } from '../../connections/connections.ts';
+import { select } from '../../connections/mysql.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
+import type { Lab, Progress } from '../environment/lab.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import { putOnSale } from '../workload/create-voucher.ts';
+import { provideFor } from '../workload/provide.ts';
+import { beginCpuPeriod, type CpuByRole, cpuPerRequest, type RoleProcess } from './cpu-by-role.ts';
+import { labProcesses } from './lab-processes.ts';
+import { machineTime, otherShare } from './other-work.ts';
+import { type Answers, countAnswers, type WrkLoad, wrk } from './wrk.ts';
+
+export interface Bench {
+  readonly lab: Lab;
+  readonly connections: Connections;
+  readonly load: WrkLoad;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+export interface Measured {
+  readonly seconds: number;
+  readonly requestsPerSecond: number;
+  readonly answers: Answers;
+  /** Requests without an answer. */
+  readonly broken: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Microseconds for each answer. */
+  readonly cpu: CpuByRole;
+  /** The share of the machine's CPU time that was neither the lab's nor the load's. */
+  readonly otherWork: number | null;
+}
+
+/** @param others processes that are not the lab's. */
+export async function measurePath(
+  { lab, load, signal }: Bench,
+  path: string,
+  others: readonly RoleProcess[] = [],
+  settle: () => Promise<void> = async () => {},
+): Promise<Measured> {
+  signal.throwIfAborted();
+  const endPeriod = beginCpuPeriod(() => [...labProcesses(lab), ...others]);
+  const before = machineTime();
+  const result = await wrk(`${lab.baseUrl}${path}`, load, signal);
+  await settle();
+  const count = countAnswers(result.answers);
+  const time = endPeriod();
+  const otherWork = otherShare(before, machineTime(), time);
+  const cpu = cpuPerRequest(time, count);
+  return { ...result, requestsPerSecond: count / result.seconds, cpu, otherWork };
+}
+
+/** A rush on one voucher with enough stock for everybody, each request by another user. */
+export interface MeasuredSale {
+  readonly voucherId: string;
+  readonly purchase: Measured;
+  readonly accepted: number;
+  readonly acceptedPerSecond: number;
+  readonly recorded: number;
+  /** Until the last order was in MySQL. */
+  readonly recordedPerSecond: number;
+  /** The time from the end of the load until no order was queued. */
+  readonly lagMs: number;
+  /** The most orders that were queued at once. */
+  readonly deepest: number;
+}
+
+export async function measureSale(bench: Bench, rung: string, of = ''): Promise<MeasuredSale> {
+  const { load, connections } = bench;
+  const voucherId = of || (await putVoucherOnSale(bench, rung, load.tokens.count));
+  const before = await countConfirmed(connections, voucherId);
+  const depth = depthOf(connections, rung);
+  const watch = watchDepth(depth);
+  let lagMs = 0;
+  const drained = async () => {
+    const endedAt = performance.now();
+    await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0, 10);
+    lagMs = performance.now() - endedAt;
+  };
+  const purchase = await measurePath(bench, orderPath(voucherId), [], drained).finally(watch.stop);
+  const recordedInTime = (await countConfirmed(connections, voucherId)) - before;
+  const recorded = (await settledCount(connections, voucherId)) - before;
+  const { seconds, answers } = purchase;
+  const { accepted = 0 } = answers;
+  const acceptedPerSecond = accepted / seconds;
+  const recordedPerSecond = recordedInTime / (seconds + lagMs / 1_000);
+  const counts = { accepted, acceptedPerSecond, recorded, recordedPerSecond };
+  return { voucherId, purchase, ...counts, lagMs, deepest: watch.deepest() };
+}
+
+export const orderPath = (voucherId: string): string => `/vouchers/${voucherId}/orders`;
+
+export async function putVoucherOnSale(
+  { lab, connections }: Pick<Bench, 'lab' | 'connections'>,
+  rung: string,
+  stock: number,
+): Promise<string> {
+  await provideFor(lab, rung);
+  const sale = { title: 'benchmark', stock, rung };
+  const { TOKEN_SECRET } = connections.config;
+  return putOnSale(lab.baseUrl, TOKEN_SECRET, lab.shape.instances, sale);
+}
+
+/** The number of accepted orders that are not in MySQL yet; 0 for a rung without a queue. */
+export function depthOf(connections: Connections, rung: string): () => Promise<number> {
+  const queue = rungNamed(rung).queue?.(connections);
+  return async () => queue?.depth() ?? 0;
+}
+
+const betweenCountsMs = 100;
+
+/** The number of confirmed orders, once the last requests of the load are answered. */
+async function settledCount(connections: Connections, voucherId: string): Promise<number> {
+  let last = -1;
+  const isSettled = async () => {
+    const count = await countConfirmed(connections, voucherId);
+    const isSame = count === last;
+    last = count;
+    return isSame;
+  };
+  await waitUntil('the last purchases to end', 30_000, isSettled, betweenCountsMs);
+  return last;
+}
+
+export async function countConfirmed(connections: Connections, voucherId: string): Promise<number> {
+  const [row] = await select<{ count: string | number }>(
+    connections.mysql(),
+    "SELECT COUNT(*) AS count FROM orders WHERE voucher_id = ? AND status = 'confirmed'",
+    [voucherId],
+  );
+  return Number(row?.count ?? 0);
+}
+
+function watchDepth(depth: () => Promise<number>) {
+  let deepest = 0;
+  const timer = setInterval(async () => {
+    deepest = Math.max(deepest, await depth().catch(() => 0));
+  }, betweenCountsMs);
+  return { stop: () => clearInterval(timer), deepest: () => deepest };
+}

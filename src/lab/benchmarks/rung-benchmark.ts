@@ -1,0 +1,149 @@
+/**
+ * Rungs of the ladder under one load: different users buy one hot voucher with stock for all, and
+ * no work is added to a sale. The rungs take turns, so that other work of the machine hits all.
+ */
+import { circumstances, type Rung } from '../../ladder/rung.ts';
+import { ladder, type RungName } from '../../ladder/rungs.ts';
+import { cpuRoles } from './cpu-by-role.ts';
+import { faultsOfSale } from './faults-of-figures.ts';
+import { type Bench, type Measured, type MeasuredSale, measureSale } from './measure.ts';
+import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
+import { type ClosedBenchmarkResult, type JudgedTarget, judgeTarget } from './targets.ts';
+import { type Answers, countAnswers } from './wrk.ts';
+
+export interface RungFigures {
+  readonly rung: RungName;
+  readonly acceptedPerSecond: Spread;
+  readonly recordedPerSecond: Spread;
+  /** Of all answers, refusals too. */
+  readonly p50Ms: Spread;
+  readonly p99Ms: Spread;
+  /** Of all rounds, by code. */
+  readonly refused: Answers;
+  /** Refused answers as a share of all. */
+  readonly refusedShare: number;
+  /** Microseconds of all servers for each accepted order. Null is unknown. */
+  readonly cpuPerOrder: Spread | null;
+}
+
+export interface RungBenchmark extends ClosedBenchmarkResult {
+  readonly rounds: number;
+  readonly rungs: readonly RungFigures[];
+}
+
+type SalesByRung = ReadonlyMap<RungName, readonly MeasuredSale[]>;
+
+const warmUpSeconds = 1;
+
+export async function benchmarkRungs(
+  bench: Bench,
+  rungs: readonly RungName[],
+  rounds: number,
+): Promise<RungBenchmark> {
+  const sales = new Map<RungName, MeasuredSale[]>(rungs.map((rung) => [rung, []]));
+  bench.progress('Warming up …');
+  const short = { ...bench, load: { ...bench.load, seconds: warmUpSeconds } };
+  for (const rung of rungs) await measureSale(short, rung);
+  for (let round = 1; round <= rounds; round++)
+    for (const rung of rungs) {
+      bench.progress(`Round ${round} of ${rounds}: ${rung} …`);
+      sales.get(rung)?.push(await measureSale(bench, rung));
+    }
+  const { seconds, connections } = bench.load;
+  const faults = rungs.flatMap((rung) =>
+    (sales.get(rung) ?? []).flatMap((sale) => faultsOfSale(rung, sale, connections)),
+  );
+  return {
+    ...{ seconds, connections, rounds, instances: bench.lab.shape.instances },
+    rungs: rungs.map((rung) => figuresOfRung(rung, sales.get(rung) ?? [])),
+    otherWork: spreadOfKnown([...sales.values()].flat().map(({ purchase }) => purchase.otherWork)),
+    targets: targetsOf(sales, rounds),
+    faults,
+  };
+}
+
+function figuresOfRung(rung: RungName, sales: readonly MeasuredSale[]): RungFigures {
+  const spread = (figure: (sale: MeasuredSale) => number) => spreadOf(sales.map(figure));
+  const answers = sumOf(sales.map(({ purchase }) => purchase.answers));
+  const { accepted = 0, ...refused } = answers;
+  return {
+    rung,
+    acceptedPerSecond: spread(({ acceptedPerSecond }) => acceptedPerSecond),
+    recordedPerSecond: spread(({ recordedPerSecond }) => recordedPerSecond),
+    p50Ms: spread(({ purchase }) => purchase.p50Ms),
+    p99Ms: spread(({ purchase }) => purchase.p99Ms),
+    refused,
+    refusedShare: 1 - accepted / Math.max(1, countAnswers(answers)),
+    cpuPerOrder: spreadOfKnown(sales.map((sale) => cpuPerOrder(sale.purchase, sale.accepted))),
+  };
+}
+
+function sumOf(all: readonly Answers[]): Answers {
+  const sum: Record<string, number> = {};
+  for (const answers of all)
+    for (const [code, count] of Object.entries(answers)) sum[code] = (sum[code] ?? 0) + count;
+  return sum;
+}
+
+/** Without the load generator. A refusal costs too: the accepted orders pay for it. */
+export function cpuPerOrder({ cpu, answers }: Measured, accepted: number): number | null {
+  let sum = 0;
+  for (const role of cpuRoles.filter((each) => each !== 'load')) {
+    const time = cpu[role];
+    if (time === null) return null;
+    sum += time;
+  }
+  return (sum * countAnswers(answers)) / accepted;
+}
+
+/** Shown by a rush alone: such a rung is fast because it does not protect. */
+const isBrokenByRush = ({ breaks }: Rung): boolean =>
+  breaks.some(({ under }) => circumstances[under] === 'rush');
+
+/** Many orders are one write there, so it is no rung to compare a write for each order with. */
+const writesManyAtOnce: readonly string[] = ['merged-commit'];
+
+export const isCorrectOrderByOrder = (name: RungName): boolean => {
+  const rung: Rung = ladder[name];
+  return !rung.queue && !isBrokenByRush(rung) && !writesManyAtOnce.includes(name);
+};
+
+/** Of the rungs that were measured, each target compares two in the same rounds. */
+function targetsOf(sales: SalesByRung, rounds: number): JudgedTarget[] {
+  const rate = ({ acceptedPerSecond }: MeasuredSale) => acceptedPerSecond;
+  const names = [...sales.keys()].filter(isCorrectOrderByOrder);
+  const median = (name: RungName) => spreadOf((sales.get(name) ?? []).map(rate)).median;
+  const best = names.toSorted((one, other) => median(other) - median(one))[0];
+  const compare = comparing(sales, rounds);
+  return [
+    ...compare('lua-stream', best, 'accepted/s', rate, {
+      atLeast: 20,
+      because: 'the claim of the course: twenty times as many as with a write for each order',
+    }),
+    ...compare('lua-stream', best, 'p99', ({ purchase }) => purchase.p99Ms, {
+      atMost: 0.1,
+      because: 'the claim of the course: a tenth of the answer time at the same load',
+    }),
+    ...compare('merged-commit', 'stock-positive', 'accepted/s', rate, {
+      atLeast: 10,
+      because: 'one commit for many buyers must pay for the wait that it adds',
+    }),
+  ];
+}
+
+const comparing =
+  (sales: SalesByRung, rounds: number) =>
+  (
+    name: string,
+    beside: string | undefined,
+    unit: string,
+    figure: (sale: MeasuredSale) => number,
+    limit: { readonly atLeast?: number; readonly atMost?: number; readonly because: string },
+  ): JudgedTarget[] => {
+    const of = (wanted = '') => (sales.get(wanted as RungName) ?? []).map(figure);
+    const [one, other] = [of(name), of(beside)];
+    if (one.length === 0 || other.length === 0) return [];
+    const ratios = one.map((value, round) => value / (other[round] ?? Number.NaN));
+    const target = { name: `${name} ÷ ${beside}, ${unit}`, ...limit };
+    return [judgeTarget(target, spreadOfKnown(ratios), rounds)];
+  };

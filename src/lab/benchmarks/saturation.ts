@@ -1,0 +1,127 @@
+/** The highest rate of purchases that the service sustains, in an open model. */
+import { waitUntil } from '../environment/wait-until.ts';
+import { beginCpuPeriod, type CpuByRole, cpuPerRequest } from './cpu-by-role.ts';
+import { type K6Result, runK6Load } from './k6-load.ts';
+import { labProcesses } from './lab-processes.ts';
+import { type Bench, countConfirmed, depthOf, measureSale, putVoucherOnSale } from './measure.ts';
+import { machineTime, otherShare } from './other-work.ts';
+import { type RateLimits, searchRate } from './search-rate.ts';
+import type { BenchmarkResult } from './targets.ts';
+import { countAnswers } from './wrk.ts';
+
+/** A buyer does not notice it; above it, requests queue in front of the instances. */
+export const mostP99Ms = 50;
+
+export interface SaturationStep extends K6Result {
+  readonly rate: number;
+  readonly accepted: number;
+  readonly recorded: number;
+  /** Microseconds for each answer; `load` is k6, on the same machine. */
+  readonly cpu: CpuByRole;
+  /** The share of the machine's CPU time that was neither the lab's nor k6's. */
+  readonly otherWork: number | null;
+  /** Why this rate is not sustained; empty when it is. */
+  readonly reasons: readonly string[];
+  readonly isGood: boolean;
+}
+
+export interface Saturation extends BenchmarkResult {
+  readonly rung: string;
+  readonly mostP99Ms: number;
+  /** The headline. Null: no rate was sustained. */
+  readonly best: SaturationStep | null;
+  readonly steps: readonly SaturationStep[];
+}
+
+const limits: RateLimits = { first: 500, least: 10, most: 50_000 };
+
+export async function saturate(
+  bench: Bench,
+  rung: string,
+  first = limits.first,
+): Promise<Saturation> {
+  bench.progress('Warming up …');
+  await measureSale(bench, rung);
+  let firstUser = bench.load.tokens.count + 1;
+  const measure = async (rate: number): Promise<SaturationStep> => {
+    const step = await measureRate(bench, rung, rate, firstUser);
+    firstUser += rate * bench.load.seconds + 1;
+    const outcome = step.isGood ? 'sustained' : step.reasons.join('; ');
+    bench.progress(`${rate} requests/s: p99 ${step.p99Ms.toFixed(0)} ms, ${outcome}`);
+    return step;
+  };
+  const { best, steps } = await searchRate(measure, { ...limits, first });
+  const faults = steps.flatMap(faultsOfStep);
+  if (best === null) faults.push(`no rate from ${limits.least} requests/s on was sustained`);
+  const { seconds } = bench.load;
+  const { instances } = bench.lab.shape;
+  return { rung, seconds, instances, mostP99Ms, best, steps, targets: [], faults };
+}
+
+/** Tokens are signed by k6. */
+type SaturationBench = Pick<Bench, 'lab' | 'connections' | 'signal'> & {
+  readonly load: Pick<Bench['load'], 'seconds'>;
+};
+
+export async function measureRate(
+  { lab, connections, load, signal }: SaturationBench,
+  rung: string,
+  rate: number,
+  firstUser: number,
+): Promise<SaturationStep> {
+  signal.throwIfAborted();
+  const { seconds } = load;
+  // Enough for all: the first and the last moment of the load can both have a request.
+  const voucherId = await putVoucherOnSale({ lab, connections }, rung, rate * seconds + 1);
+  const { TOKEN_SECRET } = connections.config;
+  const endPeriod = beginCpuPeriod(() => labProcesses(lab));
+  const before = machineTime();
+  const k6 = await runK6Load(
+    lab.baseUrl,
+    TOKEN_SECRET,
+    { rate, seconds, voucherId, firstUser },
+    signal,
+  );
+  const depth = depthOf(connections, rung);
+  await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0);
+  const time = endPeriod();
+  const otherWork = otherShare(before, machineTime(), time);
+  const cpu = cpuPerRequest(time, countAnswers(k6.answers));
+  const { accepted = 0 } = k6.answers;
+  const figures = { ...k6, rate, accepted, cpu, otherWork };
+  const reasons = reasonsAgainst(figures, rate * seconds);
+  const recorded = await countConfirmed(connections, voucherId);
+  return { ...figures, recorded, reasons, isGood: reasons.length === 0 };
+}
+
+/** @param due how many requests should have been sent. */
+export function reasonsAgainst(
+  { answers, dropped, p99Ms }: Pick<K6Result, 'answers' | 'dropped' | 'p99Ms'>,
+  due: number,
+): string[] {
+  const reasons: string[] = [];
+  const answered = countAnswers(answers);
+  if (dropped > 0) reasons.push(`${dropped} dropped`);
+  else if (answered < due * 0.99) reasons.push(`${answered} of ${due} sent`);
+  if (!(p99Ms <= mostP99Ms)) reasons.push(`p99 above ${mostP99Ms} ms`);
+  for (const [code, count] of Object.entries(answers))
+    if (code !== 'accepted') reasons.push(`${count} ${code}`);
+  return reasons;
+}
+
+/** Refusals that have no reason at any rate: there is stock, and each user asks once. */
+const neverRight = ['sold-out', 'already-ordered', 'not-started', 'ended', 'unexpected'];
+
+/** At any rate, no accepted order is lost. An order whose outcome is unknown may exist. */
+export function faultsOfStep(
+  step: Pick<SaturationStep, 'rate' | 'answers' | 'accepted' | 'recorded'>,
+): string[] {
+  const { rate, answers, accepted, recorded } = step;
+  const { unknown = 0 } = answers;
+  const faults = Object.entries(answers)
+    .filter(([code]) => neverRight.includes(code))
+    .map(([code, count]) => `${rate} requests/s: ${count} ${code}`);
+  if (recorded < accepted || recorded > accepted + unknown)
+    faults.push(`${rate} requests/s: ${accepted} orders accepted, ${recorded} recorded`);
+  return faults;
+}

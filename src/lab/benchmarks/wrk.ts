@@ -1,0 +1,86 @@
+/**
+ * The load generator of a closed model: each connection sends its next request when it has the
+ * answer to the one before. Every answer is counted by its code.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { z } from 'zod';
+import { signToken } from '../../http/tokens.ts';
+import { programPath } from '../environment/processes.ts';
+
+/** How many answers had each code: `accepted`, or the code of a problem. */
+export type Answers = Readonly<Record<string, number>>;
+
+export interface WrkResult {
+  readonly seconds: number;
+  readonly answers: Answers;
+  /** Requests without an answer. */
+  readonly broken: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** One token for each user. A load goes on where the one before ended. */
+export interface Tokens {
+  readonly file: string;
+  readonly count: number;
+  next: number;
+}
+
+export interface WrkLoad {
+  readonly tokens: Tokens;
+  /** Requests at once. */
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+const script = fileURLToPath(new URL('../../../bench/wrk.lua', import.meta.url));
+/** Above the longest wait for a lock: a slow answer is slow, and not broken. */
+const answerWithin = '10s';
+
+/** The users are numbered from `first`. */
+export async function writeTokens(
+  folder: string,
+  tokenSecret: string,
+  count: number,
+  first = 1,
+): Promise<Tokens> {
+  const users = Array.from({ length: count }, (_, index) => String(first + index));
+  const tokens = await Promise.all(users.map((userId) => signToken(tokenSecret, userId, 'user')));
+  const file = join(folder, 'bench-tokens.txt');
+  writeFileSync(file, `${tokens.join('\n')}\n`);
+  return { file, count, next: 0 };
+}
+
+const Summary = z.object({
+  microseconds: z.number().positive(),
+  answers: z.record(z.string(), z.number()),
+  broken: z.number(),
+  p50: z.number(),
+  p99: z.number(),
+});
+
+export async function wrk(url: string, load: WrkLoad, signal: AbortSignal): Promise<WrkResult> {
+  const { tokens, connections, seconds } = load;
+  const options = [
+    ...['--threads', '1', '--connections', String(connections), '--timeout', answerWithin],
+    ...['--duration', `${seconds}s`, '--script', script],
+  ];
+  const args = [...options, url, '--', tokens.file, String(tokens.next)];
+  const { stdout } = await execa(programPath('wrk'), args, { cancelSignal: signal });
+  const { microseconds, answers, broken, p50, p99 } = Summary.parse(
+    JSON.parse(stdout.trim().split('\n').at(-1) ?? ''),
+  );
+  // At its end, each connection has a request whose answer is not counted.
+  tokens.next = (tokens.next + countAnswers(answers) + broken + connections) % tokens.count;
+  return {
+    seconds: microseconds / 1_000_000,
+    ...{ answers, broken },
+    ...{ p50Ms: p50 / 1_000, p99Ms: p99 / 1_000 },
+  };
+}
+
+export const countAnswers = (answers: Answers): number =>
+  Object.values(answers).reduce((sum, count) => sum + count, 0);
