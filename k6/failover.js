@@ -11,9 +11,10 @@
 //   the end.
 //
 //   npm run k6 -- k6/failover.js                      one minute, 50 users a second
-// In a second terminal, with the pids of `npx lockstep status`:
-//   kill -STOP <redis-main>; sleep 5; kill -CONT <redis-main>
-//   kill -KILL $(pgrep --parent <service> | head -1)  kills an instance or a worker; it is replaced
+// In a second terminal (`npx lockstep status` has the names):
+//   npx lockstep fault pause redis-main; sleep 5; npx lockstep fault heal
+//   npx lockstep fault kill api-2                     kills an instance; it is replaced
+// `npx lockstep drill k6-failover` does both, and judges them.
 // With containers: docker compose pause redis-main; sleep 5; docker compose unpause redis-main
 // Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS, BASE_URL,
 //   TOKEN_SECRET.

@@ -15,6 +15,7 @@ const refusals = [
   'lease-lost',
   'stale-fence',
   'lock-service-unavailable',
+  'queue-full',
   'not-ready',
 ];
 /**
@@ -31,11 +32,15 @@ const latency = new Trend('purchase_latency', true);
 
 http.setResponseCallback(http.expectedStatuses(200, 201, 202, 403, 409, 410, 503));
 
-/** Counts one answer to a purchase, and returns its outcome. */
+/**
+ * Counts one answer to a purchase, and returns its outcome. With `--out json`, each attempt can be
+ * read from a point: of the latency with its outcome, or of a counter when no answer came.
+ */
 export function count(response, tags) {
   const outcome = outcomeOf(response);
-  counters[outcome].add(1, tags);
-  if (response.status !== 0) latency.add(response.timings.duration, tags);
+  const isAnswered = response.status !== 0;
+  counters[outcome].add(1, isAnswered ? tags : { ...tags, answer: 'none' });
+  if (isAnswered) latency.add(response.timings.duration, { ...tags, outcome });
   recordAttempt(outcome);
   return outcome;
 }

@@ -1,5 +1,6 @@
 import { benchmarkLocks, type LockCost } from '../lab/benchmarks/lock-benchmark.ts';
 import { floor } from '../lab/benchmarks/lock-cycles.ts';
+import { missingForRedisson, openRedisson } from '../lab/benchmarks/redisson-cycles.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { withLab } from '../lab/environment/session.ts';
@@ -28,10 +29,19 @@ export const addBenchLocks: AddCommand = (program, place) =>
     .action((options: JsonOption) => benchLocks(place, options));
 
 async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption): Promise<void> {
+  const missing = missingForRedisson();
+  if (missing !== null) console.error(missingText(missing));
   const costs = await withLab(labFolder, progress, (lab) =>
-    withConnections(onLockMaster(lab), (connections) => benchmarkLocks(connections, progress)),
+    withConnections(onLockMaster(lab), async (connections) => {
+      const redisson = missing === null ? await openRedisson(connections.config.REDIS_URL) : null;
+      try {
+        return await benchmarkLocks(connections, redisson, progress);
+      } finally {
+        redisson?.close();
+      }
+    }),
   );
-  const table = text(costs);
+  const table = [text(costs), ...(missing === null ? [] : [missingText(missing)])].join('\n\n');
   const markdown = `# The cost of each lock\n\n\`npx lockstep bench-locks\`\n\n\`\`\`text\n${table}\n\`\`\`\n`;
   const folder = writeFolder(runsFolder, 'bench-locks', {
     'costs.json': costs,
@@ -41,6 +51,8 @@ async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption
   print(json, costs, () => `\n${table}\n\n${wrap(`report: ${folder}/report.md`)}`);
   setExitCode([atLeast(shareOfFloor(costs, 'redis-reentrant'), targetShare)]);
 }
+
+const missingText = (what: string): string => `REDISSON IS MISSING, and has no row. Get ${what}`;
 
 /**
  * On a Redis that does not sync every write to disk, as redis-main does: that would be measured

@@ -1,16 +1,14 @@
-import type { Connections } from '../connections/connections.ts';
-import { select } from '../connections/mysql.ts';
-import { type Benchmark, benchmark, type Measured } from '../lab/benchmarks/purchase-benchmark.ts';
-import { defaultShape } from '../lab/environment/lab.ts';
-import { withConnections } from '../lab/environment/lab-connections.ts';
-import { withLab } from '../lab/environment/session.ts';
-import { writeFolder } from '../lab/report/folder.ts';
-import { plainTable } from '../lab/report/tables.ts';
-import { openRung } from '../ladder/open-rung.ts';
+import { Argument, Option } from 'commander';
+import { UnknownRung } from '../errors.ts';
+import { withBench } from '../lab/benchmarks/with-bench.ts';
+import { timeStamp, writeFolder } from '../lab/report/folder.ts';
+import { describeMachine, type Machine } from '../lab/report/machine.ts';
+import { wrap } from '../lab/report/wrap.ts';
+import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
+import { type Choice, hows, modeOf } from './bench-modes.ts';
 import { json, whole } from './options.ts';
 import {
   type AddCommand,
-  atLeast,
   type JsonOption,
   type Place,
   print,
@@ -18,84 +16,76 @@ import {
   setExitCode,
 } from './output.ts';
 
-/** The least share of the no-op's rate that the purchase path should have. */
-const targetRatio = 0.6;
+interface BenchOptions extends JsonOption, Choice {
+  readonly seconds?: number;
+  readonly rounds?: number;
+  readonly connections: number;
+}
 
-type BenchOptions = JsonOption & Pick<Benchmark, 'seconds' | 'connections'>;
+const defaultConnections = 128;
+
+/** @throws UnknownRung, with the names of all rungs. */
+function rungName(name: string): RungName {
+  if (!isRungName(name)) throw new UnknownRung(name, rungNames);
+  return name;
+}
 
 export const addBench: AddCommand = (program, place) =>
   program
     .command('bench')
-    .description(
-      'compare a purchase with an authenticated no-op, through the same nginx (needs wrk)',
+    .description('the cost of a purchase, beside requests that do less (needs wrk)')
+    .addArgument(
+      new Argument('[how]', 'saturate: the highest rate of an open model (needs k6)').choices(hows),
     )
-    .option('--seconds <n>', 'how long each of the two is measured, three times', whole(1, 120), 5)
-    .option('--connections <n>', 'connections that send requests at once', whole(1, 1_000), 128)
+    .option('--rung <name>', 'one rung of the ladder', rungName)
+    .addOption(
+      new Option('--ladder', 'every rung under the same load, in short rounds')
+        .conflicts(['rung', 'orders'])
+        .default(false),
+    )
+    .option('--orders <n>', 'one voucher with so many orders', whole(10_000, 5_000_000))
+    .option('--rate <n>', 'of saturate: the first requests/s that it tries', whole(1, 50_000))
+    .option('--seconds <n>', 'how long each load lasts (by default 2, 4 or 5)', whole(1, 120))
+    .option(
+      '--rounds <n>',
+      'how often each is measured (5, or 2 of a ladder); 1 judges no target',
+      whole(1, 100),
+    )
+    .option('--connections <n>', 'requests at once', whole(1, 1_000), defaultConnections)
     .addOption(json())
-    .action((options: BenchOptions) => bench(place, options));
+    .action((how: Choice['how'], options: BenchOptions) => bench(place, { ...options, how }));
 
-async function bench(
-  { labFolder, runsFolder }: Place,
-  { json, ...load }: BenchOptions,
-): Promise<void> {
-  const result = await withLab(labFolder, progress, (lab, signal) =>
-    withConnections(lab, async (connections) => {
-      await lab.ensure({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
-      const { TOKEN_SECRET: tokenSecret } = connections.config;
-      const { queue } = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
-      const depth = async () => queue?.depth() ?? Number.NaN;
-      const { instances } = defaultShape;
-      const recorded = (voucherId: string) => countConfirmed(connections, voucherId);
-      return benchmark(
-        {
-          ...load,
-          baseUrl: lab.baseUrl,
-          tokenSecret,
-          instances,
-          depth,
-          recorded,
-          folder: labFolder,
-          signal,
-        },
-        progress,
-      );
-    }),
+async function bench({ labFolder, runsFolder }: Place, options: BenchOptions): Promise<void> {
+  const mode = modeOf(options);
+  const { seconds = mode.seconds, rounds = mode.rounds, connections } = options;
+  const { result, text } = await withBench(labFolder, { seconds, connections }, progress, (bench) =>
+    mode.run(bench, rounds),
   );
-  const folder = writeFolder(runsFolder, 'bench', {
-    'bench.json': result,
-    'report.txt': text(result),
+  const run = { command: commandOf(options), time: timeStamp(), machine: await describeMachine() };
+  const report = `${text}\n\n${runText(run)}`;
+  const folder = writeFolder(runsFolder, mode.name, {
+    'bench.json': { ...run, ...result },
+    'report.txt': report,
   });
-  print(json, result, () => `${text(result)}\n\nreport: ${folder}/report.txt`);
-  const isClean = result.faults.length === 0;
-  setExitCode([atLeast(result.ratio, targetRatio), isClean ? 'yes' : 'no']);
+  print(options.json, result, () => `\n${report}\n\nreport: ${folder}/report.txt`);
+  const isMissed = result.targets.some(({ answer }) => answer === 'missed');
+  setExitCode([isMissed || result.faults.length > 0 ? 'no' : 'yes']);
 }
 
-async function countConfirmed(connections: Connections, voucherId: string): Promise<number> {
-  const [row] = await select<{ count: string | number }>(
-    connections.mysql(),
-    "SELECT COUNT(*) AS count FROM orders WHERE voucher_id = ? AND status = 'confirmed'",
-    [voucherId],
-  );
-  return Number(row?.count ?? Number.NaN);
+function commandOf({ how, ladder, connections, ...options }: BenchOptions): string {
+  const given = ['rung', 'orders', 'rate', 'seconds', 'rounds'] as const;
+  return [
+    'npx lockstep bench',
+    ...(how ? [how] : []),
+    ...(ladder ? ['--ladder'] : []),
+    ...given.flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${options[name]}`])),
+    ...(connections === defaultConnections ? [] : [`--connections ${connections}`]),
+  ].join(' ');
 }
 
-function text({ faults, ...result }: Benchmark): string {
-  const { seconds, connections, rounds, noop, purchase, ratio, drain } = result;
-  const row = (name: string, { requestsPerSecond, p50Ms, p99Ms, refused, broken }: Measured) => [
-    name,
-    String(requestsPerSecond),
-    p50Ms.toFixed(1),
-    p99Ms.toFixed(1),
-    String(refused),
-    String(broken),
-  ];
-  const head = ['POST', 'requests/s', 'p50 ms', 'p99 ms', 'refused', 'broken'];
-  return `
-${plainTable(head, [row('no-op', noop), row('purchase (lua-stream)', purchase)])}
-
-purchase ÷ no-op = ${ratio} (target: ≥ ${targetRatio})
-queue: at most ${drain.deepest} orders deep; MySQL had the last order ${drain.lagMs} ms after the load
-Median of ${rounds} rounds of ${seconds} s, wrk with ${connections} connections,
-${defaultShape.instances} instances, order workers running
-${faults.length > 0 ? `the figures do NOT count: ${faults.join('; ')}` : 'every request was accepted, and every order recorded'}`;
-}
+const runText = ({
+  command,
+  time,
+  machine,
+}: Record<'command' | 'time', string> & { machine: Machine }) =>
+  [command, time, ...Object.values(machine)].map((line) => wrap(line)).join('\n');

@@ -1,7 +1,7 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { alone } from '../lab/environment/session.ts';
 import { json } from './options.ts';
-import { type AddCommand, type JsonOption, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, progress } from './output.ts';
 
 export const addDown: AddCommand = (program, { labFolder }) =>
   program
@@ -10,7 +10,9 @@ export const addDown: AddCommand = (program, { labFolder }) =>
     .addOption(json())
     .action(async ({ json }: JsonOption) => {
       const stopped = await alone(labFolder, async () => {
-        const wasRunning = Lab.find(labFolder)?.servers.some(({ alive }) => alive) ?? false;
+        const lab = Lab.find(labFolder);
+        const wasRunning = lab?.servers.some(({ alive }) => alive) ?? false;
+        if (lab && wasRunning) await lab.restoreMasters().catch(warn);
         await Lab.stop(labFolder);
         return wasRunning;
       });
@@ -18,3 +20,7 @@ export const addDown: AddCommand = (program, { labFolder }) =>
         stopped ? 'The lab is stopped.' : 'The lab was not running.',
       );
     });
+
+/** The lab is stopped all the same. */
+const warn = (error: unknown): void =>
+  progress(`Writes that only redis-replica has may be lost with this lab: ${error}`);

@@ -1,8 +1,15 @@
-import { labTokenSecret } from '../config.ts';
+import { Option } from 'commander';
+import { type Durability, durabilities, labTokenSecret } from '../config.ts';
 import { signToken } from '../http/tokens.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { alone } from '../lab/environment/session.ts';
+import {
+  type Network,
+  networkOf,
+  networks,
+  type ServiceShape,
+} from '../lab/environment/servers/service.ts';
+import { alone, runningOn } from '../lab/environment/session.ts';
 import { database, json } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';
 
@@ -11,19 +18,44 @@ export const addUp: AddCommand = (program, place) =>
     .command('up')
     .description('start the lab and leave it running')
     .addOption(database())
+    .addOption(
+      new Option(
+        '--network <kind>',
+        'how the service reaches its stores; some faults need the last two (default: direct)',
+      ).choices(networks),
+    )
+    .addOption(
+      new Option(
+        '--durability <kind>',
+        'what an accepted order survives; replica needs a network with one (default: always)',
+      ).choices(durabilities),
+    )
     .addOption(json())
     .action((options: UpOptions) => up(place, options));
 
 interface UpOptions extends JsonOption {
   readonly database?: Database;
+  readonly network?: Network;
+  readonly durability?: Durability;
 }
 
-async function up({ labFolder }: Place, { json, database }: UpOptions): Promise<void> {
-  const lab = await alone(
-    labFolder,
-    async (signal) =>
-      Lab.running(labFolder) ?? (await startUnlessInterrupted(labFolder, signal, database)),
-  );
+/** `replica` without a network gets the one with Sentinels: it has a replica. */
+function shapeFor(shape: ServiceShape, { network, durability }: UpOptions): ServiceShape {
+  const { ORDER_DURABILITY: _, ...others } = shape.settings ?? {};
+  const settings = durability ? { ...others, ORDER_DURABILITY: durability } : shape.settings;
+  const needed = durability === 'replica' && networkOf(shape) === 'direct' ? 'sentinel' : undefined;
+  const chosen = network ?? needed;
+  return { ...shape, ...(settings && { settings }), ...(chosen && { network: chosen }) };
+}
+
+async function up({ labFolder }: Place, options: UpOptions): Promise<void> {
+  const { json, database } = options;
+  const lab = await alone(labFolder, async (signal) => {
+    const running = runningOn(labFolder, database);
+    const lab = running ?? (await startUnlessInterrupted(labFolder, signal, database));
+    await lab.ensure(shapeFor(lab.shape, options));
+    return lab;
+  });
   const url = lab.baseUrl;
   const token = await signToken(labTokenSecret, '1', 'operator', 86_400);
   const data = { url, token, tokenSecret: labTokenSecret, servers: lab.servers };

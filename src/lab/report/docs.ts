@@ -9,11 +9,16 @@ import { fileURLToPath } from 'node:url';
 import type { RunResult } from '../drills/run-rung.ts';
 import { headlineTable } from './demo-lines.ts';
 import { ladderMarkdown, playedMarkdown, raceMarkdown } from './ladder-tables.ts';
+import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
+import { scoreboardMarkdown } from './scoreboard-markdown.ts';
 
 export type Parts = Readonly<Record<string, string>>;
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
+
+/** The names of their runs, and of their parts in docs/performance.md. */
+const benchmarks = ['bench', 'bench-ladder', 'bench-saturate', 'bench-orders', 'bench-locks'];
 
 /** By file. A part without a run to take it from is left out. */
 export function generatedParts(runsFolder: string): Record<string, Parts> {
@@ -25,7 +30,13 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
       results.length > 0 ? { headline: fenced(headlineTable(results)) } : {},
     [join(root, 'docs', 'ladder.md')]: tableParts(),
     [join(root, 'docs', 'races.md')]: { races: raceMarkdown(), played: playedMarkdown() },
-    [join(root, 'docs', 'results.md')]: measuredParts(runsFolder),
+    [join(root, 'docs', 'results.md')]: textParts(runsFolder, ['demo', 'demo', 'tables.txt']),
+    [join(root, 'docs', 'performance.md')]: textParts(
+      runsFolder,
+      ...benchmarks.map((name) => [name, name, 'report.txt'] as const),
+    ),
+    [join(root, 'docs', 'conformance.md')]: conformancePart(runsFolder),
+    [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
 
@@ -35,13 +46,27 @@ export const tableParts = (): Parts => ({
   'ladder-zh': ladderMarkdown('zh'),
 });
 
-function measuredParts(runsFolder: string): Parts {
+function conformancePart(runsFolder: string): Parts {
+  const markdown = newest(runsFolder, 'conformance', 'report.md');
+  return markdown === null ? {} : { conformance: markdown.trimEnd() };
+}
+
+/** Of all its runs: one may have played some rungs or some faults only. */
+function scoreboardPart(runsFolder: string): Parts {
+  const files = filesOf(runsFolder, 'scoreboard', 'scoreboard.json');
+  const board = mergedScoreboard(
+    files.map((path) => JSON.parse(readFileSync(path, 'utf8')) as Scoreboard),
+  );
+  return board === null ? {} : { scoreboard: scoreboardMarkdown(board) };
+}
+
+/** Each of the newest run with this name that has the file. */
+function textParts(
+  runsFolder: string,
+  ...wanted: readonly (readonly [part: string, name: string, file: string])[]
+): Parts {
   const parts: Record<string, string> = {};
-  for (const [part, name, file] of [
-    ['demo', 'demo', 'tables.txt'],
-    ['bench', 'bench', 'report.txt'],
-    ['bench-locks', 'bench-locks', 'report.txt'],
-  ] as const) {
+  for (const [part, name, file] of wanted) {
     const text = newest(runsFolder, name, file);
     if (text !== null) parts[part] = fenced(text);
   }
@@ -64,10 +89,16 @@ export function replaceParts(text: string, parts: Parts): string {
 
 /** A file of the newest folder `<time>-<name>`, or null when there is none. */
 function newest(runsFolder: string, name: string, file: string): string | null {
-  if (!existsSync(runsFolder)) return null;
-  const folders = readdirSync(runsFolder).filter(
-    (folder) => folder.replace(/^[^Z]*Z-/, '') === name,
-  );
-  const path = join(runsFolder, folders.sort().at(-1) ?? '', file);
-  return folders.length > 0 && existsSync(path) ? readFileSync(path, 'utf8') : null;
+  const path = filesOf(runsFolder, name, file).at(-1);
+  return path === undefined ? null : readFileSync(path, 'utf8');
+}
+
+/** The paths of a file in the folders `<time>-<name>`, the oldest first. */
+function filesOf(runsFolder: string, name: string, file: string): string[] {
+  if (!existsSync(runsFolder)) return [];
+  return readdirSync(runsFolder)
+    .filter((folder) => folder.replace(/^[^Z]*Z-/, '') === name)
+    .sort()
+    .map((folder) => join(runsFolder, folder, file))
+    .filter((path) => existsSync(path));
 }

@@ -1,22 +1,30 @@
 /** A drill's result for a terminal. */
 import type { DrillResult, Phase } from '../drills/drill.ts';
+import type { Hop } from '../drills/hops.ts';
+import type { Survival } from '../drills/survival.ts';
 import { plainTable } from './tables.ts';
 import { wrap } from './wrap.ts';
 
 export function drillText({
   verdict,
   reasons,
+  asClaimed = [],
   figures,
   faults,
   phases = [],
+  hops = [],
+  survived = [],
 }: Omit<DrillResult, 'facts'>): string {
-  const rows = Object.entries(figures).map(([name, value]) => `  ${words(name)}: ${count(value)}`);
+  const rows = figureRows(figures).map(([name, value]) => `  ${name}: ${value}`);
   const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`);
   return [
     ...(phases.length > 0 ? [phaseTable(phases), ''] : []),
+    ...(hops.length > 0 ? [hopTable(hops), ''] : []),
+    ...(survived.length > 0 ? [survivalTable(survived), ''] : []),
     ...rows,
     wrap(`  faults: ${injected.join(', ') || 'none'}`, 79, '    '),
     '',
+    ...asClaimed.map((text) => wrap(`  as claimed: ${text}`, 79, '    ')),
     `verdict: ${verdict}`,
     ...reasons.slice(0, mostReasons).map((reason) => wrap(`  ${reason}`, 79, '    ')),
     ...(reasons.length > mostReasons ? [`  and ${reasons.length - mostReasons} more`] : []),
@@ -37,7 +45,38 @@ function phaseTable(phases: readonly Phase[]): string {
   return plainTable(head, rows, 2);
 }
 
+/** `yes`: accepted orders. `s`: the seconds from the last fault until all is recorded. */
+function hopTable(hops: readonly Hop[]): string {
+  return plainTable([...hopHead], hops.map(hopRow), 2);
+}
+
+export const hopHead = ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'] as const;
+
+export function hopRow({ rung, hop, accepted, seconds, ...counts }: Hop): string[] {
+  const { once, twice, never, stuck } = counts;
+  const numbers = [accepted, once, twice, never, stuck].map(String);
+  return [rung, hop, ...numbers, seconds?.toFixed(1) ?? '–'];
+}
+
+const survivalTable = (survived: readonly Survival[]): string =>
+  plainTable([...survivalHead], survived.map(survivalRow), 2);
+
+export const survivalHead = [
+  ...['durability', 'fault', 'accepted', 'lost', 'unknown', 'no sale s', 'calm p50 ms'],
+] as const;
+
+export const survivalRow = (each: Survival): string[] => [
+  ...[each.durability, each.loss],
+  ...[each.accepted, each.lost, each.unknown].map(String),
+  each.secondsWithoutSales.toFixed(1),
+  each.calmMs.toFixed(1),
+];
+
 const mostReasons = 10;
+
+/** Names and values for people. */
+export const figureRows = (figures: DrillResult['figures']): [name: string, value: string][] =>
+  Object.entries(figures).map(([name, value]) => [words(name), count(value)]);
 
 /** `longestGapMs` is shown as `longest gap ms`. */
 const words = (name: string): string =>

@@ -4,7 +4,7 @@ import { circumstances, type Rung } from '../../ladder/rung.ts';
 import { ladder, rungNames } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
-import { type RaceName, raceNames, schedules } from '../races/schedules.ts';
+import { type RaceName, raceNames, type Schedule, schedules } from '../races/schedules.ts';
 import { wrap } from './wrap.ts';
 
 export interface LadderRow {
@@ -33,13 +33,21 @@ export const ladderRows = (language: Language = 'en'): LadderRow[] =>
     return { chapter, rung, ...rungs[rung], instances, promises, breaks: explained };
   });
 
-/** `breaks a, b under c; d under e`, or what it holds. */
-export function claimText({ breaks, promises }: LadderRow): string {
+/**
+ * `breaks a, b under c, d; a under e`, or what it holds. Circumstances that break the same promises
+ * stand together.
+ */
+export function claimText({ breaks, promises }: LadderRow, between = '; '): string {
   if (breaks.length === 0) return `holds ${promises.join(', ')}`;
   const checks = new Map<string, string[]>();
   for (const { under, check } of breaks) checks.set(under, [...(checks.get(under) ?? []), check]);
-  const texts = [...checks].map(([under, broken]) => `${broken.join(', ')} under ${under}`);
-  return `breaks ${texts.join('; ')}`;
+  const circumstancesOf = new Map<string, string[]>();
+  for (const [under, each] of checks) {
+    const broken = each.join(', ');
+    circumstancesOf.set(broken, [...(circumstancesOf.get(broken) ?? []), under]);
+  }
+  const texts = [...circumstancesOf].map(([broken, each]) => `${broken} under ${each.join(', ')}`);
+  return `breaks ${texts.join(between)}`;
 }
 
 /** Chapter by chapter, each rung with its idea and its claim. */
@@ -66,7 +74,7 @@ export function ladderMarkdown(language: Language = 'en'): string {
     `\`${row.rung}\``,
     row.idea,
     row.instances,
-    claimText(row),
+    claimText(row, '<br>'),
   ]);
   return markdownTable([['ch', 'rung', 'what it does', 'instances', 'claim'], ...cells]);
 }
@@ -74,8 +82,9 @@ export function ladderMarkdown(language: Language = 'en'): string {
 /** For docs/races.md. */
 export function raceMarkdown(): string {
   const rows = raceNames.map((race) => {
-    const { title, rung, next } = schedules[race];
-    return [`\`${race}\``, title, `\`${rung}\``, `\`${next}\``];
+    const { title, rung, next }: Schedule = schedules[race];
+    const [shown, by] = next === undefined ? ['none', '–'] : [`\`${rung}\``, `\`${next}\``];
+    return [`\`${race}\``, title, shown, by];
   });
   return markdownTable([
     ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],

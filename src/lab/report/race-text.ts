@@ -6,6 +6,8 @@ import { wrap } from './wrap.ts';
 /** The widths of a step's text and of its result: with three lanes they fill the line. */
 export const textWidth = 36;
 const atWidth = 24;
+/** Of both together: the name of a worker is longer than that of an instance. */
+const atAndInstance = 29;
 
 export function raceText(result: RaceResult): string {
   const { race, title, rung, verdict, asClaimed, steps } = result;
@@ -43,6 +45,7 @@ function stepLine(step: Played, number: number, lanes: readonly string[], violat
   const mark = stepMark(step, violated);
   const marks = lanes.map((each) => (each === lane ? `${mark}  ` : '   ')).join('');
   const words = stepWords(step, violated).padEnd(textWidth);
-  const result = at.slice(0, atWidth).padEnd(atWidth);
+  const width = Math.min(atWidth, atAndInstance - instance.length);
+  const result = at.slice(0, width).padEnd(width);
   return `${String(number).padStart(2)}  ${marks}${words} ${result} ${instance}`.trimEnd();
 }

@@ -1,0 +1,47 @@
+import { Option } from 'commander';
+import type { Connections } from '../connections/connections.ts';
+import { Id } from '../http/ids.ts';
+import { forgetKept } from '../lab/environment/data-folder.ts';
+import { Lab } from '../lab/environment/lab.ts';
+import { withConnections } from '../lab/environment/lab-connections.ts';
+import { InvalidId, LabDown } from '../lab/errors.ts';
+import { wrap } from '../lab/report/wrap.ts';
+import { reconcileExitCodes, runReconcile } from '../orders/reconcile/reconcile-command.ts';
+import { json } from './options.ts';
+import { type AddCommand, type JsonOption, print } from './output.ts';
+
+interface ReconcileOptions extends JsonOption {
+  readonly repair: boolean;
+  readonly rebuild: boolean;
+}
+
+export const addReconcile: AddCommand = (program, { labFolder }) =>
+  program
+    .command('reconcile')
+    .description('compare Redis and MySQL for the vouchers of lua-stream, also while they sell')
+    .argument('[voucherId]', 'only this one')
+    .option('--repair', 'mend what differs; never sells more than there is', false)
+    .addOption(
+      new Option('--rebuild', 'rebuild all of them from MySQL and the stream; sales stop meanwhile')
+        .default(false)
+        .conflicts('repair'),
+    )
+    .addOption(json())
+    .action(async (voucherId: string | undefined, { json, ...how }: ReconcileOptions) => {
+      if (voucherId !== undefined && !Id.safeParse(voucherId).success)
+        throw new InvalidId(voucherId);
+      const lab = Lab.running(labFolder);
+      if (!lab) throw new LabDown();
+      const work = (opened: Connections) => runReconcile(opened, { voucherId, ...how });
+      const { verdict, data, text } = await withConnections(lab, work);
+      // Of the epoch before: with these data the service would not start again.
+      if (how.rebuild) forgetKept(lab.dataFolder('redis-main'));
+      print(json, data, () => wrapLines(text));
+      process.exitCode = reconcileExitCodes[verdict];
+    });
+
+const wrapLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => wrap(line))
+    .join('\n');

@@ -1,0 +1,58 @@
+/** Twenty contenders in four processes' worth of connections, each wants the lock once. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { askUntilGranted, release } from '../ask.ts';
+import type { Field } from '../field.ts';
+import type { Contender, Subject } from '../subject.ts';
+
+export const crowdSize = 20;
+const connections = 4;
+const leaseMs = 6_000;
+
+export interface Crowd {
+  /** How long each waited that got it, in milliseconds. */
+  readonly waitsMs: readonly number[];
+  /** How long two or more owned it at once, in all. */
+  readonly overlapMs: number;
+  readonly mostOwners: number;
+}
+
+export async function contend(
+  subject: Subject,
+  field: Field,
+  { sectionMs, limitMs }: { readonly sectionMs: number; readonly limitMs: number },
+): Promise<Crowd> {
+  const contenders = await field.contenders(subject, { leaseMs }, connections);
+  const owners = new Owners();
+  const one = async (contender: Contender): Promise<number | null> => {
+    const asked = await askUntilGranted(contender, 'crowd', limitMs);
+    if (asked.kind !== 'granted') return null;
+    owners.enter();
+    await sleep(sectionMs);
+    owners.leave();
+    await release(asked.grant, limitMs);
+    return asked.ms;
+  };
+  const each = Array.from({ length: crowdSize }, (_, number) =>
+    one(contenders[number % connections] as Contender),
+  );
+  const waitsMs = (await Promise.all(each)).filter((ms) => ms !== null);
+  return { waitsMs, overlapMs: owners.overlapMs, mostOwners: owners.most };
+}
+
+class Owners {
+  overlapMs = 0;
+  most = 0;
+  #count = 0;
+  #overlapSince = 0;
+
+  enter(): void {
+    this.#count += 1;
+    this.most = Math.max(this.most, this.#count);
+    if (this.#count === 2) this.#overlapSince = performance.now();
+  }
+
+  leave(): void {
+    this.#count -= 1;
+    if (this.#count === 1) this.overlapMs += performance.now() - this.#overlapSince;
+  }
+}

@@ -1,0 +1,84 @@
+/** The result of all clauses on all subjects, as text for a terminal and as Markdown. */
+import { cpus } from 'node:os';
+import { execa } from 'execa';
+import { programPath } from '../environment/processes.ts';
+import { plainTable } from '../report/tables.ts';
+import { wrap } from '../report/wrap.ts';
+import type { ClauseVerdict } from './clause.ts';
+import { conformanceClauses } from './clauses.ts';
+import type { ClauseResult, SubjectResult } from './run-subject.ts';
+
+const marks: Readonly<Record<ClauseVerdict, string>> = {
+  held: '✓',
+  broken: '✗',
+  unknown: '?',
+  skipped: '–',
+};
+
+const legend = `✓ held   ✗ broken   – not about this lock   ? could not be measured`;
+const claimed = 'as the ladder claims';
+
+const clauseHeads = conformanceClauses.map(({ head }) => head);
+const row = ({ subject, results }: SubjectResult): string[] => [
+  subject,
+  ...results.map(({ verdict }) => marks[verdict]),
+];
+
+/** A line for each clause that is broken or unknown, and for each claim that was not seen. */
+function notes({ subject, results }: SubjectResult): string[] {
+  return results.filter(isNotable).map((result) => {
+    const why = result.isClaimed ? ` (${claimed}${isWrongClaim(result) ? ': NOT SEEN' : ''})` : '';
+    return `${marks[result.verdict]} ${subject}, ${result.clause}: ${result.measured}${why}`;
+  });
+}
+
+const isWrongClaim = ({ verdict, isClaimed }: ClauseResult): boolean =>
+  isClaimed && verdict !== 'broken';
+const isNotable = (result: ClauseResult): boolean =>
+  result.verdict === 'broken' || result.verdict === 'unknown' || isWrongClaim(result);
+
+export function conformanceText(results: readonly SubjectResult[], machine: string): string {
+  const columns = conformanceClauses.map(({ head, proves }) => wrap(`${head.padEnd(6)}${proves}`));
+  const setups = results
+    .filter(({ isOurs }) => !isOurs)
+    .map(({ subject, setup }) => wrap(`${subject}: ${setup}`));
+  return [
+    plainTable(['lock', ...clauseHeads], results.map(row)),
+    legend,
+    columns.join('\n'),
+    results
+      .flatMap(notes)
+      .map((note) => wrap(note))
+      .join('\n'),
+    ...(setups.length > 0 ? [setups.join('\n')] : []),
+    wrap(machine),
+  ].join('\n\n');
+}
+
+export function conformanceMarkdown(results: readonly SubjectResult[], machine: string): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const head = ['lock', ...clauseHeads];
+  return [
+    [line(head), line(head.map(() => '---')), ...results.map((each) => line(row(each)))].join('\n'),
+    legend,
+    results
+      .flatMap(notes)
+      .map((note) => `- ${note}`)
+      .join('\n'),
+    'Set up like this:',
+    results
+      .filter(({ isOurs }) => !isOurs)
+      .map(({ subject, setup }) => `- ${subject}: ${setup}`)
+      .join('\n'),
+    `\`npx lockstep conformance\`, ${machine}`,
+  ].join('\n\n');
+}
+
+/** One line: what it was measured on. */
+export async function measuredOn(): Promise<string> {
+  const { stdout } = await execa(programPath('redis-server'), ['--version']);
+  const redis = /v=(\S+)/.exec(stdout)?.[1] ?? 'unknown';
+  const day = new Date().toISOString().slice(0, 10);
+  const cores = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`;
+  return `${day}: ${cores}, node ${process.version}, Redis ${redis}`;
+}

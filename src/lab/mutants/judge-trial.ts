@@ -1,0 +1,46 @@
+/** What the facts of a trial say about the final rung, or about a mutant of it. Pure. */
+import { audit } from '../../audit/audit.ts';
+import type { Facts } from '../../audit/facts.ts';
+import type { Verdict } from '../../domain.ts';
+import type { TrialCheck } from './mutant.ts';
+import type { Trial } from './trial.ts';
+
+export interface TrialFinding {
+  readonly check: TrialCheck;
+  readonly verdict: Verdict;
+  /** The case that proves it, or the reason why it is not known; empty when the check held. */
+  readonly evidence: string;
+}
+
+/** Every check of the audit, but for what the fault breaks on every rung. */
+export function judgeTrial(
+  facts: Facts,
+  isSettled: boolean,
+  { breaks = {} }: Pick<Trial, 'breaks'>,
+): TrialFinding[] {
+  const { findings } = audit(facts);
+  const judged = findings.filter(({ check }) => !Object.hasOwn(breaks, check));
+  const queued = facts.redis?.queued.join(', ');
+  const settle: TrialFinding = isSettled
+    ? { check: 'orders-settle', verdict: 'held', evidence: '' }
+    : { check: 'orders-settle', verdict: 'violated', evidence: `still queued: order ${queued}` };
+  return [
+    settle,
+    ...judged.map(({ check, verdict, worst, first }) => ({
+      check,
+      verdict,
+      evidence: worst ?? first ?? '',
+    })),
+  ];
+}
+
+/** Of a mutant: its check saw it, or did not; `unknown` when nothing is proven. */
+export type Fate = 'red' | 'survived' | 'unknown';
+
+/** The first finding that did not hold, a violated one before an unknown one. */
+export const firstNotHeld = (findings: readonly TrialFinding[]): TrialFinding | undefined =>
+  findings.find(({ verdict }) => verdict === 'violated') ??
+  findings.find(({ verdict }) => verdict === 'unknown');
+
+export const violatedChecks = (findings: readonly TrialFinding[]): TrialCheck[] =>
+  findings.filter(({ verdict }) => verdict === 'violated').map(({ check }) => check);

@@ -1,0 +1,117 @@
+/** The trials in which MySQL refuses an order, or ends a statement. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { select } from '../../connections/mysql.ts';
+import { reopensAfterMs } from '../../domain.ts';
+import type { Fault } from '../faults/fault.ts';
+import { killProcess } from '../faults/kill-process.ts';
+import { refuseOrders } from '../faults/refuse-orders.ts';
+import { stopWorkers } from '../faults/stop-workers.ts';
+import type { Trial } from './trial.ts';
+import type { TrialStage } from './trial-stage.ts';
+
+const refused = {
+  'no-lost-orders':
+    'MySQL refuses an accepted order, so the order fails; no other order explains it',
+} as const;
+
+export const mysqlTrials = {
+  'row-refused': {
+    fault: 'MySQL refuses an accepted order at every delivery, and no other one',
+    stock: 2,
+    breaks: refused,
+    async play(stage) {
+      await stage.injectToTheEnd(refuseOrders(stage.voucherId, '7'));
+      await stage.accepted('7');
+      await stage.accepted('8');
+    },
+  },
+  'late-worker': {
+    fault: 'a worker is paused with an order that meanwhile is dead-lettered, then it resumes',
+    stock: 2,
+    breaks: refused,
+    async play(stage) {
+      const { requestId, worker } = await stage.meetWorker();
+      await stage.accepted('7', { requestId });
+      await worker.until('delivered');
+      await worker.disarm();
+      const allow = await stage.inject(refuseOrders(stage.voucherId, '7'));
+      await stage.until('the dead letter', async () => !(await stage.isBuyer('7')));
+      await allow();
+      await worker.arm();
+      await worker.until('recorded');
+      await stage.accepted('8');
+    },
+  },
+  'worker-dies-after-dead-letter': {
+    fault: 'the worker is killed after it has given an order back, before it acknowledges',
+    stock: 2,
+    breaks: refused,
+    async play(stage) {
+      await stage.inject(refuseOrders(stage.voucherId, '7'));
+      const { requestId, worker } = await stage.meetWorker();
+      await stage.accepted('7', { requestId });
+      let { pid } = await worker.until('recorded');
+      while (await stage.isBuyer('7')) ({ pid } = await worker.until('recorded'));
+      await worker.disarm();
+      await stage.inject(killProcess(pid));
+      await stage.accepted('8');
+    },
+  },
+  'stock-comes-back': {
+    fault: 'the last order is dead-lettered, and its stock is for sale again',
+    stock: 1,
+    breaks: refused,
+    async play(stage) {
+      const baseUrl = `http://127.0.0.1:${stage.lab.portOf('api-1')}`;
+      const start = await stage.inject(stopWorkers);
+      const allow = await stage.inject(refuseOrders(stage.voucherId, '7'));
+      await stage.accepted('7', { baseUrl });
+      for (const userId of ['8', '9', '10']) await stage.buy(userId, { baseUrl });
+      await start();
+      await stage.until('the dead letter', async () => !(await stage.isBuyer('7')));
+      await allow();
+      await sleep(reopensAfterMs + 500); // The sale stays closed for so long.
+      await stage.buy('11', { baseUrl });
+    },
+  },
+  'statement-killed': {
+    fault: 'a statement of the transaction is killed, after the insert of the order',
+    stock: 2,
+    async play(stage) {
+      const start = await stage.inject(stopWorkers);
+      await stage.accepted('7');
+      const free = await stage.inject(lockedStock(stage));
+      await start();
+      await stage.until('the decrement to wait', () => killQuery(stage, 'UPDATE seckill_stock'));
+      await free();
+      await stage.accepted('8'); // Its transaction begins where the other one was not ended.
+    },
+  },
+} as const satisfies Record<string, Trial>;
+
+/** Another session has the row of the stock, so that its decrement waits. */
+const lockedStock = ({ connections, voucherId }: TrialStage): Fault => ({
+  name: `lock the stock of voucher ${voucherId}`,
+  async inject() {
+    const session = await connections.mysql().getConnection();
+    await session.beginTransaction();
+    const lock = 'SELECT stock FROM seckill_stock WHERE voucher_id = ? FOR UPDATE';
+    await select(session, lock, [voucherId]);
+    return async () => {
+      await session.rollback();
+      session.release();
+    };
+  },
+});
+
+/**
+ * Ends a statement that waits, and neither its transaction nor its session. One that has just begun
+ * may still be prepared, and then it would run in spite of this.
+ * @returns whether there was one.
+ */
+async function killQuery(stage: TrialStage, begin: string): Promise<boolean> {
+  const id = await stage.idOf(begin, 1);
+  if (id === undefined) return false;
+  await stage.connections.mysql().query(`KILL QUERY ${id}`);
+  return true;
+}

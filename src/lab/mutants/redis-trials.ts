@@ -1,0 +1,110 @@
+/** The trials in which something happens to Redis, or to an answer of it. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { select } from '../../connections/mysql.ts';
+import { TrialNotPlayed } from '../errors.ts';
+import { rollBackTo } from '../faults/cut-append-only-file.ts';
+import { killProcess } from '../faults/kill-process.ts';
+import { pauseServer } from '../faults/pause-server.ts';
+import { restartServer } from '../faults/restart-server.ts';
+import { stopWorkers } from '../faults/stop-workers.ts';
+import type { Trial } from './trial.ts';
+import type { TrialStage } from './trial-stage.ts';
+
+const rolledBack = {
+  'redis-matches-mysql':
+    'Redis has lost writes that it acknowledged: it must be rebuilt from MySQL',
+} as const;
+
+export const redisTrials = {
+  'answer-lost': {
+    fault: 'the instance dies before it answers; the client repeats its request',
+    stock: 2,
+    async play(stage) {
+      await stage.inject(stopWorkers); // So that nobody mends meanwhile what was sold twice.
+      const requestId = randomUUID();
+      const { headers, request } = stage.meetRequest();
+      const first = stage.buy('7', { requestId, headers });
+      const { pid } = await request.until('before-release');
+      await stage.inject(killProcess(pid));
+      await first;
+      await stage.accepted('7', { requestId });
+      await stage.buy('8');
+    },
+  },
+  'answer-late': {
+    fault: 'Redis is paused, and runs the purchase after the instance has given up',
+    stock: 2,
+    async play(stage) {
+      const resume = await stage.inject(pauseServer('redis-main'));
+      const { outcome } = await stage.buy('7');
+      await resume();
+      if (outcome !== 'unknown') throw new TrialNotPlayed(`the purchase was ${outcome}`);
+      await stage.until('the late purchase', () => hasOrderOf(stage, '7'));
+      await sleep(1_000); // What an instance does late on its own, it has done by then.
+      await stage.accepted('8');
+    },
+  },
+  'redis-killed': {
+    fault: 'Redis is killed while an order is queued, and restarts with its data',
+    stock: 1,
+    async play(stage) {
+      await stage.inject(stopWorkers);
+      await stage.accepted('7');
+      await stage.inject(restartServer('redis-main'));
+    },
+  },
+  'file-cut-same-user': {
+    fault: 'the append-only file loses a recorded order; its user buys again',
+    stock: 2,
+    breaks: rolledBack,
+    async play(stage) {
+      const rollBack = rollBackTo(stage.lab, 'redis-main');
+      await stage.recorded(await stage.accepted('7'));
+      await stage.inject(rollBack);
+      await stage.instancesReady();
+      await stage.accepted('7');
+    },
+  },
+  'file-cut-last-unit': {
+    fault: 'the append-only file loses the last recorded order; another user buys',
+    stock: 1,
+    breaks: rolledBack,
+    async play(stage) {
+      const rollBack = rollBackTo(stage.lab, 'redis-main');
+      await stage.recorded(await stage.accepted('7'));
+      await stage.inject(rollBack);
+      await stage.instancesReady();
+      await stage.accepted('8');
+    },
+  },
+  'file-cut-two-at-once': {
+    fault: 'the append-only file loses an order that is being recorded; its user buys again',
+    stock: 2,
+    breaks: rolledBack,
+    async play(stage) {
+      const rollBack = rollBackTo(stage.lab, 'redis-main');
+      const one = await stage.meetWorker();
+      await stage.accepted('7', one);
+      await one.worker.until('recording');
+      await stage.inject(rollBack);
+      await stage.instancesReady();
+      const two = await stage.meetWorker();
+      await stage.accepted('7', two);
+      await two.worker.until('delivered');
+      await two.worker.resume();
+      // For the row of the user's first order, or for that of the stock.
+      await stage.until(
+        'the second transaction to wait',
+        async () =>
+          (await stage.isRunning('INSERT INTO orders', 1)) ||
+          (await stage.isRunning('UPDATE seckill_stock', 1)),
+      );
+    },
+  },
+} as const satisfies Record<string, Trial>;
+
+async function hasOrderOf({ connections, voucherId }: TrialStage, userId: string) {
+  const sql = 'SELECT id FROM orders WHERE voucher_id = ? AND user_id = ?';
+  return (await select(connections.mysql(), sql, [voucherId, userId])).length > 0;
+}

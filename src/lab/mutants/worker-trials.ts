@@ -1,0 +1,84 @@
+/** The trials in which something happens to an order worker, or to the group of all of them. */
+import { processRef } from '../environment/process-table.ts';
+import { workerNames } from '../environment/servers/service.ts';
+import { killProcess } from '../faults/kill-process.ts';
+import { killServer } from '../faults/kill-server.ts';
+import { loseGroup } from '../faults/lose-group.ts';
+import { pauseServer } from '../faults/pause-server.ts';
+import { stopWorkers } from '../faults/stop-workers.ts';
+import type { Trial } from './trial.ts';
+
+export const workerTrials = {
+  'worker-dies': {
+    fault: 'the worker is killed with an order in hand',
+    stock: 1,
+    async play(stage) {
+      const { requestId, worker } = await stage.meetWorker();
+      await stage.accepted('7', { requestId });
+      const { pid } = await worker.until('delivered');
+      await worker.disarm();
+      await stage.inject(killProcess(pid));
+    },
+  },
+  'worker-dies-after-commit': {
+    fault: 'the worker is killed after the commit, before it acknowledges',
+    stock: 1,
+    async play(stage) {
+      const { requestId, worker } = await stage.meetWorker();
+      await stage.accepted('7', { requestId });
+      const { pid } = await worker.until('recorded');
+      await worker.disarm();
+      await stage.inject(killProcess(pid));
+    },
+  },
+  'batch-fails': {
+    fault: 'MySQL is killed during a batch; the worker lives, and no other one runs',
+    stock: 1,
+    async play(stage) {
+      const { lab } = stage;
+      const { requestId, worker } = await stage.meetWorker();
+      await stage.accepted('7', { requestId });
+      const { instance } = await worker.until('recording');
+      for (const name of workerNames(lab.shape))
+        if (name !== instance) await stage.injectToTheEnd(pauseServer(name));
+      await stage.inject(killServer(lab.database));
+      await worker.until('recorded'); // It is done with the batch, and has recorded nothing.
+    },
+  },
+  'worker-stops': {
+    fault: 'MySQL is killed during a batch, and its worker is stopped before MySQL is back',
+    stock: 1,
+    async play(stage) {
+      const { lab } = stage;
+      const { requestId, worker } = await stage.meetWorker();
+      await stage.accepted('7', { requestId });
+      const { instance, pid } = await worker.until('recording');
+      for (const name of workerNames(lab.shape))
+        if (name !== instance) await stage.inject(pauseServer(name));
+      await stage.inject(killServer(lab.database));
+      await worker.until('recorded'); // It is done with the batch, and has recorded nothing.
+      await worker.disarm();
+      process.kill(pid, 'SIGTERM');
+      await worker.resume();
+      await stage.until('the worker to end', async () => processRef(pid) === null);
+    },
+  },
+  'workers-away': {
+    fault: 'no worker runs while two orders are accepted',
+    stock: 2,
+    async play(stage) {
+      await stage.inject(stopWorkers);
+      await stage.accepted('7');
+      await stage.accepted('8');
+    },
+  },
+  'group-lost': {
+    fault: 'Redis is killed and has no consumer group; an order is queued',
+    stock: 1,
+    async play(stage) {
+      await stage.inject(stopWorkers);
+      await stage.accepted('7');
+      await stage.inject(loseGroup('redis-main'));
+    },
+  },
+} as const satisfies Record<string, Trial>;

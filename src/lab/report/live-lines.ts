@@ -1,0 +1,77 @@
+/** A drill while it runs, for an 80-column terminal: a line for each second, and for each mark. */
+import type { Mark, Second, Timeline } from '../drills/timeline.ts';
+import { markText } from './fault-words.ts';
+
+/** The same words as in the table of phases: `away` is explained there. */
+const shortReasons: Readonly<Record<string, string>> = {
+  'lock-service-unavailable': 'away',
+  'already-ordered': 'ordered',
+  'database-busy': 'db busy',
+};
+const reasonColumns = 34;
+
+export const liveHead = line('second', 'accepted', 'refused', '', 'unknown', 'p99 ms');
+
+export function secondLine({ second, accepted, refusedBecause, unknown, p99Ms }: Second): string {
+  const refused = Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
+  const p99 = p99Ms === null ? '–' : p99Ms.toFixed(p99Ms < 100 ? 1 : 0);
+  const counts = [accepted, refused].map(String) as [string, string];
+  return line(String(second), ...counts, topReasons(refusedBecause), String(unknown), p99);
+}
+
+function line(
+  second: string,
+  accepted: string,
+  refused: string,
+  reasons: string,
+  unknown: string,
+  p99: string,
+): string {
+  const left = `${second.padStart(7)}${accepted.padStart(10)}${refused.padStart(9)}`;
+  return `${left}  ${reasons.padEnd(reasonColumns)}${unknown.padStart(8)}${p99.padStart(8)}`;
+}
+
+/** The most frequent first; `…` for those that do not fit. */
+function topReasons(refusedBecause: Readonly<Record<string, number>>): string {
+  const sorted = Object.entries(refusedBecause).sort(([, one], [, other]) => other - one);
+  let text = '';
+  for (const [reason, count] of sorted) {
+    const words = `${shortReasons[reason] ?? reason.replaceAll('-', ' ')} ${count}`;
+    const longer = text === '' ? words : `${text}, ${words}`;
+    if (longer.length > reasonColumns - 3) return `${text.slice(0, reasonColumns - 3)} …`;
+    text = longer;
+  }
+  return text;
+}
+
+export const markLine = (mark: Mark): string =>
+  `${(Math.floor(mark.atMs / 100) / 10).toFixed(1).padStart(7)}  ${markText(mark)}`.slice(0, 79);
+
+/** A load in another process reports its answers a little later. */
+const reportedWithinMs = 500;
+const lookEveryMs = 100;
+
+/**
+ * Prints each second when it is over, and its marks before it. A second without a load has no line.
+ * @returns the function that prints the rest, and ends.
+ */
+export function printLive(timeline: Timeline, print: (line: string) => void): () => void {
+  let next = 0;
+  let printedMarks = 0;
+  const printUntil = (ms: number): void => {
+    for (; (next + 1) * 1_000 <= ms; next++) {
+      for (let mark = timeline.marks[printedMarks]; mark; mark = timeline.marks[++printedMarks]) {
+        if (mark.atMs >= (next + 1) * 1_000) break;
+        if (printedMarks === 0) print(liveHead);
+        print(markLine(mark));
+      }
+      const second = timeline.second(next);
+      if (second.isLoaded) print(secondLine(second));
+    }
+  };
+  const timer = setInterval(() => printUntil(timeline.elapsedMs() - reportedWithinMs), lookEveryMs);
+  return () => {
+    clearInterval(timer);
+    printUntil(timeline.recorded().seconds.length * 1_000);
+  };
+}

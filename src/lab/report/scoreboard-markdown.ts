@@ -1,0 +1,63 @@
+/** The scoreboard for docs/scoreboard.md: tables, their legends, and a sentence for each cell. */
+import { groupBy } from '../../audit/group-by.ts';
+import type { Cell } from '../scoreboard/cell.ts';
+import { faultText, outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
+import {
+  cellSentence,
+  countsText,
+  markLegend,
+  outageLegend,
+  outageMark,
+  type Scoreboard,
+  safetyMark,
+  scoreRows,
+} from './scoreboard-grid.ts';
+
+export function scoreboardMarkdown({ runs, machine, cells }: Scoreboard): string {
+  const rows = scoreRows(cells);
+  const where = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
+  const safety = rows.map((row) => [`\`${row.rung}\``, ...row.safety.map(safetyMark)]);
+  const outages = rows.map((row) => [`\`${row.rung}\``, row.needs, ...row.outages.map(outageMark)]);
+  const faults = safetyFaults.map(
+    (fault, index) => `${index + 1}. \`${fault}\`: ${faultText(fault)}`,
+  );
+  return [
+    `${countsText(cells)}. ${runs.length > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:'}`,
+    runs.map(({ command, time }) => `- \`${command}\` (${time})`).join('\n'),
+    '### Is the sale right?',
+    table([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
+    legend(markLegend),
+    faults.join('\n'),
+    '### Does it sell on?',
+    table([
+      ['rung', 'needs', ...outageFaults.map(({ name }) => name.replace('-', ' '))],
+      ...outages,
+    ]),
+    legend(outageLegend),
+    '### Cell by cell',
+    ...[...safetyFaults, ...outageFaults.map(({ name }) => name)].flatMap((fault) =>
+      faultDetails(fault, cells),
+    ),
+    `Machine: ${where.join('; ')}.`,
+  ].join('\n\n');
+}
+
+const table = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '-'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n');
+
+const legend = (lines: readonly (readonly [string, string])[]): string =>
+  lines.map(([mark, meaning]) => `- \`${mark}\`: ${meaning}`).join('\n');
+
+/** Folded, because there are hundreds. Rungs of which the same was seen share a line. */
+function faultDetails(fault: string, cells: readonly Cell[]): string[] {
+  const played = scoredRungs.flatMap((rung) =>
+    cells.filter((cell) => cell.fault === fault && cell.rung === rung),
+  );
+  if (played.length === 0) return [];
+  const lines = [...groupBy(played, cellSentence)].map(([sentence, same]) => {
+    const rungs = same.map(({ rung }) => `\`${rung}\``).join(', ');
+    return `- ${rungs}: ${sentence}`;
+  });
+  const summary = `<summary><code>${fault}</code>: ${faultText(fault)}</summary>`;
+  return [`<details>${summary}\n\n${lines.join('\n')}\n\n</details>`];
+}

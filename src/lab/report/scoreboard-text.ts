@@ -1,0 +1,84 @@
+/** The scoreboard for an 80-column terminal: a block for each group of faults, legends below. */
+import type { Cell } from '../scoreboard/cell.ts';
+import { agreement } from '../scoreboard/cell.ts';
+import { faultText, outageFaults, safetyFaults } from '../scoreboard/columns.ts';
+import {
+  cellSentence,
+  countsText,
+  markLegend,
+  outageLegend,
+  outageMark,
+  type Row,
+  type Scoreboard,
+  safetyMark,
+  scoreRows,
+} from './scoreboard-grid.ts';
+import { wrap } from './wrap.ts';
+
+const rungWidth = 19;
+const safetyWidth = 3;
+const needsWidth = 8;
+const outageWidth = 13;
+
+export function scoreboardText({ runs, cells }: Scoreboard, folder: string): string {
+  const rows = scoreRows(cells);
+  return [
+    ...(rows.some(({ safety }) => safety.some(isPlayed)) ? safetyPart(rows) : []),
+    ...(rows.some(({ outages }) => outages.some(isPlayed)) ? outagePart(rows) : []),
+    ...surprises(cells),
+    [
+      wrap(`${countsText(cells)}.`),
+      ...runs.map(({ command }) => `repeat it: ${command}`),
+      `report: ${folder}/index.html`,
+    ].join('\n'),
+  ].join('\n\n');
+}
+
+const isPlayed = (cell: Cell | null): boolean => cell !== null;
+
+const safetyPart = (rows: readonly Row[]): string[] => [
+  'Played as races: is the sale right?',
+  safetyBlock(rows),
+  legend(markLegend),
+  safetyFaults.map((fault, index) => numbered(index + 1, fault)).join('\n'),
+];
+
+const outagePart = (rows: readonly Row[]): string[] => [
+  'Under a steady load: does it sell on?',
+  outageBlock(rows),
+  legend(outageLegend),
+];
+
+const line = (cells: readonly string[]): string => cells.join('').trimEnd();
+
+function safetyBlock(rows: readonly Row[]): string {
+  const head = safetyFaults.map((_, index) => String(index + 1).padEnd(safetyWidth));
+  const body = rows.map(({ rung, safety }) =>
+    line([rung.padEnd(rungWidth), ...safety.map((cell) => safetyMark(cell).padEnd(safetyWidth))]),
+  );
+  return [line([' '.repeat(rungWidth), ...head]), ...body].join('\n');
+}
+
+function outageBlock(rows: readonly Row[]): string {
+  const names = outageFaults.map(({ name }) => name.replace('-', ' ').padEnd(outageWidth));
+  const head = line(['rung'.padEnd(rungWidth), 'needs'.padEnd(needsWidth), ...names]);
+  const body = rows.map(({ rung, needs, outages }) => {
+    const marks = outages.map((cell) => outageMark(cell).padEnd(outageWidth));
+    return line([rung.padEnd(rungWidth), needs.padEnd(needsWidth), ...marks]);
+  });
+  return [head, ...body].join('\n');
+}
+
+const legend = (lines: readonly (readonly [string, string])[]): string =>
+  lines.map(([mark, meaning]) => `${mark.padEnd(7)}${meaning}`).join('\n');
+
+const numbered = (number: number, fault: string): string =>
+  wrap(`${String(number).padStart(2)} ${fault}: ${faultText(fault)}`, 79, '   ');
+
+/** A line for each cell that is not what the ladder claims. */
+function surprises(cells: readonly Cell[]): string[] {
+  const lines = cells
+    .filter((cell) => agreement(cell) !== 'yes')
+    .map((cell) => wrap(`${cell.rung} under ${cell.fault}: ${cellSentence(cell)}`));
+  return lines.length > 0 ? [lines.join('\n')] : [];
+}

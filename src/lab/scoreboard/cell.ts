@@ -1,0 +1,137 @@
+/** A cell of the scoreboard: what was seen when a rung met a fault, and nothing else. Pure. */
+import { audit } from '../../audit/audit.ts';
+import { mysqlRefusals, mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
+import type { CheckName, Verdict } from '../../domain.ts';
+import type { Audited } from '../drills/audited.ts';
+import {
+  judgedFindings,
+  longestGapMs,
+  neverResumed,
+  type Outage,
+  resumedAfterMs,
+  soldMeanwhile,
+  undecided,
+  wrongSales,
+} from '../drills/outages.ts';
+import type { PlayedRace } from '../races/race-verdict.ts';
+
+export interface BrokenPromise {
+  readonly check: CheckName;
+  readonly cases: number;
+}
+
+/** What an outage under load cost. */
+export interface OutageCost {
+  readonly soldOn: boolean;
+  readonly withoutSalesMs: number;
+  /** null: nothing was sold again. */
+  readonly resumedAfterMs: number | null;
+}
+
+/** A fault that was played once on a rung. */
+export interface Play {
+  readonly verdict: Verdict;
+  readonly asClaimed: boolean;
+  readonly broken: readonly BrokenPromise[];
+  readonly evidence: string;
+  readonly cost?: OutageCost;
+}
+
+export interface Cell {
+  readonly rung: string;
+  readonly fault: string;
+  /** At least one. */
+  readonly plays: readonly Play[];
+}
+
+/**
+ * What a cell shows, the worst first: data is wrong; two owners at once, but the data is right; a
+ * free lock that cannot be acquired; not to be told; nothing broke.
+ */
+export const marks = {
+  wrong: '✗',
+  overlap: '∥',
+  stuck: '⊘',
+  unknown: '?',
+  held: '✓',
+} as const;
+export type Outcome = keyof typeof marks;
+const outcomes = Object.keys(marks) as Outcome[];
+
+const outcomeOfCheck = (check: CheckName): Outcome => {
+  if (check === 'mutual-exclusion') return 'overlap';
+  return check === 'progress' ? 'stuck' : 'wrong';
+};
+
+export function outcomeOfPlay({ verdict, broken }: Pick<Play, 'verdict' | 'broken'>): Outcome {
+  const seen = broken.map(({ check }) => outcomeOfCheck(check));
+  const worst = outcomes.find((each) => seen.includes(each));
+  return worst ?? (verdict === 'held' ? 'held' : 'unknown');
+}
+
+/** The worst of its plays. */
+export const worstOutcome = ({ plays }: Cell): Outcome =>
+  outcomes.find((each) => plays.some((play) => outcomeOfPlay(play) === each)) ?? 'unknown';
+
+/** For a file: the cell with what it shows, and whether that agrees with the ladder. */
+export const judgedCell = (cell: Cell) => ({
+  ...{ rung: cell.rung, fault: cell.fault },
+  ...{ outcome: worstOutcome(cell), asClaimed: agreement(cell), plays: cell.plays },
+});
+
+/** The most cases of its outcome in one play; 0 where nothing broke. */
+export function casesOf(cell: Cell): number {
+  const outcome = worstOutcome(cell);
+  const counts = cell.plays.map(({ broken }) =>
+    broken
+      .filter(({ check }) => outcomeOfCheck(check) === outcome)
+      .reduce((sum, { cases }) => sum + cases, 0),
+  );
+  return Math.max(0, ...counts);
+}
+
+/** Whether the rung did what its row claims; `unknown` when a play could not tell. */
+export function agreement({ plays }: Pick<Cell, 'plays'>): 'yes' | 'no' | 'unknown' {
+  if (plays.some(({ verdict, asClaimed }) => verdict !== 'unknown' && !asClaimed)) return 'no';
+  return plays.length === 0 || plays.some(({ verdict }) => verdict === 'unknown')
+    ? 'unknown'
+    : 'yes';
+}
+
+export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace): Play {
+  const findings = audit(facts).findings.filter((each) => each.verdict === 'violated');
+  const broken = findings.map(({ check, count }) => ({ check, cases: count }));
+  const worst = findings.map(({ check, worst = '' }) => `${check}: ${worst}`);
+  const refused = mysqlRefusalsText(mysqlRefusals(facts));
+  const said = [...(verdict === 'unknown' || !asClaimed ? [evidence] : []), ...worst, refused];
+  return { verdict, asClaimed, broken, evidence: joined(said) };
+}
+
+const joined = (parts: readonly string[]): string => parts.filter((each) => each !== '').join('; ');
+
+/** The audit is of the whole sale, so it counts for each of its outages. */
+export function playOfOutage(outage: Outage, audited: Audited): Play {
+  const findings = judgedFindings(audited).map(({ finding }) => finding);
+  const violated = findings.filter((each) => each.verdict === 'violated');
+  const doubts = findings.filter((each) => each.verdict === 'unknown');
+  const surprises = [...wrongSales(outage), ...neverResumed(outage)];
+  const missing = [...undecided(outage), ...doubts.map(({ check, first }) => `${check}: ${first}`)];
+  const isBroken = violated.length > 0 || surprises.length > 0;
+  const cost = {
+    soldOn: soldMeanwhile(outage).sold > 0,
+    withoutSalesMs: longestGapMs(outage),
+    resumedAfterMs: resumedAfterMs(outage),
+  };
+  return {
+    verdict: isBroken ? 'violated' : missing.length > 0 ? 'unknown' : 'held',
+    asClaimed: !isBroken,
+    broken: violated.map(({ check, count }) => ({ check, cases: count })),
+    evidence: joined([...surprises, ...violated.map(({ worst = '' }) => worst), ...missing]),
+    cost,
+  };
+}
+
+/** A play that ended with an error could not tell. */
+export const playOfError = (error: Error): Play => ({
+  ...{ verdict: 'unknown', asClaimed: false, broken: [], evidence: error.message },
+});

@@ -1,0 +1,104 @@
+/** Plays every planned cell of the scoreboard on real servers. */
+import { auditAll } from '../drills/audited.ts';
+import { sellThrough } from '../drills/sell-through.ts';
+import { Timeline } from '../drills/timeline.ts';
+import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
+import { raceOn } from '../races/race-on.ts';
+import {
+  type Cell,
+  marks,
+  outcomeOfPlay,
+  type Play,
+  playOfError,
+  playOfOutage,
+  playOfRace,
+} from './cell.ts';
+import { type Chosen, type PlannedRace, type PlannedSale, racesOf, salesOf } from './plan.ts';
+
+export interface PlayOptions extends Chosen {
+  /** How often each cell is played. */
+  readonly times: number;
+  /** How long an outage lasts, and each calm around it. */
+  readonly partMs: number;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+/** @returns the cells that were played; every other cell is empty. */
+export async function playScoreboard(lab: Lab, options: PlayOptions): Promise<Cell[]> {
+  const races = racesOf(options);
+  const sales = salesOf(options);
+  const cells = new Map<string, Cell>();
+  const total = options.times * (races.length + sales.length);
+  let step = 0;
+  const add = (rung: string, fault: string, play: Play) => {
+    const key = `${rung} ${fault}`;
+    const plays = [...(cells.get(key)?.plays ?? []), play];
+    cells.set(key, { rung, fault, plays });
+    const claim = play.asClaimed ? '' : ' NOT AS CLAIMED';
+    options.progress(`${step} of ${total}: ${key}: ${marks[outcomeOfPlay(play)]}${claim}`);
+  };
+  const times = Array.from({ length: options.times }, (_, time) => time);
+  for (const race of races)
+    for (const _ of times) {
+      step += 1;
+      add(race.rung, race.fault, await playOneRace(lab, race, options.signal));
+    }
+  for (const sale of sales)
+    for (const seed of times) {
+      step += 1;
+      const plays = await playOneSale(lab, sale, seed, options);
+      for (const [fault, play] of plays) add(sale.rung, fault, play);
+    }
+  return [...cells.values()];
+}
+
+/** Every race is played through the proxies, so that the service does not restart between them. */
+async function playOneRace(
+  lab: Lab,
+  { race, rung }: PlannedRace,
+  signal: AbortSignal,
+): Promise<Play> {
+  const play = async () => playOfRace(await raceOn(lab, race, rung, 'proxied'));
+  return told(lab, signal, play, playOfError);
+}
+
+async function playOneSale(
+  lab: Lab,
+  { rung, outages }: PlannedSale,
+  seed: number,
+  { partMs, signal }: PlayOptions,
+): Promise<[fault: string, play: Play][]> {
+  const plans = outages.map(({ plan }) => plan);
+  const request = { rung, plans, partMs, seed, title: 'scoreboard', signal };
+  const play = async (): Promise<[string, Play][]> => {
+    await lab.ensure(defaultShape);
+    const sale = await sellThrough(lab, { ...request, recorder: new Timeline() });
+    const [audited] = auditAll([sale.facts]);
+    if (!audited) throw new RangeError('a sale is audited');
+    return sale.outages.map((outage, index) => [
+      outages[index]?.fault ?? '',
+      playOfOutage(outage, audited),
+    ]);
+  };
+  return told(lab, signal, play, (error) =>
+    outages.map(({ fault }) => [fault, playOfError(error)] as [string, Play]),
+  );
+}
+
+/** An error is a cell that could not tell. An interruption ends the command. */
+async function told<T>(
+  lab: Lab,
+  signal: AbortSignal,
+  play: () => Promise<T>,
+  otherwise: (error: Error) => T,
+): Promise<T> {
+  signal.throwIfAborted();
+  try {
+    return await play();
+  } catch (error) {
+    signal.throwIfAborted();
+    await lab.heal();
+    return otherwise(error instanceof Error ? error : new Error(String(error)));
+  }
+}

@@ -1,0 +1,50 @@
+/** How much of the declared cells a soak has seen, and when. Pure. */
+
+export interface Coverage {
+  readonly declared: number;
+  readonly seen: number;
+  /** After each fault: how many cells were seen by then. */
+  readonly curve: readonly number[];
+  readonly missing: readonly string[];
+  /** The last faults, a tenth of all and five at least, brought no new cell. */
+  readonly isFlat: boolean;
+}
+
+/** @param reached the cells of each fault, in order */
+export function coverageOf(
+  declared: readonly string[],
+  reached: readonly (readonly string[])[],
+): Coverage {
+  const seen = new Set<string>();
+  const curve = reached.map((cells) => {
+    for (const cell of cells) seen.add(cell);
+    return seen.size;
+  });
+  const tail = Math.max(5, Math.ceil(curve.length / 10));
+  return {
+    declared: declared.length,
+    seen: declared.filter((cell) => seen.has(cell)).length,
+    curve,
+    missing: declared.filter((cell) => !seen.has(cell)),
+    isFlat: curve.length > tail && curve.at(-1) === curve.at(-1 - tail),
+  };
+}
+
+/** What a soak that must cover everything lacks. */
+export function coverageGaps({ declared, seen, missing, isFlat, curve }: Coverage): string[] {
+  const gaps = missing.length > 0 ? [`${seen} of ${declared} cells were seen`] : [];
+  if (!isFlat) gaps.push(`the last of ${curve.length} faults still brought new cells`);
+  return gaps;
+}
+
+const parts = 10;
+
+/** The curve of new cells: how many each tenth of the faults brought. */
+export function newCells(curve: readonly number[]): number[] {
+  const size = Math.max(1, Math.ceil(curve.length / parts));
+  const ends = Array.from({ length: Math.ceil(curve.length / size) }, (_, part) =>
+    Math.min(curve.length, (part + 1) * size),
+  );
+  const seenAt = (faults: number) => curve[faults - 1] ?? 0;
+  return ends.map((end, part) => seenAt(end) - seenAt(ends[part - 1] ?? 0));
+}
