@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 
 const realServers = {
   globalSetup: './test/support/lab.ts',
-  fileParallelism: false, // Two cores, and one lab.
+  maxWorkers: 2, // Two files at once, each with a lab of its own (test/support/own-lab.ts).
   testTimeout: 60_000,
   hookTimeout: 60_000,
 };
@@ -13,7 +13,8 @@ const realServers = {
 const withSql = [
   'test/contracts/inventories.test.ts',
   'test/integration/{epoch,fences,frozen-connections,http,lost-answers,migrations}.test.ts',
-  'test/integration/{order-ids-end-to-end,order-worker,transactions}.test.ts',
+  'test/integration/{merged-commit,order-ids-end-to-end,order-worker}.test.ts',
+  'test/integration/{transactions,unit-rows}.test.ts',
   'test/integration/voucher-creation.test.ts',
 ];
 const hasMysql = existsSync('.lockstep/mysql/usr/sbin/mysqld');
@@ -26,8 +27,9 @@ const mysql = {
   test: {
     ...realServers,
     name: 'real MySQL',
+    env: { LAB_DATABASE: 'mysql' },
     include: withSql,
-    sequence: { groupOrder: 2 },
+    sequence: { groupOrder: 3 },
   },
 };
 
@@ -44,6 +46,7 @@ const newer = {
   test: {
     ...realServers,
     name: 'Redis 8.0, nginx 1.30',
+    maxWorkers: 1, // These files share their servers.
     globalSetup: './test/support/newer-servers.ts',
     include: [
       'test/newer/*.test.ts',
@@ -54,7 +57,7 @@ const newer = {
       PATH: [resolve('.lockstep/nginx/start'), process.env['PATH']].join(delimiter),
       LOCKS: 'redis-atomic,redis-reentrant,redis-fair', // The locks that are scripts of lua/.
     },
-    sequence: { groupOrder: 3 },
+    sequence: { groupOrder: 4 },
   },
 };
 
@@ -68,8 +71,20 @@ export default defineConfig({
         test: {
           ...realServers,
           name: 'real servers',
-          include: ['test/{contracts,integration,drills}/**/*.test.ts'],
+          env: { LAB_DATABASE: 'mariadb' },
+          include: ['test/{contracts,integration}/**/*.test.ts'],
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...realServers,
+          name: 'drills',
+          maxWorkers: 1, // A drill has both cores: a slow machine makes its verdict unknown.
+          env: { LAB_DATABASE: 'mariadb' },
+          include: ['test/drills/**/*.test.ts'],
+          sequence: { groupOrder: 2 },
         },
       },
       ...(hasMysql ? [mysql] : []),

@@ -2,12 +2,9 @@
  * A lock whose servers are paused or stopped: every wait ends at most one answer time late, and the
  * error names the resource. The servers are the test's own.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { LockServiceUnavailable } from '../../src/errors.ts';
-import { freePorts } from '../../src/lab/environment/ports.ts';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
@@ -18,18 +15,20 @@ import { lockFactories } from '../../src/ladder/factories.ts';
 import type { LockFactory } from '../../src/ladder/rung.ts';
 import type { Lock } from '../../src/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
+import { newDataFolder } from '../support/data-home.ts';
+import { ownPorts } from '../support/own-ports.ts';
 import { someVoucherId } from '../support/sale.ts';
 
 const answerMs = 1_000;
 /** For a busy machine; a second answer time would be more. */
 const toleranceMs = 600;
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-waits-'));
+const folder = newDataFolder();
 let servers: Server[];
 let processes: ProcessRef[];
 
 beforeAll(async () => {
-  const port = await freePorts(18_600, 4);
+  const port = await ownPorts(20_600, 4);
   servers = [0, 1, 2].map((n) => redisServer(`redis-${n}`, folder, port + n, 'everysec'));
   servers.push(zookeeperServer(folder, port + 3));
   for (const server of servers) await server.prepare?.();

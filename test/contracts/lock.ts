@@ -8,7 +8,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { expect, inject, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
 import { LeaseLost } from '../../src/errors.ts';
@@ -17,9 +17,10 @@ import type { RungName } from '../../src/ladder/rungs.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { noLock } from '../../src/locks/none.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
-import { testConnections } from '../support/connections.ts';
+import { patient, testConnections } from '../support/connections.ts';
 import { contend, contender, overlap } from '../support/contend.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 export interface Contestant {
@@ -88,7 +89,7 @@ export const clauses = {
   'never lets critical sections of several processes overlap': async ({ name }) => {
     const resource = someResource();
     const one = contender(name, resource, 20);
-    expect(overlap(await contend([one, one, one]))).toBe(false);
+    expect(overlap(await contend([one, one, one], patient))).toBe(false);
   },
 
   'answers null after the wait, and not before': async ({ lock }) => {
@@ -100,7 +101,7 @@ export const clauses = {
     if (none) releasedLater(none);
     expect(none).toBeNull();
     expect(waitedMs).toBeGreaterThanOrEqual(149);
-    expect(waitedMs).toBeLessThan(500);
+    expect(waitedMs).toBeLessThan(2_000);
   },
 
   'tries once when the wait is 0': async ({ lock }) => {
@@ -151,11 +152,11 @@ export const clauses = {
 
   'aborts its signal when the lease expires, and names the resource': async ({ lock }) => {
     const resource = someResource();
-    const lease = await held(lock, resource, 200);
+    const lease = await held(lock, resource, 700);
     expect(lease.signal.aborted).toBe(false);
     expect(lease.remainingMs()).toBeGreaterThan(0);
-    expect(lease.remainingMs()).toBeLessThanOrEqual(200);
-    await Promise.race([once(lease.signal, 'abort'), sleep(2_000)]);
+    expect(lease.remainingMs()).toBeLessThanOrEqual(700);
+    await Promise.race([once(lease.signal, 'abort'), sleep(3_000)]);
     expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
     expect(String(lease.signal.reason)).toContain(`The lease on ${resource} ended`);
     expect(lease.remainingMs()).toBe(0);
@@ -184,7 +185,7 @@ export const clauses = {
 
   'is free after its owner died, with the default lease': async ({ name, lock }) => {
     const resource = someResource();
-    const holder = await child(['lock-holder.mjs', name, resource, 'default', '1000']);
+    const holder = await child(['lock-holder.mjs', name, resource, 'default', '1000'], {});
     await expectTaken(lock, resource);
     holder.kill();
     await expectFree(lock, resource, 3_000);
@@ -220,7 +221,7 @@ export const clauses = {
     const waiting = lock.acquire(resource, { waitMs: 20_000 }).finally(() => {
       isWaiting = false;
     });
-    await sleep(100); // By then it has subscribed.
+    await sleep(500); // By then it has subscribed.
     const questions = countQuestions(name, connections);
     await sleep(400); // A polling lock asks about twenty times.
     const asked = questions();
@@ -234,10 +235,13 @@ export const clauses = {
     expect(asked).toBeLessThanOrEqual(name.startsWith('zookeeper') ? 4 : 0); // Heartbeats.
   },
 
-  'leaves no key, no subscription and no timer behind after 2,000 cycles': async ({
-    lock,
-    connections,
-  }) => {
+  'leaves no key, no subscription and no timer behind after 2,000 cycles': async ({ name }) => {
+    const connections = testConnections(patient);
+    const lock = openNamed(name, connections);
+    connections.redis('admin');
+    connections.zookeeper();
+    connections.redlockMasters();
+    await connections.ready();
     const mark = randomUUID();
     const timers = liveTimers();
     const cycles = async (resource: string) => {
@@ -337,6 +341,9 @@ const byAnother = (lock: Lock): Lock => ({
   acquire: (...args) => outside.runInAsyncScope(lock.acquire, lock, ...args),
 });
 
+const openNamed = (name: string, connections: Connections): Lock =>
+  name === 'none' ? noLock() : ladderLock(name as RungName, connections);
+
 /** The same lock, with a proxy before each of its servers. */
 async function openBehindProxies(
   name: string,
@@ -353,7 +360,7 @@ async function openBehindProxies(
     changes[server] = (await Promise.all(addresses.map(proxied))).join(',');
   }
   const connections = testConnections(changes);
-  const lock = name === 'none' ? noLock() : ladderLock(name as RungName, connections);
+  const lock = openNamed(name, connections);
   await connections.ready();
   return { lock, proxies };
 }
@@ -415,12 +422,12 @@ async function traces(connections: Connections, mark: string): Promise<number> {
   );
 }
 
-const environment = () => ({ ...process.env, ...inject('environment') }) as Record<string, string>;
+const environment = () => ({ ...process.env, ...ownLab.environment }) as Record<string, string>;
 
 /** Resolves with the first line of its output. It is killed when the test is over. */
 async function child(
   [file = '', ...args]: readonly string[],
-  changes: Readonly<Record<string, string>> = {},
+  changes: Readonly<Record<string, string>> = patient,
 ): Promise<{ said: string; kill: () => void }> {
   const env = { ...environment(), ...changes };
   const process_ = execa('node', [support(file), ...args], { env, reject: false });

@@ -4,7 +4,7 @@ import type { Connections } from '../../src/connections/connections.ts';
 import { lockFactories } from '../../src/ladder/factories.ts';
 import type { LockFactory } from '../../src/ladder/rung.ts';
 import { noLock } from '../../src/locks/none.ts';
-import { openConnections, testConnections } from '../support/connections.ts';
+import { openConnections, patient, testConnections } from '../support/connections.ts';
 import { type ClauseName, type Contestant, clauses, reentrantClauses } from './lock.ts';
 
 type Exceptions = Partial<Record<ClauseName, string>>;
@@ -116,7 +116,7 @@ describe.each([...locks].filter(([name]) => chosen.includes(name)))('%s', (name,
   let contestant: Contestant;
 
   beforeAll(async () => {
-    connections = openConnections();
+    connections = openConnections(patient);
     contestant = { name, lock: open(connections), connections };
     connections.redis('admin');
     connections.zookeeper();
@@ -144,7 +144,7 @@ describe.each([...locks].filter(([name]) => chosen.includes(name)))('%s', (name,
 describe.each(reentrantLocks)('%s', (name, open) => {
   for (const [clause, check] of Object.entries(reentrantClauses))
     test(clause, async () => {
-      const connections = testConnections();
+      const connections = testConnections(patient);
       const lock = open(connections);
       await connections.ready();
       await check({ name, lock, connections });

@@ -1,143 +1,162 @@
-/** The contract of order queues, run for every queue of the ladder. */
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+/** Runs the contract of order queues for every queue of the ladder. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { queueFactories } from '../../src/ladder/factories.ts';
-import type { Delivery, Handle, OrderQueue } from '../../src/queues/order-queue.ts';
+import { openRung } from '../../src/ladder/open-rung.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import type { OrderQueue } from '../../src/queues/order-queue.ts';
 import { openConnections, quietRedis } from '../support/connections.ts';
-import { someOrder } from '../support/sale.ts';
+import { type OwnRabbitmq, startOwnRabbitmq } from '../support/own-rabbitmq.ts';
+import { someOrder, someVoucher } from '../support/sale.ts';
+import { type ClauseName, type Contestant, clauses } from './order-queue.ts';
 
-describe.each([...queueFactories()])('the queue of %s', (_name, open) => {
+type Exceptions = Partial<Record<ClauseName, string>>;
+
+const unwatched: Exceptions = {
+  'tells its watch of every turn, and of none while a batch is in hand':
+    'its consumers are not watched',
+};
+const everyReader: Exceptions = {
+  'gives each order to one of two consumers': 'every reader is given every order',
+};
+const lostWithItsConsumer = (why: string): Exceptions => ({
+  'gives another consumer what the first one took and never settled': why,
+});
+const notKept = (why: string): Exceptions => ({
+  'keeps what is published while no consumer runs, in order, and counts it': why,
+});
+
+/** The clauses that a queue fails on purpose, with the reason, by the first rung that has it. */
+const exceptions: Readonly<Record<string, Exceptions>> = {
+  memory: {
+    ...unwatched,
+    ...lostWithItsConsumer('only its own process has it'),
+    'moves an entry that is no order to the dead letters, once its discard allows it':
+      'nobody else can put an entry into it',
+  },
+  'redis-list': unwatched,
+  'redis-list-reliable': unwatched,
+  'redis-pubsub': {
+    ...unwatched,
+    ...everyReader,
+    ...notKept('Redis stores no message'),
+    ...lostWithItsConsumer('Redis stores no message'),
+  },
+  'redis-stream': {
+    ...unwatched,
+    ...everyReader,
+    ...notKept('its consumer starts at new entries'),
+    ...lostWithItsConsumer('the next consumer starts behind it'),
+  },
+  'redis-stream-last-id': { ...unwatched, ...everyReader },
+  rabbitmq: {
+    ...unwatched,
+    'moves an entry that is no order to the dead letters, once its discard allows it':
+      'its dead letters are in RabbitMQ: test/integration/rabbitmq.test.ts',
+  },
+};
+
+const noOrder = JSON.stringify(['orderId', 'not an id']);
+const keyOf = (connections: Connections, name: string) =>
+  connections.saleKeys.shards[0]?.queue(name) ?? '';
+
+/** How an entry that is no order gets into each queue. */
+const poisons: Readonly<Record<string, Contestant['poison']>> = {
+  'redis-list': (c) => c.redis('admin').lpush(keyOf(c, 'list'), noOrder),
+  'redis-list-reliable': (c) => c.redis('admin').lpush(keyOf(c, 'reliable-list'), noOrder),
+  'redis-pubsub': (c) => c.redis('admin').publish(keyOf(c, 'channel'), noOrder),
+  'redis-stream': (c) => c.redis('admin').xadd(keyOf(c, 'stream-from-new'), '*', 'a', 'b'),
+  'redis-stream-last-id': (c) =>
+    c.redis('admin').xadd(keyOf(c, 'stream-from-last-id'), '*', 'a', 'b'),
+  'redis-commands': (c) => c.redis('admin').xadd(c.saleKeys.shards[0]?.orders ?? '', '*', 'a', 'b'),
+};
+
+const queues = queueFactories();
+
+test('every exception belongs to a queue of the ladder', () => {
+  expect([...queues.keys()]).toEqual(expect.arrayContaining(Object.keys(exceptions)));
+});
+
+describe.each([...queues])('the queue of %s', (name, open) => {
   const opened: Connections[] = [];
-  let queue: OrderQueue;
+  let rabbitmq: OwnRabbitmq | undefined;
+  if (name === 'rabbitmq')
+    beforeAll(async () => {
+      rabbitmq = await startOwnRabbitmq();
+    }, 90_000);
+  let contestant: Contestant;
 
   const openQueue = async (): Promise<[OrderQueue, Connections]> => {
     const connections = openConnections({
       REDIS_URL: quietRedis(),
+      RABBITMQ_URL: rabbitmq?.url ?? '',
       CLAIM_IDLE_MS: '200',
       BATCH_GATHER_MS: '0',
     });
     opened.push(connections);
+    connections.redis('admin');
     const result = open(connections);
     await connections.ready();
     return [result, connections];
   };
 
   beforeEach(async () => {
-    const [fresh, connections] = await openQueue();
-    for (const { orders, queued } of connections.saleKeys.shards)
-      await connections.redis('admin').del(orders, queued);
-    queue = fresh;
-  });
-  afterAll(() => Promise.all(opened.map((connections) => connections.close())));
-
-  const settleAll: Handle = async (deliveries) => new Set(deliveries.map(({ order }) => order.id));
-
-  /** Consumes with `handle` until `done`, then stops and waits for the consumer to leave. */
-  async function consumeUntil(
-    consumer: OrderQueue,
-    handle: Handle,
-    done: () => Promise<boolean> | boolean,
-  ): Promise<void> {
-    const stop = new AbortController();
-    const consuming = consumer.consume(handle, stop.signal);
-    await waitUntil('the consumer', 10_000, done).finally(() => stop.abort());
-    await consuming;
-  }
-
-  test('delivers what was published, as it was published, and is then empty', async () => {
-    const orders = ['1', '2', '9223372036854775807'].map((userId) =>
-      someOrder('9223372036854775806', userId),
-    );
-    for (const order of orders) await queue.publish(order);
-    expect(await queue.depth()).toBe(3);
-    const seen: Delivery[] = [];
-    const keep: Handle = async (deliveries) => {
-      seen.push(...deliveries);
-      return settleAll(deliveries);
+    await rabbitmq?.deleteQueues();
+    const [queue, connections] = await openQueue();
+    const redis = connections.redis('admin');
+    for (const { orders, queued, dead, queue: of } of connections.saleKeys.shards) {
+      const own = await redis.keys(of('*'));
+      await redis.del(orders, queued, dead, ...own);
+    }
+    contestant = {
+      ...{ queue, connections, poison: poisons[name] ?? null },
+      ...{ withinMs: 10_000, isException: false },
+      openOther: async () => (await openQueue())[0],
     };
-    await consumeUntil(queue, keep, async () => (await queue.depth()) === 0);
-    expect(seen.map(({ order }) => order)).toEqual(orders);
-    expect(seen.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
+  });
+  afterAll(async () => {
+    await Promise.all(opened.map((connections) => connections.close()));
+    await rabbitmq?.stop();
   });
 
-  test('delivers again what was not settled, and counts the attempts', async () => {
-    const order = someOrder('7', '1');
-    await queue.publish(order);
-    const attempts: number[] = [];
-    const thirdTime: Handle = async ([delivery]) => {
-      attempts.push(delivery?.attempt ?? 0);
-      return new Set(attempts.length === 3 ? [order.id] : []);
-    };
-    await consumeUntil(queue, thirdTime, async () => (await queue.depth()) === 0);
-    expect(attempts).toEqual([1, 2, 3]);
-  });
-
-  test('delivers to another consumer what the first one took and never settled', async () => {
-    const order = someOrder('7', '1');
-    await queue.publish(order);
-    const [other] = await openQueue();
-    let taken = false;
-    const dies: Handle = async () => {
-      taken = true;
-      throw new Error('the consumer dies here');
-    };
-    await consumeUntil(queue, dies, () => taken);
-    const seen: string[] = [];
-    const keep: Handle = async (deliveries) => {
-      seen.push(...deliveries.map((delivery) => delivery.order.id));
-      return settleAll(deliveries);
-    };
-    await consumeUntil(other, keep, async () => (await other.depth()) === 0);
-    expect(seen).toContain(order.id);
-  });
-
-  test('hands each order to one of two consumers when nothing goes wrong', async () => {
-    const orders = Array.from({ length: 50 }, (_, index) =>
-      someOrder('7', String(index + 1), randomUUID()),
-    );
-    const [other] = await openQueue();
-    const seen: string[] = [];
-    const keep: Handle = async (deliveries) => {
-      seen.push(...deliveries.map((delivery) => delivery.order.id));
-      return settleAll(deliveries);
-    };
-    const stop = new AbortController();
-    const consuming = [queue, other].map((consumer) => consumer.consume(keep, stop.signal));
-    await Promise.all(orders.map((order) => queue.publish(order)));
-    await waitUntil('both consumers', 10_000, async () => (await queue.depth()) === 0);
-    stop.abort();
-    await Promise.all(consuming);
-    expect(seen.toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
-  });
-
-  test('turns while nothing is published, and not while a batch is in hand', async () => {
-    const [other] = await openQueue();
-    const stop = new AbortController();
-    const turns = { own: 0, other: 0 };
-    const count = (consumer: 'own' | 'other') => () => {
-      turns[consumer] += 1;
-    };
-    const batch = { isInHand: false, finish: () => {} };
-    const finished = new Promise<void>((resolve) => {
-      batch.finish = resolve;
+  for (const [clause, holds] of Object.entries(clauses)) {
+    const reason = exceptions[name]?.[clause as ClauseName];
+    const title = reason === undefined ? clause : `fails on purpose (${reason}): ${clause}`;
+    test(title, async () => {
+      // A condition that must not become true is not waited for so long.
+      const isException = reason !== undefined;
+      const withinMs = isException ? 1_500 : 10_000;
+      expect(await holds({ ...contestant, isException, withinMs })).toBe(!isException);
     });
-    const slow: Handle = async (deliveries) => {
-      batch.isInHand = true;
-      await finished;
-      return settleAll(deliveries);
-    };
-    const consuming = [queue.consume(slow, stop.signal, { onTurn: count('own') })];
-    await waitUntil('three turns', 10_000, () => turns.own >= 3);
-    await queue.publish(someOrder('7', '1'));
-    await waitUntil('the batch', 10_000, () => batch.isInHand);
-    const before = turns.own;
-    consuming.push(other.consume(settleAll, stop.signal, { onTurn: count('other') }));
-    await waitUntil('three turns of another consumer', 10_000, () => turns.other >= 3);
-    expect(turns.own).toBe(before);
-    batch.finish();
+  }
+});
+
+/** A queue with a bound: the others are as large as their server's memory. */
+describe.each(['memory'])('the full queue of %s', (rung) => {
+  test('refuses before stock is taken, and has room again after an order is recorded', async () => {
+    const connections = openConnections({ REDIS_URL: quietRedis(), QUEUE_LIMIT: '2' });
+    connections.redis('admin');
+    const { inventory, queue } = await openRung(rung, connections, { onReleaseFailed: () => {} });
+    const voucher = await someVoucher(connections, { rung, stock: 9 });
+    await inventory.prepare(voucher);
+    const lease = endlessLease(async () => {});
+    const sell = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, lease);
+    const outcomes = await Promise.all(['1', '2', '3', '4'].map(sell));
+    const refusals = outcomes.filter(({ kind }) => kind === 'refused');
+    expect(refusals).toEqual(Array(2).fill({ kind: 'refused', reason: 'queue-full' }));
+    expect(await inventory.remaining(voucher.id)).toBe(7);
+    const { buyers } = connections.saleKeys.of(voucher.id);
+    expect(await connections.redis('admin').hlen(buyers(voucher.id))).toBe(2);
+
+    const stop = new AbortController();
+    const consuming = queue?.consume(
+      async (deliveries) => new Set(deliveries.map(({ order }) => order.id)),
+      stop.signal,
+    );
+    await expect.poll(() => queue?.depth()).toBe(0);
+    expect(await sell('5')).toMatchObject({ kind: 'accepted' });
     stop.abort();
-    await Promise.all(consuming);
+    await consuming;
+    await connections.close();
   });
 });

@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownLab } from '../support/own-lab.ts';
 
 const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 let runsFolder: string;
@@ -13,7 +14,7 @@ beforeAll(() => {
 afterAll(() => rmSync(runsFolder, { recursive: true, force: true }));
 
 function lockstep(...args: string[]) {
-  const env = { LOCKSTEP_LAB: inject('labFolder'), LOCKSTEP_RUNS: runsFolder };
+  const env = { LOCKSTEP_LAB: ownLab.folder, LOCKSTEP_RUNS: runsFolder };
   return execa('node', [program, ...args], { env, reject: false });
 }
 
@@ -86,6 +87,7 @@ describe('lockstep run', () => {
     [['run', 'lua-stream', '--instances', '0'], 'must be a whole number from 1 to 16'],
     [['audit', '007'], 'INVALID_ID'],
     [['audit', '999999999'], 'UNKNOWN_VOUCHER'],
+    [['up', '--database', 'mysql'], 'OTHER_DATABASE'],
   ])('answers %j with exit code 2 and a sentence', async (args, sentence) => {
     const { stderr, exitCode } = await lockstep(...args);
     expect(stderr).toContain(sentence);
@@ -103,7 +105,7 @@ test('every line that people read fits 80 columns', async () => {
 
 test('status says what runs, and that nothing runs, by its exit code', async () => {
   const up = await lockstep('status', '--json');
-  expect(JSON.parse(up.stdout)).toMatchObject({ running: true, url: inject('baseUrl') });
+  expect(JSON.parse(up.stdout)).toMatchObject({ running: true, url: ownLab.baseUrl });
   expect(up.exitCode).toBe(0);
   const down = await execa('node', [program, 'status'], {
     env: { LOCKSTEP_LAB: runsFolder },

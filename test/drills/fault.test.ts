@@ -1,6 +1,10 @@
 /** Faults by hand: one server is broken, the lab goes on, and `heal` mends everything. */
 import { execa } from 'execa';
-import { afterEach, expect, inject, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import type { Lab } from '../../src/lab/environment/lab.ts';
+import { verbs } from '../../src/lab/faults/by-hand.ts';
+import type { Fault } from '../../src/lab/faults/fault.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab();
@@ -8,7 +12,7 @@ const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 
 const lockstep = (...args: string[]) =>
   execa('node', [program, ...args], {
-    env: { LOCKSTEP_LAB: inject('labFolder') },
+    env: { LOCKSTEP_LAB: ownLab.folder },
     reject: false,
   });
 
@@ -34,7 +38,9 @@ test('a server that ended by itself is missing: the lab does not run', async () 
 
 test('a paused nginx answers nothing, also not from its workers, until it is resumed', async () => {
   expect(await answers()).toBe(true);
-  expect((await lockstep('fault', 'pause', 'nginx')).exitCode).toBe(0);
+  const paused = await lockstep('fault', 'pause', 'nginx');
+  expect(paused.exitCode).toBe(0);
+  expect(paused.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   expect((await lockstep('status')).stdout).toMatch(/nginx.*paused/);
   await expect(answers()).rejects.toThrow('timeout');
   expect((await lockstep('fault', 'heal')).stdout).toBe('Every server runs and answers.');
@@ -60,4 +66,22 @@ test('an unknown server and a missing one are refused with the names that exist'
   const missing = await lockstep('fault', 'kill');
   expect(missing.exitCode).toBe(2);
   expect(missing.stderr).toContain('SERVER_NAME_MISSING');
+});
+
+test.each([
+  ['flush-all', 'nginx', 'NOT_A_REDIS'],
+  ['flush-scripts', 'mariadb', 'NOT_A_REDIS'],
+  ['hold-replication', 'zookeeper', 'NOT_A_REDIS'],
+  ['promote-replica', 'mariadb', 'NOT_A_REDIS'],
+  ['restart-empty', 'service', 'NO_DATA_TO_LOSE'],
+  ['restart-empty', 'api-1', 'UNKNOWN_SERVER'],
+  ['block-event-loop', 'redis-1', 'UNKNOWN_SERVER'],
+  ['slow', 'nginx', 'NOT_PROXIED'],
+  ['drop', 'redis-2', 'NETWORK_MISSING'],
+] as const)('%s %s is refused as %s, and nothing changes', async (verb, name, code) => {
+  const before = lab().servers;
+  const fault: (name: string, ms: number, lab: Lab) => Fault = verbs[verb].fault;
+  const inject = async () => fault(name, 1_000, lab()).inject(lab());
+  await expect(inject()).rejects.toMatchObject({ code });
+  expect(lab().servers).toEqual(before);
 });

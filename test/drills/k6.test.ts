@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { purchaseAnswers } from '../../src/http/routes/orders.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const folders = [
@@ -28,7 +29,7 @@ async function k6(script: string, settings: Settings = {}, ...options: string[])
     'node',
     ['scripts/k6.mjs', `k6/${script}`, '--quiet', ...options],
     // Vitest sets BASE_URL for itself; without one, the lab is found by its folder.
-    { env: { BASE_URL: '', LOCKSTEP_LAB: inject('labFolder'), ...settings }, reject: false },
+    { env: { BASE_URL: '', LOCKSTEP_LAB: ownLab.folder, ...settings }, reject: false },
   );
   const section = (title: string): string => {
     const found = stdout.split('\n\n').find((part) => part.startsWith(title));

@@ -1,16 +1,21 @@
 /** Half a minute of kills and pauses of every part: nothing is lost and nothing is sold twice. */
 import { expect, test } from 'vitest';
 import { killStorm, stormShape } from '../../src/lab/drills/kill-storm.ts';
+import { type Second, Timeline } from '../../src/lab/drills/timeline.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(stormShape);
 
+const answersIn = ({ accepted, refusedBecause, unknown }: Second): number =>
+  Object.values(refusedBecause).reduce((sum, count) => sum + count, accepted + unknown);
+
 test('lua-stream sells every unit once and records it, through kills and pauses', async () => {
-  const faults: string[] = [];
-  const options = { seed: 11, minutes: 0.5, progress: (event: string) => void faults.push(event) };
+  const recorder = new Timeline();
+  const options = { seed: 11, minutes: 0.5, progress: () => {}, recorder };
   const signal = AbortSignal.timeout(150_000);
   const { facts: _, ...result } = await killStorm.run(lab(), { ...options, signal });
-  expect(result, faults.join('\n')).toMatchObject({ verdict: 'held', reasons: [] });
+  const { seconds, marks } = recorder.recorded();
+  expect(result, JSON.stringify(marks)).toMatchObject({ verdict: 'held', reasons: [] });
   const { sold, recorded, accepted, lost, usersWithTwoOrders, unresolved } = result.figures;
   expect([recorded, accepted]).toEqual([sold, sold]);
   expect({ lost, usersWithTwoOrders, unresolved }).toEqual({
@@ -19,4 +24,8 @@ test('lua-stream sells every unit once and records it, through kills and pauses'
     unresolved: 0,
   });
   expect(sold).toBeGreaterThan(1_000);
+  const answers = seconds.reduce((sum, second) => sum + answersIn(second), 0);
+  expect(answers).toBe(result.figures['requests']);
+  const injected = Object.values(result.faults).reduce((sum, times) => sum + times, 0);
+  expect(marks.filter(({ of, isStart }) => of === 'fault' && isStart)).toHaveLength(injected);
 }, 180_000);

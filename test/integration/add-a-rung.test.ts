@@ -2,12 +2,13 @@
  * A new lock is one file and one row, and so is a new queue: each is added to a copy of the
  * sources, which sells with it.
  */
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
 import { type ClauseName, clauses } from '../contracts/lock.ts';
 import { quiet, quietRedis } from '../support/connections.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { someOrder } from '../support/sale.ts';
 import { type Addition, copyWith, type SourceCopy } from '../support/source-copy.ts';
 
@@ -82,7 +83,7 @@ afterAll(() => {
 async function openConnections(copy: SourceCopy): Promise<Connections> {
   const { readConfig } = await copy.load('config');
   const opened = await copy.load('connections/connections');
-  const environment = { ...inject('environment'), REDIS_URL: quietRedis() };
+  const environment = { ...ownLab.environment, REDIS_URL: quietRedis() };
   const connections = new opened.Connections(readConfig(environment), quiet);
   onTestFinished(() => connections.close());
   return connections;

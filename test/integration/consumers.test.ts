@@ -118,9 +118,22 @@ describe('an order is handled, and not left pending', () => {
       await own.kill();
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       await own.start();
-      await there.ready();
+      const answers = async () => (await there.redis('admin').ping()) === 'PONG';
+      await waitUntil('an answer on the new connection', 10_000, answers);
       expected.push(...(await publish(50, publisher)));
       await waitUntil('every order', 5_000, async () => (await publisher.depth()) === 0);
+    }
+    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('when the consumer group was lost, also an order that was there before', async () => {
+    const { delivered } = consume(queue);
+    const expected = await publish(1);
+    await untilSettled(5_000);
+    for (let round = 0; round < 3; round++) {
+      await redis.xgroup('DESTROY', stream(), orderGroup);
+      expected.push(...(await publish(5)));
+      await untilSettled(5_000);
     }
     expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
   });

@@ -254,10 +254,13 @@ test('the OpenAPI document describes every route', async () => {
     paths: Record<string, object>;
   };
   expect(Object.keys(paths).toSorted()).toEqual([
+    '/lab/block-event-loop',
     '/lab/noop',
+    '/lab/step-clock-back',
     '/lab/vouchers/{id}/nested-orders',
     '/livez',
     '/orders/{id}',
+    '/orders/{id}/events',
     '/readyz',
     '/vouchers',
     '/vouchers/{id}',

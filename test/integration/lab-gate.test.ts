@@ -12,7 +12,7 @@ const requests = 40;
 const lane = (race: string) => ({ 'x-lab-lane': `${race}:A` });
 
 test('a request without a valid token opens no connection and pauses nowhere', async () => {
-  const redis = testConnections().redis('admin');
+  const redis = testConnections().labRedis();
   const voucherId = await putOnSale();
   const connections = async () =>
     Number(/total_connections_received:(\d+)/.exec(await redis.info('stats'))?.[1]);
@@ -31,8 +31,8 @@ test('a request without a valid token opens no connection and pauses nowhere', a
 
 test('the messages of a race expire', async () => {
   const connections = testConnections();
-  const redis = connections.redis('admin');
-  const player = connections.newRedis('pause');
+  const redis = connections.labRedis();
+  const player = connections.newLabRedis();
   onTestFinished(() => player.disconnect());
   const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });
   const race = randomUUID();

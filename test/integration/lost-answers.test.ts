@@ -2,11 +2,13 @@
  * An answer that is lost on the wire: the write took effect once, and the caller is told that it
  * does not know.
  */
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
@@ -20,8 +22,10 @@ describe('a purchase whose answer is lost', () => {
     const inventory = openLuaStream(connections);
     const redis = direct.redis('admin');
     await Promise.all([connections.ready(), direct.ready()]);
-    const voucher = await someVoucher(connections, { stock: 10 });
+    const voucher = await someVoucher(connections, { stock: 11 });
     await inventory.prepare(voucher);
+    // From now on Redis knows the script: the next answer is that of the purchase, not NOSCRIPT.
+    await inventory.sell(someOrder(voucher.id, '6'), voucher, lease);
 
     const order = someOrder(voucher.id, '7', 'once');
     proxy.swallowNextAnswer();
@@ -49,8 +53,27 @@ describe('a purchase whose answer is lost', () => {
   });
 });
 
+test.each([
+  ['a replica now', ['REPLICAOF', '127.0.0.1', '1']],
+  ['without the replicas that it needs', ['CONFIG', 'SET', 'min-replicas-to-write', '1']],
+])('a purchase is refused as not-ready by a Redis that is %s, and wrote nothing', async (_, by) => {
+  const connections = testConnections({ REDIS_URL: (await startOwnRedis()).url });
+  const inventory = openLuaStream(connections);
+  const admin = connections.redis('admin');
+  await connections.ready();
+  const voucher = await someVoucher(connections, { stock: 10 });
+  await inventory.prepare(voucher);
+  const [command = '', ...args] = by;
+  await admin.call(command, ...args);
+  const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lease);
+  expect(outcome).toEqual({ kind: 'refused', reason: 'not-ready' });
+  const { voucher: stock, buyers, orders } = connections.saleKeys.of(voucher.id);
+  expect(await admin.hget(stock(voucher.id), 'stock')).toBe('10');
+  expect(await admin.exists(buyers(voucher.id), orders)).toBe(0);
+});
+
 test('a COMMIT whose answer is lost is unknown, and its connection is not used again', async () => {
-  const url = new URL(inject('environment')['MYSQL_URL'] ?? '');
+  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
   const proxy = await swallowingProxy(Number(url.port));
   url.port = String(proxy.port);
   const connections = testConnections({ MYSQL_URL: url.href, MYSQL_POOL_SIZE: '1' });

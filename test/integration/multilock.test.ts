@@ -1,7 +1,7 @@
 /** MultiLock with masters missing, masters that forget, and leases that are set after the wait. */
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
-import { beforeEach, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ConfigurationInvalid, LeaseLost, LockMastersMissing } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
@@ -9,13 +9,14 @@ import { multiLock } from '../../src/locks/multilock.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 /** Nobody listens there. The lock asks the first of them first, and the second one last. */
 const [nobody, nobodyElse] = ['redis://:secret@127.0.0.1:1', 'redis://:secret@127.0.0.1:2'];
 const isThere = (url = '') => ![nobody, nobodyElse].includes(url);
-const urls = () => (inject('environment')['REDLOCK_URLS'] ?? '').split(',');
+const urls = () => (ownLab.environment['REDLOCK_URLS'] ?? '').split(',');
 const addressOf = (url = '') => new URL(url).host;
 
 let resource: string;

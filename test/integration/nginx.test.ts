@@ -1,15 +1,17 @@
 /** nginx with the project’s own configuration, before instances that misbehave. */
 import { once } from 'node:events';
+import { renameSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { freePorts } from '../../src/lab/environment/ports.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
-import { nginxServer } from '../../src/lab/environment/servers/nginx.ts';
+import { barePath, nginxAlonePath, nginxServer } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/folder.ts';
+import { ownPorts } from '../support/own-ports.ts';
 
 async function instance(answer: RequestListener): Promise<number> {
   const server = createServer((request, response) => {
@@ -25,16 +27,46 @@ async function instance(answer: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function nginxBefore(...ports: number[]): Promise<string> {
+const nginxBefore = (...upstreams: (number | string)[]): Promise<string> => nginxWith(upstreams);
+
+/** @param barePorts as in the lab, for the benchmark. */
+async function nginxWith(upstreams: (number | string)[], barePorts?: number[]): Promise<string> {
   const folder = someFolder();
-  const port = await freePorts(17_900);
-  const server = nginxServer(folder, port, ports);
+  const port = await ownPorts(19_900);
+  const server = nginxServer(folder, port, upstreams, undefined, 'nginx', barePorts);
   await server.prepare?.();
   const running = startProcess(server.program());
   onTestFinished(() => stopProcess(running));
   await waitUntil('nginx', 10_000, server.answers);
   return `http://127.0.0.1:${port}`;
 }
+
+/** An instance on a Unix socket, which ends as a killed one does: its file stays. */
+async function socketInstance(answer: RequestListener) {
+  const path = join(someFolder(), 'api.sock');
+  const server = createServer(answer).listen(path);
+  await once(server, 'listening');
+  const kill = async () => {
+    renameSync(path, `${path}.kept`);
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+    renameSync(`${path}.kept`, path);
+  };
+  return { path, kill };
+}
+
+test('an instance on a Unix socket that was killed refuses the connection: nothing was sent', async () => {
+  const killed = await socketInstance((_, response) => response.end('{"id":"1"}'));
+  const other = await instance((_, response) => response.end('{"id":"2"}'));
+  const url = await nginxBefore(killed.path, other);
+  const buy = async () =>
+    (await fetch(`${url}/vouchers/1/orders`, { method: 'POST' })).json() as Promise<object>;
+  const before = [await buy(), await buy(), await buy()];
+  expect(before).toContainEqual({ id: '1' });
+  await killed.kill();
+  for (let count = 0; count < 10; count++) expect(await buy()).toEqual({ id: '2' });
+});
 
 describe('nginx', () => {
   test('finds its configuration in order', async () => {
@@ -62,7 +94,7 @@ describe('nginx', () => {
   });
 
   test('asks the next instance when one refuses the connection, because nothing was sent', async () => {
-    const dead = await freePorts(17_950);
+    const dead = await ownPorts(19_950);
     const url = await nginxBefore(
       dead,
       await instance((_, response) => response.end('{"id":"1"}')),
@@ -192,3 +224,33 @@ async function raw(url: string, request: string): Promise<string> {
   socket.write(request, 'latin1');
   return text(socket);
 }
+
+describe('the paths of the benchmark', () => {
+  const headersOf: RequestListener = (request, response) => {
+    const { host: _, ...headers } = request.headers;
+    response.end(JSON.stringify(headers));
+  };
+  const ask = async (url: string) => {
+    const sent = { authorization: 'Bearer 1', 'x-user-id': '7', connection: 'keep-alive' };
+    return fetch(url, { method: 'POST', headers: sent });
+  };
+
+  test('are only in the lab: nginx answers one itself, and the other is for the bare processes', async () => {
+    const url = await nginxWith([await instance(headersOf)], [await instance(headersOf)]);
+    expect((await ask(`${url}${nginxAlonePath}`)).status).toBe(204);
+    const production = await nginxBefore(
+      await instance((_, response) => void response.writeHead(404).end()),
+    );
+    for (const path of [nginxAlonePath, barePath])
+      expect((await ask(`${production}${path}`)).status).toBe(404);
+  });
+
+  test('reach a bare process with the same headers as an instance: the two cost nginx the same', async () => {
+    const url = await nginxWith([await instance(headersOf)], [await instance(headersOf)]);
+    const [bare, service] = await Promise.all([ask(`${url}${barePath}`), ask(`${url}/vouchers`)]);
+    const headers = await bare.json();
+    expect(headers).toMatchObject({ authorization: 'Bearer 1', 'x-forwarded-proto': 'http' });
+    expect(headers).not.toHaveProperty('x-user-id');
+    expect(headers).toEqual(await service.json());
+  });
+});

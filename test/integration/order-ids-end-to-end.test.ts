@@ -4,32 +4,33 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
-import { freePorts } from '../../src/lab/environment/ports.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { counterKey } from '../../src/order-ids/redis-worker.ts';
 import { call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { ownPorts } from '../support/own-ports.ts';
 
 const users = ['1', '2', '3', '4', '5'];
 
 /** One more API instance, beside those of the lab, which record what it sells. */
 async function instanceWith(orderIds: string): Promise<string> {
-  const port = await freePorts(17_950);
+  const port = await ownPorts(19_950);
   const service = startProcess({
     command: process.execPath,
     args: [new URL('../../dist/bin/service.js', import.meta.url).pathname],
     env: {
-      ...inject('environment'),
+      ...ownLab.environment,
       PORT: String(port),
       INSTANCES: '1',
       ORDER_WORKERS: '0',
       ORDER_IDS: orderIds,
     },
-    logFile: join(inject('labFolder'), `${orderIds}.log`),
+    logFile: join(ownLab.folder, `${orderIds}.log`),
   });
   onTestFinished(() => stopProcess(service));
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -104,7 +105,7 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
     // So that the order is dead-lettered, which is logged.
     await change(connections.mysql(), none, [voucherId]);
     const { id } = await buyAt(baseUrl, voucherId, '7');
-    const log = () => readFileSync(join(inject('labFolder'), 'service.log'), 'utf8');
+    const log = () => readFileSync(join(ownLab.folder, 'service.log'), 'utf8');
     await waitUntil('the log to tell of the order', 10_000, () =>
       log().includes(`"orderId":"${id}"`),
     );

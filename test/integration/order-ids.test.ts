@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { OrderIdNotCounted, WorkerIdUnavailable } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -16,6 +16,7 @@ import { workerIds, workerIdsKey } from '../../src/order-ids/worker-id.ts';
 import { quiet, quietRedis, testConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const processes = 8;
@@ -47,7 +48,7 @@ async function madeByProcesses(
   atOnce: number,
 ): Promise<BigUint64Array[]> {
   const folder = someFolder();
-  const env = { ...inject('environment'), REDIS_URL: quietRedis(), ORDER_IDS: orderIds };
+  const env = { ...ownLab.environment, REDIS_URL: quietRedis(), ORDER_IDS: orderIds };
   const making = Array.from({ length: processes }, async (_, index) => {
     const file = join(folder, String(index));
     await execa('node', [maker, String(each), String(atOnce), file], { env });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
+import { orderGroup, type ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
@@ -164,7 +164,8 @@ describe('an order', () => {
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
     const [entry] = await redis.xrange(keys.dead, '-', '+');
     const whole = ['orderId', '5', 'nonsense', '1'];
-    expect(entry?.[1]).toEqual(['reason', 'malformed', 'cause', 'voucherId is missing', ...whole]);
+    const known = ['reason', 'malformed', 'cause', 'voucherId is missing', 'deliveries', '1'];
+    expect(entry?.[1]).toEqual([...known, 'noted', '', ...whole]);
   });
 
   test('that failed stays failed when it is delivered once more', async () => {
@@ -298,7 +299,58 @@ describe('a poison entry', () => {
     });
     expect([await stock(), await redisStock()]).toEqual([1, '1']);
   });
+
+  test('that was delivered often while MySQL was away is not dead-lettered at its first refusal', async () => {
+    const user = someVoucherId();
+    const alter = 'ALTER TABLE orders';
+    await connections.mysql().query(`${alter} ADD CONSTRAINT wrong CHECK (user_id <> ${user})`);
+    const mend = () =>
+      openAndClose((later) => later.mysql().query(`${alter} DROP CONSTRAINT wrong`));
+    let isMended = false;
+    onTestFinished(async () => {
+      if (!isMended) await mend();
+    });
+    const order = await buy(user);
+    const nowhere = { REDIS_URL: quietRedis(), MYSQL_URL: 'mysql://a:b@127.0.0.1:1/shop' };
+    const away = await worker({ ...nowhere, CLAIM_IDLE_MS: '100' });
+    await waitUntil('six deliveries', 20_000, async () => (await deliveries()) >= 6);
+    await away.stop();
+    const before = await deliveries();
+    const back = await worker({ REDIS_URL: quietRedis(), CLAIM_IDLE_MS: '2000' });
+    await waitUntil('a refusal', 20_000, async () => (await deliveries()) > before);
+    await mend();
+    isMended = true;
+    await waitUntil('the end', 20_000, async () => (await deliveries()) === 0).finally(back.stop);
+    expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
+  });
 });
+
+/** How often the first order that is pending was delivered; 0 without one. */
+async function deliveries(): Promise<number> {
+  const redis = connections.redis('admin');
+  const pending = (await redis.xpending(keys.orders, orderGroup, '-', '+', 1)) as unknown[][];
+  return Number(pending[0]?.[3] ?? 0);
+}
+
+async function worker(changes: Readonly<Record<string, string>>) {
+  const own = testConnections({ BATCH_GATHER_MS: '0', ...changes });
+  own.redis('admin');
+  await own.ready();
+  const end = new AbortController();
+  const working = workOrders(own, openStreamQueue(own), quiet, end.signal);
+  const stop = async () => {
+    end.abort();
+    await working;
+  };
+  onTestFinished(stop);
+  return { stop };
+}
+
+async function openAndClose(work: (opened: Connections) => Promise<unknown>): Promise<void> {
+  const opened = openConnections();
+  await work(opened);
+  await opened.close();
+}
 
 describe('a batch', () => {
   test('that is delivered again is looked up, and not recorded one by one', async () => {

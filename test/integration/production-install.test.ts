@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { quietRedis } from '../support/connections.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -76,7 +77,7 @@ describe('a production install', () => {
     let service: ServiceProcess;
 
     beforeEach(async () => {
-      const { MYSQL_URL = '' } = inject('environment');
+      const { MYSQL_URL = '' } = ownLab.environment;
       const stores = { MYSQL_URL, REDIS_URL: quietRedis(), TOKEN_SECRET: deploymentSecret };
       const lab = { LAB, HISTORY_FOLDER: LAB === '1' ? join(folder, 'history') : '' };
       service = await startService(join(folder, 'dist/bin/service.js'), { ...stores, ...lab });

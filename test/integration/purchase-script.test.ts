@@ -39,8 +39,9 @@ function buy(
   requestId = 'request',
   order = someOrder(voucherId, userId, requestId),
 ) {
-  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), keys.orders, keys.queued];
-  return runScript(redis, purchase, touched, [order.id, voucherId, userId, requestId]);
+  const { orders, queued, epoch } = keys;
+  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), orders, queued, epoch];
+  return runScript(redis, purchase, touched, [order.id, voucherId, userId, requestId, '']);
 }
 
 const stockLeft = () => redis.hget(keys.voucher(voucherId), 'stock');
@@ -120,7 +121,7 @@ describe('the purchase script', () => {
     ['ended', '5', -2 * hourMs, -hourMs],
   ])('answers %s and changes nothing', async (word, stock, beginMs, endMs) => {
     await onSale(stock, Date.now() + beginMs, Date.now() + endMs);
-    expect(await buy('7')).toEqual([word, '']);
+    expect(((await buy('7')) as unknown[]).slice(0, 2)).toEqual([word, '']);
     expect(await stockLeft()).toBe(stock);
     expect(await redis.exists(keys.buyers(voucherId))).toBe(0);
   });
@@ -159,13 +160,57 @@ describe('the purchase script', () => {
   });
 });
 
+function undo(orderId: string, userId: string, stock = '1', reopensAfterMs = '0') {
+  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), keys.dead];
+  const args = [orderId, voucherId, userId, 'undeliverable', stock, '', reopensAfterMs];
+  return runScript(redis, giveBack, touched, [...args, 'request', '1']);
+}
+const orderOf = async (userId: string) => ((await buy(userId)) as [string, string])[1];
+
 test('giving back restores stock and buyer once, however often it runs', async () => {
   await onSale('1');
-  const [, orderId] = (await buy('7')) as [string, string];
-  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), keys.dead];
-  const undo = () =>
-    runScript(redis, giveBack, touched, [orderId, voucherId, '7', 'undeliverable', '1', '']);
-  expect([await undo(), await undo()]).toEqual(['given-back', 'already-given-back']);
+  const orderId = await orderOf('7');
+  expect([await undo(orderId, '7'), await undo(orderId, '7')]).toEqual([
+    'given-back',
+    'already-given-back',
+  ]);
   expect(await stockLeft()).toBe('1');
   expect(await buy('7', 'again')).toEqual(['accepted', expect.any(String)]);
+});
+
+describe('the answer sold-out', () => {
+  const left = expect.any(Number);
+
+  test('names the order that took the last one, and how long the sale still is', async () => {
+    await onSale('2', undefined, Date.now() + 60_000);
+    await buy('7');
+    const last = await orderOf('8');
+    const [word, , soldOutBy, leftMs] = (await buy('9')) as [string, string, string, number];
+    expect([word, soldOutBy]).toEqual(['sold-out', last]);
+    expect(leftMs).toBeGreaterThan(50_000);
+    expect(leftMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test('names no order when there was nothing to sell', async () => {
+    await onSale('0');
+    expect(await buy('9')).toEqual(['sold-out', '', '', left]);
+  });
+
+  test('stays for a time after stock came back, and names no order', async () => {
+    await onSale('1');
+    await undo(await orderOf('7'), '7', '1', '300');
+    expect(await buy('8')).toEqual(['sold-out', '', '', 0]);
+    expect(await buy('7', 'again')).toEqual(['sold-out', '', '', 0]);
+    await expect.poll(() => buy('8')).toEqual(['accepted', expect.any(String)]);
+    expect(await buy('9')).toEqual(['sold-out', '', expect.stringMatching(/^\d+$/), left]);
+  });
+
+  test('does not come when stock came back that was not needed, or when none came back', async () => {
+    await onSale('2');
+    await undo(await orderOf('7'), '7', '1', '60000');
+    expect(await buy('8')).toEqual(['accepted', expect.any(String)]);
+    const last = await orderOf('9');
+    await undo(last, '9', '0', '60000');
+    expect(await buy('10')).toEqual(['sold-out', '', last, left]);
+  });
 });

@@ -1,14 +1,15 @@
 /** Redlock with masters missing: a majority is enough, less says so. */
 import type { Redis } from 'ioredis';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { LockServiceUnavailable } from '../../src/errors.ts';
 import { using } from '../../src/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const nobody = 'redis://127.0.0.1:1';
-const masters = () => (inject('environment')['REDLOCK_URLS'] ?? '').split(',');
+const masters = () => (ownLab.environment['REDLOCK_URLS'] ?? '').split(',');
 
 const ready = (redis: Redis) =>
   new Promise<void>((resolve) => void redis.once('ready', () => resolve()));

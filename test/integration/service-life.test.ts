@@ -4,18 +4,19 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { isAlive, processRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { call, deploymentSecret, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
+import { ownLab } from '../support/own-lab.ts';
 
 let lab: Lab;
 
 beforeAll(() => {
-  const running = Lab.running(inject('labFolder'));
+  const running = Lab.running(ownLab.folder);
   if (!running) throw new Error('the lab is gone');
   lab = running;
 });
@@ -100,7 +101,7 @@ describe('SIGTERM', () => {
 describe('outside the lab', () => {
   test('a deployment sells by its allowed rungs only, keeps the rails on, and has no lab routes', async () => {
     const port = '17990';
-    const { LAB: _lab, ALLOWED_RUNGS: _rungs, ...environment } = inject('environment');
+    const { LAB: _lab, ALLOWED_RUNGS: _rungs, ...environment } = ownLab.environment;
     const service = startProcess({
       command: process.execPath,
       args: [new URL('../../dist/bin/service.js', import.meta.url).pathname],
@@ -111,7 +112,7 @@ describe('outside the lab', () => {
         INSTANCES: '1',
         ORDER_WORKERS: '0',
       },
-      logFile: join(inject('labFolder'), 'deployment.log'),
+      logFile: join(ownLab.folder, 'deployment.log'),
     });
     try {
       const baseUrl = `http://127.0.0.1:${port}`;
@@ -135,7 +136,7 @@ describe('outside the lab', () => {
   });
 
   test('no log line of the lab holds a token or the secret', () => {
-    const log = readFileSync(join(inject('labFolder'), 'service.log'), 'utf8');
+    const log = readFileSync(join(ownLab.folder, 'service.log'), 'utf8');
     expect(log.length).toBeGreaterThan(0);
     expect(log).not.toMatch(/Bearer|eyJ[\w-]{10}|lockstep-lab-secret/);
     // A child whose primary is killed while it starts ends with Node’s own words; everything else

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
 import { collectFacts } from '../../src/audit/collect.ts';
 import type { Attempt } from '../../src/audit/facts.ts';
@@ -17,6 +17,7 @@ import type { Handle } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { ownLab } from '../support/own-lab.ts';
 import {
   type ClusterNode,
   type RedisCluster,
@@ -200,7 +201,7 @@ describe.each([
 /** A process that takes so many orders, and is killed with all of them in its hands. */
 async function takeAndDie(settings: Settings, count: number): Promise<void> {
   const program = new URL('../support/order-taker.mjs', import.meta.url).pathname;
-  const env = { ...inject('environment'), ...settings };
+  const env = { ...ownLab.environment, ...settings };
   const taker = execa('node', [program], { env, reject: false });
   let taken = 0;
   taker.stdout.on('data', (lines: Buffer) => {
@@ -327,7 +328,7 @@ describe('a Redis Cluster', () => {
   });
 
   test('serves the service itself: with four shards it sells and records on each', async () => {
-    const { MYSQL_URL = '' } = inject('environment');
+    const { MYSQL_URL = '' } = ownLab.environment;
     const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
     const stores = { MYSQL_URL, TOKEN_SECRET: deploymentSecret, ...onCluster() };
     const service = await startService(entry, stores);

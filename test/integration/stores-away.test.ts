@@ -50,7 +50,9 @@ describe('without MySQL', () => {
     const { app } = await instanceWithout('MySQL');
     const response = await app.request('/readyz');
     expect(response.status).toBe(200);
-    expect(await response.json()).toEqual({ status: 'degraded', unanswered: ['MySQL'] });
+    expect(await response.json()).toEqual({
+      ...{ status: 'degraded', unanswered: ['MySQL'], readOnly: [] },
+    });
   });
 
   test('an unknown voucher and the list are not ready', async () => {
@@ -109,7 +111,7 @@ describe('without Redis', () => {
 test('with both stores the instance is ready', async () => {
   const { app } = await instanceWithout('nothing');
   const response = await app.request('/readyz');
-  expect(await response.json()).toEqual({ status: 'ok', unanswered: [] });
+  expect(await response.json()).toEqual({ status: 'ok', unanswered: [], readOnly: [] });
 });
 
 describe('with a MySQL whose ids begin again', () => {

@@ -24,7 +24,7 @@ async function createAndKillAt(place: CheckpointName, title: string): Promise<vo
     headers: { 'x-lab-lane': `${race}:A` },
     body: openSale({ title }),
   });
-  const player = testConnections().newRedis('pause');
+  const player = testConnections().newLabRedis();
   onTestFinished(() => player.disconnect());
   for (;;) {
     const [, text] = (await player.blpop(raceKeys.arrivals(race), 10)) ?? [];

@@ -4,22 +4,27 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
-import { freePorts } from '../../src/lab/environment/ports.ts';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import {
+  pauseWithChildren,
+  startProcess,
+  stopProcess,
+} from '../../src/lab/environment/processes.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
-import { testConnections } from '../support/connections.ts';
+import { patient, testConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { ownPorts } from '../support/own-ports.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const sessionMs = 1_500;
-const serverPort = () => Number(inject('environment')['ZOOKEEPER_URL']?.split(':')[1]);
+const serverPort = () => Number(ownLab.environment['ZOOKEEPER_URL']?.split(':')[1]);
 
 interface Process {
   readonly connections: Connections;
@@ -27,8 +32,8 @@ interface Process {
 }
 
 /** As a process of the service would have it, with a session of its own. */
-async function someProcess(port = serverPort()): Promise<Process> {
-  const connections = testConnections({ ZOOKEEPER_URL: `127.0.0.1:${port}` });
+async function someProcess(port = serverPort(), changes = {}): Promise<Process> {
+  const connections = testConnections({ ZOOKEEPER_URL: `127.0.0.1:${port}`, ...changes });
   const lock = ladderLock('zookeeper', connections);
   await connections.ready();
   return { connections, lock };
@@ -188,7 +193,8 @@ test('a lease that is released while its holder is cut off is free once the conn
 });
 
 test('500 cycles leave no node, and the fence grows with every lease', async () => {
-  const processes = [await someProcess(), await someProcess()];
+  const open = () => someProcess(serverPort(), patient);
+  const processes = [await open(), await open()];
   const fences: bigint[] = [];
   const cycle = async ({ lock }: Process) => {
     const lease = await held(lock, 'cycles', 30_000);
@@ -215,7 +221,7 @@ test('resources whose names share a beginning, or are no names of nodes, are apa
 
 test('a server that is paused or stopped is LockServiceUnavailable within 2 s; one that is back gives leases again', async () => {
   const folder = someFolder();
-  const server = zookeeperServer(folder, await freePorts(18_400));
+  const server = zookeeperServer(folder, await ownPorts(20_400));
   await server.prepare?.();
   const start = async () => {
     const started = startProcess(server.program());
@@ -231,7 +237,7 @@ test('a server that is paused or stopped is LockServiceUnavailable within 2 s; o
     await expect(lock.acquire('stopped', { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
     return performance.now() - askedAt;
   };
-  process.kill(first.pid, 'SIGSTOP');
+  await pauseWithChildren(first);
   expect(await refusedWithinMs()).toBeLessThan(2_000);
   process.kill(first.pid, 'SIGCONT');
   await stopProcess(first);

@@ -15,6 +15,11 @@ const multilock = (test: string): Mutant['red'] => ({
   test,
 });
 
+const redlock = (test: string): Mutant['red'] => ({
+  file: 'test/integration/redlock-masters.test.ts',
+  test,
+});
+
 /** The drill must see it too, under load. */
 const stopMasters = (says: string): Mutant['red'] => ({
   file: 'test/drills/stop-masters.test.ts',
@@ -258,10 +263,10 @@ export const serverMutants: readonly Mutant[] = [
     red: multilock('a lease inside another is a new one when the outer one expired during a stall'),
   },
   {
-    name: 'redlock is content with a minority',
+    name: 'redlock is content with one master',
     file: 'src/locks/redlock.ts',
-    find: ', { retryCount: 0 });',
-    replace: '.slice(0, 1), { retryCount: 0 });',
+    find: 'new RedlockRound(masters, ',
+    replace: 'new RedlockRound(masters.slice(0, 1), ',
     red: {
       file: 'test/integration/redlock.test.ts',
       test: 'redlock · two of three masters down · refuses with the count, and leaves nothing behind',
@@ -270,22 +275,78 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'redlock counts a dead master as one that granted the lock',
     file: 'src/locks/shared/redlock-round.ts',
-    find: `if (!error?.message.startsWith('NOSCRIPT')) this.#hear(place, error);
-          done(error, result);`,
-    replace: `if (error && !error.message.startsWith('NOSCRIPT')) return done(null, 1);
-          if (!error) this.#hear(place);
-          done(error, result);`,
+    find: "master.call('EVAL', [...args], settle);",
+    replace: `master.call('EVAL', [...args], (error, result) =>
+      settle(null, error ? 1 : result),
+    );`,
     red: stopMasters('redlock, 2 of 3 stopped: sold '),
   },
   {
-    name: 'redlock ignores the validity time',
+    name: 'redlock ignores the drift of clocks',
     file: 'src/locks/redlock.ts',
-    find: 'Math.min(leaseMs, lock.expiration - Date.now())',
-    replace: 'lock.expiration === 0 ? 0 : leaseMs',
+    find: 'leaseMs - elapsedMs - driftMs',
+    replace: 'leaseMs - elapsedMs - 0 * driftMs',
     red: {
       file: 'test/integration/redlock.test.ts',
       test: 'redlock · a lease is shorter than its keys, by the drift that clocks may have',
     },
+  },
+  {
+    name: 'redlock waits for every master, as its package does',
+    file: 'src/locks/shared/redlock-round.ts',
+    find: ' || Math.max(this.#yes, this.#no) >= this.#majority',
+    replace: '',
+    red: redlock(
+      'redlock · one of three masters hung · no acquire, renewal or release waits for it',
+    ),
+  },
+  {
+    name: 'redlock has no limit for a master',
+    file: 'src/locks/shared/redlock-round.ts',
+    find: 'this.#giveUp(this.#silent)',
+    replace: 'void this.#silent',
+    red: redlock(
+      'redlock · two of three masters hung · refuses after its limit, with the numbers, and leaves nothing behind',
+    ),
+  },
+  {
+    name: 'redlock trusts the clock of the day',
+    file: 'src/locks/redlock.ts',
+    find: 'if (lock && validMs > 0)',
+    replace: 'if (lock)',
+    red: redlock(
+      'redlock · a lock that is granted after its lease is released and not returned, when the clock of the day stands still',
+    ),
+  },
+  {
+    name: 'redlock gives up masters whose answers have arrived',
+    file: 'src/locks/shared/redlock-round.ts',
+    find: 'setImmediate(() => this.#giveUp(this.#silent))',
+    replace: 'this.#giveUp(this.#silent)',
+    red: redlock('redlock · answers that arrived while the event loop stood still count'),
+  },
+  {
+    name: 'a renewal that failed does not lose the lease',
+    file: 'src/locks/shared/renewable-lease.ts',
+    find: 'expiry.lose(lost);',
+    replace: '',
+    red: redlock('redlock · a renewal that no majority confirms loses the lease: its key is gone'),
+  },
+  {
+    name: 'usingRenewed does not renew',
+    file: 'src/locks/shared/using-renewed.ts',
+    find: 'await renew(leaseMs).catch(() => {})',
+    replace: 'void leaseMs',
+    red: redlock(
+      'usingRenewed · work that is longer than its lease keeps the lock, and releases it at the end',
+    ),
+  },
+  {
+    name: 'usingRenewed returns the result of work whose lease was lost',
+    file: 'src/locks/shared/using-renewed.ts',
+    find: 'lease.assertHeld();',
+    replace: '',
+    red: redlock('usingRenewed · aborts the work with LeaseLost when no majority renews the lease'),
   },
   {
     name: 'fenced gives MySQL no fence before its commit',

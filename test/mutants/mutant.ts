@@ -8,6 +8,7 @@ import { execa } from 'execa';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { Lab } from '../../src/lab/environment/lab.ts';
+import { testLabFolder } from '../support/lab.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
 export interface Mutant {
@@ -53,6 +54,12 @@ const Report = z.object({
 
 const isUnit = (file: string): boolean => file.startsWith('test/unit/');
 
+/** Of vitest.config.ts. */
+function projectOf(file: string): string {
+  if (isUnit(file)) return 'unit';
+  return file.startsWith('test/drills/') ? 'drills' : 'real servers';
+}
+
 export interface Mutation {
   /** @returns what the test said: `passed`, or the message of its failure. */
   fate(mutant: Mutant): Promise<string>;
@@ -77,7 +84,7 @@ export function mutation(): Mutation {
       }
     },
     remove: async () => {
-      await Lab.stop(join(folder, '.lockstep', 'test-mariadb'));
+      await Lab.stop(testLabFolder(folder, 'mariadb', 1));
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -86,7 +93,7 @@ export function mutation(): Mutation {
 /** Runs one test of the copy. @throws unless this test, and no other, was run. */
 async function run(folder: string, { file, test }: Mutant['red']): Promise<string> {
   const report = join(folder, 'report.json');
-  const project = isUnit(file) ? 'unit' : 'real servers';
+  const project = projectOf(file);
   const name = `^${test.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
   const options = ['--reporter', 'json', '--outputFile', report, '--testNamePattern', name];
   const vitest = join(folder, 'node_modules/.bin/vitest');

@@ -28,7 +28,7 @@ public class Contender {
       Thread.sleep(5);
       System.out.println(asked + " " + start + " " + System.nanoTime());
       lock.unlock();
-      Thread.sleep(2);
+      Thread.sleep(10);
     }
     redisson.shutdown();
   }

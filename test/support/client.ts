@@ -1,7 +1,7 @@
 /** A client of the lab: through nginx, with tokens as the lab signs them. */
-import { inject } from 'vitest';
 import { labTokenSecret } from '../../src/config.ts';
 import { signToken } from '../../src/http/tokens.ts';
+import { ownLab } from './own-lab.ts';
 
 /** The secret of a deployment: the lab's own is published, and refused outside the lab. */
 export const deploymentSecret = 'a secret that only this deployment and its issuer know';
@@ -33,7 +33,7 @@ export function call(
     },
   };
   if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body);
-  return fetch(`${baseUrl ?? inject('baseUrl')}${path}`, init);
+  return fetch(`${baseUrl ?? ownLab.baseUrl}${path}`, init);
 }
 
 const hourMs = 3_600_000;

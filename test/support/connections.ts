@@ -1,8 +1,9 @@
 /** Connections to the test lab's servers, as a process of the service would open them. */
 import { pino } from 'pino';
-import { inject, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { Connections } from '../../src/connections/connections.ts';
+import { ownLab } from './own-lab.ts';
 
 export const quiet = pino({ level: 'silent' });
 
@@ -11,11 +12,19 @@ export const quiet = pino({ level: 'silent' });
  * queues.
  */
 export const quietRedis = (): string =>
-  (inject('environment')['REDLOCK_URLS'] ?? '').split(',')[0] ?? '';
+  (ownLab.environment['REDLOCK_URLS'] ?? '').split(',')[0] ?? '';
+
+/** For tests of what a lock does, and not of how soon: a disk that syncs slowly is no failure. */
+export const patient = {
+  LOCK_ANSWER_MS: '3000',
+  LOCK_LEASE_MS: '10000',
+  LOCK_WATCHDOG_MS: '10000',
+  ZOOKEEPER_SESSION_MS: '10000',
+} as const;
 
 /** Opened with the lab's configuration and these changes; not closed by itself. */
 export function openConnections(changes: Readonly<Record<string, string>> = {}): Connections {
-  return new Connections(readConfig({ ...inject('environment'), ...changes }), quiet);
+  return new Connections(readConfig({ ...ownLab.environment, ...changes }), quiet);
 }
 
 /** Closed when the test is over. */

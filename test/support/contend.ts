@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { execa, type Options } from 'execa';
-import { inject } from 'vitest';
+import { ownLab } from './own-lab.ts';
 
 /** By the clock that all processes of the machine share, in nanoseconds. */
 export interface Section {
@@ -33,7 +33,7 @@ export async function contend(
   commands: readonly Command[],
   changes: Readonly<Record<string, string>> = {},
 ): Promise<Section[]> {
-  const options = { env: { ...inject('environment'), ...changes } } satisfies Options;
+  const options = { env: { ...ownLab.environment, ...changes } } satisfies Options;
   const processes = commands.map(({ file, args }) => execa(file, args, options));
   await Promise.all(processes.map(({ stdout }) => once(stdout, 'data')));
   for (const { stdin } of processes) stdin.end('go\n');

@@ -1,11 +1,10 @@
 /** A folder of its own for a test, removed when it is over. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
+import { newDataFolder } from './data-home.ts';
 
 export function someFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
+  const folder = newDataFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

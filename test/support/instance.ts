@@ -1,11 +1,12 @@
 /** An instance of the service in the test's own process, with vouchers and orders. */
-import { expect, inject, onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createApp } from '../../src/http/app.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openService } from '../../src/http/service.ts';
 import { recordOne } from '../../src/orders/record-orders.ts';
 import { tokenFor } from './client.ts';
 import { openConnections, quiet, quietRedis } from './connections.ts';
+import { ownLab } from './own-lab.ts';
 import { someOrder, someVoucher } from './sale.ts';
 import { type SwallowingProxy, swallowingProxy } from './swallowing-proxy.ts';
 
@@ -21,7 +22,7 @@ export interface Instance {
 
 /** An instance whose stores are behind proxies; the store is cut off after everything is set up. */
 export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Promise<Instance> {
-  const mysqlUrl = new URL(inject('environment')['MYSQL_URL'] ?? '');
+  const mysqlUrl = new URL(ownLab.environment['MYSQL_URL'] ?? '');
   const redisUrl = new URL(quietRedis());
   const proxies: Record<'MySQL' | 'Redis', SwallowingProxy> = {
     MySQL: await swallowingProxy(Number(mysqlUrl.port)),
@@ -29,7 +30,8 @@ export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Pro
   };
   mysqlUrl.port = String(proxies.MySQL.port);
   redisUrl.port = String(proxies.Redis.port);
-  const connections = openConnections({ MYSQL_URL: mysqlUrl.href, REDIS_URL: redisUrl.href });
+  const stores = { MYSQL_URL: mysqlUrl.href, REDIS_URL: redisUrl.href };
+  const connections = openConnections({ ...stores, ORDER_DURABILITY: 'everysec' });
   const service = await openService(connections, quiet, 'api-1', () => true);
   onTestFinished(async () => {
     service.orderIds.close();
@@ -53,5 +55,8 @@ export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Pro
   const records = { pool: connections.mysql(), vouchers: service.vouchers };
   expect(await recordOne(records, recorded)).toBe('recorded');
   if (store !== 'nothing') proxies[store].cut();
+  // Until the client has heard of it, a purchase is sent, and its outcome is unknown.
+  if (store === 'Redis')
+    await expect.poll(() => connections.redis('purchase').status).not.toBe('ready');
   return { app, known, cold, order, recorded: recorded.id };
 }

@@ -16,7 +16,7 @@ for (let time = 0; time < Number(times); time++) {
   await sleep(5);
   console.log(`${asked} ${start} ${process.hrtime.bigint()}`);
   await lease.release();
-  await sleep(2); // So that another process can take its turn.
+  await sleep(10); // Longer than a section: one that asks now and then finds the lock free.
 }
 process.exit(0);
 

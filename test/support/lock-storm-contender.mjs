@@ -2,6 +2,7 @@
 // node lock-storm-contender.mjs '{"name","seed","folder","leaseMs","bellMs","keys":[…]}' Prints
 // "ready"; "go", "calm", "stop" and "try" arrive on its standard input. What happens is appended to
 // a file.
+import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -34,11 +35,20 @@ const record = (event, facts) =>
 /** Its name in the lock's keys: a field of the hash begins with it. */
 async function recordClient({ key, rung }) {
   const redis = new Redis(process.env.REDIS_URL);
-  const lease = await locks.get(rung).acquire(`${name}-${key}`, { waitMs: 5_000 });
-  const [owner] = await redis.hkeys(`lock:${name}-${key}`);
-  await lease.release();
+  redis.on('error', () => {}); // It connects again.
+  let client;
+  while (!client) client = await clientName(redis, rung).catch(() => sleep(50));
   redis.disconnect();
-  record('client', { key, client: owner.split(':')[0] });
+  record('client', { key, client });
+}
+
+/** A process that starts in the middle of a storm meets its faults: then this fails. */
+async function clientName(redis, rung) {
+  const own = `${name}-${randomUUID()}`;
+  const lease = await locks.get(rung).acquire(own, { waitMs: 5_000 });
+  const [owner] = await redis.hkeys(`lock:${own}`);
+  await lease.release();
+  return owner?.split(':')[0];
 }
 
 /** How one turn of a lane asks, and how long it stays inside. */

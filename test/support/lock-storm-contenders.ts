@@ -1,6 +1,6 @@
 /** The processes of a lock storm: started, stopped, killed, and asked by their standard input. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -15,6 +15,7 @@ export class Contender {
   readonly name: string;
   readonly #child: ChildProcess;
   readonly #said = new Set<string>();
+  readonly #log: string;
   isStopped = false;
 
   constructor(name: string, folder: string, { file, args, env }: Program) {
@@ -23,7 +24,8 @@ export class Contender {
     const { stdin, stdout, stderr } = this.#child;
     if (!stdin || !stdout || !stderr) throw new Error(`${name} has no streams`);
     stdin.on('error', () => {}); // It was killed.
-    stderr.pipe(createWriteStream(join(folder, `${name}.log`)));
+    this.#log = join(folder, `${name}.log`);
+    stderr.pipe(createWriteStream(this.#log));
     createInterface({ input: stdout }).on('line', (line) => this.#said.add(line));
   }
 
@@ -42,7 +44,11 @@ export class Contender {
   async untilSaid(line: string, withinMs: number): Promise<void> {
     const isOver = () => this.hasSaid(line) || !this.isAlive;
     await waitUntil(`${this.name} to say ${line}`, withinMs, isOver);
-    if (!this.hasSaid(line)) throw new Error(`${this.name} ended; its folder has its log`);
+    if (!this.hasSaid(line)) throw new Error(`${this.name} ended: ${this.#lastWords()}`);
+  }
+
+  #lastWords(): string {
+    return readFileSync(this.#log, 'utf8').slice(-2_000);
   }
 
   pause(): void {

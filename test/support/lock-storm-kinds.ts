@@ -1,7 +1,7 @@
 /** What contends in a lock storm, and for what. */
-import { inject } from 'vitest';
 import type { Kind, StormKey } from './lock-storm.ts';
 import { times } from './lock-storm-plan.ts';
+import { ownLab } from './own-lab.ts';
 
 const rungs = ['redis-reentrant', 'redis-fair'] as const;
 
@@ -38,7 +38,7 @@ export function node(count: number, keys: readonly StormKey[]): Kind {
         JSON.stringify({ ...task, leaseMs: times.lease, bellMs: times.bell, keys: withLanes }),
       ],
       env: {
-        ...inject('environment'),
+        ...ownLab.environment,
         REDIS_URL: redisUrl,
         LOCK_WATCHDOG_MS: String(times.lease),
         LOCK_ANSWER_MS: String(times.answer),

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import { freePorts } from '../../src/lab/environment/ports.ts';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import type { Server } from '../../src/lab/environment/servers/server.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { ownPorts } from './own-ports.ts';
 
 const leaveScript = loadScript('locks/leave-fair');
 
@@ -18,7 +18,7 @@ export class StormRedis {
   #process: ProcessRef | undefined;
 
   static async start(folder: string): Promise<StormRedis> {
-    const redis = new StormRedis(folder, await freePorts(18_300));
+    const redis = new StormRedis(folder, await ownPorts(20_300));
     await redis.#start();
     await redis.#redis.connect();
     return redis;

@@ -205,7 +205,8 @@ class LockStorm {
       if (each.event === 'client') this.#dead.add(each.client);
     for (const mark of this.#marksOf(victim.name)) rmSync(mark);
     const next = this.#open(kind);
-    this.#background.push(next.untilSaid('ready', 30_000).then(() => next.say('go')));
+    const replacing = next.untilSaid('ready', 30_000).then(() => next.say('go'));
+    this.#background.push(replacing.catch((error) => this.#violations.push(String(error))));
   }
 
   #victim({ pick }: Step): Contender | undefined {

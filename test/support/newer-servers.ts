@@ -3,7 +3,7 @@
  * of locks asks; no database and no service. The newer nginx is first on the PATH of these tests
  * (vitest.config.ts).
  */
-import { mkdirSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { labTokenSecret } from '../../src/config.ts';
@@ -13,11 +13,12 @@ import { startProcess, stopProcess } from '../../src/lab/environment/processes.t
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { newDataFolder } from './data-home.ts';
+import { shortLeases } from './lab.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const home = join(project.config.root, '.lockstep');
-  const folder = join(home, 'test-newer');
-  mkdirSync(folder, { recursive: true });
+  const folder = newDataFolder();
   const port = await freePorts(17_700, 3);
   const command = join(home, 'redis/start/redis-server');
   const redis = ['redis-main', 'redis-1'].map((name, index) => {
@@ -30,18 +31,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
     running.push(startProcess(server.program()));
     await waitUntil(server.name, 20_000, server.answers);
   }
-  project.provide('environment', {
+  const environment = {
     MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none', // These tests send no SQL.
     REDIS_URL: `redis://127.0.0.1:${port}`,
     REDLOCK_URLS: `redis://127.0.0.1:${port + 1}`,
     ZOOKEEPER_URL: `127.0.0.1:${port + 2}`,
     TOKEN_SECRET: labTokenSecret,
     LAB: '1',
-    ZOOKEEPER_SESSION_MS: '1500',
-    LOCK_LEASE_MS: '1500',
-    LOCK_WATCHDOG_MS: '1500',
-  });
+    ...shortLeases,
+  };
+  project.provide('lab', { folder, baseUrl: '', environment });
   return async () => {
     for (const server of running) await stopProcess(server);
+    rmSync(folder, { recursive: true, force: true });
   };
 }

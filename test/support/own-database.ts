@@ -3,25 +3,40 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
-import { inject, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { databases } from '../../src/lab/environment/servers/database.ts';
+import { ownLab } from './own-lab.ts';
 
 /** The server lets root in on its socket only. */
-const sockets = () =>
-  databases.map((database) => join(inject('labFolder'), database, 'server.sock'));
+const sockets = () => databases.map((database) => join(ownLab.folder, database, 'server.sock'));
+
+const asRoot = () =>
+  mysql.createConnection({
+    socketPath: sockets().find((path) => existsSync(path)) ?? '',
+    user: 'root',
+  });
+
+/** The whole server, until the test is over. */
+export async function makeReadOnly(): Promise<void> {
+  const root = await asRoot();
+  onTestFinished(async () => {
+    await root.query('SET GLOBAL read_only = OFF');
+    await root.end();
+  });
+  await root.query('SET GLOBAL read_only = ON');
+}
 
 /** @returns its MYSQL_URL. */
 export async function ownDatabase(): Promise<string> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const socketPath = sockets().find((path) => existsSync(path)) ?? '';
-  const root = await mysql.createConnection({ socketPath, user: 'root' });
+  const root = await asRoot();
   onTestFinished(async () => {
     await root.query(`DROP DATABASE ${name}`);
     await root.end();
   });
   await root.query(`CREATE DATABASE ${name}`);
   await root.query(`GRANT ALL ON ${name}.* TO 'lockstep'@'127.0.0.1'`);
-  const url = new URL(inject('environment')['MYSQL_URL'] ?? '');
+  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
   url.pathname = name;
   return url.href;
 }

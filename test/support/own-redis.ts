@@ -1,25 +1,33 @@
-/** A Redis of a test's own, on loopback, that can be killed and started again with its data. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/**
+ * A Redis of a test's own, on loopback, that can be paused, or killed and started again with its
+ * data.
+ */
+import { rmSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { freePorts } from '../../src/lab/environment/ports.ts';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { newDataFolder } from './data-home.ts';
+import { ownPorts } from './own-ports.ts';
 
 export interface OwnRedis {
   readonly url: string;
   start(): Promise<void>;
   /** With SIGKILL. */
   kill(): Promise<void>;
+  /** With SIGSTOP: its connections stay open, and nothing is answered. */
+  pause(): void;
+  resume(): void;
 }
 
-export async function startOwnRedis(): Promise<OwnRedis> {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-redis-'));
-  const port = await freePorts(17_300);
-  const server = redisServer('own', folder, port, 'always');
+/** @param more settings, such as `replicaof`. */
+export async function startOwnRedis(
+  more: Readonly<Record<string, string>> = {},
+): Promise<OwnRedis> {
+  const folder = newDataFolder();
+  const port = await ownPorts(19_300);
+  const server = redisServer('own', folder, port, 'always', more);
   await server.prepare?.();
   let ref: ProcessRef | undefined;
   const start = async () => {
@@ -32,10 +40,17 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     process.kill(killed.pid, 'SIGKILL');
     await waitUntil('Redis to end', 5_000, () => !isAlive(killed));
   };
+  const signal = (name: NodeJS.Signals) => void (ref && process.kill(ref.pid, name));
   onTestFinished(async () => {
     if (ref && isAlive(ref)) await stopProcess(ref);
     rmSync(folder, { recursive: true, force: true });
   });
   await start();
-  return { url: `redis://127.0.0.1:${port}`, start, kill };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    start,
+    kill,
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+  };
 }

@@ -2,8 +2,7 @@
  * A Redis Cluster of three masters on loopback, apart from the lab's servers: started for a test
  * and ended after it.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
@@ -12,6 +11,8 @@ import { freePorts } from '../../src/lab/environment/ports.ts';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { newDataFolder } from './data-home.ts';
+import { ownPorts } from './own-ports.ts';
 
 const password = 'one password for all nodes';
 /** A master that is silent for this time is down for the others. */
@@ -43,8 +44,8 @@ export interface RedisCluster {
 }
 
 export async function startRedisCluster(): Promise<RedisCluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-cluster-'));
-  const first = await freePortPairs(17_400, 3);
+  const folder = newDataFolder();
+  const first = await freePortPairs(await ownPorts(19_400), 3);
   const nodes = [0, 1, 2].map((index) => clusterNode(folder, first + index));
   const stop = async () => {
     await Promise.all(nodes.map((node) => node.stop()));
@@ -112,7 +113,7 @@ const args = (data: string, port: number): string[] =>
     dir: data,
     save: '',
     appendonly: 'yes',
-    appendfsync: 'everysec',
+    appendfsync: 'always',
     requirepass: password,
     masterauth: password,
     'cluster-enabled': 'yes',

@@ -1,13 +1,15 @@
 /**
  * A real Redisson for the tests: its jars, kept under .lockstep, and the classes of test/redisson.
  */
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
+import { worker } from './own-ports.ts';
 
 const source = new URL('../redisson/', import.meta.url).pathname;
 const jars = join(process.cwd(), '.lockstep', 'redisson');
-const classes = join(process.cwd(), '.lockstep', 'redisson-classes');
+/** Of this process: another worker may compile them too. */
+const classes = join(process.cwd(), '.lockstep', `redisson-classes-${worker}`);
 
 const has = (program: string) =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
@@ -33,8 +35,11 @@ function isMissing(what: string): null {
 }
 
 async function fetchJars(): Promise<void> {
-  mkdirSync(jars, { recursive: true });
-  if (readdirSync(jars).some((file) => file.startsWith('redisson-'))) return;
+  const isThere = () => existsSync(jars) && readdirSync(jars).length > 0;
+  if (isThere()) return;
+  const fresh = `${jars}.${process.pid}`; // Renamed later: another worker may want them too.
   const args = ['-q', '-B', '-f', join(source, 'pom.xml'), 'dependency:copy-dependencies'];
-  await execa('mvn', [...args, `-DoutputDirectory=${jars}`], { timeout: 240_000 });
+  await execa('mvn', [...args, `-DoutputDirectory=${fresh}`], { timeout: 240_000 });
+  if (isThere()) rmSync(fresh, { recursive: true });
+  else renameSync(fresh, jars);
 }

@@ -47,7 +47,10 @@ export const someVoucherId = (): string => String(randomInt(1_000_000_000, 2_000
 
 /** The final rung's inventory on these connections. */
 export const openLuaStream = (connections: Connections): Inventory =>
-  luaStream(connections.redis('purchase'), connections.saleKeys);
+  luaStream(connections.redis('purchase'), connections.saleKeys, {
+    epoch: connections.epoch,
+    waitForReplica: connections.config.ORDER_DURABILITY === 'replica',
+  });
 
 /** The final rung's queue on these connections. */
 export function openStreamQueue(connections: Connections): OrderQueue {

@@ -4,8 +4,8 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { freePorts } from '../../src/lab/environment/ports.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { ownPorts } from './own-ports.ts';
 
 export interface ServiceProcess {
   readonly baseUrl: string;
@@ -21,10 +21,11 @@ export async function startService(
   entry: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
-  const port = await freePorts(17_900);
+  const port = await ownPorts(19_900);
   const numbers = { PORT: String(port), INSTANCES: '1', ORDER_WORKERS: '1' };
+  const durability = { ORDER_DURABILITY: 'everysec' }; // Of the lab's quiet Redis.
   const child = spawn(process.execPath, [entry], {
-    env: { PATH: process.env['PATH'], ...numbers, ...settings },
+    env: { PATH: process.env['PATH'], ...numbers, ...durability, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';

@@ -77,6 +77,32 @@ const mutants: readonly Mutant[] = [
     { 'one-order-per-user': violated },
   ],
   [
+    'a phantom: the replay of an order that nobody requested',
+    (given) => ({
+      ...{ ...given, locked: false },
+      mysql: { stock: 0, orders: [...mysql.orders, { ...row('c', '3'), replayOf: 'x' }] },
+      redis: { stock: 0, buyers: { 1: 'a', 2: 'b', 3: 'c' }, queued: [] },
+    }),
+    { 'no-phantom-orders': violated },
+  ],
+  [
+    'a failed order that was replayed for another user',
+    (given) => ({
+      ...{ ...given, locked: false },
+      mysql: {
+        stock: 1,
+        orders: [
+          { ...row('a', '1'), status: 'failed', reason: 'undeliverable' },
+          ...mysql.orders.slice(1),
+          { ...row('c', '3'), replayOf: 'a' },
+        ],
+      },
+      redis: { stock: 1, buyers: { 2: 'b', 3: 'c' }, queued: [] },
+      attempts: attempts.slice(0, 2),
+    }),
+    { 'no-lost-orders': violated },
+  ],
+  [
     'a phantom: an order that nobody requested',
     (given) => ({
       ...given,
@@ -94,6 +120,16 @@ const mutants: readonly Mutant[] = [
   [
     'stock that disappeared',
     (given) => ({ ...given, mysql: { ...mysql, stock: 0 }, redis: moved(0) }),
+    { 'no-oversell': violated },
+  ],
+  [
+    'a unit that is sold to an order that does not exist',
+    (given) => ({ ...given, mysql: { ...mysql, unitOrders: ['a', 'b', 'z'] } }),
+    { 'no-oversell': violated },
+  ],
+  [
+    'an order that has no unit',
+    (given) => ({ ...given, mysql: { ...mysql, unitOrders: ['a'] } }),
     { 'no-oversell': violated },
   ],
   [
@@ -219,6 +255,11 @@ const red = (given: Facts) =>
 
 test('a sale without a fault is held by every check, and none is skipped', () => {
   expect(audit(sale())).toMatchObject({ verdict: 'held', skipped: [] });
+});
+
+test('a sale whose units have their orders is held', () => {
+  const given = sale();
+  expect(red({ ...given, mysql: { ...mysql, unitOrders: ['b', 'a'] } })).toEqual({});
 });
 
 describe('the audit turns red', () => {

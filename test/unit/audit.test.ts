@@ -526,6 +526,17 @@ const soldOut = (userId: string) => refused(userId, 'sold-out');
 const bought = (userId: string, orderId: string, sentMs: number, answeredMs = sentMs + 5) =>
   timed(accepted(userId, orderId), sentMs, answeredMs);
 const ab = [bought('1', 'a', 0), bought('2', 'b', 20)];
+/** Two were sold, then the stock of one, or of both, came back 40 ms after the start. */
+const oneFailed = {
+  initialStock: 2,
+  orders: [a, failed],
+  history: history('40 b 2 dead-lettered undeliverable'),
+};
+const twoFailed = {
+  initialStock: 2,
+  orders: [{ ...failed, id: 'a', userId: '1' }, failed, row('c', '4')],
+  history: history('40 a 1 dead-lettered undeliverable', '40 b 2 dead-lettered undeliverable'),
+};
 
 const responsesMatchDatabase: readonly Row[] = [
   [
@@ -595,6 +606,35 @@ const responsesMatchDatabase: readonly Row[] = [
     'finds “sold out” before the last purchase had been sent',
     { initialStock: 2, attempts: [...ab, timed(soldOut('3'), 10, 19)] },
     violated(2, 'user 3 was answered sold-out, but at most 1 of 2 could be taken by then'),
+  ],
+  [
+    'accepts “sold out” while the stock of a failed order waits',
+    { ...oneFailed, attempts: [...ab, timed(soldOut('3'), 2_040, 2_041)] },
+    held,
+  ],
+  [
+    'finds “sold out” once the stock of a failed order is for sale',
+    { ...oneFailed, attempts: [...ab, timed(soldOut('3'), 2_041, 2_042)] },
+    violated(1, 'user 3 was answered sold-out, but at most 2 of 3 could be taken by then'),
+  ],
+  [
+    'finds “sold out” after another purchase got stock that came back, and some is left',
+    { ...twoFailed, attempts: [...ab, bought('4', 'c', 50), timed(soldOut('3'), 56, 57)] },
+    violated(1, 'user 3 was answered sold-out, but at most 3 of 4 could be taken by then'),
+  ],
+  [
+    'accepts “sold out” while it is not known whether that purchase got it already',
+    { ...twoFailed, attempts: [...ab, bought('4', 'c', 50), timed(soldOut('3'), 54, 57)] },
+    held,
+  ],
+  [
+    'does not wait for stock that MySQL did not have',
+    {
+      ...oneFailed,
+      orders: [a, failedBecause('stock-short')],
+      attempts: [...ab, timed(soldOut('3'), 9_000, 9_001)],
+    },
+    held,
   ],
   [
     'finds a sale that was requested after “sold out” had been answered',
@@ -727,6 +767,20 @@ for (const [check, rows] of Object.entries(tables))
       );
     });
   });
+
+test('an order that was dead-lettered and replayed, twice, is neither lost nor a phantom', () => {
+  const failed = { status: 'failed', reason: 'undeliverable' } as const;
+  const orders = [
+    { ...row('a', '1'), ...failed },
+    row('b', '2'),
+    { ...row('c', '1'), ...failed, replayOf: 'a' },
+    { ...row('d', '1'), replayOf: 'c' },
+  ];
+  const sale = facts({ orders, redis: { buyers: { 1: 'd', 2: 'b' } } });
+  const results = audit({ ...sale, locked: false }).findings;
+  for (const name of ['no-lost-orders', 'no-phantom-orders', 'redis-matches-mysql'])
+    expect(results.find(({ check }) => check === name)).toMatchObject({ verdict: 'held' });
+});
 
 describe('the audit as a whole', () => {
   test('runs every check that has a file, each once', () => {

@@ -1,30 +1,269 @@
-/** When the figures of a benchmark count. */
-import { expect, test } from 'vitest';
-import {
-  faultsOf,
-  type Measured,
-  type Round,
-} from '../../src/lab/benchmarks/purchase-benchmark.ts';
+/** When the figures of a benchmark count, and when a target is missed. */
+import { describe, expect, test } from 'vitest';
+import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
+import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
+import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
+import type { Measured, MeasuredSale } from '../../src/lab/benchmarks/measure.ts';
+import { machineTime, otherShare } from '../../src/lab/benchmarks/other-work.ts';
+import { faultsOfRound, type Round } from '../../src/lab/benchmarks/purchase-benchmark.ts';
+import { isCorrectOrderByOrder } from '../../src/lab/benchmarks/rung-benchmark.ts';
+import { faultsOfStep, reasonsAgainst } from '../../src/lab/benchmarks/saturation.ts';
+import { type RateLimits, searchRate } from '../../src/lab/benchmarks/search-rate.ts';
+import { spreadOf, spreadOfKnown } from '../../src/lab/benchmarks/spread.ts';
+import { judgeTarget } from '../../src/lab/benchmarks/targets.ts';
+import { ladder, rungNames } from '../../src/ladder/rungs.ts';
 
+const cpu = Object.fromEntries(cpuRoles.map((role) => [role, 1])) as Measured['cpu'];
 const measured = (given: Partial<Measured> = {}): Measured => ({
-  ...{ requestsPerSecond: 1, accepted: 100, p50Ms: 1, p99Ms: 1, refused: 0, broken: 0 },
+  seconds: 100,
+  ...{
+    requestsPerSecond: 1,
+    answers: { accepted: 100 },
+    broken: 0,
+    p50Ms: 1,
+    p99Ms: 1,
+    cpu,
+    otherWork: 0,
+  },
   ...given,
 });
-const round = (given: Partial<Round> = {}): Round => ({
-  ...{ noop: measured(), purchase: measured(), lagMs: 1, recorded: 100 },
+const sale = (given: Partial<MeasuredSale> = {}): MeasuredSale => ({
+  ...{ voucherId: '1', purchase: measured(), accepted: 100, acceptedPerSecond: 1 },
+  ...{ recorded: 100, recordedPerSecond: 1, lagMs: 1, deepest: 1 },
   ...given,
 });
 
-test('figures count when every request was accepted and every order is recorded', () => {
-  expect(faultsOf(round(), 8)).toEqual([]);
-  expect(faultsOf(round({ recorded: 108 }), 8)).toEqual([]);
+describe('the figures of a sale count', () => {
+  test('when every request was accepted and every order is recorded', () => {
+    expect(faultsOfSale('lua-stream', sale(), 8)).toEqual([]);
+    expect(faultsOfSale('lua-stream', sale({ recorded: 108 }), 8)).toEqual([]);
+  });
+
+  test.each<[string, Partial<MeasuredSale>]>([
+    ['a purchase was refused', { purchase: measured({ answers: { accepted: 100, busy: 1 } }) }],
+    ['all were refused, fast', { purchase: measured({ answers: { accepted: 0 } }) }],
+    ['a purchase got no answer', { purchase: measured({ broken: 1 }) }],
+    ['an accepted order is not recorded', { recorded: 99 }],
+    ['more is recorded than was requested', { recorded: 109 }],
+    ['a process was replaced', { purchase: measured({ cpu: { ...cpu, api: null } }) }],
+  ])('not when %s', (_, given) => {
+    expect(faultsOfSale('lua-stream', sale(given), 8)).toHaveLength(1);
+  });
+
+  test('with the refusals that a rung may give, and with no others', () => {
+    const lost = measured({ answers: { accepted: 100, conflict: 900 } });
+    expect(faultsOfSale('version-check', sale({ purchase: lost }), 8)).toEqual([]);
+    expect(faultsOfSale('redis-no-retry', sale({ purchase: lost }), 8)).toHaveLength(1);
+    const soldOut = measured({ answers: { accepted: 100, 'sold-out': 1 } });
+    expect(faultsOfSale('version-check', sale({ purchase: soldOut }), 8)).toHaveLength(1);
+  });
+
+  test('of the final rung only without a refusal: it has no lock to be busy', () => {
+    expect(legitimateRefusals(ladder['lua-stream'])).toEqual([]);
+    expect(legitimateRefusals(ladder['redis-no-retry'])).toContain('busy');
+  });
 });
 
-test.each<[string, Partial<Round>]>([
-  ['a purchase was refused', { purchase: measured({ refused: 1 }) }],
-  ['a no-op got no answer', { noop: measured({ broken: 1 }) }],
-  ['an accepted order is not recorded', { recorded: 99 }],
-  ['more is recorded than was requested', { recorded: 109 }],
-])('figures do not count when %s', (_, given) => {
-  expect(faultsOf(round(given), 8)).toHaveLength(1);
+describe('the figures of a round count', () => {
+  const soldOut = measured({ answers: { 'sold-out': 100 } });
+  const requests = {
+    ...{ nginx: measured(), bare: measured(), noop: measured(), purchase: measured() },
+    'sold-out': soldOut,
+  };
+  const round = (given: Partial<Round['requests']> = {}): Round => ({
+    requests: { ...requests, ...given },
+    sale: sale(),
+  });
+
+  test('when every answer is the expected one', () => {
+    expect(faultsOfRound(round(), 8)).toEqual([]);
+  });
+
+  test.each<[string, Partial<Round['requests']>]>([
+    ['a no-op was refused', { noop: measured({ answers: { accepted: 9, unauthenticated: 1 } }) }],
+    ['nginx did not answer', { nginx: measured({ answers: {} }) }],
+    ['the bare route is not there', { bare: measured({ answers: { 'not-ready': 100 } }) }],
+    [
+      'a sold-out voucher was sold',
+      { 'sold-out': measured({ answers: { 'sold-out': 9, accepted: 1 } }) },
+    ],
+    ['a refusal has another reason', { 'sold-out': measured({ answers: { 'not-ready': 9 } }) }],
+  ])('not when %s', (_, given) => {
+    expect(faultsOfRound(round(given), 8)).not.toEqual([]);
+  });
+});
+
+describe('a target', () => {
+  const least = { name: 'ratio', atLeast: 0.6, because: 'a reason' };
+  const most = { name: 'lag', atMost: 3, because: 'a reason' };
+
+  test('is met by the median', () => {
+    expect(judgeTarget(least, spreadOf([0.5, 0.6, 0.7]), 3).answer).toBe('met');
+    expect(judgeTarget(most, spreadOf([1, 3, 9]), 3).answer).toBe('met');
+  });
+
+  test('is missed by more than the spread when no round meets it', () => {
+    expect(judgeTarget(least, spreadOf([0.4, 0.5, 0.59]), 3).answer).toBe('missed');
+    expect(judgeTarget(most, spreadOf([3.1, 4]), 2).answer).toBe('missed');
+    expect(judgeTarget(least, spreadOf([0.4, 0.5, 0.7]), 3).answer).toBe('unclear');
+    expect(judgeTarget(most, spreadOf([2, 4, 5]), 3).answer).toBe('unclear');
+  });
+
+  test('is not judged on one round, which has no spread, and not without a figure', () => {
+    expect(judgeTarget(least, spreadOf([0.1]), 1).answer).toBe('unknown');
+    expect(judgeTarget(least, null, 5).answer).toBe('unknown');
+  });
+});
+
+describe('a spread', () => {
+  test('has the median, also of an even number of rounds', () => {
+    expect(spreadOf([3, 1, 2])).toEqual({ median: 2, least: 1, most: 3 });
+    expect(spreadOf([4, 1, 2, 3]).median).toBe(2.5);
+  });
+
+  test('is never made of what is no number', () => {
+    expect(() => spreadOf([1, Number.NaN])).toThrow(RangeError);
+    expect(() => spreadOf([])).toThrow(RangeError);
+    for (const unknown of [null, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(spreadOfKnown([1, unknown])).toBeNull();
+    expect(spreadOfKnown([])).toBeNull();
+  });
+});
+
+describe('the rungs that a queue is compared with', () => {
+  test('write order by order, and no rush breaks them', () => {
+    const names = rungNames.filter(isCorrectOrderByOrder);
+    expect(names).toEqual(expect.arrayContaining(['stock-positive', 'row-lock', 'redis-atomic']));
+    for (const wrong of ['read-then-write', 'check-then-insert', 'mutex-per-user', 'lua-stream'])
+      expect(names).not.toContain(wrong);
+  });
+});
+
+describe('the search for the highest rate', () => {
+  const limits = { first: 100, least: 10, most: 10_000 };
+  /** A service that sustains `knee`; the answers to `hiccups` are wrong. */
+  function search(knee: number, hiccups: readonly number[] = [], more: Partial<RateLimits> = {}) {
+    let count = 0;
+    const measure = async (rate: number) => {
+      count += 1;
+      return { rate, isGood: rate <= knee !== hiccups.includes(count) };
+    };
+    return searchRate(measure, { ...limits, ...more });
+  }
+
+  test.each([100, 150, 333, 1_000, 5_000])('finds a knee at %i, and goes past it', async (knee) => {
+    const { best, steps } = await search(knee);
+    expect(best?.rate).toBeLessThanOrEqual(knee);
+    expect(best?.rate).toBeGreaterThan(knee / 1.11);
+    expect(Math.max(...steps.map(({ rate }) => rate))).toBeGreaterThan(knee * 1.24);
+    expect(steps.length).toBeLessThan(25);
+  });
+
+  test('goes down when the first rate is too high, and gives up at the least', async () => {
+    const { best } = await search(30);
+    expect(best?.rate).toBeLessThanOrEqual(30);
+    expect((await search(5)).best).toBeNull();
+  });
+
+  test('ends at the most', async () => {
+    expect((await search(1e9, [], { most: 500 })).best?.rate).toBeLessThanOrEqual(500);
+  });
+
+  test('is not stopped by one hiccup below the knee', async () => {
+    const { best } = await search(1_000, [3]);
+    expect(best?.rate).toBeGreaterThan(900);
+  });
+
+  test('does not believe one lucky measurement: the best rate was good twice', async () => {
+    for (const lucky of [7, 8, 9]) {
+      const { best, steps } = await search(400, [lucky]);
+      expect(best?.rate).toBeLessThanOrEqual(400);
+      const good = steps.filter(({ rate, isGood }) => rate === best?.rate && isGood);
+      expect(good.length).toBeGreaterThanOrEqual(2);
+    }
+  });
+});
+
+describe('a rate is not sustained', () => {
+  const k6 = { answers: { accepted: 500 }, dropped: 0, p99Ms: 50 };
+
+  test('unless everything that was due was sent, accepted and answered soon', () => {
+    expect(reasonsAgainst(k6, 500)).toEqual([]);
+  });
+
+  test.each([
+    ['when an iteration was dropped', { dropped: 1 }],
+    ['when a hundredth was not sent', { answers: { accepted: 490 } }],
+    ['when the p99 is too high', { p99Ms: 50.1 }],
+    ['when the p99 is no number', { p99Ms: Number.NaN }],
+    ['when a purchase was refused', { answers: { accepted: 499, 'not-ready': 1 } }],
+    ['when an outcome is unknown', { answers: { accepted: 499, unknown: 1 } }],
+  ])('%s', (_, given) => {
+    expect(reasonsAgainst({ ...k6, ...given }, 500)).toHaveLength(1);
+  });
+
+  test('and the figures do not count when an accepted order is not recorded', () => {
+    const step = { rate: 100, answers: { accepted: 500, unknown: 2 }, accepted: 500 };
+    for (const recorded of [500, 502]) expect(faultsOfStep({ ...step, recorded })).toEqual([]);
+    for (const recorded of [499, 503]) expect(faultsOfStep({ ...step, recorded })).toHaveLength(1);
+    const soldOut = { ...step, answers: { accepted: 500, 'sold-out': 1 }, recorded: 500 };
+    expect(faultsOfStep(soldOut)).toHaveLength(1);
+  });
+});
+
+describe('the growth of a voucher', () => {
+  test('is shown at 1, 2 and 5 times each power of ten, and at the last order', () => {
+    expect(marksUpTo(10_000)).toEqual([10_000]);
+    expect(marksUpTo(60_000)).toEqual([10_000, 20_000, 50_000, 60_000]);
+    expect(marksUpTo(1_000_000)).toHaveLength(7);
+  });
+
+  const exactly = (value: number) => spreadOf([value]);
+  const row = (given: Partial<GrowthRow> = {}): GrowthRow => ({
+    ...{ orders: 1, acceptedPerSecond: exactly(1), p99Ms: exactly(10), lagMs: exactly(1) },
+    ...{ cpuPerOrder: exactly(100), redisBytesPerOrder: exactly(200) },
+    ...given,
+  });
+  const answers = (last: Partial<GrowthRow>) =>
+    flatness([row(), row(), row(last)]).map(({ answer }) => answer);
+
+  test('is flat when the last orders cost what the first did', () => {
+    expect(answers({})).toEqual(['met', 'met', 'met']);
+    expect(flatness([row()])).toEqual([]);
+  });
+
+  test.each<[string, Partial<GrowthRow>]>([
+    ['the CPU', { cpuPerOrder: exactly(200) }],
+    ['the p99', { p99Ms: exactly(30) }],
+    ['the memory of Redis', { redisBytesPerOrder: exactly(400) }],
+  ])('is not flat when %s grows with the orders', (_, last) => {
+    expect(answers(last).filter((answer) => answer === 'missed')).toHaveLength(1);
+  });
+
+  test('is unclear when the slices are further apart than the growth', () => {
+    expect(answers({ p99Ms: spreadOf([5, 30, 40]) })).toEqual(['met', 'unclear', 'met']);
+  });
+});
+
+describe('other work on the machine', () => {
+  // user nice system idle iowait irq softirq steal guest guest_nice
+  const before = machineTime('cpu  100 0 100 800 0 0 0 0 50 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n');
+  const after = machineTime('cpu  150 5 120 900 10 5 5 5 90 0\n');
+  const none = Object.fromEntries(cpuRoles.map((role) => [role, 0])) as Measured['cpu'];
+
+  test('is the busy time of all cores without that of the lab; the host’s part counts', () => {
+    expect(otherShare(before, after, none)).toBeCloseTo(90 / 200);
+    expect(otherShare(before, after, { ...none, api: 700_000 })).toBeCloseTo(20 / 200);
+  });
+
+  test('is never negative, and unknown when the lab’s time is', () => {
+    expect(otherShare(before, after, { ...none, api: 1_000_000 })).toBe(0);
+    expect(otherShare(before, after, { ...none, api: null })).toBeNull();
+  });
+
+  test('is read from this machine', () => {
+    const { busy, all } = machineTime();
+    expect(busy).toBeGreaterThan(0);
+    expect(all).toBeGreaterThan(busy);
+  });
 });

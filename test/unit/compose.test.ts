@@ -144,6 +144,7 @@ describe.each(Object.entries(shapes))('the %s', (shape, { services, variables })
       redis: ['/data'],
       mysql: ['/var/lib/mysql'],
       zookeeper: ['/data', '/datalog', '/logs'],
+      rabbitmq: ['/var/lib/rabbitmq', '/var/log/rabbitmq'],
     };
     for (const name of names) {
       const { image = '', volumes, tmpfs } = of(name);
@@ -188,13 +189,17 @@ describe.each(Object.entries(shapes))('the %s', (shape, { services, variables })
     });
 
     test('connects to servers that there are, and waits for those that it needs to start', () => {
-      const { MYSQL_URL, REDIS_URL, REDLOCK_URLS, ZOOKEEPER_URL } = readConfig(environment(name));
+      const { MYSQL_URL, REDIS_URL, REDLOCK_URLS, ZOOKEEPER_URL, RABBITMQ_URL } = readConfig(
+        environment(name),
+      );
       const needed = [MYSQL_URL, REDIS_URL].map((url) => new URL(url).hostname);
       expect(Object.keys(of(name).depends_on)).toEqual(expect.arrayContaining(needed));
       const masters = REDLOCK_URLS.map((url) => new URL(url).hostname);
       expect(names).toEqual(expect.arrayContaining(masters));
       expect(new Set(masters).size).toBe(shape === 'lab' ? 3 : 0);
       if (shape === 'lab') expect(names).toContain(ZOOKEEPER_URL.split(':')[0]);
+      if (shape === 'lab') expect(names).toContain(new URL(RABBITMQ_URL).hostname);
+      if (shape !== 'lab') expect(RABBITMQ_URL).toBe('');
     });
   });
 

@@ -68,6 +68,10 @@ describe('the configuration', () => {
     ['ZOOKEEPER_URL', 'zookeeper'],
     ['ZOOKEEPER_URL', 'http://127.0.0.1:2181'],
     ['ZOOKEEPER_SESSION_MS', '100'],
+    ['REDIS_SENTINELS', 'redis://127.0.0.1:26379'],
+    ['REDIS_SENTINEL_NAME', ''],
+    ['ORDER_DURABILITY', 'never'],
+    ['PROGRESS_WITHIN_MS', '500'],
     ['TOKEN_SECRET', 'short'],
     ['LOG_LEVEL', 'loud'],
   ])('refuses %s=%j and names it', (name, value) => {
@@ -86,6 +90,27 @@ describe('the configuration', () => {
       expect(read).not.toBe(0);
     },
   );
+
+  test('reads the Sentinels as addresses, and none by default', () => {
+    expect(readConfig(least).REDIS_SENTINELS).toEqual([]);
+    const REDIS_SENTINELS = 'one:26379,10.0.0.2:26380';
+    expect(readConfig({ ...least, REDIS_SENTINELS })).toMatchObject({
+      REDIS_SENTINELS: [
+        { host: 'one', port: 26379 },
+        { host: '10.0.0.2', port: 26380 },
+      ],
+      REDIS_SENTINEL_NAME: 'redis-main',
+    });
+    expect(complaint({ ...least, REDIS_SENTINELS, REDIS_CLUSTER: '1' })).toMatch(
+      /REDIS_SENTINELS: /,
+    );
+  });
+
+  test('keeps accepted orders through a power cut by default, and waits for no replica in a cluster', () => {
+    expect(readConfig(least).ORDER_DURABILITY).toBe('always');
+    const cluster = { ...least, REDIS_CLUSTER: '1', ORDER_DURABILITY: 'replica' };
+    expect(complaint(cluster)).toMatch(/ORDER_DURABILITY: /);
+  });
 
   test('names every problem at once, also that of a relation between two values', () => {
     const wrong = { PORT: '-1', LAB: 'on', BALANCER: 'x', LOG_LEVEL: '', TOKEN_SECRET: 'no' };
@@ -129,11 +154,12 @@ describe('the configuration', () => {
   });
 
   test.each(secretNames)('names %s_FILE when it cannot be read, or is given twice', (name) => {
-    const { [name]: _, ...rest } = { MYSQL_PASSWORD: 'hunter2', ...least };
+    const given = { MYSQL_PASSWORD: 'hunter2', RABBITMQ_URL: 'amqp://mq:5672', ...least };
+    const { [name]: _, ...rest } = given;
     expect(complaint({ ...rest, [`${name}_FILE`]: '/no/such/file' })).toContain(
       `${name}_FILE: cannot be read (ENOENT)`,
     );
-    const twice = { MYSQL_PASSWORD: 'hunter2', ...least, [`${name}_FILE`]: fileWith('hunter2') };
+    const twice = { ...given, [`${name}_FILE`]: fileWith('hunter2') };
     expect(complaint(twice)).toContain(`${name}_FILE: ${name} is set too`);
   });
 

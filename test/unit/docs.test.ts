@@ -1,7 +1,17 @@
 /** The documents are true: fresh tables, and commands, scripts and links that exist. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command } from 'commander';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AddCommand } from '../../src/cli/output.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
@@ -151,6 +161,21 @@ test('the messages of the program name only scripts and commands that exist', ()
   const named = [...text.matchAll(/npx lockstep ([a-z][a-z-]*)/g)].map(([, name]) => name);
   expect(named.length).toBeGreaterThan(0);
   for (const name of new Set(named)) expect.soft(commandNames).toContain(name);
+});
+
+test('each measured table has its place in a document', () => {
+  const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
+  onTestFinished(() => rmSync(runs, { recursive: true }));
+  const names = ['bench', 'bench-ladder', 'bench-saturate', 'bench-orders', 'bench-locks'];
+  for (const name of names) {
+    const folder = join(runs, `2026-01-01T000000Z-${name}`);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'report.txt'), `the table of ${name}\n`);
+  }
+  const parts = generatedParts(runs)[join(root.pathname, 'docs', 'performance.md')] ?? {};
+  expect(Object.keys(parts)).toEqual(names);
+  const text = replaceParts(read('docs/performance.md'), parts);
+  for (const name of names) expect(text).toContain(`the table of ${name}\n`);
 });
 
 describe('the generated tables', () => {

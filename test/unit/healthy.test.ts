@@ -42,32 +42,32 @@ describe('a container with an instance', () => {
 });
 
 describe('a container with order workers', () => {
-  const turned = (folder: string, name: string, secondsAgo: number) => {
+  const progressed = (folder: string, name: string, secondsAgo: number) => {
     const at = Date.now() / 1_000 - secondsAgo;
     writeFileSync(join(folder, name), '');
     utimesSync(join(folder, name), at, at);
   };
 
-  test('is healthy when every consumer of every worker turned lately', async () => {
+  test('is healthy when every consumer of every worker made progress lately', async () => {
     const HEARTBEAT_FOLDER = someFolder();
-    for (const name of ['a-0-0.turn', 'a-0-1.turn', 'b-0-0.turn', 'b-0-1.turn'])
-      turned(HEARTBEAT_FOLDER, name, 5);
+    for (const name of ['a-0-0.progress', 'a-0-1.progress', 'b-0-0.progress', 'b-0-1.progress'])
+      progressed(HEARTBEAT_FOLDER, name, 5);
     const env = { ORDER_WORKERS: '2', SALE_SHARDS: '2', HEARTBEAT_FOLDER };
     expect(await healthy(env)).toEqual({ exitCode: 0, stdout: '' });
   });
 
-  test('is not healthy when one consumer is stuck, although its process runs', async () => {
+  test('is not healthy when one consumer makes no progress, although its process runs', async () => {
     const HEARTBEAT_FOLDER = someFolder();
-    turned(HEARTBEAT_FOLDER, 'a-0-0.turn', 5);
-    turned(HEARTBEAT_FOLDER, 'b-0-0.turn', 60);
-    const stdout = '1 of 2 consumers turned in the last 30 seconds';
+    progressed(HEARTBEAT_FOLDER, 'a-0-0.progress', 5);
+    progressed(HEARTBEAT_FOLDER, 'b-0-0.progress', 60);
+    const stdout = '1 of 2 consumers made progress in the last 11 seconds';
     expect(await healthy({ ORDER_WORKERS: '2', HEARTBEAT_FOLDER })).toEqual({
       exitCode: 1,
       stdout,
     });
   });
 
-  test('is not healthy before the first turn', async () => {
+  test('is not healthy before the first progress', async () => {
     const env = { ORDER_WORKERS: '1', HEARTBEAT_FOLDER: someFolder() };
     expect(await healthy(env)).toMatchObject({ exitCode: 1 });
   });

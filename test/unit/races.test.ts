@@ -141,6 +141,17 @@ describe('the verdict of a race', () => {
     expect(fixed().evidence).toBe('');
   });
 
+  test('is unknown when a lane that no fault hits lost its lease', () => {
+    const lost = (lane: string): Given => ({
+      attempts: [accepted('7', 'a'), { ...refused('7', 'lease-lost'), requestId: `x-${lane}` }],
+      orders: [row('a', '7')],
+    });
+    const played = judge('paused-holder', 'redis-reentrant', lost('B'));
+    expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
+    expect(played.evidence).toContain('B lost its lease');
+    expect(judge('paused-holder', 'redis-reentrant', lost('A')).verdict).toBe('held');
+  });
+
   test('is violated, with the proof, when the check of the race found a violation', () => {
     const played = buggy(oversold);
     expect(played).toMatchObject({ verdict: 'violated', claim: 'violated', asClaimed: true });

@@ -1,9 +1,9 @@
 /** A lock whose server is slow or fails: an answer in time, and errors that name the resource. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { LockServiceUnavailable } from '../../src/errors.ts';
+import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import type { Lease } from '../../src/locks/lock.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { serverLock } from '../../src/locks/shared/server-lock.ts';
 
 const lease = (release = async () => {}): Lease => endlessLease(release);
@@ -28,6 +28,20 @@ test('a lease that is granted too late is released', async () => {
   await expect(lock.acquire('seat', { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
   expect(releases).toBe(0);
   await sleep(300);
+  expect(releases).toBe(1);
+});
+
+test('a lease that ended before its answer came is released, and not handed out', async () => {
+  let releases = 0;
+  const ended = timedLease('seat', -1, async () => {
+    releases += 1;
+  });
+  const lock = serverLock({ acquire: async () => ended });
+  const refusal = lock.acquire('seat', { waitMs: 0 });
+  await expect(refusal).rejects.toMatchObject({
+    code: 'LOCK_SERVICE_UNAVAILABLE',
+    cause: expect.any(LeaseLost),
+  });
   expect(releases).toBe(1);
 });
 

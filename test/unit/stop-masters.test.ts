@@ -1,8 +1,8 @@
 /** The verdict of stopped masters is red for each kind of damage, and for a claim that fails. */
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/audit/finding.ts';
+import type { AuditedFinding } from '../../src/lab/drills/audited.ts';
 import {
-  type AuditedFinding,
   judgedFindings,
   type Outage,
   outageReasons,
@@ -27,7 +27,7 @@ const tries = (answers: (ms: number) => Pick<Try, 'outcome' | 'reason'> = answer
   Array.from({ length: 40 }, (_, index) => someTry(index * 100, answers(index * 100)));
 
 const unavailable: Outage = {
-  ...{ rung: 'multilock', stopped: ['redis-2'], masters: 3, sells: false },
+  ...{ rung: 'multilock', servers: ['redis-2'], away: 'stopped', masters: 3, sells: false },
   ...{ calmFrom: at(0), stopAt: at(990), downAt: at(1_000), startAt: at(2_000) },
   ...{ backAt: at(2_100), until: at(4_000), tries: tries() },
 };

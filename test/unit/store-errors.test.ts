@@ -1,5 +1,6 @@
 /** A store that does not answer, told from a fault. */
 import { expect, test } from 'vitest';
+import { isStatementRefused } from '../../src/connections/mysql.ts';
 import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 
 const withCode = (code: string) => Object.assign(new Error('no answer'), { code });
@@ -15,3 +16,20 @@ test.each(['EAI_AGAIN', 'ECONNREFUSED', 'ENOTFOUND', 'PROTOCOL_CONNECTION_LOST']
 test.each(['ER_ACCESS_DENIED_ERROR', 'ER_DUP_ENTRY', undefined])('%s does not', (code) => {
   expect(isStoreUnavailable(withCode(String(code)))).toBe(false);
 });
+
+/** Redis refuses a write for now: a replica that was a master, or a master without its replicas. */
+test.each(['READONLY You can', 'NOREPLICAS Not enough', 'MASTERDOWN Link'])(
+  'so does %s',
+  (text) => {
+    expect(isStoreUnavailable(new Error(text))).toBe(true);
+  },
+);
+
+/** Read-only, or a full disk: MySQL's number says it, and not its words. */
+test.each([1021, 1114, 1290, 1836])(
+  'so does error %i of MySQL, and no other statement is tried meanwhile',
+  (errno) => {
+    const error = Object.assign(new Error('no writes'), { errno, sqlState: 'HY000' });
+    expect([isStoreUnavailable(error), isStatementRefused(error)]).toEqual([true, false]);
+  },
+);

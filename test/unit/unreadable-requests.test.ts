@@ -7,7 +7,9 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commonHeaders } from '../../src/http/headers.ts';
 import { routes } from '../../src/http/openapi.ts';
+import { problem } from '../../src/http/problems.ts';
 import { listen } from '../../src/processes/api-server.ts';
 
 let server: Server;
@@ -15,16 +17,23 @@ let server: Server;
 beforeAll(async () => {
   const app = routes();
   app.get('/livez', (c) => c.json({ status: 'ok' }));
+  app.get('/broken', () => {
+    throw new Error('broken');
+  });
+  app.onError((_, c) => problem(c, 'internal-error'));
   app.post('/slow', async (c) => {
     await sleep(100);
     return c.json({ id: '7' }, 202);
   });
-  server = await listen(app, { host: '127.0.0.1', port: 0, shared: false }, 'api-9');
+  const address = { host: '127.0.0.1', port: 0, shared: false };
+  server = await listen(app, address, commonHeaders('api-9'));
 });
 afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
+
+const common = ['x-request-id', 'x-instance', 'x-content-type-options', 'cache-control'];
 
 /** Sends the first bytes, then the rest after the first answer, and reads until the end. */
 async function raw(first: string, rest?: string): Promise<string> {
@@ -80,13 +89,37 @@ describe('a request that Node cannot read is answered as a problem:', () => {
     const [head = '', body = ''] = (await raw(bytes)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`));
     expect(head).toMatch(/^Content-Type: application\/problem\+json$/im);
-    expect(head).toMatch(/^X-Request-Id: [0-9a-f-]{36}$/im);
+    expect(head).toMatch(/^X-Request-Id: [\w-]{14,}$/im);
     expect(head).toMatch(/^X-Instance: api-9$/im);
     expect(head).toMatch(/^Cache-Control: no-store$/im);
     expect(/\r\nAllow: /.test(head)).toBe(status === 405);
     const json = body.slice(body.indexOf('{'), body.lastIndexOf('}') + 1);
     expect(JSON.parse(json)).toMatchObject({ status, code, type: `urn:lockstep:${code}` });
   });
+});
+
+test.each([
+  ['an answer', 200, request('GET /livez HTTP/1.1')],
+  ['an answer to HEAD', 200, request('HEAD /livez HTTP/1.1')],
+  ['the answer for a path that does not exist', 404, request('GET /nothing HTTP/1.1')],
+  ['the answer to an error', 500, request('GET /broken HTTP/1.1')],
+  ['the answer of the adapter', 400, request('GET /a\\b HTTP/1.1')],
+])('%s has each header of every answer, once', async (_, status, bytes) => {
+  const [head = ''] = (await raw(bytes)).split('\r\n\r\n');
+  const names = [...head.matchAll(/^([\w-]+):/gm)].map(([, name = '']) => name.toLowerCase());
+  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(names).toEqual([...new Set(names)]);
+  expect(names).toEqual(expect.arrayContaining(common));
+});
+
+test('a request keeps the name that it brings, if it is one; other names are all different', async () => {
+  const nameOf = async (...headers: string[]) =>
+    /^X-Request-Id: (.*)$/im.exec(await raw(request('GET /livez HTTP/1.1', ...headers)))?.[1];
+  expect(await nameOf('X-Request-Id: mine-1=')).toBe('mine-1=');
+  const others = ['X-Request-Id: a b', `X-Request-Id: ${'x'.repeat(256)}`, 'X-Request-Id:', 'X: y'];
+  const names = await Promise.all(others.map((header) => nameOf(header)));
+  expect(new Set(names).size).toBe(4);
+  for (const name of names) expect(name).toMatch(/^[\w-]{14,64}$/);
 });
 
 test('malformed bytes behind a purchase are not answered: it may still be sold', async () => {

@@ -1,0 +1,23 @@
+/** The database away, and read-only, for some seconds: sales go on, and nothing is lost. */
+import { expect, test } from 'vitest';
+import { mysqlAway, mysqlReadOnly } from '../../src/lab/drills/database-outage.ts';
+import { Timeline } from '../../src/lab/drills/timeline.ts';
+import { expectHeld } from '../support/judged-drill.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab();
+
+test.each([
+  ['away', mysqlAway],
+  ['read-only', mysqlReadOnly],
+])(
+  'MySQL is %s: sales go on, orders wait, and all are recorded afterwards',
+  async (_, drill) => {
+    const options = { seed: 5, minutes: 0.05, progress: () => {}, recorder: new Timeline() };
+    const signal = AbortSignal.timeout(90_000);
+    const result = await drill.run(lab(), { ...options, signal });
+    expectHeld(result);
+    expect(result.figures).toMatchObject({ deadLettered: 0 });
+  },
+  120_000,
+);

@@ -1,0 +1,319 @@
+/** Each fault that a drill can inject: it bites, and its undo mends it; so does `lab.heal()`. */
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { defaultShape } from '../../src/lab/environment/lab.ts';
+import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
+import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
+import { workersOfNginx } from '../../src/lab/environment/workers-of-nginx.ts';
+import { zookeeperSessions } from '../../src/lab/environment/zookeeper-sessions.ts';
+import { blockedEventLoop } from '../../src/lab/faults/block-event-loop.ts';
+import { verbs } from '../../src/lab/faults/by-hand.ts';
+import { dropConnections } from '../../src/lab/faults/drop-connections.ts';
+import { expireSession } from '../../src/lab/faults/expire-session.ts';
+import type { Fault } from '../../src/lab/faults/fault.ts';
+import { flushAll } from '../../src/lab/faults/flush-all.ts';
+import { flushScripts } from '../../src/lab/faults/flush-scripts.ts';
+import { holdReplication } from '../../src/lab/faults/hold-replication.ts';
+import { killServer } from '../../src/lab/faults/kill-server.ts';
+import { loseAnswers } from '../../src/lab/faults/lose-answers.ts';
+import { pauseServer } from '../../src/lab/faults/pause-server.ts';
+import { promoteReplica } from '../../src/lab/faults/promote-replica.ts';
+import { refuseConnections } from '../../src/lab/faults/refuse-connections.ts';
+import { reloadNginx } from '../../src/lab/faults/reload-nginx.ts';
+import { resetConnections } from '../../src/lab/faults/reset-connections.ts';
+import { restartEmpty } from '../../src/lab/faults/restart-empty.ts';
+import { restartServer } from '../../src/lab/faults/restart-server.ts';
+import { slowConnections } from '../../src/lab/faults/slow-connections.ts';
+import { lateClock } from '../../src/lab/faults/step-clock-back.ts';
+import { stopServer } from '../../src/lab/faults/stop-server.ts';
+import { call, putOnSale, tokenFor } from '../support/client.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab({ ...defaultShape, network: 'proxied' });
+/** How the lab sees itself: the proxies' ports are behind those of the servers. */
+const proxyOf = (name: (typeof proxied)[number]) =>
+  proxyPort({ proxies: lab().portOf('proxies') }, name);
+
+const silentMs = 400;
+/** `PONG`, the code of an error, or `silence`; from a new connection. */
+async function ping(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  const answer = new Promise<string>((resolve) => {
+    socket.on('data', (data) => resolve(String(data).trim().slice(1)));
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'error'));
+    socket.on('close', () => resolve('closed'));
+    setTimeout(() => resolve('silence'), silentMs);
+  });
+  socket.write('PING\r\n');
+  const heard = await answer;
+  socket.destroy();
+  return heard;
+}
+
+/** The status of a purchase at one instance, past nginx. */
+async function buyOn(instance: string, voucherId: string, userId: string): Promise<number> {
+  const answer = await call(`/vouchers/${voucherId}/orders`, {
+    method: 'POST',
+    token: await tokenFor(userId),
+    baseUrl: `http://127.0.0.1:${lab().portOf(instance)}`,
+  });
+  return answer.status;
+}
+
+const key = 'fault-test';
+const write = (name: string) =>
+  withRedis(lab().portOf(name), (redis) => redis.set(key, name).then(() => {}));
+const keyOf = (name: string) => withRedis(lab().portOf(name), (redis) => redis.get(key));
+const roleAt = async (port: number) => (await withRedis(port, (redis) => redis.role()))[0];
+const pidOf = (name: string) => lab().pidOf(name);
+const livez = (instance: string) =>
+  fetch(`http://127.0.0.1:${lab().portOf(instance)}/livez`, {
+    signal: AbortSignal.timeout(silentMs),
+  }).then(
+    ({ status }) => String(status),
+    () => 'silence',
+  );
+
+afterEach(async () => {
+  await lab().heal();
+  for (const name of ['redis-main', 'redis-1'])
+    await withRedis(lab().portOf(name), (redis) => redis.del(key));
+});
+
+interface Case {
+  readonly fault: () => Fault;
+  /** Brings about what the fault then destroys. */
+  readonly before?: () => Promise<unknown>;
+  readonly seen: () => Promise<unknown>;
+  readonly broken: unknown;
+  readonly healed: unknown;
+}
+
+const cases: Record<string, Case> = {
+  stop: {
+    fault: () => stopServer('redis-1'),
+    seen: () => ping(lab().portOf('redis-1')),
+    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
+  },
+  kill: {
+    fault: () => killServer('redis-1'),
+    seen: () => ping(lab().portOf('redis-1')),
+    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
+  },
+  pause: {
+    fault: () => pauseServer('redis-replica'),
+    seen: () => ping(lab().portOf('redis-replica')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  'restart-empty': {
+    before: () => write('redis-1'),
+    fault: () => restartEmpty('redis-1'),
+    seen: () => keyOf('redis-1'),
+    ...{ broken: null, healed: 'redis-1' },
+  },
+  'flush-all': {
+    before: () => write('redis-main'),
+    fault: () => flushAll('redis-main'),
+    seen: () => keyOf('redis-main'),
+    ...{ broken: null, healed: 'redis-main' },
+  },
+  slow: {
+    fault: () => slowConnections('redis-2', 10 * silentMs),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  drop: {
+    fault: () => dropConnections('redis-2'),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  'drop for one process': {
+    fault: () => dropConnections('redis-2', process.pid),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  'drop for another process': {
+    fault: () => dropConnections('redis-2', pidOf('api-1')),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'PONG', healed: 'PONG' },
+  },
+  reset: {
+    fault: () => resetConnections('redis-2'),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'ECONNRESET', healed: 'PONG' },
+  },
+  refuse: {
+    fault: () => refuseConnections('redis-2'),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
+  },
+  'hold-replication': {
+    fault: () => holdReplication('redis-main'),
+    // Written after the fault, and not seen by the replica before the undo.
+    seen: async () => {
+      await write('redis-main');
+      const has = () => keyOf('redis-replica').then((value) => value !== null);
+      await expect
+        .poll(has, { timeout: silentMs })
+        .toBe(true)
+        .catch(() => {});
+      return has();
+    },
+    ...{ broken: false, healed: true },
+  },
+  'hold-replication of another server than the one before': {
+    before: () => write('redis-1'),
+    fault: () => holdReplication('redis-1'),
+    seen: () => keyOf('redis-replica'),
+    ...{ broken: 'redis-1', healed: null },
+  },
+  'promote-replica': {
+    fault: () => promoteReplica('redis-1'),
+    seen: () => roleAt(lab().portOf('redis-replica')),
+    ...{ broken: 'master', healed: 'slave' },
+  },
+  'block-event-loop': {
+    fault: () => blockedEventLoop('api-1', 5 * silentMs),
+    seen: () => livez('api-1'),
+    ...{ broken: 'silence', healed: '200' },
+  },
+  'step-clock-back': {
+    fault: () => lateClock('api-1', 60_000),
+    seen: async () => {
+      const voucher = await putOnSale();
+      return buyOn('api-1', voucher, '7');
+    },
+    ...{ broken: 503, healed: 202 },
+  },
+};
+
+const healthy = async () => {
+  for (const name of ['redis-main', 'redis-1', 'redis-2', 'redis-3'] as const) {
+    expect(await ping(proxyOf(name))).toBe('PONG');
+    expect(await roleAt(proxyOf(name))).toBe('master');
+    expect(await roleAt(lab().portOf(name))).toBe('master');
+  }
+};
+
+describe.each(['its undo', 'lab.heal()'] as const)('is mended by %s', (way) => {
+  test.each(Object.entries(cases))('%s', async (_, { fault, before, seen, broken, healed }) => {
+    await before?.();
+    const undo = await fault().inject(lab());
+    await expect.poll(seen, { timeout: 2_000 }).toEqual(broken);
+    await (way === 'its undo' ? undo() : lab().heal());
+    await expect.poll(seen, { timeout: 5_000 }).toEqual(healed);
+    await healthy();
+  });
+});
+
+describe('faults together', () => {
+  test('heal mends the network before it starts the service, which is not ready without', async () => {
+    await dropConnections('redis-main').inject(lab());
+    await lab().server('service').kill();
+    await lab().heal();
+    await healthy();
+  });
+
+  test('heal gives flushed keys back to a master that was replaced, and changes nothing twice', async () => {
+    await write('redis-1');
+    await flushAll('redis-1').inject(lab());
+    await promoteReplica('redis-1').inject(lab());
+    await lab().heal();
+    const healed = lab().servers;
+    await lab().heal();
+    expect(await keyOf('redis-1')).toBe('redis-1');
+    expect(lab().servers).toEqual(healed);
+    await healthy();
+  });
+
+  test('a lab that stops gives the writes of a replica to the master that it replaced', async () => {
+    await promoteReplica('redis-main').inject(lab());
+    await withRedis(proxyOf('redis-main'), (redis) => redis.set(key, 'sold meanwhile'));
+    await lab().restoreMasters();
+    await lab().server('redis-main').kill();
+    await lab().server('redis-main').start();
+    expect(await keyOf('redis-main')).toBe('sold meanwhile');
+    await lab().serve(lab().shape);
+    await healthy();
+  });
+
+  test('another network begins with whole servers, also after its proxies were killed', async () => {
+    await promoteReplica('redis-2').inject(lab());
+    await lab().server('proxies').kill();
+    await lab().ensure(defaultShape);
+    expect(await roleAt(lab().portOf('redis-2'))).toBe('master');
+    await lab().ensure({ ...defaultShape, network: 'proxied' });
+    await healthy();
+  });
+});
+
+test('restart: another process has the data of the one before', async () => {
+  await write('redis-1');
+  const before = pidOf('redis-1');
+  await restartServer('redis-1').inject(lab());
+  expect(pidOf('redis-1')).not.toBe(before);
+  expect(await keyOf('redis-1')).toBe('redis-1');
+});
+
+test('a replica of redis-main does not have all of redis-1, although its offset is larger', async () => {
+  const replica = lab().portOf('redis-replica');
+  const longText = 'x'.repeat(1_000_000);
+  await withRedis(lab().portOf('redis-main'), (redis) => redis.set(key, longText));
+  await expect.poll(() => hasAllOf(replica, lab().portOf('redis-main'))).toBe(true);
+  expect(await hasAllOf(replica, lab().portOf('redis-1'))).toBe(false);
+});
+
+test('flush-scripts: the Redis has forgotten a script, and no key', async () => {
+  const known = (sha: string) =>
+    withRedis(lab().portOf('redis-1'), async (redis) => {
+      const [isKnown] = (await redis.script('EXISTS', sha)) as number[];
+      return isKnown;
+    });
+  await write('redis-1');
+  const sha = await withRedis(lab().portOf('redis-1'), (redis) => redis.script('LOAD', 'return 1'));
+  expect(await known(String(sha))).toBe(1);
+  await flushScripts('redis-1').inject(lab());
+  expect(await known(String(sha))).toBe(0);
+  expect(await keyOf('redis-1')).toBe('redis-1');
+});
+
+test('expire-session: ZooKeeper forgets the session of this process only', async () => {
+  const voucher = await putOnSale({ rung: 'zookeeper' });
+  for (const instance of ['api-1', 'api-2']) await buyOn(instance, voucher, instance.slice(-1));
+  const before = await zookeeperSessions(lab().portOf('zookeeper'));
+  const expired = expireSession(pidOf('redis-1'), 'redis-1').inject(lab());
+  await expect(expired).rejects.toMatchObject({ code: 'NO_SESSION' });
+  await expireSession(pidOf('api-1')).inject(lab());
+  const after = await zookeeperSessions(lab().portOf('zookeeper'));
+  expect(before.filter((session) => !after.includes(session))).toHaveLength(1);
+  const buyAgain = () => buyOn('api-1', voucher, '3');
+  await expect.poll(buyAgain, { timeout: 5_000 }).not.toBe(503);
+});
+
+test('lose-answers: a write is done, and its answer is lost until the undo', async () => {
+  await withRedis(lab().portOf('redis-2'), (redis) => redis.del(key));
+  const undo = await loseAnswers('redis-2').inject(lab());
+  const socket = connect(proxyOf('redis-2')).on('error', () => {});
+  const heard: Buffer[] = [];
+  socket.on('data', (data) => heard.push(data));
+  socket.write(`SET ${key} written\r\n`);
+  await expect.poll(() => keyOf('redis-2')).toBe('written');
+  expect(heard).toEqual([]);
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  await undo();
+  await closed;
+  expect(await ping(proxyOf('redis-2'))).toBe('PONG');
+  await withRedis(lab().portOf('redis-2'), (redis) => redis.del(key));
+});
+
+test('reload-nginx: another worker process answers, and no request is lost', async () => {
+  const before = workersOfNginx(pidOf('nginx'));
+  await reloadNginx.inject(lab());
+  expect(workersOfNginx(pidOf('nginx')).some((pid) => !before.includes(pid))).toBe(true);
+  expect((await call('/livez', {})).status).toBe(200);
+});
+
+test('every verb of the command line is tried here', () => {
+  const tried = [...Object.keys(cases), 'restart', 'flush-scripts', 'expire-session'];
+  expect(tried).toEqual(expect.arrayContaining(Object.keys(verbs)));
+});

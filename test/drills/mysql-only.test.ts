@@ -1,0 +1,113 @@
+/**
+ * The rungs that keep MySQL the only store, killed in the middle of their transactions: nothing is
+ * sold twice, and every accepted order is in MySQL.
+ */
+import { expect, test } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
+import { readHistory } from '../../src/audit/read-history.ts';
+import { labTokenSecret } from '../../src/config.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { drained } from '../../src/lab/workload/drained.ts';
+import {
+  buySteadily,
+  planPurchases,
+  type Try,
+  unresolved,
+} from '../../src/lab/workload/steady-purchases.ts';
+import type { HistoryEvent } from '../../src/trace/history.ts';
+import { putOnSale } from '../support/client.ts';
+import { testConnections } from '../support/connections.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab();
+const [users, stock] = [80, 60];
+
+/** The first order whose transaction is open: after its check and before its writes. */
+async function firstInside(voucherId: string): Promise<HistoryEvent> {
+  let found: HistoryEvent | undefined;
+  await waitUntil(
+    'an open transaction',
+    10_000,
+    () => {
+      const { history = [] } = readHistory(lab().historyFolder, voucherId);
+      found = history.find(({ checkpoint }) => checkpoint === 'after-check');
+      return found !== undefined;
+    },
+    5,
+  );
+  return found as HistoryEvent;
+}
+
+/**
+ * Every user buys, `fault` strikes inside the first transaction, and every client asks until it has
+ * a final answer.
+ */
+async function sellThrough(rung: string, fault: (inside: HistoryEvent) => Promise<unknown>) {
+  const voucherId = await putOnSale({ rung, stock, lab: { workMs: 200, retries: 20 } });
+  const plan = planPurchases(voucherId, users, 11);
+  const giveUp = AbortSignal.timeout(40_000);
+  const load = { baseUrl: lab().baseUrl, tokenSecret: labTokenSecret, giveUp };
+  const buying = buySteadily(plan, { ...load, purchasesPerSecond: 1_000, clients: 90 });
+  await fault(await firstInside(voucherId));
+  const tries = await buying;
+  const connections = testConnections();
+  connections.redis('admin');
+  await connections.ready();
+  const collected = await drained(connections, voucherId);
+  const history = readHistory(lab().historyFolder, voucherId);
+  const facts = { ...collected, attempts: tries, ...history };
+  const { findings } = audit(facts);
+  const notHeld = findings.filter(({ verdict }) => verdict !== 'held');
+  return { tries, facts, notHeld, open: unresolved(plan, tries) };
+}
+
+const isUnknown = ({ outcome }: Try) => outcome === 'unknown';
+const database = () =>
+  lab().servers.find(({ name }) => ['mariadb', 'mysql'].includes(name))?.name ?? '';
+
+const kills = {
+  'an instance': async ({ instance }: HistoryEvent) => {
+    process.kill(lab().pidOf(instance), 'SIGKILL');
+  },
+  'the database': async () => {
+    await lab().server(database()).kill();
+    await lab().server(database()).start();
+  },
+};
+
+test.each([
+  ['merged-commit', 'an instance'],
+  ['merged-commit', 'the database'],
+  ['unit-rows', 'an instance'],
+  ['unit-rows', 'the database'],
+] as const)('%s sells exactly through kill -9 of %s', async (rung, victim) => {
+  const { tries, facts, notHeld, open } = await sellThrough(rung, kills[victim]);
+  expect(tries.filter(isUnknown).length + tries.filter(isRefusedForNow).length).toBeGreaterThan(0);
+  expect(notHeld).toEqual([]);
+  expect(open).toEqual([]);
+  const { orders } = facts.mysql;
+  // A client of unit-rows gives up after a conflict, and then a unit may be left.
+  if (rung === 'merged-commit') expect(orders).toHaveLength(stock);
+  else expect(orders.length).toBeGreaterThan(stock / 2);
+});
+
+/** The store was away: the client tried again. */
+const isRefusedForNow = ({ reason = '' }: Try) => ['not-ready', 'database-busy'].includes(reason);
+
+test('an instance that is told to stop finishes the batch that it has gathered', async () => {
+  let stopped: HistoryEvent | undefined;
+  const { facts, notHeld } = await sellThrough('merged-commit', async (inside) => {
+    stopped = inside;
+    process.kill(lab().pidOf(inside.instance), 'SIGTERM');
+  });
+  expect(notHeld).toEqual([]);
+  const { history = [], attempts = [] } = facts;
+  const gathered = history.filter(
+    ({ checkpoint, instance }) => checkpoint === 'after-check' && instance === stopped?.instance,
+  );
+  const accepted = new Set(
+    attempts.flatMap(({ outcome, orderId }) => (outcome === 'accepted' ? [orderId] : [])),
+  );
+  expect(gathered.length).toBeGreaterThan(0);
+  expect(gathered.filter(({ orderId }) => !accepted.has(orderId))).toEqual([]);
+});

@@ -1,0 +1,29 @@
+/** The first race of each drill of races, under load; the other races are played without one. */
+import { describe, expect, test } from 'vitest';
+import { raceDrill, raceDrillShape } from '../../src/lab/drills/race-drill.ts';
+import { raceDrills } from '../../src/lab/drills/race-drills.ts';
+import { spansOf, Timeline } from '../../src/lab/drills/timeline.ts';
+import { drillText } from '../../src/lab/report/drill-text.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab(raceDrillShape);
+
+describe.each(Object.entries(raceDrills))('%s', (_, { about, plays }) => {
+  const [first] = plays;
+
+  test(`is as the ladder claims: ${first.race} on ${first.rung}`, async () => {
+    const recorder = new Timeline();
+    const options = { seed: 1, minutes: 0.05, progress: () => {}, recorder };
+    const drill = raceDrill(about, [first]);
+    const signal = AbortSignal.timeout(60_000);
+    const { facts: _, ...result } = await drill.run(lab(), { ...options, signal });
+    const text = drillText(result);
+    expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
+    expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
+    const { marks } = recorder.recorded();
+    expect(spansOf(marks, 'load', 0).map(({ name }) => name)).toEqual([first.rung]);
+    const faults = spansOf(marks, 'fault', 0);
+    expect(faults.length).toBeGreaterThan(0);
+    for (const { fromMs, toMs } of faults) expect(toMs).toBeGreaterThan(fromMs);
+  }, 90_000);
+});

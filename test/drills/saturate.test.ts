@@ -1,0 +1,83 @@
+/** The open model of `bench saturate`: neither a slow service nor a late k6 can hide an answer. */
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { select } from '../../src/connections/mysql.ts';
+import { measureRate } from '../../src/lab/benchmarks/saturation.ts';
+import { withConnections } from '../../src/lab/environment/lab-connections.ts';
+import { childrenOf } from '../../src/lab/environment/process-table.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const folders = [...(process.env['PATH'] ?? '').split(delimiter), '.lockstep/bin'];
+const isMissing = !folders.some((folder) => existsSync(join(folder, 'k6')));
+if (isMissing) console.warn('k6 IS MISSING: the tests of bench saturate are skipped.');
+
+const lab = theLab();
+const rate = 50;
+const seconds = 2;
+
+/** @param meanwhile is called once the first order is recorded. */
+const measure = (meanwhile: () => Promise<void> = async () => {}) =>
+  withConnections(lab(), async (connections) => {
+    const signal = new AbortController().signal;
+    const bench = { lab: lab(), connections, load: { seconds }, signal };
+    const count = async () => {
+      const [row] = await select<{ count: number }>(
+        connections.mysql(),
+        'SELECT COUNT(*) AS count FROM orders',
+      );
+      return Number(row?.count);
+    };
+    const before = await count();
+    const measuring = measureRate(bench, 'lua-stream', rate, 1);
+    await waitUntil('the first order', 20_000, async () => (await count()) > before);
+    await meanwhile();
+    return measuring;
+  });
+
+/** The k6 of this process, by a variable that only its environment has. */
+function k6(): number {
+  const [child] = childrenOf(process.pid, 'FIRST_USER').filter(({ value }) => value !== '');
+  if (!child) throw new Error('k6 does not run');
+  return child.pid;
+}
+
+/** Three quarters of the requests are due meanwhile, so half of all wait for a third of it. */
+const standsStillMs = 1_500;
+const leastMedianMs = 300;
+
+describe.skipIf(isMissing)('the open model', () => {
+  test('sends every request that is due, and every accepted order is recorded', async () => {
+    const { answers, dropped, recorded, cpu } = await measure();
+    const { accepted = 0 } = answers;
+    expect(accepted).toBeGreaterThanOrEqual(rate * seconds);
+    expect(answers).toEqual({ accepted });
+    expect({ dropped, recorded }).toEqual({ dropped: 0, recorded: accepted });
+    for (const role of ['load', 'nginx', 'api', 'redis', 'worker', 'database'] as const)
+      expect(cpu[role], role).toBeGreaterThan(0);
+  });
+
+  test('counts the wait for a service that stands still', async () => {
+    const { p50Ms, reasons, isGood } = await measure(async () => {
+      await lab().server('nginx').pause();
+      await sleep(standsStillMs);
+      await lab().server('nginx').resume();
+    });
+    expect(p50Ms).toBeGreaterThan(leastMedianMs);
+    expect(reasons).toContain('p99 above 50 ms');
+    expect(isGood).toBe(false);
+  });
+
+  test('counts the time for which k6 itself stands still: its requests were due', async () => {
+    const { p50Ms, isGood } = await measure(async () => {
+      const pid = k6();
+      process.kill(pid, 'SIGSTOP');
+      await sleep(standsStillMs);
+      process.kill(pid, 'SIGCONT');
+    });
+    expect(p50Ms).toBeGreaterThan(leastMedianMs);
+    expect(isGood).toBe(false);
+  });
+});

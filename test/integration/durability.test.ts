@@ -1,0 +1,163 @@
+/** ORDER_DURABILITY: the service checks that Redis keeps it, and `replica` waits for one. */
+import { spawnSync } from 'node:child_process';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { agreeOnDurability } from '../../src/connections/durability.ts';
+import type { Order, Outcome, Voucher } from '../../src/domain.ts';
+import { ReplicaBehind } from '../../src/errors.ts';
+import { createApp } from '../../src/http/app.ts';
+import { openService } from '../../src/http/service.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { deploymentSecret } from '../support/client.ts';
+import { openConnections, quiet, testConnections } from '../support/connections.ts';
+import { ownDatabase } from '../support/own-database.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+
+const lease = endlessLease(async () => {});
+const portOf = ({ url }: OwnRedis): string => new URL(url).port;
+
+async function opened(changes: Readonly<Record<string, string>>): Promise<Connections> {
+  const connections = testConnections(changes);
+  connections.redis('admin');
+  connections.redis('purchase');
+  await connections.ready();
+  return connections;
+}
+
+test('a service that promises `always` does not start while Redis syncs every second', async () => {
+  const { url: REDIS_URL } = await startOwnRedis({ appendfsync: 'everysec' });
+  const connections = await opened({ REDIS_URL });
+  await expect(agreeOnDurability(connections, quiet)).rejects.toMatchObject({
+    code: 'DURABILITY_TOO_WEAK',
+    weak: ['appendfsync is everysec, and must be always'],
+  });
+  const lower = await opened({ REDIS_URL, ORDER_DURABILITY: 'everysec' });
+  await agreeOnDurability(lower, quiet);
+  for (const program of ['service', 'api']) {
+    const entry = new URL(`../../dist/bin/${program}.js`, import.meta.url).pathname;
+    const stores = { MYSQL_URL: await ownDatabase(), REDIS_URL, TOKEN_SECRET: deploymentSecret };
+    if (program === 'api') stores.MYSQL_URL = ownLab.environment['MYSQL_URL'] ?? '';
+    const env = { PATH: process.env['PATH'], ...stores, PORT: '17985' };
+    await connections.redis('admin').flushall();
+    const options = { env, timeout: 20_000, killSignal: 'SIGKILL', encoding: 'utf8' } as const;
+    const ended = spawnSync(process.execPath, [entry], options);
+    expect(ended.status, ended.stdout).toBe(1);
+    expect(ended.stdout + ended.stderr).toContain('appendfsync is everysec, and must be always');
+  }
+});
+
+test('an instance whose Redis stops to sync is not ready, and says what is wrong', async () => {
+  const { url: REDIS_URL } = await startOwnRedis();
+  const connections = openConnections({ REDIS_URL });
+  const service = await openService(connections, quiet, 'api-1', () => true);
+  onTestFinished(async () => {
+    service.orderIds.close();
+    await connections.close();
+  });
+  const app = createApp(service);
+  const epoch = connections.saleKeys.shards[0]?.epoch ?? '';
+  await connections.redis('admin').set(epoch, 'a');
+  expect((await app.request('/readyz')).status).toBe(200);
+  await connections.redis('admin').config('SET', 'appendfsync', 'everysec');
+  const weak = await app.request('/readyz');
+  expect(weak.status).toBe(503);
+  expect(((await weak.json()) as { detail: string }).detail).toContain('appendfsync is everysec');
+});
+
+test('a Redis that allows no CONFIG is not compared, and the log says so', async () => {
+  const redis = await startOwnRedis();
+  const admin = await opened({ REDIS_URL: redis.url });
+  await admin
+    .redis('admin')
+    .call('ACL', 'SETUSER', 'shop', 'on', '>shop', '~*', '&*', '+@all', '-config');
+  const url = new URL(redis.url);
+  Object.assign(url, { username: 'shop', password: 'shop' });
+  const connections = await opened({ REDIS_URL: url.href });
+  const logged: unknown[] = [];
+  const log = { error: (line: unknown) => void logged.push(line) } as unknown as typeof quiet;
+  await agreeOnDurability(connections, log);
+  expect(logged).toMatchObject([{ event: 'durability-not-checked' }]);
+});
+
+/** A master with one replica, and a voucher that is on sale there. */
+async function replicated() {
+  const master = await startOwnRedis();
+  const replica = await startOwnRedis({ replicaof: `127.0.0.1 ${portOf(master)}` });
+  const settings = { REDIS_URL: master.url, ORDER_DURABILITY: 'replica' };
+  const connections = await opened(settings);
+  const admin = connections.redis('admin');
+  const isInSync = async () => {
+    await admin.set('written', '1'); // A replica that is online may get no writes for a second more.
+    return (await admin.wait(1, 500)) === 1;
+  };
+  await waitUntil('the replica', 20_000, isInSync);
+  const voucher = await someVoucher(connections, { stock: 500 });
+  await openLuaStream(connections).prepare(voucher);
+  const buy = (by: Connections, order: Order) => openLuaStream(by).sell(order, voucher, lease);
+  return { replica, connections, voucher, settings, buy };
+}
+
+const stockOf = (connections: Connections, { id }: Voucher) =>
+  connections.redis('admin').hget(connections.saleKeys.of(id).voucher(id), 'stock');
+
+const kinds = (outcomes: readonly Outcome[]) => [...new Set(outcomes.map(({ kind }) => kind))];
+
+test('with `replica`, an order is accepted once a replica has it: until then it is unknown, and keeps its stock', async () => {
+  const { replica, connections, voucher, settings, buy } = await replicated();
+  const first = await buy(connections, someOrder(voucher.id, '1'));
+  expect(first).toMatchObject({ kind: 'accepted' });
+
+  replica.pause();
+  const order = someOrder(voucher.id, '2');
+  const outcome = await buy(connections, order);
+  expect(outcome).toMatchObject({ kind: 'unknown', orderId: order.id });
+  expect((outcome as { cause: unknown }).cause).toBeInstanceOf(ReplicaBehind);
+  expect(await stockOf(connections, voucher)).toBe('498');
+
+  // Another instance has written nothing itself, and must wait all the same.
+  const other = await opened(settings);
+  const again = { ...someOrder(voucher.id, '2'), requestId: order.requestId };
+  expect(await buy(other, again)).toMatchObject({ kind: 'unknown', orderId: order.id });
+  expect(await buy(other, someOrder(voucher.id, '1'))).toMatchObject({ reason: 'already-ordered' });
+
+  replica.resume();
+  await waitUntil('the order to be accepted', 20_000, async () => {
+    const repeated = await buy(other, again);
+    return repeated.kind === 'accepted' && repeated.orderId === order.id;
+  });
+  expect(await stockOf(connections, voucher)).toBe('498');
+});
+
+test('with `replica`, many purchases share one WAIT, and an outcome on a new connection is unknown', async () => {
+  const { connections, voucher, buy } = await replicated();
+  const redis = connections.redis('purchase');
+  const orders = Array.from({ length: 200 }, (_, user) => someOrder(voucher.id, String(user + 1)));
+  const inventory = openLuaStream(connections);
+  const sold = await Promise.all(orders.map((order) => inventory.sell(order, voucher, lease)));
+  expect(kinds(sold)).toEqual(['accepted']);
+  const stats = await connections.redis('admin').info('commandstats');
+  const waits = Number(/cmdstat_wait:calls=(\d+)/.exec(stats)?.[1]);
+  expect(waits).toBeGreaterThan(0);
+  expect(waits).toBeLessThan(20);
+
+  // The answer comes, and the connection is another one before the WAIT is answered.
+  const wait = redis.wait.bind(redis);
+  let isNew = false; // WAIT is true at once there.
+  Object.assign(redis, {
+    wait: async (...args: [number, number]) => {
+      const { stream } = redis;
+      redis.disconnect(true);
+      isNew = false;
+      await waitUntil('a new connection', 10_000, () => {
+        isNew = redis.stream !== stream && redis.status === 'ready';
+        return isNew;
+      });
+      return wait(...args);
+    },
+  });
+  expect(await buy(connections, someOrder(voucher.id, '300'))).toMatchObject({ kind: 'unknown' });
+  expect(isNew).toBe(true);
+});

@@ -1,0 +1,274 @@
+/**
+ * The stream of an order's states: for its owner only, up to the final state, whatever happens
+ * meanwhile, and at the cost of one query for all who wait.
+ */
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { Order } from '../../src/domain.ts';
+import { createApp } from '../../src/http/app.ts';
+import { commonHeaders } from '../../src/http/headers.ts';
+import { openService } from '../../src/http/service.ts';
+import { signToken } from '../../src/http/tokens.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { deadLetter } from '../../src/orders/dead-letters.ts';
+import { workOrders } from '../../src/orders/order-worker.ts';
+import { recordBatch } from '../../src/orders/record-orders.ts';
+import { listen } from '../../src/processes/api-server.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { call, deploymentSecret, tokenFor } from '../support/client.ts';
+import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { arrives, openStream, statuses } from '../support/order-stream.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { startService } from '../support/service-process.ts';
+import { swallowingProxy } from '../support/swallowing-proxy.ts';
+
+const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
+
+/** An instance in this process; its orders are recorded by the test, and by nobody else. */
+async function instance(changes: Readonly<Record<string, string>> = {}) {
+  const connections = testConnections({ REDIS_URL: quietRedis(), ...changes });
+  const service = await openService(connections, quiet, 'api-1', () => true);
+  const address = { host: '127.0.0.1', port: 0, shared: false };
+  const server = await listen(createApp(service), address, commonHeaders('api-1'));
+  onTestFinished(() => {
+    service.orderIds.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { connections, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** An order that is queued, and in no stream: it stays so until the test settles it. */
+async function queuedOrder(connections: Connections, userId: string): Promise<Order> {
+  const { id } = await someVoucher(connections);
+  const order = someOrder(id, userId);
+  await connections.redis('admin').hset(connections.saleKeys.of(id).queued, order.id, note(order));
+  onTestFinished(() => leaveQueue(connections, [order]));
+  return order;
+}
+const note = ({ voucherId, userId }: Order): string => `${voucherId}:${userId}`;
+
+/** In one step for all orders, which must be of one shard. */
+async function leaveQueue(connections: Connections, orders: readonly Order[]): Promise<void> {
+  const { queued } = connections.saleKeys.of(orders[0]?.voucherId ?? '');
+  await connections.redis('admin').hdel(queued, ...orders.map(({ id }) => id));
+}
+
+async function record(connections: Connections, orders: readonly Order[]): Promise<void> {
+  await recordBatch({ pool: connections.mysql(), vouchers: openVouchers(connections) }, orders);
+  await leaveQueue(connections, orders);
+}
+
+test('each state passes nginx as soon as it is known, comments come meanwhile, and the final one ends the stream', async () => {
+  const lab = testConnections();
+  lab.redis('admin');
+  await lab.ready();
+  const order = await queuedOrder(lab, '7');
+  const stream = await openStream(order.id, '7');
+  await arrives(stream, ['queued']);
+  expect(stream.answer.status).toBe(200);
+  const headers = ['content-type', 'cache-control', 'x-accel-buffering'];
+  const found = headers.map((name) => stream.answer.headers.get(name));
+  expect(found).toEqual(['text/event-stream', 'no-store', null]); // The last is for nginx.
+  await waitUntil('a comment', 30_000, () => /^: /m.test(stream.text()));
+  await record(lab, [order]);
+  await arrives(stream, ['queued', 'confirmed']);
+  expect(await stream.ended).toBe('in order');
+  const { id, voucherId } = order;
+  const view = JSON.stringify({ id, voucherId, status: 'confirmed' });
+  expect(stream.text()).toContain(`event: status\ndata: ${view}\nid: confirmed\n`);
+});
+
+test('a purchase is followed to its end, also when its worker ends and another one starts', async () => {
+  const { connections, baseUrl } = await instance({ BATCH_GATHER_MS: '0', CLAIM_IDLE_MS: '100' });
+  const voucher = await someVoucher(connections, { stock: 1 });
+  const inventory = openLuaStream(connections);
+  await inventory.prepare(voucher);
+  const order = someOrder(voucher.id, '7');
+  await inventory.sell(
+    order,
+    voucher,
+    endlessLease(async () => {}),
+  );
+  const stream = await openStream(order.id, '7', { baseUrl });
+  await arrives(stream, ['queued']);
+  const queue = openStreamQueue(connections);
+  const dies = new AbortController();
+  const first = queue.consume(async () => {
+    dies.abort(); // With the order in hand, and nothing recorded.
+    return new Set();
+  }, dies.signal);
+  await first;
+  expect(statuses(stream)).toEqual(['queued']);
+  const stop = new AbortController();
+  const second = workOrders(connections, queue, quiet, stop.signal);
+  await stream.ended.finally(() => stop.abort());
+  await second;
+  expect(statuses(stream)).toEqual(['queued', 'confirmed']);
+});
+
+test('an order that fails ends its stream with the reason', async () => {
+  const { connections, baseUrl } = await instance();
+  const order = await queuedOrder(connections, '7');
+  const stream = await openStream(order.id, '7', { baseUrl });
+  await arrives(stream, ['queued']);
+  const death = { reason: 'undeliverable', deliveries: 5 } as const;
+  const redis = connections.redis('admin');
+  await deadLetter(connections.mysql(), redis, connections.saleKeys, order, death);
+  await leaveQueue(connections, [order]);
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(['queued', 'failed']);
+  expect(stream.text()).toContain('"reason":"undeliverable"');
+});
+
+test('an order that is final has a stream of one event; a client that knows it is told not to come back', async () => {
+  const { connections, baseUrl } = await instance();
+  const order = await queuedOrder(connections, '7');
+  await record(connections, [order]);
+  const stream = await openStream(order.id, '7', { baseUrl });
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(['confirmed']);
+  for (const [id, status] of [['confirmed', 204] as const, ['queued', 200] as const]) {
+    const headers = { 'last-event-id': id };
+    expect((await openStream(order.id, '7', { baseUrl, headers })).answer.status).toBe(status);
+  }
+});
+
+test('only the owner may see it, as with GET /orders/{id}', async () => {
+  const { connections, baseUrl } = await instance();
+  const order = await queuedOrder(connections, '7');
+  const codeOf = async (id: string, token: string | undefined) => {
+    const options = token === undefined ? { baseUrl } : { baseUrl, token };
+    const answer = await call(`/orders/${id}/events`, options);
+    return [answer.status, ((await answer.json()) as { code: string }).code];
+  };
+  expect(await codeOf(order.id, undefined)).toEqual([401, 'unauthenticated']);
+  expect(await codeOf(order.id, await tokenFor('8'))).toEqual([404, 'unknown-order']);
+  expect(await codeOf('999999999999', await tokenFor('7'))).toEqual([404, 'unknown-order']);
+  expect(await codeOf(order.id, await tokenFor('7', 'operator'))).toEqual([403, 'forbidden']);
+  expect(await codeOf('007', await tokenFor('7'))).toEqual([400, 'invalid-request']);
+});
+
+test('all who wait cost MySQL nothing while they wait, and one query when their orders are recorded', async () => {
+  const { connections, baseUrl } = await instance();
+  const orders = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => queuedOrder(connections, String(index + 1))),
+  );
+  const streams = await Promise.all(
+    orders.map(({ id, userId }) => openStream(id, userId, { baseUrl })),
+  );
+  await Promise.all(streams.map((stream) => arrives(stream, ['queued'])));
+  const own = testConnections({ REDIS_URL: quietRedis() });
+  own.redis('admin');
+  await own.ready();
+  let queries = 0;
+  connections.mysql().on('acquire', () => {
+    queries += 1;
+  });
+  const looks = () => looksAtQueue(own);
+  const before = await looks();
+  await waitUntil('five looks at the queue', 20_000, async () => (await looks()) >= before + 5);
+  expect(queries).toBe(0);
+  await record(own, orders);
+  await Promise.all(streams.map(({ ended }) => ended));
+  for (const stream of streams) expect(statuses(stream)).toEqual(['queued', 'confirmed']);
+  expect(queries).toBeLessThanOrEqual(2);
+});
+
+/** How often this Redis was asked for several fields of a hash at once. */
+async function looksAtQueue(connections: Connections): Promise<number> {
+  const stats = await connections.redis('admin').info('commandstats');
+  return Number(/cmdstat_hmget:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+}
+
+test('an instance has a limit of streams that wait, and a client that leaves makes place', async () => {
+  const { connections, baseUrl } = await instance({ ORDER_STREAMS: '2' });
+  const order = await queuedOrder(connections, '7');
+  const statusOf = async () => (await openStream(order.id, '7', { baseUrl })).answer.status;
+  const first = await openStream(order.id, '7', { baseUrl });
+  const head = { method: 'HEAD', token: await tokenFor('7'), baseUrl };
+  for (let times = 0; times < 3; times++)
+    expect((await call(`/orders/${order.id}/events`, head)).status).toBe(200); // Takes no place.
+  expect(await statusOf()).toBe(200);
+  const refused = await openStream(order.id, '7', { baseUrl });
+  await refused.ended;
+  expect([refused.answer.status, refused.text()]).toEqual([
+    503,
+    expect.stringContaining('"too-many-streams"'),
+  ]);
+  expect(refused.answer.headers.get('retry-after')).toBe('5');
+  const final = await queuedOrder(connections, '7');
+  await record(connections, [final]);
+  expect((await openStream(final.id, '7', { baseUrl })).answer.status).toBe(200); // Needs no place.
+  first.leave();
+  await waitUntil('a place', 20_000, async () => (await statusOf()) === 200);
+});
+
+test('one user has five streams at most', async () => {
+  const { connections, baseUrl } = await instance();
+  const [own, other] = [await queuedOrder(connections, '7'), await queuedOrder(connections, '8')];
+  const statusesOfUser = [];
+  for (let times = 0; times < 6; times++)
+    statusesOfUser.push((await openStream(own.id, '7', { baseUrl })).answer.status);
+  expect(statusesOfUser).toEqual([200, 200, 200, 200, 200, 503]);
+  expect((await openStream(other.id, '8', { baseUrl })).answer.status).toBe(200);
+});
+
+test('a stream ends with the token that it was opened with', async () => {
+  const { connections, baseUrl } = await instance();
+  const order = await queuedOrder(connections, '7');
+  const secret = connections.config.TOKEN_SECRET;
+  const token = await signToken(secret, '7', 'user', 6);
+  const stream = await openStream(order.id, '7', { baseUrl, token });
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(['queued']);
+});
+
+test('a stream goes on after Redis was away', async () => {
+  const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
+  const { connections, baseUrl } = await instance({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+  const own = testConnections({ REDIS_URL: quietRedis() });
+  own.redis('admin');
+  await own.ready();
+  const order = await queuedOrder(own, '7');
+  const stream = await openStream(order.id, '7', { baseUrl });
+  await arrives(stream, ['queued']);
+  proxy.cut();
+  await expect.poll(() => connections.redis('admin').status).not.toBe('ready');
+  await record(own, [order]);
+  proxy.mend();
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(['queued', 'confirmed']);
+});
+
+test('the stream of an order that no store has any more ends', async () => {
+  const { connections, baseUrl } = await instance();
+  const order = await queuedOrder(connections, '7');
+  const stream = await openStream(order.id, '7', { baseUrl });
+  await arrives(stream, ['queued']);
+  await leaveQueue(connections, [order]);
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(['queued']);
+});
+
+test('a stopping instance ends its streams, so that it drains', async () => {
+  const service = await startService(entry, {
+    MYSQL_URL: ownLab.environment['MYSQL_URL'] ?? '',
+    REDIS_URL: quietRedis(),
+    TOKEN_SECRET: deploymentSecret,
+    DRAIN_MS: '60000', // Longer than the test waits.
+  });
+  const connections = testConnections({ REDIS_URL: quietRedis() });
+  connections.redis('admin');
+  await connections.ready();
+  const order = await queuedOrder(connections, '7');
+  const token = await tokenFor('7', 'user', deploymentSecret);
+  const stream = await openStream(order.id, '7', { baseUrl: service.baseUrl, token });
+  await arrives(stream, ['queued']);
+  expect(await service.stop()).toBe(0);
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(['queued']);
+});

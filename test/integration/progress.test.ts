@@ -1,0 +1,142 @@
+/**
+ * A process that runs and makes no progress: it says so, and it is replaced when a new one could do
+ * better. While a store is away it waits, and goes on when the store is back.
+ */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { Order, Voucher } from '../../src/domain.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { findRecorded } from '../../src/orders/record-orders.ts';
+import { testConnections } from '../support/connections.ts';
+import { someFolder } from '../support/folder.ts';
+import { startLoggedService } from '../support/logged-service.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
+import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+import { swallowingProxy } from '../support/swallowing-proxy.ts';
+
+const hangOnce = new URL('../support/hang-once.mjs', import.meta.url).pathname;
+const lease = endlessLease(async () => {});
+
+/** The first client that sends these commands never gets an answer. */
+const hanging = (role: string, commands: string) => ({
+  NODE_OPTIONS: `--import ${hangOnce}`,
+  HANG_ROLE: role,
+  HANG_COMMANDS: commands,
+  HANG_MARK: join(someFolder(), 'first'),
+});
+
+async function voucherOf(connections: Connections): Promise<Voucher> {
+  connections.redis('purchase');
+  await connections.ready();
+  const voucher = await someVoucher(connections, { stock: 100 });
+  await openLuaStream(connections).prepare(voucher);
+  return voucher;
+}
+
+async function bought(connections: Connections, voucher: Voucher, user: string): Promise<Order> {
+  const order = someOrder(voucher.id, user);
+  const { kind } = await openLuaStream(connections).sell(order, voucher, lease);
+  expect(kind).toBe('accepted');
+  return order;
+}
+
+async function isRecorded(connections: Connections, order: Order): Promise<boolean> {
+  const found = await findRecorded(connections.mysql(), [order]);
+  return found.get(order.id) === 'recorded';
+}
+
+describe('a process that is stuck although its stores answer', () => {
+  test('a worker whose read never ends is replaced, and the orders are recorded', async () => {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: url });
+    const voucher = await voucherOf(connections);
+    const { events } = await startLoggedService({
+      REDIS_URL: url,
+      ...hanging('consumer', 'xreadgroup'),
+    });
+    const order = await bought(connections, voucher, '1');
+    await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, order));
+    expect(events('stuck')).toMatchObject([{ code: 'NO_PROGRESS' }]);
+    expect(events('child-exited')).toMatchObject([{ child: 'api-worker-1', code: 75 }]);
+  });
+
+  test('an instance whose purchases are not answered is not ready, and is replaced', async () => {
+    const { url } = await startOwnRedis();
+    const { events, port } = await startLoggedService({
+      REDIS_URL: url,
+      ...hanging('purchase', 'setrange,evalsha,eval'),
+      INSTANCES: '1',
+      ORDER_WORKERS: '0',
+    });
+    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
+    await waitUntil('the instance to listen', 20_000, async () => (await ready()) > 0);
+    expect(await ready()).toBe(503);
+    await waitUntil('its replacement to be ready', 20_000, async () => (await ready()) === 200);
+    expect(events('stuck')).toMatchObject([{ code: 'NO_PROGRESS' }]);
+    expect(events('child-exited')).toMatchObject([{ child: 'api-1', code: 75 }]);
+  });
+});
+
+describe('while a store is away for longer than the limit, nobody is replaced', () => {
+  test('Redis: the worker and the instance say so, and go on when it is back', async () => {
+    const redis = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: redis.url });
+    const voucher = await voucherOf(connections);
+    const { events, port, isHealthy } = await startLoggedService({
+      REDIS_URL: redis.url,
+      INSTANCES: '1',
+    });
+    const first = await bought(connections, voucher, '1');
+    await waitUntil('an order to be recorded', 20_000, () => isRecorded(connections, first));
+    const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+    await waitUntil('the instance to be ready', 20_000, isReady);
+    await waitUntil('the worker to be healthy', 20_000, isHealthy);
+    await redis.kill();
+    const seen = (event: string, leastMs = 0) =>
+      events(event).some(
+        ({ doesRedisAnswer, quietMs = 0 }) => doesRedisAnswer === false && quietMs >= leastMs,
+      );
+    // By then it would have been replaced.
+    await waitUntil('the worker to say that it records nothing', 20_000, () =>
+      seen('nothing-recorded', 5_000),
+    );
+    await waitUntil('the instance to say it', 20_000, () => seen('purchases-not-answered'));
+    await waitUntil('the worker not to be healthy', 5_000, async () => !(await isHealthy()));
+    await redis.start();
+    await connections.ready();
+    const second = await bought(connections, voucher, '2');
+    await waitUntil('the next order to be recorded', 5_000, () => isRecorded(connections, second));
+    await waitUntil('the instance to be ready', 5_000, isReady);
+    expect(events('child-exited')).toEqual([]);
+  });
+
+  test('MySQL: the worker reads on and records nothing, so it is not healthy', async () => {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: url });
+    const voucher = await voucherOf(connections);
+    const mysqlUrl = new URL(ownLab.environment['MYSQL_URL'] ?? '');
+    const proxy = await swallowingProxy(Number(mysqlUrl.port));
+    mysqlUrl.port = String(proxy.port);
+    const { events, isHealthy } = await startLoggedService({
+      REDIS_URL: url,
+      MYSQL_URL: mysqlUrl.href,
+      BATCH_LIMIT_MS: '1000',
+    });
+    await waitUntil('the worker to be healthy', 20_000, isHealthy);
+    proxy.cut();
+    const order = await bought(connections, voucher, '1');
+    await waitUntil('the worker to say that it records nothing', 20_000, () =>
+      events('nothing-recorded').some(
+        ({ doesMysqlAnswer, quietMs = 0 }) => doesMysqlAnswer === false && quietMs >= 5_000,
+      ),
+    );
+    await waitUntil('the worker not to be healthy', 5_000, async () => !(await isHealthy()));
+    proxy.mend();
+    await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, order));
+    await waitUntil('the worker to be healthy', 5_000, isHealthy);
+    expect(events('child-exited')).toEqual([]);
+  });
+});

@@ -1,0 +1,152 @@
+/** The queue on RabbitMQ: attempts, dead letters, a bound, and lost connections. */
+import { connect } from 'amqplib';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { openRung } from '../../src/ladder/open-rung.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
+import { openConnections, quietRedis } from '../support/connections.ts';
+import { type OwnRabbitmq, startOwnRabbitmq } from '../support/own-rabbitmq.ts';
+import { someOrder, someVoucher } from '../support/sale.ts';
+
+let rabbitmq: OwnRabbitmq;
+beforeAll(async () => {
+  rabbitmq = await startOwnRabbitmq();
+}, 90_000);
+afterAll(() => rabbitmq.stop());
+beforeEach(() => rabbitmq.deleteQueues());
+
+interface Opened {
+  readonly connections: Connections;
+  readonly inventory: Inventory;
+  readonly queue: OrderQueue;
+}
+
+async function open(changes: Readonly<Record<string, string>> = {}): Promise<Opened> {
+  const connections = openConnections({
+    ...{ REDIS_URL: quietRedis(), RABBITMQ_URL: rabbitmq.url, BATCH_GATHER_MS: '0' },
+    ...changes,
+  });
+  connections.redis('admin');
+  onTestFinished(() => connections.close());
+  const { inventory, queue } = await openRung('rabbitmq', connections, {
+    onReleaseFailed: () => {},
+  });
+  return { connections, inventory, queue: queue ?? expect.unreachable('it has a queue') };
+}
+
+async function onSale({ connections, inventory }: Opened) {
+  const voucher = await someVoucher(connections, { rung: 'rabbitmq', stock: 20 });
+  await inventory.prepare(voucher);
+  const lease = endlessLease(async () => {});
+  return {
+    sell: (user: number) => inventory.sell(someOrder(voucher.id, String(user)), voucher, lease),
+    stock: () => inventory.remaining(voucher.id),
+    buyers: () =>
+      connections.redis('admin').hlen(connections.saleKeys.of(voucher.id).buyers(voucher.id)),
+  };
+}
+
+async function deadLetters(): Promise<string[]> {
+  const connection = await connect(rabbitmq.url);
+  const channel = await connection.createChannel();
+  const texts: string[] = [];
+  for (;;) {
+    const message = await channel.get('lockstep.orders.dead', { noAck: true });
+    if (!message) break;
+    texts.push(message.content.toString());
+  }
+  await connection.close();
+  return texts;
+}
+
+const settleAll: Handle = async (deliveries) => new Set(deliveries.map(({ order }) => order.id));
+
+test('an order whose worker dies five times is in the dead letters, and the attempts are counted', async () => {
+  const { queue } = await open();
+  const order = someOrder('7', '1');
+  await queue.publish(order);
+  const attempts: number[] = [];
+  for (let death = 1; death <= 6; death++) {
+    const worker = await open();
+    const stop = new AbortController();
+    let isTaken = false;
+    const consuming = worker.queue.consume(async (deliveries) => {
+      attempts.push(...deliveries.map(({ attempt }) => attempt));
+      isTaken = true;
+      return new Promise(() => {}); // It never answers again.
+    }, stop.signal);
+    void consuming;
+    const taken = waitUntil('the order', death <= 5 ? 10_000 : 1_000, () => isTaken);
+    await taken.catch(() => {});
+    await worker.connections.close(); // Without an acknowledgement.
+  }
+  expect(attempts).toEqual([1, 2, 3, 4, 5]);
+  expect(await deadLetters()).toEqual([expect.stringContaining(order.id)]);
+});
+
+test('an entry that is no order is in the dead letters once its discard allows it', async () => {
+  const { queue } = await open();
+  await queue.publish(someOrder('7', '1'));
+  await queue.publish({ ...someOrder('7', '2'), voucherId: 'none' });
+  await queue.publish(someOrder('7', '3'));
+  const causes: string[] = [];
+  const seen: string[] = [];
+  const keep: Handle = async (deliveries) => {
+    seen.push(...deliveries.map(({ order }) => order.userId));
+    return settleAll(deliveries);
+  };
+  const stop = new AbortController();
+  const discard = async ({ cause }: { cause: string }) => causes.push(cause) > 1;
+  const consuming = queue.consume(keep, stop.signal, { discard });
+  await waitUntil('the others', 10_000, () => seen.length === 2 && causes.length === 2);
+  stop.abort();
+  await consuming;
+  expect(seen).toEqual(['1', '3']);
+  expect(causes).toEqual(['voucherId is not an id', 'voucherId is not an id']);
+  expect(await deadLetters()).toHaveLength(1);
+  expect(await queue.depth()).toBe(0);
+});
+
+test('a full queue gives back what was claimed', async () => {
+  const opened = await open({ QUEUE_LIMIT: '2' });
+  const { sell, stock, buyers } = await onSale(opened);
+  const outcomes = [];
+  for (let user = 1; user <= 12; user++) outcomes.push(await sell(user));
+  const accepted = outcomes.filter(({ kind }) => kind === 'accepted').length;
+  const refusals = outcomes.filter(({ kind }) => kind === 'refused');
+  expect(accepted).toBeGreaterThanOrEqual(2);
+  expect(refusals.length).toBeGreaterThan(0);
+  expect(refusals).toEqual(refusals.map(() => ({ kind: 'refused', reason: 'queue-full' })));
+  expect(outcomes).toHaveLength(accepted + refusals.length);
+  expect(await stock()).toBe(20 - accepted);
+  expect(await buyers()).toBe(accepted);
+});
+
+test('an order that no queue takes is refused, and its claim undone', async () => {
+  const opened = await open();
+  const { sell, stock, buyers } = await onSale(opened);
+  expect(await sell(1)).toMatchObject({ kind: 'accepted' });
+  await rabbitmq.deleteQueues(); // Behind the back of the connection.
+  expect(await sell(2)).toEqual({ kind: 'refused', reason: 'not-ready' });
+  expect(await stock()).toBe(19);
+  expect(await buyers()).toBe(1);
+});
+
+test('without a confirm the outcome is unknown, and the sale goes on once it answers', async () => {
+  const opened = await open({ PURCHASE_ANSWER_MS: '500' });
+  const { sell, stock } = await onSale(opened);
+  expect(await sell(1)).toMatchObject({ kind: 'accepted' });
+  rabbitmq.pause();
+  const outcome = await sell(2).finally(() => rabbitmq.resume());
+  expect(outcome).toMatchObject({ kind: 'unknown' });
+  expect(await stock()).toBe(18); // It may be queued.
+  let user = 2;
+  const sells = async () => {
+    user += 1;
+    return (await sell(user)).kind === 'accepted';
+  };
+  await waitUntil('a confirm', 20_000, sells, 200);
+}, 60_000);

@@ -1,0 +1,237 @@
+/**
+ * Redis and MySQL compared, on real stores: no alarm while sales go on, each difference found, and
+ * a repair that sells exactly the stock, once to each user, and changes nothing the second time.
+ */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { change } from '../../src/connections/mysql.ts';
+import type { ShardKeys } from '../../src/connections/sale-keys.ts';
+import type { Order, Voucher } from '../../src/domain.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { findOrder } from '../../src/orders/find-order.ts';
+import type { Difference } from '../../src/orders/reconcile/differences.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import { repair } from '../../src/orders/reconcile/repair.ts';
+import { type OwnStores, openProcess, ownStores } from '../support/own-stores.ts';
+import { someOrder } from '../support/sale.ts';
+import {
+  buyAs,
+  inMysql,
+  onSale,
+  startWorker,
+  usersUpTo,
+  workUntilEmpty,
+} from '../support/selling.ts';
+
+const stock = 8;
+let stores: OwnStores;
+let connections: Connections;
+let voucher: Voucher;
+let keys: ShardKeys;
+
+beforeEach(async () => {
+  stores = await ownStores();
+  connections = await openProcess(stores);
+  voucher = await onSale(connections, stock);
+  keys = connections.saleKeys.of(voucher.id);
+});
+
+const redis = () => connections.redis('admin');
+const kindsOf = (differences: readonly Difference[]) =>
+  [...new Set(differences.map(({ kind }) => kind))].sort();
+
+describe('two stores that agree', () => {
+  test('are consistent before a sale, with orders in flight, and with recorded ones', async () => {
+    expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
+    await buyAs(connections, voucher, usersUpTo(2));
+    await workUntilEmpty(connections);
+    await buyAs(connections, voucher, usersUpTo(3, 3));
+    const { verdict, vouchers } = await reconcile(connections);
+    expect(verdict).toBe('consistent');
+    expect(vouchers).toMatchObject([
+      { voucherId: voucher.id, initialStock: 8, stock: 3, inFlight: 3, recorded: 2, buyers: 5 },
+    ]);
+  });
+
+  test('are consistent at every moment while many buy and workers record', async () => {
+    const large = await onSale(connections, 1_500);
+    const buyer = await openProcess(stores);
+    const stop = startWorker(await openProcess(stores));
+    let isOver = false;
+    const buying = buyAs(buyer, large, usersUpTo(1_500)).finally(() => {
+      isOver = true;
+    });
+    const verdicts: string[] = [];
+    let moving = 0;
+    while (!isOver) {
+      const { verdict, vouchers, passing } = await reconcile(connections);
+      verdicts.push(passing === 0 ? verdict : `${verdict}, ${passing} were gone`);
+      moving += vouchers.filter(({ isMoving }) => isMoving).length;
+    }
+    await buying;
+    await stop();
+    expect(new Set(verdicts)).toEqual(new Set(['consistent']));
+    expect(moving).toBeGreaterThan(0);
+  });
+
+  test('need no keys of a sale that is over', async () => {
+    const over = await onSale(connections, 5, 500);
+    await buyAs(connections, over, [1]);
+    await workUntilEmpty(connections);
+    await redis().del(keys.voucher(over.id), keys.buyers(over.id));
+    const isRemoved = async () => (await reconcile(connections)).removed === 1;
+    await waitUntil('the end of the sale', 10_000, isRemoved);
+    expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
+  });
+});
+
+interface Damage {
+  /** Done to a sale with recorded orders of users 1 to 3, and orders in flight of 4 and 5. */
+  readonly how: (recorded: readonly Order[], queued: readonly Order[]) => Promise<unknown>;
+  readonly finds: readonly Difference['kind'][];
+}
+
+const entryOf = async (order: Order | undefined) => {
+  const entries = await redis().xrange(keys.orders, '-', '+');
+  return entries.find(([, fields]) => fields.includes(order?.id ?? ''))?.[0] ?? '';
+};
+const addStock = (count: number) => redis().hincrby(keys.voucher(voucher.id), 'stock', count);
+const forget = (...orders: readonly (Order | undefined)[]) =>
+  redis().hdel(keys.buyers(voucher.id), ...orders.map((order) => order?.userId ?? ''));
+
+const damages: Readonly<Record<string, Damage>> = {
+  'a stock that is too high': { how: () => addStock(2), finds: ['stock'] },
+  'a stock that is too low': { how: () => addStock(-2), finds: ['stock'] },
+  'a buyer of a recorded order who is forgotten': {
+    how: ([order]) => forget(order),
+    finds: ['order-without-buyer'],
+  },
+  'sales that Redis has lost, of a recorded order and of one in flight': {
+    how: async ([first], [second]) => {
+      await forget(first, second);
+      await addStock(2);
+    },
+    finds: ['order-without-buyer', 'stock'],
+  },
+  'an order that is in the stream no more, and is not recorded': {
+    how: async (_, [order]) => redis().xdel(keys.orders, await entryOf(order)),
+    finds: ['order-lost', 'stock'],
+  },
+  'every order of the stream': {
+    how: () => redis().del(keys.orders, keys.queued),
+    finds: ['order-lost', 'stock'],
+  },
+  'a failed order that was not given back': {
+    how: async (_, [order]) => {
+      const { id = '', voucherId = '', userId = '', requestId = '' } = order ?? {};
+      await redis().xdel(keys.orders, await entryOf(order));
+      await redis().hdel(keys.queued, id);
+      await change(
+        connections.mysql(),
+        'INSERT INTO orders (id, voucher_id, user_id, request_id, status, reason) VALUES (?, ?, ?, ?, ?, ?)',
+        [id, voucherId, userId, requestId, 'failed', 'undeliverable'],
+      );
+    },
+    finds: ['buyer-of-failed-order', 'stock'],
+  },
+  'a recorded order whose state is still queued': {
+    how: ([order]) => redis().hset(keys.queued, order?.id ?? '', `${voucher.id}:1`),
+    finds: ['note-without-order'],
+  },
+  'a queued order that nobody can look up': {
+    how: (_, [order]) => redis().hdel(keys.queued, order?.id ?? ''),
+    finds: ['order-without-note'],
+  },
+};
+
+describe.each(Object.entries(damages))('%s', (_, { how, finds }) => {
+  test('is found and repaired, and then exactly the stock is sold, once to each user', async () => {
+    const recorded = await buyAs(connections, voucher, usersUpTo(3));
+    await workUntilEmpty(connections);
+    const queued = await buyAs(connections, voucher, usersUpTo(2, 4));
+    await how(recorded, queued);
+
+    const found = await reconcile(connections);
+    expect(found.verdict).toBe('inconsistent');
+    expect(kindsOf(found.vouchers.flatMap(({ differences }) => differences))).toEqual(finds);
+    const first = await repair(connections);
+    expect(first.after).toMatchObject({ verdict: 'consistent' });
+    expect(first.repaired.length).toBeGreaterThan(0);
+    expect(await repair(connections)).toMatchObject({ repaired: [] });
+
+    // The stock of a voucher may be closed for a moment after a repair: see reopensMs.
+    await redis().hdel(keys.voucher(voucher.id), 'reopensMs');
+    await buyAs(connections, voucher, usersUpTo(3 * stock));
+    await workUntilEmpty(connections);
+    const { confirmed, users } = await inMysql(voucher, connections);
+    expect([confirmed.length, users]).toEqual([stock, stock]);
+    for (const { id } of recorded) expect(confirmed.map((order) => order.id)).toContain(id);
+    expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
+  });
+});
+
+test('an order that was lost is recorded under its own id, and its user is told so', async () => {
+  const [order] = await buyAs(connections, voucher, [7]);
+  await redis().del(keys.orders, keys.queued);
+  expect(await findOrder(connections, order?.id ?? '')).toBeNull();
+  await repair(connections);
+  expect(await findOrder(connections, order?.id ?? '')).toMatchObject({ status: 'queued' });
+  await workUntilEmpty(connections);
+  expect(await findOrder(connections, order?.id ?? '')).toMatchObject({ status: 'confirmed' });
+});
+
+test('two repairs at the same time are as one, also while many buy', async () => {
+  await buyAs(connections, voucher, usersUpTo(3));
+  await workUntilEmpty(connections);
+  await redis().hdel(keys.buyers(voucher.id), '1', '2');
+  await addStock(4);
+  const others = [await openProcess(stores), await openProcess(stores)];
+  const stop = startWorker(await openProcess(stores));
+  // Buyers come after the first script of the repair: until then Redis sells what it has.
+  const repairs = others.map((other) => repair(other, voucher.id));
+  await Promise.all(repairs);
+  await buyAs(connections, voucher, usersUpTo(20));
+  await stop();
+  await workUntilEmpty(connections);
+  const { confirmed, failed, users } = await inMysql(voucher, connections);
+  expect([confirmed.length, users, failed.length]).toEqual([stock, stock, 0]);
+});
+
+test('a sale that Redis does not have is found, and a repair leaves it alone', async () => {
+  await buyAs(connections, voucher, usersUpTo(2));
+  await redis().del(keys.voucher(voucher.id));
+  const { after, repaired } = await repair(connections, voucher.id);
+  expect(after).toMatchObject({ verdict: 'inconsistent', vouchers: [{ stock: null }] });
+  expect(kindsOf(after.vouchers[0]?.differences ?? [])).toEqual(['sale-missing']);
+  expect(repaired).toEqual([]);
+  expect(await redis().exists(keys.voucher(voucher.id))).toBe(0);
+});
+
+test('a stock is not raised while two orders have one buyer: rather too few are sold', async () => {
+  await buyAs(connections, voucher, usersUpTo(3));
+  await workUntilEmpty(connections);
+  const { id, voucherId, userId, requestId } = someOrder(voucher.id, '1');
+  const insert = 'INSERT INTO orders (id, voucher_id, user_id, request_id) VALUES (?, ?, ?, ?)';
+  await change(connections.mysql(), insert, [id, voucherId, userId, requestId]);
+  const take = 'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?';
+  await change(connections.mysql(), take, [voucherId]);
+  await addStock(-3); // One for the second order, and two too many.
+  const { after } = await repair(connections);
+  expect(after.verdict).toBe('inconsistent');
+  expect(kindsOf(after.vouchers[0]?.differences ?? [])).toEqual([
+    'buyer-of-another-order',
+    'stock',
+  ]);
+  expect(await redis().hget(keys.voucher(voucher.id), 'stock')).toBe('2');
+});
+
+test('a stock of MySQL that is wrong is found, and left to a person', async () => {
+  await change(
+    connections.mysql(),
+    'UPDATE seckill_stock SET stock = stock + 1 WHERE voucher_id = ?',
+    [voucher.id],
+  );
+  const { after, repaired } = await repair(connections, voucher.id);
+  expect(kindsOf(after.vouchers[0]?.differences ?? [])).toEqual(['stock-of-mysql']);
+  expect(repaired).toEqual([]);
+});

@@ -1,0 +1,257 @@
+/**
+ * Redlock on three masters of the test's own, some of which hang or forget. The clients here have
+ * no limit themselves: what ends a wait is the limit of the lock.
+ */
+import { once } from 'node:events';
+import { Redis, type RedisOptions } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import {
+  DeadlinePassed,
+  LeaseLost,
+  LockGrantedTooLate,
+  LockMajorityMissing,
+  LockServiceUnavailable,
+} from '../../src/errors.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { Lease, Lock, RedisLockOptions } from '../../src/locks/lock.ts';
+import { redlockLock } from '../../src/locks/redlock.ts';
+import { usingRenewed } from '../../src/locks/shared/using-renewed.ts';
+import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+
+const key = 'lock:seat';
+const soonMs = 10_000;
+/** Its limit is longer than `soonMs`: a lock that waits for it is too slow. */
+const patient = { answerMs: 2.4 * soonMs };
+
+type ClientOptions = Pick<RedisOptions, 'lazyConnect' | 'maxRetriesPerRequest'>;
+
+interface Masters {
+  readonly servers: readonly OwnRedis[];
+  /** One client for each, for a look at its keys. */
+  readonly lookers: readonly Redis[];
+}
+
+async function startMasters(): Promise<Masters> {
+  const servers: OwnRedis[] = [];
+  for (let count = 0; count < 3; count++) servers.push(await startOwnRedis());
+  return { servers, lookers: await connect(servers) };
+}
+
+function open({ url }: OwnRedis, options: ClientOptions = {}): Redis {
+  const redis = new Redis(url, options);
+  redis.on('error', () => {});
+  onTestFinished(() => redis.disconnect());
+  return redis;
+}
+
+async function connect(servers: readonly OwnRedis[]): Promise<Redis[]> {
+  const clients = servers.map((server) => open(server));
+  await Promise.all(clients.map((redis) => once(redis, 'ready')));
+  return clients;
+}
+
+async function openLock({ servers }: Masters, options: RedisLockOptions): Promise<Lock> {
+  return redlockLock(await connect(servers), options);
+}
+
+async function held(lock: Lock, leaseMs?: number): Promise<Lease> {
+  const lease = await lock.acquire('seat', { waitMs: soonMs, ...(leaseMs && { leaseMs }) });
+  if (!lease) throw new Error('the lock was not free');
+  return lease;
+}
+
+/** How many of these masters have the key. */
+async function keysOn(...lookers: readonly Redis[]): Promise<number> {
+  const counts = await Promise.all(lookers.map((redis) => redis.exists(key)));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+const expectKeys = (count: number, lookers: readonly Redis[]) =>
+  expect.poll(() => keysOn(...lookers), { timeout: soonMs }).toBe(count);
+
+const pause = (...servers: readonly (OwnRedis | undefined)[]) => {
+  for (const server of servers) server?.pause();
+};
+const resume = (...servers: readonly (OwnRedis | undefined)[]) => {
+  for (const server of servers) server?.resume();
+};
+const errorOf = (work: Promise<unknown>) => work.then(() => null).catch((error: unknown) => error);
+const hostOf = (server?: OwnRedis) => new URL(server?.url ?? '').host;
+
+test('redlock · one of three masters hung · no acquire, renewal or release waits for it', async () => {
+  const masters = await startMasters();
+  const lock = await openLock(masters, patient);
+  pause(masters.servers[0]);
+  const startedAt = performance.now();
+  const lease = await held(lock, 60_000);
+  expect(performance.now() - startedAt).toBeLessThan(soonMs);
+  expect(await lock.acquire('seat', { waitMs: 0 })).toBeNull();
+  await lease.renew?.(120_000);
+  expect(lease.remainingMs()).toBeGreaterThan(60_000);
+  await lease.release();
+  expect(await keysOn(...masters.lookers.slice(1))).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(soonMs);
+});
+
+test('redlock · two of three masters hung · refuses after its limit, with the numbers, and leaves nothing behind', async () => {
+  const masters = await startMasters();
+  const { servers, lookers } = masters;
+  const lock = await openLock(masters, { answerMs: 400 });
+  pause(servers[0], servers[1]);
+  const error = await errorOf(lock.acquire('seat', { waitMs: 0 }));
+  expect(error).toBeInstanceOf(LockServiceUnavailable);
+  const missing = [hostOf(servers[0]), hostOf(servers[1])];
+  const numbers = { asked: 3, answered: 1, needed: 2, missing };
+  expect(error).toMatchObject({ code: 'LOCK_MAJORITY_MISSING', ...numbers });
+  expect((error as LockMajorityMissing).cause).toBeInstanceOf(DeadlinePassed);
+  await expectKeys(0, lookers.slice(2));
+  resume(...servers);
+  await expectKeys(0, lookers);
+});
+
+test('redlock · one of three masters dead, and another hung · a release says that it was not heard', async () => {
+  const masters = await startMasters();
+  const lock = await openLock(masters, { answerMs: 400 });
+  const lease = await held(lock);
+  await masters.servers[0]?.kill();
+  pause(masters.servers[1]);
+  expect(await errorOf(lease.release())).toBeInstanceOf(LockMajorityMissing);
+  expect(await keysOn(...masters.lookers.slice(2))).toBe(0); // It is released where it was heard.
+});
+
+test('redlock · a split vote grants the lock to nobody, both release, and each gets it in the end', async () => {
+  const { servers, lookers } = await startMasters();
+  await servers[2]?.kill();
+  // Each connects to one master only when it asks: the other one has asked that master by then.
+  const contender = async (late: number) => {
+    const clients = servers.map((server, place) =>
+      open(server, { lazyConnect: place === late, maxRetriesPerRequest: 0 }),
+    );
+    await once(clients[1 - late] as Redis, 'ready');
+    return redlockLock(clients, patient);
+  };
+  const locks = [await contender(0), await contender(1)];
+  const tied = await Promise.all(
+    locks.map((lock) => lock.acquire('seat', { waitMs: 0, leaseMs: 60_000 })),
+  );
+  expect(tied).toEqual([null, null]);
+  // Their leases of a minute are far from over.
+  await expectKeys(0, lookers.slice(0, 2));
+  await Promise.all(locks.map(async (lock) => (await held(lock)).release()));
+});
+
+test('redlock · a master that was given up gets the release after the lock, and is free', async () => {
+  const masters = await startMasters();
+  const [, , hung] = masters.servers;
+  const [, , looker] = masters.lookers;
+  const lock = await openLock(masters, patient);
+  await looker?.config('RESETSTAT');
+  pause(hung);
+  await (await held(lock)).release();
+  resume(hung);
+  const heard = async () => await looker?.info('commandstats');
+  await expect.poll(heard, { timeout: soonMs }).toContain('cmdstat_eval:calls=2');
+  expect(await keysOn(...masters.lookers)).toBe(0);
+});
+
+test('redlock · a master that was given up and never gets the release is free when its lease expires', async () => {
+  const { servers, lookers } = await startMasters();
+  const clients = await connect(servers);
+  const lock = redlockLock(clients, patient);
+  pause(servers[2]);
+  const lease = await held(lock, 2_000);
+  clients[2]?.disconnect(); // What it was sent is with the master already.
+  await lease.release();
+  resume(servers[2]);
+  await expectKeys(1, lookers);
+  await expectKeys(0, lookers);
+});
+
+test.each(['goes on', 'stands still'])(
+  'redlock · a lock that is granted after its lease is released and not returned, when the clock of the day %s',
+  async (clock) => {
+    const masters = await startMasters();
+    const { servers, lookers } = masters;
+    const lock = await openLock(masters, patient);
+    pause(servers[0], servers[1]);
+    const startedAt = performance.now();
+    if (clock === 'stands still') vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+    onTestFinished(() => void vi.restoreAllMocks());
+    const leaseMs = 3_000;
+    const refused = errorOf(lock.acquire('seat', { waitMs: 0, leaseMs }));
+    const isOver = () => performance.now() - startedAt > leaseMs;
+    await waitUntil('the lease to be over', soonMs, isOver);
+    resume(...servers);
+    const error = await refused;
+    expect(error).toBeInstanceOf(LockServiceUnavailable);
+    expect(error).toBeInstanceOf(LockGrantedTooLate);
+    expect(error).toMatchObject({ code: 'LOCK_GRANTED_TOO_LATE', leaseMs, driftMs: 32 });
+    expect(await keysOn(...lookers)).toBe(0); // Their keys would last three seconds more.
+  },
+);
+
+test('redlock · answers that arrived while the event loop stood still count', async () => {
+  const lock = await openLock(await startMasters(), { answerMs: 1_000 });
+  const acquiring = lock.acquire('seat', { waitMs: 5_000 });
+  const until = performance.now() + 700;
+  while (performance.now() < until);
+  expect(await errorOf(acquiring)).toBeNull();
+});
+
+test('redlock · a renewal that no majority confirms loses the lease: its key is gone', async () => {
+  const masters = await startMasters();
+  const lock = await openLock(masters, patient);
+  const lease = await held(lock);
+  await Promise.all(masters.lookers.slice(0, 2).map((redis) => redis.flushall()));
+  expect(await errorOf(lease.renew?.(10_000) ?? Promise.resolve())).toBeInstanceOf(LeaseLost);
+  expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
+  expect(() => lease.assertHeld()).toThrow('the lock service does not have it any more');
+  await (await held(lock)).release(); // Also the third master is free.
+});
+
+test('usingRenewed · work that is longer than its lease keeps the lock, and releases it at the end', async () => {
+  const masters = await startMasters();
+  const [lock, other] = [await openLock(masters, patient), await openLock(masters, patient)];
+  pause(masters.servers[2]);
+  const options = { waitMs: soonMs, leaseMs: 1_500, onReleaseFailed };
+  const result = await usingRenewed(lock, 'seat', options, async () => {
+    const startedAt = performance.now();
+    const grants: unknown[] = [];
+    await waitUntil('three leases', soonMs, async () => {
+      grants.push(await other.acquire('seat', { waitMs: 0 }));
+      return performance.now() - startedAt > 4_500;
+    });
+    expect(grants.filter((grant) => grant !== null)).toEqual([]);
+    return 'sold';
+  });
+  expect(result).toBe('sold');
+  await (await held(other)).release();
+});
+
+test('usingRenewed · aborts the work with LeaseLost when no majority renews the lease', async () => {
+  const masters = await startMasters();
+  const lock = await openLock(masters, { answerMs: 400 });
+  const reported: unknown[] = [];
+  const onReleaseFailed = (error: unknown) => reported.push(error);
+  const options = { waitMs: soonMs, leaseMs: 3_000, onReleaseFailed };
+  const lost = await errorOf(
+    usingRenewed(lock, 'seat', options, async ({ signal }) => {
+      pause(masters.servers[0], masters.servers[1]);
+      await once(signal, 'abort');
+      return 'sold'; // It does not look at the signal.
+    }),
+  );
+  expect(lost).toBeInstanceOf(LeaseLost);
+  expect((lost as LeaseLost).cause).toBeInstanceOf(LockMajorityMissing);
+  expect(reported).toEqual([expect.any(LockMajorityMissing)]); // The release was not heard either.
+});
+
+test('usingRenewed · the error of the work is the error', async () => {
+  const lock = await openLock(await startMasters(), patient);
+  const options = { waitMs: soonMs, leaseMs: 3_000, onReleaseFailed };
+  const work = async () => Promise.reject(new Error('sold nothing'));
+  await expect(usingRenewed(lock, 'seat', options, work)).rejects.toThrow('sold nothing');
+  await (await held(lock)).release();
+});
+
+const onReleaseFailed = (error: unknown) => expect.unreachable(String(error));

@@ -1,0 +1,189 @@
+/**
+ * Redis behind Sentinel: when the master and the Sentinel beside it are killed or frozen, every
+ * client follows to the promoted replica. Purchases and the order worker go on in the same process.
+ */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { RedisRole } from '../../src/connections/redis.ts';
+import type { Order, Voucher } from '../../src/domain.ts';
+import { createApp } from '../../src/http/app.ts';
+import { openService } from '../../src/http/service.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { workOrders } from '../../src/orders/order-worker.ts';
+import { findRecorded } from '../../src/orders/record-orders.ts';
+import { quiet, testConnections } from '../support/connections.ts';
+import { startLoggedService } from '../support/logged-service.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
+import { type OwnSentinels, startOwnSentinels } from '../support/own-sentinels.ts';
+import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+
+const lease = endlessLease(async () => {});
+const roles = ['lock', 'purchase', 'subscriber', 'consumer', 'admin', 'pause'] as const;
+/** From the promotion to the first recorded order. */
+const mostMs = 5_000;
+
+interface Sale {
+  readonly sentinels: OwnSentinels;
+  readonly connections: Connections;
+  readonly voucher: Voucher;
+}
+
+async function sale(): Promise<Sale> {
+  const sentinels = await startOwnSentinels();
+  const connections = testConnections(sentinels.settings);
+  for (const role of roles) connections.redis(role);
+  await connections.ready();
+  const voucher = await someVoucher(connections, { stock: 1_000 });
+  await openLuaStream(connections).prepare(voucher);
+  const queue = openStreamQueue(connections);
+  const stop = new AbortController();
+  const working = workOrders(connections, queue, quiet, stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await working;
+  });
+  return { sentinels, connections, voucher };
+}
+
+let users = 0;
+/** @returns null when it was not accepted. */
+async function buy({ connections, voucher }: Sale): Promise<Order | null> {
+  const order = someOrder(voucher.id, String(++users));
+  const { kind } = await openLuaStream(connections).sell(order, voucher, lease);
+  return kind === 'accepted' ? order : null;
+}
+
+/** Buys all the time. @returns the accepted orders, as they come. */
+function buyAllTheTime(of: Sale): Order[] {
+  const accepted: Order[] = [];
+  const buying = setInterval(async () => {
+    const order = await buy(of);
+    if (order) accepted.push(order);
+  }, 50);
+  onTestFinished(() => clearInterval(buying));
+  return accepted;
+}
+
+async function areRecorded({ connections }: Sale, orders: readonly Order[]): Promise<boolean> {
+  if (orders.length === 0) return false;
+  const found = await findRecorded(connections.mysql(), orders);
+  return orders.every(({ id }) => found.get(id) === 'recorded');
+}
+
+/** Buys until an order is recorded. */
+async function oneMoreOrder(of: Sale): Promise<void> {
+  let accepted: Order | null = null;
+  await waitUntil('an order to be recorded', 20_000, async () => {
+    accepted ??= await buy(of);
+    return accepted !== null && areRecorded(of, [accepted]);
+  });
+}
+
+const portOf = (connections: Connections, role: RedisRole) =>
+  connections.redis(role).stream?.remotePort;
+
+/** To the second server, with the password and the database of the URL. */
+async function everyRoleFollows({ sentinels, connections }: Sale): Promise<void> {
+  const port = Number(new URL(sentinels.urls[1]).port);
+  for (const role of roles)
+    await waitUntil(`the role ${role} to follow`, mostMs, async () => {
+      return (
+        (await connections.redis(role).ping()) === 'PONG' && portOf(connections, role) === port
+      );
+    });
+}
+
+describe('Redis behind Sentinel', () => {
+  test.each([
+    ['killed', 'SIGKILL'],
+    ['frozen', 'SIGSTOP'],
+  ] as const)('the master is %s: purchases and the worker go on', async (_, signal) => {
+    const own = await sale();
+    await oneMoreOrder(own);
+    const accepted = buyAllTheTime(own);
+    own.sentinels.signalMaster(signal);
+    await own.sentinels.promoted();
+    const lost = accepted.length;
+    const since = () => accepted.slice(lost);
+    await waitUntil('an order to be recorded', mostMs, () => areRecorded(own, since().slice(0, 1)));
+    await everyRoleFollows(own);
+    await waitUntil('every order since to be recorded', 10_000, () => areRecorded(own, since()));
+  });
+
+  test('a frozen master comes back: clients that were idle are not at it any more', async () => {
+    const own = await sale();
+    await oneMoreOrder(own);
+    // No command waits on these roles, so no limit of an answer ends their connections.
+    const old = new Set(roles.map((role) => own.connections.redis(role).stream));
+    own.sentinels.signalMaster('SIGSTOP');
+    await own.sentinels.promoted();
+    await waitUntil('the connections to the old master to close', mostMs, () =>
+      [...old].every((stream) => stream.destroyed),
+    );
+    own.sentinels.signalMaster('SIGCONT');
+    await everyRoleFollows(own);
+    await oneMoreOrder(own);
+  });
+});
+
+test('the master is frozen: the processes of the service go on, and none is replaced', async () => {
+  const sentinels = await startOwnSentinels();
+  const connections = testConnections(sentinels.settings);
+  connections.redis('purchase');
+  const voucher = await someVoucher(connections, { stock: 100 });
+  await connections.ready();
+  await openLuaStream(connections).prepare(voucher);
+  const { events, port } = await startLoggedService({ ...sentinels.settings, INSTANCES: '1' });
+  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+  await waitUntil('the instance to be ready', 20_000, isReady);
+  await oneMoreOrder({ sentinels, connections, voucher });
+  sentinels.signalMaster('SIGSTOP');
+  await sentinels.promoted();
+  await oneMoreOrder({ sentinels, connections, voucher });
+  await waitUntil('the instance to be ready', mostMs, isReady);
+  expect(events('child-exited')).toEqual([]);
+});
+
+describe('a server that has become a replica, without a word to its clients', () => {
+  test('a refused write makes its client connect again, and is not sent again', async () => {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: url });
+    const clients = ['lock', 'purchase', 'admin'] as const;
+    for (const role of clients) connections.redis(role);
+    await connections.ready();
+    await connections.redis('admin').call('REPLICAOF', '127.0.0.1', '1');
+    for (const role of clients) {
+      const redis = connections.redis(role);
+      const old = redis.stream;
+      await expect(redis.incr('writes')).rejects.toThrow('READONLY');
+      await waitUntil('a new connection', 5_000, () => redis.stream !== old);
+    }
+    await connections.redis('admin').call('REPLICAOF', 'NO', 'ONE');
+    expect(await connections.redis('admin').get('writes')).toBeNull();
+  });
+});
+
+test.each([
+  ['is a replica', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
+  ['has no memory left', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
+  ['lacks replicas', 'CONFIG SET min-replicas-to-write 1', 'CONFIG SET min-replicas-to-write 0'],
+])(
+  'an instance whose Redis %s is not ready, although Redis answers PING',
+  async (_, ...commands) => {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: url });
+    const service = await openService(connections, quiet, 'api-1', () => true);
+    onTestFinished(() => service.orderIds.close());
+    const app = createApp(service);
+    const readyz = async () => (await app.request('/readyz')).status;
+    const [hurt = [], mend = []] = commands.map((command) => command.split(' '));
+    const send = ([word = '', ...rest]: string[]) => connections.redis('admin').call(word, ...rest);
+    expect(await readyz()).toBe(200);
+    await send(hurt);
+    expect(await connections.redis('purchase').ping()).toBe('PONG');
+    expect(await readyz()).toBe(503);
+    await send(mend);
+    await waitUntil('the instance to be ready', 5_000, async () => (await readyz()) === 200);
+  },
+);

@@ -1,0 +1,185 @@
+/**
+ * "Sold out" from an instance's memory, on a real Redis: it costs Redis nothing, and it is the
+ * answer that Redis would give, also when stock comes back, the sale ends or the connection breaks.
+ */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, expect, test } from 'vitest';
+import { responsesMatchDatabase } from '../../src/audit/checks/responses-match-database.ts';
+import type { Attempt } from '../../src/audit/facts.ts';
+import type { Connections } from '../../src/connections/connections.ts';
+import {
+  type Order,
+  type Outcome,
+  reopensAfterMs,
+  soldOutKeptMs,
+  type Voucher,
+} from '../../src/domain.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { freeLease } from '../../src/locks/none.ts';
+import { deadLetter } from '../../src/orders/dead-letters.ts';
+import type { HistoryEvent } from '../../src/trace/history.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+import { facts } from '../unit/facts.ts';
+
+let connections: Connections;
+/** Two instances: each has its own connection, and its own memory. */
+let instances: [Inventory, Inventory];
+let voucher: Voucher;
+let attempts: Attempt[];
+let users = 1_000;
+
+beforeEach(() => {
+  attempts = [];
+});
+
+const now = () => String(process.hrtime.bigint());
+const redis = () => connections.redis('admin');
+const nextUser = () => String(++users);
+
+async function onSale(changes: Partial<Voucher>): Promise<void> {
+  const open = () => testConnections({ REDIS_URL: quietRedis() });
+  connections = open();
+  const other = open();
+  for (const each of [connections, other])
+    for (const role of ['purchase', 'admin'] as const) each.redis(role);
+  await Promise.all([connections.ready(), other.ready()]);
+  instances = [openLuaStream(connections), openLuaStream(other)];
+  voucher = await someVoucher(connections, changes);
+  await instances[0].prepare(voucher);
+}
+
+/** Buys, and keeps the answer for the audit. */
+async function buy(instance: Inventory, order: Order): Promise<Outcome> {
+  const sentAt = now();
+  const outcome = await instance.sell(order, voucher, freeLease);
+  const { userId, requestId } = order;
+  const { kind, ...answer } = outcome;
+  attempts.push({
+    ...answer,
+    outcome: kind,
+    userId,
+    requestId,
+    sentAt,
+    answeredAt: now(),
+    latencyMs: 0,
+  });
+  return outcome;
+}
+
+const buyAs = (instance: Inventory, userId = nextUser()) =>
+  buy(instance, someOrder(voucher.id, userId));
+
+async function sellOut(): Promise<Order[]> {
+  const orders = Array.from({ length: voucher.stock }, () => someOrder(voucher.id, nextUser()));
+  for (const order of orders)
+    expect(await buy(instances[0], order)).toMatchObject({ kind: 'accepted' });
+  return orders;
+}
+
+/** A purchase that costs Redis nothing, as a hundred in a row show. */
+async function remembers(instance: Inventory): Promise<boolean> {
+  const calls = async () =>
+    Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1]);
+  const before = await calls();
+  for (let count = 0; count < 100; count++)
+    expect(await buyAs(instance)).toMatchObject({ reason: 'sold-out' });
+  return (await calls()) - before <= 3;
+}
+
+const untilRemembered = async () => {
+  for (const instance of instances)
+    await waitUntil('the instance to remember', 5_000, () => remembers(instance));
+};
+
+test('a voucher that is sold out costs Redis next to nothing, for as long as it is', async () => {
+  await onSale({ stock: 3 });
+  await sellOut();
+  await untilRemembered();
+  const until = performance.now() + 3 * soldOutKeptMs;
+  while (performance.now() < until) {
+    expect(await remembers(instances[1])).toBe(true);
+    await sleep(50);
+  }
+});
+
+test('a buyer is told of the order, by an instance that remembers', async () => {
+  await onSale({ stock: 3 });
+  const [order] = await sellOut();
+  await untilRemembered();
+  for (const instance of instances) {
+    const { id: orderId, userId } = order as Order;
+    expect(await buy(instance, order as Order)).toEqual({
+      kind: 'accepted',
+      orderId,
+      status: 'queued',
+    });
+    expect(await buyAs(instance, userId)).toEqual({
+      kind: 'refused',
+      reason: 'already-ordered',
+      orderId,
+    });
+  }
+});
+
+test('after the end of the sale no instance remembers', async () => {
+  const endTime = new Date(Date.now() + 2_500);
+  await onSale({ stock: 1, endTime });
+  await sellOut();
+  await untilRemembered();
+  // The memory is kept fresh until the end. Redis has the same clock as this process.
+  while (Date.now() < endTime.getTime()) for (const instance of instances) await buyAs(instance);
+  for (const instance of instances)
+    expect(await buyAs(instance)).toMatchObject({ reason: 'ended' });
+});
+
+test('a connection that broke ends the memory: the next server may know less', async () => {
+  await onSale({ stock: 1 });
+  const client = connections.redis('purchase');
+  await sellOut();
+  await untilRemembered();
+  const closed = once(client, 'close');
+  client.disconnect(true);
+  await closed;
+  await redis().hset(connections.saleKeys.of(voucher.id).voucher(voucher.id), 'stock', '1');
+  await expect.poll(() => client.status).toBe('ready');
+  expect(await buyAs(instances[0])).toMatchObject({ kind: 'accepted' });
+});
+
+/** Gives the stock of these orders back, as the worker does, and returns its history. */
+async function giveBack(orders: readonly Order[]): Promise<HistoryEvent[]> {
+  const events: HistoryEvent[] = [];
+  for (const order of orders) {
+    const death = { reason: 'undeliverable', deliveries: 5 } as const;
+    await deadLetter(connections.mysql(), redis(), connections.saleKeys, order, death);
+    const { id: orderId, voucherId, userId, requestId } = order;
+    const what = { event: 'dead-lettered', at: now(), instance: 'worker' } as const;
+    events.push({ ...what, orderId, voucherId, userId, requestId });
+  }
+  return events;
+}
+
+test('stock that comes back is for sale in no instance before it is in all of them', async () => {
+  await onSale({ stock: 5 });
+  const [first, second, third] = await sellOut();
+  await untilRemembered();
+  const failed = [first, second, third] as Order[];
+  const history = await giveBack(failed);
+  const until = performance.now() + reopensAfterMs + 2 * soldOutKeptMs;
+  while (performance.now() < until) {
+    for (const instance of instances) await buyAs(instance);
+    await sleep(5);
+  }
+  expect(attempts.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(5 + 3);
+  const rows = attempts.flatMap(({ outcome, orderId: id = '', userId }) => {
+    const isFailed = failed.some((order) => order.id === id);
+    const how = isFailed
+      ? ({ status: 'failed', reason: 'undeliverable' } as const)
+      : ({ status: 'confirmed', reason: null } as const);
+    return outcome === 'accepted' ? [{ id, userId, ...how }] : [];
+  });
+  const sale = { ...facts({ orders: rows, attempts, history }), initialStock: 5 };
+  expect(responsesMatchDatabase.cases(sale)).toEqual([]);
+});

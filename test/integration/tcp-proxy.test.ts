@@ -1,0 +1,33 @@
+/** The proxy of the lab's faults, between a client and a server of the test's own. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
+import { Toxic } from '../../src/lab/environment/proxy/toxic.ts';
+import { ownPorts } from '../support/own-ports.ts';
+
+test('a connection whose client went away behind a dropped network ends at the server when it is healed', async () => {
+  const port = await ownPorts(20_700, 2);
+  const server = createServer().listen(port, '127.0.0.1');
+  const proxy = new TcpProxy(port + 1, port);
+  await proxy.listen();
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  onTestFinished(async () => {
+    await proxy.setToxics([Toxic.parse({ type: 'down' })]);
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const client = connect(port + 1, '127.0.0.1');
+  const [atServer] = (await once(server, 'connection')) as [Socket];
+  atServer.resume();
+  await proxy.setToxics([Toxic.parse({ type: 'timeout' })]);
+  client.destroy();
+  await once(client, 'close');
+  connect(port + 1, '127.0.0.1');
+  const [nextAtServer] = (await once(server, 'connection')) as [Socket]; // The proxy has seen both.
+  expect(atServer.closed).toBe(false);
+  await proxy.setToxics([]);
+  await expect.poll(() => atServer.closed).toBe(true);
+  expect(nextAtServer.closed).toBe(false);
+});

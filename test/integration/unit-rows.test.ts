@@ -1,0 +1,204 @@
+/** The units of unit-rows, on two pools where it matters: each process has its own. */
+import { describe, expect, test } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
+import { collectFacts } from '../../src/audit/collect.ts';
+import type { Connections } from '../../src/connections/connections.ts';
+import { select } from '../../src/connections/mysql.ts';
+import type { Outcome, Voucher } from '../../src/domain.ts';
+import { StockTooLarge } from '../../src/errors.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { unitRows } from '../../src/inventory/unit-rows.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { testConnections } from '../support/connections.ts';
+import { someOrder, someVoucher } from '../support/sale.ts';
+
+const lease = endlessLease(async () => {});
+const quick = { rails: true, workMs: 0, retries: 0 };
+const slow = { ...quick, workMs: 300 };
+
+/** No sale waits longer, however slow the machine is. */
+const roomy = { connections: 10, waitMs: 60_000 };
+
+const usersOf = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
+const kindOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.reason : outcome.kind);
+const kinds = (outcomes: readonly Outcome[]) => outcomes.map(kindOf).sort();
+
+interface Open {
+  readonly connections: Connections;
+  readonly inventory: Inventory;
+}
+
+function open(limits: Partial<Parameters<typeof unitRows>[1]> = {}): Open {
+  const connections = testConnections();
+  return { connections, inventory: unitRows(connections.mysql(), { ...roomy, ...limits }) };
+}
+
+async function onSale(
+  { connections, inventory }: Open,
+  changes: Partial<Voucher>,
+): Promise<Voucher> {
+  const voucher = await someVoucher(connections, { rung: 'unit-rows', lab: quick, ...changes });
+  await inventory.prepare(voucher);
+  return voucher;
+}
+
+/** Units that are left, orders, and what the audit says about them. */
+async function recorded({ connections }: Open, { id }: Voucher) {
+  connections.redis('admin');
+  await connections.ready();
+  const facts = await collectFacts(connections, id);
+  if (!facts) throw new Error('the voucher is gone');
+  const { stock, orders, unitOrders } = facts.mysql;
+  const found = audit(facts).findings.find(({ check }) => check === 'no-oversell');
+  return { left: stock, orders: orders.length, sold: unitOrders?.length, verdict: found?.verdict };
+}
+
+/** Until sales have locked so many units of an unsold voucher. */
+const untilLocked = ({ connections }: Open, { id, stock }: Voucher, count: number) =>
+  waitUntil(`${count} locked units`, 5_000, async () => {
+    const free = await select(
+      connections.mysql(),
+      'SELECT unit FROM voucher_units WHERE voucher_id = ? FOR UPDATE SKIP LOCKED',
+      [id],
+    );
+    return stock - free.length === count;
+  });
+
+describe('two processes', () => {
+  test('sell every unit once to many users', async () => {
+    const [one, two] = [open(), open()];
+    const voucher = await onSale(one, { stock: 33, lab: { ...quick, workMs: 20, retries: 20 } });
+    const sales = usersOf(80).map((userId, index) =>
+      (index % 2 ? one : two).inventory.sell(someOrder(voucher.id, userId), voucher, lease),
+    );
+    const outcomes = kinds(await Promise.all(sales));
+    expect(outcomes.filter((kind) => kind === 'accepted')).toHaveLength(33);
+    expect(new Set(outcomes)).toEqual(new Set(['accepted', 'sold-out']));
+    expect(await recorded(one, voucher)).toEqual({
+      ...{ left: 0, orders: 33, sold: 33, verdict: 'held' },
+    });
+  });
+
+  test('sell one to a user who asks both at once, and the other units stay for sale', async () => {
+    const [one, two] = [open(), open()];
+    const voucher = await onSale(one, { stock: 10, lab: { ...quick, workMs: 20 } });
+    const sales = Array.from({ length: 8 }, (_, index) =>
+      (index % 2 ? one : two).inventory.sell(someOrder(voucher.id, '7'), voucher, lease),
+    );
+    const outcomes = kinds(await Promise.all(sales));
+    expect(outcomes.filter((kind) => kind === 'accepted')).toHaveLength(1);
+    expect(await recorded(one, voucher)).toEqual({
+      ...{ left: 9, orders: 1, sold: 1, verdict: 'held' },
+    });
+  });
+});
+
+test('a sale does not wait for a sale of the same voucher in another process', async () => {
+  const [one, two] = [open(), open()];
+  const voucher = await onSale(one, { stock: 2, lab: { ...quick, workMs: 1_500 } });
+  const answered: string[] = [];
+  const buy = async ({ inventory }: Open, userId: string, sold: Voucher) => {
+    await inventory.sell(someOrder(voucher.id, userId), sold, lease);
+    answered.push(userId);
+  };
+  const slowly = buy(one, '1', voucher);
+  await untilLocked(one, voucher, 1);
+  await buy(two, '2', { ...voucher, lab: quick });
+  await slowly;
+  expect(answered).toEqual(['2', '1']);
+});
+
+test('a unit that another sale has locked is no sold-out: that sale may still roll back', async () => {
+  const opened = open();
+  const { inventory } = opened;
+  const voucher = await onSale(opened, { stock: 1, lab: slow });
+  let isChecking = false;
+  const lost = timedLease('test', 0, async () => {});
+  const assertHeld = () => {
+    isChecking = true;
+    lost.assertHeld();
+  };
+  const failing = inventory.sell(someOrder(voucher.id, '1'), voucher, { ...lease, assertHeld });
+  await untilLocked(opened, voucher, 1);
+  const during: string[] = [];
+  while (!isChecking) {
+    during.push(kindOf(await inventory.sell(someOrder(voucher.id, '2'), voucher, lease)));
+    if (during.includes('accepted')) break;
+  }
+  expect(kindOf(await failing)).toBe('lease-lost');
+  expect(during).not.toContain('sold-out');
+  await waitUntil('the unit to be sold', 5_000, async () => {
+    const outcome = await inventory.sell(someOrder(voucher.id, '3'), voucher, lease);
+    return kindOf(outcome) !== 'conflict';
+  });
+  const late = await inventory.sell(someOrder(voucher.id, '4'), voucher, lease);
+  expect(kindOf(late)).toBe('sold-out');
+  expect(await recorded(opened, voucher)).toMatchObject({ left: 0, orders: 1, verdict: 'held' });
+});
+
+describe('when all connections for sales are in use', () => {
+  test('a sale waits in a line that has an end: the next one is refused at once', async () => {
+    const opened = open({ connections: 1, mostWaiting: 1, waitMs: 5_000 });
+    const voucher = await onSale(opened, { stock: 5, lab: slow });
+    const answered: string[] = [];
+    const sales = usersOf(3).map(async (userId) => {
+      const outcome = await opened.inventory.sell(someOrder(voucher.id, userId), voucher, lease);
+      answered.push(`${userId} ${kindOf(outcome)}`);
+    });
+    await Promise.all(sales);
+    expect(answered).toEqual(['3 database-busy', '1 accepted', '2 accepted']);
+  });
+
+  test('a sale does not wait longer than its time, and takes nothing', async () => {
+    const opened = open({ connections: 1, mostWaiting: 5, waitMs: 50 });
+    const voucher = await onSale(opened, { stock: 5, lab: slow });
+    const sales = usersOf(3).map((userId) =>
+      opened.inventory.sell(someOrder(voucher.id, userId), voucher, lease),
+    );
+    expect(kinds(await Promise.all(sales))).toEqual([
+      ...['accepted', 'database-busy', 'database-busy'],
+    ]);
+    expect(await recorded(opened, voucher)).toMatchObject({ left: 4, orders: 1, verdict: 'held' });
+  });
+});
+
+describe('the units of a new voucher', () => {
+  const sale = {
+    ...{ title: 'test', rung: 'unit-rows', stock: 5 },
+    ...{ beginTime: new Date(0), endTime: new Date(4e12) },
+  };
+
+  test.each([0, 1, 2, 7, 1_000, 100_000])('are as many as its stock of %i', async (stock) => {
+    const opened = open();
+    const voucher = await onSale(opened, { stock });
+    await opened.inventory.prepare(voucher);
+    expect(await opened.inventory.remaining(voucher.id)).toBe(stock);
+  });
+
+  test('are refused above 100,000', async () => {
+    await expect(onSale(open(), { stock: 100_001 })).rejects.toThrow(StockTooLarge);
+  });
+
+  test('are inserted with the voucher: both or neither, and with one connection', async () => {
+    const connections = testConnections({ MYSQL_POOL_SIZE: '1' });
+    const pool = connections.mysql();
+    const inventory = unitRows(pool, { ...roomy, connections: 1 });
+    const vouchers = openVouchers(connections);
+    const { id } = await vouchers.create(sale, inventory.prepare);
+    expect(await inventory.remaining(id)).toBe(5);
+
+    let failedId = '';
+    const failing = vouchers.create(sale, async (voucher, db) => {
+      await inventory.prepare(voucher, db);
+      failedId = voucher.id;
+      throw new Error('the process fails before the commit');
+    });
+    await expect(failing).rejects.toThrow('before the commit');
+    const rows = await select(pool, 'SELECT unit FROM voucher_units WHERE voucher_id = ?', [
+      failedId,
+    ]);
+    expect(rows).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+/** Sells and records in the test's own process, and counts what MySQL has. */
+import type { Connections } from '../../src/connections/connections.ts';
+import { select } from '../../src/connections/mysql.ts';
+import type { Order, Outcome, Voucher } from '../../src/domain.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { freeLease } from '../../src/locks/none.ts';
+import { workOrders } from '../../src/orders/order-worker.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { quiet } from './connections.ts';
+import { openLuaStream, openStreamQueue, someOrder } from './sale.ts';
+
+const hourMs = 3_600_000;
+
+/** A voucher of the final rung in both stores; nobody has bought yet. */
+export function onSale(
+  connections: Connections,
+  stock: number,
+  endsInMs = hourMs,
+): Promise<Voucher> {
+  const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + endsInMs)];
+  const sale = { title: 'test', stock, beginTime, endTime, rung: 'lua-stream' };
+  return openVouchers(connections).create(sale, openLuaStream(connections).prepare);
+}
+
+const inventories = new WeakMap<Connections, Inventory>();
+
+export function buyOrder(
+  connections: Connections,
+  voucher: Voucher,
+  order: Order,
+): Promise<Outcome> {
+  const inventory = inventories.get(connections) ?? openLuaStream(connections);
+  inventories.set(connections, inventory);
+  return inventory.sell(order, voucher, freeLease);
+}
+
+/** These users buy. @returns the orders that were accepted, under the ids that they have. */
+export async function buyAs(
+  connections: Connections,
+  voucher: Voucher,
+  users: readonly number[],
+): Promise<Order[]> {
+  const accepted: Order[] = [];
+  for (const user of users) {
+    const order = someOrder(voucher.id, String(user));
+    const outcome = await buyOrder(connections, voucher, order);
+    if (outcome.kind === 'accepted') accepted.push(order);
+  }
+  return accepted;
+}
+
+export const usersUpTo = (count: number, from = 1): number[] =>
+  Array.from({ length: count }, (_, index) => from + index);
+
+/** A worker; the function that is returned ends it. */
+export function startWorker(connections: Connections): () => Promise<void> {
+  const stop = new AbortController();
+  const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
+  return async () => {
+    stop.abort();
+    await working;
+  };
+}
+
+export async function workUntilEmpty(connections: Connections): Promise<void> {
+  const stop = startWorker(connections);
+  const queue = openStreamQueue(connections);
+  await waitUntil('the queue to drain', 15_000, async () => (await queue.depth()) === 0).finally(
+    stop,
+  );
+}
+
+export async function inMysql({ id }: Voucher, connections: Connections) {
+  const rows = await select<{ id: string; userId: string; status: string }>(
+    connections.mysql(),
+    'SELECT CAST(id AS CHAR) AS id, CAST(user_id AS CHAR) AS userId, status FROM orders WHERE voucher_id = ?',
+    [id],
+  );
+  const confirmed = rows.filter(({ status }) => status === 'confirmed');
+  return {
+    confirmed,
+    failed: rows.filter(({ status }) => status === 'failed'),
+    users: new Set(confirmed.map(({ userId }) => userId)).size,
+  };
+}

@@ -1,0 +1,60 @@
+/** The verdict on an outage of the database. */
+import { expect, test } from 'vitest';
+import type { Attempt } from '../../src/audit/facts.ts';
+import { auditAll } from '../../src/lab/drills/audited.ts';
+import {
+  type DatabaseOutage,
+  databaseOutageReasons,
+  outageFigures,
+} from '../../src/lab/drills/database-outage-figures.ts';
+import { accepted, facts, row, timed, unknown } from './facts.ts';
+
+const ns = (ms: number): bigint => BigInt(ms) * 1_000_000n;
+const inTurn = (attempts: readonly Attempt[]) =>
+  attempts.map((each) => ({ ...each, voucherId: '9' }));
+
+/** One bought before the outage, one during it; then both were recorded. */
+function survived(changes: Partial<DatabaseOutage> = {}): DatabaseOutage {
+  const attempts = [timed(accepted('1', 'a'), 5, 10), timed(accepted('2', 'b'), 25, 30)];
+  return {
+    ...{ name: 'stop mysql', state: 'unanswered', calmFrom: 0n, brokenAt: ns(20) },
+    ...{ mendedAt: ns(90), recordedAt: ns(95), until: ns(100), waitingMost: 1 },
+    tries: inTurn(attempts),
+    readiness: ['{"status":"degraded","unanswered":["MySQL"],"readOnly":[]}'],
+    facts: facts({ attempts, history: [], locked: false }),
+    ...changes,
+  };
+}
+
+function judged(outage: DatabaseOutage) {
+  const [audited] = auditAll([outage.facts]);
+  if (!audited) throw new Error('no audit');
+  return databaseOutageReasons(outage, audited);
+}
+
+test('an outage in which sales go on and all is recorded afterwards is survived', () => {
+  expect(judged(survived())).toMatchObject({ verdict: 'held', reasons: [] });
+  expect(outageFigures(survived())).toEqual({
+    ...{ soldMeanwhile: 1, waitingMost: 1, recordedMs: 5, deadLettered: 0, readyzSaidSo: 1 },
+  });
+});
+
+const first = timed(accepted('1', 'a'), 5, 10);
+const failed = { ...row('b', '2'), status: 'failed', reason: 'undeliverable' } as const;
+
+test.each<[string, Partial<DatabaseOutage>, string]>([
+  ['nothing is sold', { tries: inTurn([first, timed(unknown('2'), 25, 30)]) }, 'sold 0 in 1'],
+  ['no order waits', { waitingMost: 0 }, 'at most 0 orders waited'],
+  ['an order is never recorded', { recordedAt: null }, 'not every order was recorded'],
+  ['an order is given up', { facts: facts({ orders: [row('a', '1'), failed] }) }, '1 orders were'],
+  ['/readyz says nothing', { readiness: ['{"status":"ok"}'] }, 'never named MySQL in unanswered'],
+  ['/readyz says the other', { state: 'readOnly' }, 'never named MySQL in readOnly'],
+])('%s: broken', (_, changes, reason) => {
+  const { verdict, reasons } = judged(survived(changes));
+  expect([verdict, reasons.join()]).toEqual(['violated', expect.stringContaining(reason)]);
+});
+
+test('an outage before which nobody bought shows nothing', () => {
+  const tries = inTurn([timed(accepted('2', 'b'), 25, 30)]);
+  expect(judged(survived({ tries })).verdict).toBe('unknown');
+});

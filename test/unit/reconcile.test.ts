@@ -1,0 +1,94 @@
+/** The three identities of a sale: what is a difference, and what is only an order on its way. */
+import { describe, expect, test } from 'vitest';
+import { differencesOf, isRemoved } from '../../src/orders/reconcile/differences.ts';
+import type { OrderInMysql, Sale } from '../../src/orders/reconcile/sale.ts';
+
+const order = (id: string, userId: string) => ({ id, voucherId: '1', userId, requestId: `r${id}` });
+const inMysql = (id: string, userId: string, status: OrderInMysql['status'] = 'confirmed') =>
+  [id, { ...order(id, userId), status }] as const;
+const buyer = (id: string, userId: string) => [userId, order(id, userId)] as const;
+
+/** Ten at first; order 11 of user 1 is recorded, and order 12 of user 2 is in flight. */
+const sale = (changes: Partial<Sale> = {}): Sale => ({
+  voucherId: '1',
+  initialStock: 10,
+  beginMs: 0,
+  endMs: Date.now() + 60_000,
+  redis: { stock: 8, buyers: 2 },
+  buyers: new Map([buyer('11', '1'), buyer('12', '2')]),
+  laterBuyers: new Map(),
+  noted: new Set(['12']),
+  inStream: [{ entryId: '5-0', order: order('12', '2') }],
+  inMysql: new Map([inMysql('11', '1')]),
+  stockInMysql: 9,
+  isMoving: false,
+  ...changes,
+});
+
+const kinds = (changes: Partial<Sale>): string[] =>
+  differencesOf(sale(changes)).map(({ kind }) => kind);
+
+describe('no difference', () => {
+  test.each<[string, Partial<Sale>]>([
+    ['is a sale that is right', {}],
+    [
+      'is an order that was recorded and is not acknowledged',
+      { inMysql: new Map([inMysql('11', '1'), inMysql('12', '2')]), stockInMysql: 8 },
+    ],
+    [
+      'is an order that was sold after the buyers were read',
+      { buyers: new Map([buyer('11', '1')]), laterBuyers: new Map([buyer('12', '2')]) },
+    ],
+    [
+      'is a failed order in the stream, which a worker gives back',
+      { inMysql: new Map([inMysql('11', '1'), inMysql('12', '2', 'failed')]) },
+    ],
+  ])('%s', (_, changes) => {
+    expect(kinds(changes)).toEqual([]);
+  });
+});
+
+describe('a difference', () => {
+  test.each<[string, Partial<Sale>, string[]]>([
+    ['is a stock that is too high', { redis: { stock: 9, buyers: 2 } }, ['stock']],
+    ['is a stock that is no number', { redis: { stock: Number.NaN, buyers: 2 } }, ['stock']],
+    ['is a stock of MySQL that is wrong', { stockInMysql: 10 }, ['stock-of-mysql']],
+    [
+      'is an order that is nowhere, though its unit is taken',
+      { inStream: [], noted: new Set() },
+      ['stock', 'order-lost'],
+    ],
+    [
+      'is a buyer whose order has failed',
+      {
+        inStream: [],
+        noted: new Set(),
+        inMysql: new Map([inMysql('11', '1'), inMysql('12', '2', 'failed')]),
+      },
+      ['stock', 'buyer-of-failed-order'],
+    ],
+    [
+      'is an order whose user is no buyer, even when the unit is taken',
+      { buyers: new Map([buyer('11', '1')]), redis: { stock: 8, buyers: 1 } },
+      ['order-without-buyer'],
+    ],
+    [
+      'is a user who is the buyer of another order than the recorded one',
+      { inMysql: new Map([inMysql('11', '1'), inMysql('13', '2')]), stockInMysql: 8 },
+      ['stock', 'buyer-of-another-order'],
+    ],
+    ['is a queued order without a note', { noted: new Set() }, ['order-without-note']],
+    ['is a note of no queued order', { noted: new Set(['11', '12']) }, ['note-without-order']],
+    ['is a sale that Redis does not have', { redis: { stock: null, buyers: 0 } }, ['sale-missing']],
+  ])('%s', (_, changes, expected) => {
+    expect(kinds(changes)).toEqual(expected);
+  });
+});
+
+test('a sale that is over may be removed from Redis, when nothing is in the stream', () => {
+  const removed = sale({ redis: { stock: null, buyers: 0 }, inStream: [], endMs: 1_000 });
+  expect(isRemoved(removed)).toBe(true);
+  expect(differencesOf(removed)).toEqual([]);
+  for (const change of [{ endMs: Date.now() + 60_000 }, { inStream: sale().inStream }])
+    expect(isRemoved({ ...removed, ...change })).toBe(false);
+});

@@ -1,0 +1,70 @@
+/** The mutants of the final rung: each can be made, and what a trial found is told. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { changedText, fileOfChange } from '../../src/lab/mutants/changed-copy.ts';
+import { judgeTrial } from '../../src/lab/mutants/judge-trial.ts';
+import type { CodeChange, Mutant } from '../../src/lab/mutants/mutant.ts';
+import { mutants } from '../../src/lab/mutants/mutants.ts';
+import type { MutantResult } from '../../src/lab/mutants/run-mutants.ts';
+import { trials } from '../../src/lab/mutants/trials.ts';
+import { mutantsText } from '../../src/lab/report/mutants-text.ts';
+import { ladder } from '../../src/ladder/rungs.ts';
+import { facts, row } from './facts.ts';
+
+const all: [string, Mutant][] = Object.entries(mutants);
+const ofCode = all.flatMap(([name, { code }]) => (code ? [[name, code] as const] : []));
+const read = (change: CodeChange): string =>
+  readFileSync(new URL(`../../${fileOfChange(change, 'src')}`, import.meta.url), 'utf8');
+
+test.each(ofCode)('%s: one place of the source has its text', (name, change) => {
+  expect(changedText(name, read(change), change)).not.toBe(read(change));
+});
+
+test('a text that is missing, or there twice, is refused; its line breaks are free', () => {
+  const change = { file: 'lua/x.lua', find: 'a  b', replace: 'c' };
+  expect(changedText('m', '1 a\n  b 2', change)).toBe('1 c 2');
+  expect(() => changedText('m', '1 2', change)).toThrow('lua/x.lua has this text 0 times');
+  expect(() => changedText('m', 'a b a b', change)).toThrow('lua/x.lua has this text 2 times');
+});
+
+test('there are at least twelve, each changes one thing, and each trial has its mutant', () => {
+  expect(all.length).toBeGreaterThanOrEqual(12);
+  for (const [name, { code, redis }] of all) expect([name, code, redis]).toContain(undefined);
+  expect(new Set(all.map(([, { trial }]) => trial))).toEqual(new Set(Object.keys(trials)));
+  expect(ladder['lua-stream'].breaks).toEqual([]);
+});
+
+test('a trial is judged by every check, but for what its fault breaks on every rung', () => {
+  const lost = facts({ orders: [row('a', '1')], stock: 2 });
+  const checks = (breaks: object) =>
+    judgeTrial(lost, true, { breaks })
+      .filter(({ verdict }) => verdict === 'violated')
+      .map(({ check }) => check);
+  expect(checks({})).toEqual(['no-lost-orders', 'redis-matches-mysql']);
+  expect(checks({ 'redis-matches-mysql': 'why' })).toEqual(['no-lost-orders']);
+  expect(judgeTrial(facts({}), true, {}).map(({ verdict }) => verdict)).not.toContain('violated');
+  expect(judgeTrial(facts({}), false, {})).toContainEqual(
+    expect.objectContaining({ check: 'orders-settle', verdict: 'violated' }),
+  );
+});
+
+const result: MutantResult = {
+  ...{ mutant: 'no-claim-loop', defence: 'idle orders are claimed', trial: 'worker-dies' },
+  ...{ fault: 'the worker is killed', fate: 'red', turnsRed: 'orders-settle' },
+  ...{ violated: ['orders-settle'], evidence: 'still queued: order 5', seconds: 24.25 },
+  real: { verdict: 'held', seconds: 3, evidence: '' },
+};
+
+test('the table names each check that went red, and below it what was not as expected', () => {
+  const text = mutantsText([result]);
+  expect(text).toMatch(/^no-claim-loop orders-settle +24\.3 +held +3\.0$/m);
+  expect(text).not.toMatch(/survived|unknown/);
+  const survived = mutantsText([{ ...result, fate: 'survived', violated: ['no-oversell'] }]);
+  expect(survived).toContain('no-claim-loop survived, so this is not tested: idle orders are');
+  const broken = { ...result.real, verdict: 'violated', evidence: 'no-oversell: 2 of 1' } as const;
+  expect(mutantsText([{ ...result, real: broken }])).toContain(
+    'the real rung, under the fault of no-claim-loop: violated. no-oversell: 2 of 1',
+  );
+  for (const line of [text, survived].join('\n').split('\n'))
+    expect([...line].length).toBeLessThanOrEqual(80);
+});

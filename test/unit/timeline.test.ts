@@ -1,0 +1,184 @@
+/** The timeline of a drill: each answer counts in its second, each fault has a start and an end. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { inject } from '../../src/lab/drills/recorded.ts';
+import { type Answered, spansOf, Timeline } from '../../src/lab/drills/timeline.ts';
+import type { Lab } from '../../src/lab/environment/lab.ts';
+import { markText } from '../../src/lab/report/fault-words.ts';
+import { liveHead, printLive, secondLine } from '../../src/lab/report/live-lines.ts';
+
+/** A clock that stands still until the test moves it. */
+function timelineAt() {
+  let nowMs = 0;
+  const nanoseconds = (ms: number) => BigInt(Math.round((1_000_000 + ms) * 1_000_000));
+  const timeline = new Timeline(() => nanoseconds(nowMs));
+  const at = (ms: number) => {
+    nowMs = ms;
+    return timeline;
+  };
+  const answer = (ms: number, given: Partial<Answered> = {}) =>
+    timeline.attempt({
+      ...{ outcome: 'accepted', latencyMs: 5, answeredAt: String(nanoseconds(ms)) },
+      ...given,
+    });
+  return { timeline, at, answer };
+}
+
+describe('the seconds of a timeline', () => {
+  test('count each answer in the second in which it came, whatever the order', () => {
+    const { timeline, at, answer } = timelineAt();
+    at(0).loadStarted('lua-stream');
+    answer(2_500, { outcome: 'unknown', latencyMs: 2_000 });
+    answer(10);
+    answer(999);
+    answer(1_000, { outcome: 'refused', reason: 'busy', latencyMs: 40 });
+    answer(1_999, { outcome: 'refused', reason: 'busy', latencyMs: 1 });
+    answer(1_200, { outcome: 'refused', reason: 'sold-out', latencyMs: 1 });
+    at(3_000).loadEnded('lua-stream');
+    const [first, second, third] = timeline.recorded().seconds;
+    expect(first).toMatchObject({ second: 0, accepted: 2, refusedBecause: {}, unknown: 0 });
+    expect(second).toMatchObject({ accepted: 0, refusedBecause: { busy: 2, 'sold-out': 1 } });
+    expect(second?.p99Ms).toBeCloseTo(40, 0);
+    expect(third).toMatchObject({ accepted: 0, unknown: 1 });
+  });
+
+  test('have no gap, and say when there was no load and when no answer came', () => {
+    const { timeline, at, answer } = timelineAt();
+    at(0).loadStarted('one');
+    answer(100);
+    at(1_500).loadEnded('one');
+    at(3_500).loadStarted('other');
+    at(5_100).attempt({ outcome: 'unknown' });
+    at(5_200).loadEnded('other');
+    const { seconds } = timeline.recorded();
+    expect(seconds.map(({ second }) => second)).toEqual([0, 1, 2, 3, 4, 5]);
+    const loaded = seconds.map(({ isLoaded }) => isLoaded);
+    expect(loaded).toEqual([true, true, false, true, true, true]);
+    expect(seconds.map(({ p99Ms }) => p99Ms !== null)).toEqual([
+      true,
+      ...Array.from({ length: 5 }, () => false),
+    ]);
+  });
+
+  test('are none before anything happened', () => {
+    expect(new Timeline().recorded()).toEqual({ seconds: [], marks: [], longestGapMs: 0 });
+  });
+
+  test('the longest time without a sale is between two sales of one load', () => {
+    const { timeline, at, answer } = timelineAt();
+    at(0).loadStarted('one');
+    answer(3_100);
+    answer(100);
+    answer(2_000, { outcome: 'refused' });
+    at(3_200).loadEnded('one');
+    at(9_000).loadStarted('other');
+    answer(9_100);
+    expect(timeline.recorded().longestGapMs).toBe(3_000);
+  });
+});
+
+describe('the spans of a timeline', () => {
+  test('pair each start with the next end of its name; an open one lasts to the end', () => {
+    const { timeline, at } = timelineAt();
+    at(0).faultStarted('kill redis-main');
+    at(500).faultStarted('pause api-1');
+    at(1_000).faultEnded('kill redis-main');
+    at(2_000).faultStarted('kill redis-main');
+    at(3_000).faultEnded('kill redis-main');
+    expect(spansOf(timeline.marks, 'fault', 9_000)).toEqual([
+      { name: 'kill redis-main', fromMs: 0, toMs: 1_000 },
+      { name: 'pause api-1', fromMs: 500, toMs: 9_000 },
+      { name: 'kill redis-main', fromMs: 2_000, toMs: 3_000 },
+    ]);
+    expect(spansOf(timeline.marks, 'load', 9_000)).toEqual([]);
+  });
+
+  test('a fault lasts from before its injection until its undo is done', async () => {
+    const { timeline, at } = timelineAt();
+    const fault = {
+      name: 'stop redis-1',
+      async inject() {
+        at(1_000);
+        return async () => void at(4_000);
+      },
+    };
+    const undo = await inject({} as Lab, fault, at(0));
+    expect(timeline.marks).toHaveLength(1);
+    await undo();
+    const spans = spansOf(timeline.marks, 'fault', 9_000);
+    expect(spans).toEqual([{ name: 'stop redis-1', fromMs: 0, toMs: 4_000 }]);
+  });
+
+  test('no drill injects a fault or sends a steady load without them', () => {
+    const folder = 'src/lab/drills';
+    const direct = readdirSync(folder)
+      .filter((file) => file !== 'recorded.ts')
+      .filter((file) =>
+        /\.inject\(|\bbuySteadily\b/.test(readFileSync(`${folder}/${file}`, 'utf8')),
+      );
+    expect(direct, 'use inject and buyRecorded of recorded.ts').toEqual([]);
+  });
+});
+
+describe('the live lines', () => {
+  const busiest = {
+    ...{ second: 3_600, isLoaded: true, accepted: 123_456, unknown: 12_345, p99Ms: 12_345.6 },
+    refusedBecause: {
+      'lock-service-unavailable': 12_345,
+      'already-ordered': 6_789,
+      'database-busy': 4_321,
+      busy: 99_999,
+    },
+  };
+
+  test('fit 80 columns, with the most frequent reasons first', () => {
+    const line = secondLine(busiest);
+    expect(line).toContain('busy 99999, away 12345 …');
+    for (const each of [liveHead, line]) expect(each.length).toBeLessThanOrEqual(79);
+    expect(secondLine({ ...busiest, refusedBecause: { ['x'.repeat(99)]: 1 } })).toHaveLength(
+      line.length,
+    );
+  });
+
+  test('have each number under its head', () => {
+    const ends = (text: string) =>
+      [...text.matchAll(/\S+( ms)?(?= |$)/g)].map(({ index, 0: word }) => index + word.length);
+    const [second, accepted, refused, unknown, p99] = ends(liveHead);
+    const line = secondLine({ ...busiest, refusedBecause: {} });
+    expect(ends(line)).toEqual([second, accepted, refused, unknown, p99]);
+  });
+
+  test('print a mark before the line of its second, and no line without a load', () => {
+    const { timeline, at, answer } = timelineAt();
+    const lines: string[] = [];
+    const end = printLive(timeline, (line) => lines.push(line));
+    at(0).loadStarted('redlock');
+    answer(100);
+    at(1_980).faultStarted('kill redis-1');
+    at(2_500).faultEnded('kill redis-1');
+    at(2_600).loadEnded('redlock');
+    at(4_000).loadStarted('multilock');
+    end();
+    expect(lines.map((line) => line.trim().split(/ {2,}/).slice(0, 2).join(' '))).toEqual([
+      'second accepted',
+      '0.0 ▶ load: redlock',
+      '0 1',
+      '1.9 ▼ kill redis-1',
+      '1 0',
+      '2.5 ▲ redis-1 runs again',
+      '2.6 ■ the load of redlock ends',
+      '2 0',
+      '4.0 ▶ load: multilock',
+      '4 0',
+    ]);
+  });
+
+  test('say what a fault did, and what its end means', () => {
+    const said = (name: string) =>
+      [true, false].map((isStart) => markText({ of: 'fault', isStart, name }));
+    expect(said('stop redis-2')).toEqual(['▼ stop redis-2', '▲ redis-2 runs again']);
+    expect(said('pause api-1')).toEqual(['▼ pause api-1', '▲ api-1 resumes']);
+    const flush = 'flush the scripts of redis-main';
+    expect(said(flush)).toEqual([`▼ ${flush}`, `▲ end of: ${flush}`]);
+  });
+});
