@@ -1,8 +1,8 @@
 #!/bin/bash
 # The health of a container of the service: every instance answers /readyz, and every consumer of
-# every order worker turned lately. Without Node, whose start costs 40 times as much.
+# every order worker made progress lately. Without Node, whose start costs 40 times as much.
 set -u
-stuckAfter='30 seconds'
+within="$((${PROGRESS_WITHIN_MS:-10000} / 1000 + 1)) seconds"
 
 ready() { # PORT
   exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
@@ -16,7 +16,7 @@ done
 
 consumers=$((ORDER_WORKERS * ${SALE_SHARDS:-1}))
 [ "$consumers" -eq 0 ] && exit 0
-turned=$(find "$HEARTBEAT_FOLDER" -name '*.turn' -newermt "-$stuckAfter" | wc -l)
-[ "$turned" -ge "$consumers" ] && exit 0
-echo "$turned of $consumers consumers turned in the last $stuckAfter"
+moving=$(find "$HEARTBEAT_FOLDER" -name '*.progress' -newermt "-$within" | wc -l)
+[ "$moving" -ge "$consumers" ] && exit 0
+echo "$moving of $consumers consumers made progress in the last $within"
 exit 1

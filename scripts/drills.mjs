@@ -1,4 +1,4 @@
-// The long form of every proof, one step after the other, in about an hour and a half.
+// The long form of every proof, one step after the other, in about four hours.
 // Usage: node scripts/drills.mjs [WORD]     only the steps with this word in their name
 //
 // A step that fails does not stop the others. Exit code: 1 when a step was not as expected, else 2
@@ -8,16 +8,38 @@ import { spawnSync } from 'node:child_process';
 const lockstep = (...args) => [process.execPath, ['dist/bin/lockstep.js', ...args]];
 const vitest = (...args) => [process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args]];
 const storm = (seed) => lockstep('drill', 'kill-storm', '--minutes', '3', '--seed', String(seed));
+const soak = (seed) => lockstep('soak', '--minutes', '10', '--gate', '--seed', String(seed));
 const stopMasters = (seed) =>
   lockstep('drill', 'stop-masters', '--minutes', '3', '--seed', String(seed));
+const races = [
+  ...['stale-promotion', 'paused-holder', 'restart-empty', 'zookeeper-session'],
+  ...['slow-masters', 'long-sale', 'script-flush', 'hung-master'],
+];
+const notConsuming = (seed) =>
+  lockstep('drill', 'alive-not-consuming', '--minutes', '1', '--seed', String(seed));
 
 const steps = [
   ['every rung, and every race on every rung', lockstep('demo', '--full')],
   ['every rung on MySQL', lockstep('demo', '--database', 'mysql')],
   ...[1, 2, 3, 4, 5].map((seed) => [`kill-storm, seed ${seed}`, storm(seed)]),
+  ...[1, 2, 3, 4, 5].map((seed) => [`soak, seed ${seed}`, soak(seed)]),
   ...[1, 2, 3].map((seed) => [`stop-masters, seed ${seed}`, stopMasters(seed)]),
-  ['lock storm', vitest('--project', 'real servers', 'lock-storm'), { LOCK_STORM_MINUTES: '3' }],
+  ...races.map((name) => [
+    `${name}, 20 times`,
+    lockstep('drill', name, '--minutes', '0.1', '--times', '20'),
+  ]),
+  ['scoreboard of the locks', lockstep('scoreboard')],
+  ...[1, 2, 3].map((seed) => [`alive-not-consuming, seed ${seed}`, notConsuming(seed)]),
+  ['accepted is not sold, 3 times', lockstep('drill', 'accepted-is-not-sold', '--times', '3')],
+  ['durability, 3 times', lockstep('drill', 'durability', '--times', '3')],
+  ['mysql-away, 3 times', lockstep('drill', 'mysql-away', '--times', '3')],
+  ['mysql-read-only, 3 times', lockstep('drill', 'mysql-read-only', '--times', '3')],
+  ['flush during rush, 20 times', lockstep('drill', 'flush-during-rush', '--times', '20')],
+  ['k6 failover', lockstep('drill', 'k6-failover', '--minutes', '3')],
+  ['lock storm', vitest('--project', 'drills', 'lock-storm'), { LOCK_STORM_MINUTES: '3' }],
+  ['conformance of the locks', lockstep('conformance')],
   ['mutants of the locks', vitest('--config', 'test/mutants/vitest.config.ts')],
+  ['mutants of the final rung, 3 times', lockstep('mutants', '--times', '3')],
   ['containers', [process.execPath, ['scripts/try-compose.mjs', '--where-possible']]],
 ];
 

@@ -24,6 +24,7 @@ const servers = {
   wrk: 'wrk',
   java: 'default-jre-headless',
   '/usr/share/java/zookeeper.jar': 'libzookeeper-java',
+  '/usr/lib/rabbitmq/bin/rabbitmq-server': 'rabbitmq-server',
 };
 
 const say = (text) => console.log(`set-up: ${text}`);

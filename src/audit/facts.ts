@@ -28,6 +28,8 @@ export interface OrderRow {
   readonly userId: string;
   readonly status: 'confirmed' | 'failed';
   readonly reason: string | null;
+  /** The dead-lettered order that an operator replayed as this one. */
+  readonly replayOf?: string | null;
 }
 
 export interface Facts {
@@ -40,7 +42,13 @@ export interface Facts {
   /** Whether the rung has a lock that should exclude others. */
   readonly locked: boolean;
   readonly initialStock: number;
-  readonly mysql: { readonly stock: number; readonly orders: readonly OrderRow[] };
+  readonly mysql: {
+    /** Where the rung has a row per unit, the units that are not sold. */
+    readonly stock: number;
+    readonly orders: readonly OrderRow[];
+    /** The order of each sold unit; present where the rung has a row per unit. */
+    readonly unitOrders?: readonly string[];
+  };
   /** Present where the rung keeps the stock in Redis. */
   readonly redis?: {
     /** null when Redis does not have the voucher. */
@@ -62,6 +70,16 @@ export interface Facts {
 
 export const confirmed = (facts: Facts): OrderRow[] =>
   facts.mysql.orders.filter(({ status }) => status === 'confirmed');
+
+/** From the order of a replay to the one that its user was told of. Any other order is its own. */
+export function firstOrderOf({ mysql }: Facts): (id: string) => string {
+  const earlier = new Map(mysql.orders.map(({ id, replayOf }) => [id, replayOf]));
+  return (id) => {
+    let first = id;
+    for (let next = earlier.get(id); next; next = earlier.get(next)) first = next;
+    return first;
+  };
+}
 
 export function usersWithSeveralOrders(facts: Facts): number {
   const byUser = groupBy(confirmed(facts), ({ userId }) => userId);

@@ -3,7 +3,7 @@
  * prove.
  */
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
-import { confirmed, type Facts, type OrderRow } from '../facts.ts';
+import { confirmed, type Facts, firstOrderOf, type OrderRow } from '../facts.ts';
 
 export const noLostOrders: Check = {
   name: 'no-lost-orders',
@@ -30,13 +30,16 @@ export const noLostOrders: Check = {
     const isEarly = cases.length === 0 && isQueued;
     return isEarly ? { undecided: 'accepted orders are still queued' } : cases;
   },
-  evidence: outcomes,
+  evidence: ['claimed', 'delivered', ...outcomes],
 };
 
-/** Null for a confirmed order, and for one whose failure the other rows explain. */
+/** Null for a confirmed order, for a replayed one, and where other rows explain the failure. */
 function unprovenFailure({ status, reason, userId, id }: OrderRow, facts: Facts): string | null {
   if (status === 'confirmed') return null;
   const others = confirmed(facts);
+  const firstOf = firstOrderOf(facts);
+  const isReplayed = others.some((order) => order.userId === userId && firstOf(order.id) === id);
+  if (isReplayed) return null;
   const hasAnother = others.some((order) => order.userId === userId && order.id !== id);
   if (reason === 'user-has-another-order' && hasAnother) return null;
   if (reason === 'stock-short' && others.length >= facts.initialStock) return null;

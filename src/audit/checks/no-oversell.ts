@@ -1,4 +1,7 @@
-/** Never more orders than stock, never a stock below zero, and stock + orders = initial stock. */
+/**
+ * Never more orders than stock, never a stock below zero, and stock + orders = initial stock. Where
+ * the rung has a row per unit, each sold unit has its order, and each order its unit.
+ */
 import { type Case, type Check, never } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { checkedTogether, tookWithoutOrder } from '../sections.ts';
@@ -24,10 +27,25 @@ export const noOversell: Check = {
         severity: Math.abs(gap),
       });
     const orders = cases.length > 0 ? guilty(facts, gap) : [];
-    return cases.map((each) => ({ ...each, orders }));
+    return [...cases.map((each) => ({ ...each, orders })), ...unitsWithoutOrder(facts)];
   },
   evidence: ['after-check', 'stock-taken', 'accepted', 'died'],
 };
+
+/** A unit that was sold to no order, and an order that has no unit. */
+function unitsWithoutOrder(facts: Facts): Case[] {
+  const { unitOrders } = facts.mysql;
+  if (!unitOrders) return [];
+  const ids = new Set(confirmed(facts).map(({ id }) => id));
+  const sold = new Set(unitOrders);
+  const caseOf = (id: string, evidence: string) => ({ evidence, severity: 1, orders: [id] });
+  return [
+    ...unitOrders
+      .filter((id) => !ids.has(id))
+      .map((id) => caseOf(id, `a unit is sold to order ${id}, which does not exist`)),
+    ...[...ids].filter((id) => !sold.has(id)).map((id) => caseOf(id, `order ${id} has no unit`)),
+  ];
+}
 
 /**
  * Two orders that both found something in stock; or, where stock is missing, the order that took

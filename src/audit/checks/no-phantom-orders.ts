@@ -1,10 +1,16 @@
-/** No order without an attempt that was accepted, or whose outcome is unknown. */
+/**
+ * No order without an attempt that was accepted, or whose outcome is unknown. The order of a replay
+ * has the attempt of the order that failed.
+ */
 import { type Check, needsAttempts, outcomes } from '../check.ts';
+import { firstOrderOf } from '../facts.ts';
 
 export const noPhantomOrders: Check = {
   name: 'no-phantom-orders',
   skip: needsAttempts,
-  cases({ attempts = [], mysql }) {
+  cases(facts) {
+    const { attempts = [], mysql } = facts;
+    const firstOf = firstOrderOf(facts);
     const accepted = new Set(
       attempts.filter(({ outcome }) => outcome === 'accepted').map(({ orderId }) => orderId),
     );
@@ -17,7 +23,7 @@ export const noPhantomOrders: Check = {
       return left > 0;
     };
     return mysql.orders
-      .filter(({ id, userId }) => !accepted.has(id) && !isExplained(userId))
+      .filter(({ id, userId }) => !accepted.has(firstOf(id)) && !isExplained(userId))
       .map(({ id, userId }) => ({
         evidence: `order ${id} of user ${userId} belongs to no attempt`,
         severity: 1,

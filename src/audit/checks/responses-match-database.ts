@@ -3,8 +3,9 @@
  * Answers are judged in real time: an answer may only rest on requests that had been sent before
  * it.
  */
+import { reopensAfterMs } from '../../domain.ts';
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
-import type { Attempt, Facts } from '../facts.ts';
+import type { Attempt, Facts, OrderRow } from '../facts.ts';
 import { groupBy } from '../group-by.ts';
 
 export const responsesMatchDatabase: Check = {
@@ -60,22 +61,44 @@ function wrongOwner({ attempts = [], mysql, redis }: Facts): Case[] {
  * "Sold out" is true only if as many purchases as there was stock had been sent before it was
  * answered.
  */
-function soldOutTooEarly({ initialStock, attempts = [] }: Facts): Case[] {
+function soldOutTooEarly(facts: Facts): Case[] {
+  const { initialStock, attempts = [], mysql } = facts;
+  const replays = mysql.orders.filter(({ replayOf }) => replayOf).length; // They took it again.
   const takers = [...takenTimes(attempts).values()].sort(ascending);
-  const lastNeeded = initialStock === 0 ? 0n : takers[initialStock - 1];
-  return attempts
-    .filter(({ reason }) => reason === 'sold-out')
-    .filter((attempt) => lastNeeded === undefined || answeredAt(attempt) < lastNeeded)
-    .map((attempt) => {
-      const before = takers.filter((at) => at < answeredAt(attempt)).length;
-      return {
-        evidence: `user ${attempt.userId} was answered sold-out, but at most ${before} of ${initialStock} could be taken by then`,
-        severity: initialStock - before,
-        orders: ordersOf(attempt),
-      };
-    });
+  const returned = returnedBefore(facts);
+  return attempts.flatMap((attempt) => {
+    if (attempt.reason !== 'sold-out') return [];
+    const forSale = initialStock + Math.max(0, returned(attempt) - replays);
+    const lastNeeded = forSale === 0 ? 0n : takers[forSale - 1];
+    if (lastNeeded !== undefined && answeredAt(attempt) >= lastNeeded) return [];
+    const before = takers.filter((at) => at < answeredAt(attempt)).length;
+    const evidence = `user ${attempt.userId} was answered sold-out, but at most ${before} of ${forSale} could be taken by then`;
+    return [{ evidence, severity: forSale - before, orders: ordersOf(attempt) }];
+  });
 }
 
+/**
+ * How many failed orders had surely given their stock back, for sale, before a request was sent:
+ * `reopensAfterMs` ago, or before another purchase that was sent and accepted meanwhile.
+ */
+function returnedBefore({ attempts = [], history = [], mysql }: Facts): (of: Attempt) => number {
+  const gaveBack = ({ status, reason }: OrderRow) =>
+    status === 'failed' && reason !== 'stock-short';
+  const failed = new Set(mysql.orders.filter(gaveBack).map(({ id }) => id));
+  const letters = history.filter(
+    ({ event, orderId }) => event === 'dead-lettered' && failed.has(orderId),
+  );
+  const returnedAt = new Map(letters.map(({ orderId, at }) => [orderId, BigInt(at)]));
+  const takenAt = takenTimes(attempts);
+  const sales = attempts.filter(({ outcome }) => outcome === 'accepted');
+  const reopenedAt = [...returnedAt.values()].map((at) => {
+    const later = sales.filter(({ requestId }) => (takenAt.get(requestId) ?? 0n) > at);
+    return [at + reopensAfterNs, ...later.map(answeredAt)].sort(ascending)[0] ?? 0n;
+  });
+  return ({ sentAt = 0 }) => reopenedAt.filter((at) => at < BigInt(sentAt)).length;
+}
+
+const reopensAfterNs = BigInt(reopensAfterMs) * 1_000_000n;
 const ascending = (one: bigint, other: bigint): number => (one < other ? -1 : Number(one > other));
 
 /**
