@@ -16,22 +16,38 @@ const levelMs = 3_000;
 /** The port of the master, when every Sentinel says the same and none sees a problem. */
 export async function agreedMaster({ sentinels }: SentinelPorts): Promise<number | null> {
   const views = await Promise.all(sentinels.map(viewOf));
-  const [first] = views;
-  const isAgreed = views.every(({ port, flags }) => port === first?.port && flags === 'master');
-  return isAgreed && first ? first.port : null;
+  return views.every(({ flags }) => flags === 'master') ? sharedPort(views) : null;
+}
+
+/** The port of the master, when every Sentinel says the same; a failover may be under way. */
+async function namedMaster({ sentinels }: SentinelPorts): Promise<number | null> {
+  return sharedPort(await Promise.all(sentinels.map(viewOf)));
+}
+
+function sharedPort([first, ...others]: readonly { readonly port: number }[]): number | null {
+  return first && others.every(({ port }) => port === first.port) ? first.port : null;
 }
 
 /** Waits for a failover that is under way, and then makes redis-main the master. */
 export async function restoreMain(ports: SentinelPorts): Promise<void> {
   const { redisMain, replica } = ports;
-  let master: number | null = null;
-  await waitUntil('the Sentinels to agree', settledWithinMs, async () => {
-    master = await agreedMaster(ports);
-    return master !== null;
-  });
-  if (master === replica) await failBack(ports);
+  // At once: the Sentinels could go back to redis-main before it has the writes of the replica.
+  if ((await settled(ports, namedMaster)) === replica) await follow(redisMain, replica);
+  if ((await settled(ports, agreedMaster)) === replica) await failBack(ports);
   // An old master that came back is one for some seconds more, until the Sentinels correct it.
   if ((await roleOf(replica)) === 'master') await follow(replica, redisMain);
+}
+
+async function settled(
+  ports: SentinelPorts,
+  masterOf: (ports: SentinelPorts) => Promise<number | null>,
+): Promise<number> {
+  let master: number | null = null;
+  await waitUntil('the Sentinels to agree', settledWithinMs, async () => {
+    master = await masterOf(ports);
+    return master !== null;
+  });
+  return master ?? 0;
 }
 
 /**
