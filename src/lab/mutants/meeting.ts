@@ -5,7 +5,9 @@
 import type { Redis } from 'ioredis';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { type Arrival, keptSeconds, raceKeys } from '../races/race-keys.ts';
+import { type Arrival, raceKeys } from '../races/race-keys.ts';
+import { resumeLane } from '../races/resume-lane.ts';
+import { armWorker, disarmWorker } from '../races/stopped-worker.ts';
 
 const arrivesWithinMs = 15_000;
 
@@ -22,13 +24,13 @@ export class Meeting {
   }
 
   /** From now on its order stops the worker that consumes it, at every checkpoint. */
-  async arm(): Promise<void> {
-    await this.#redis.set(raceKeys.armed(this.#race), '1', 'EX', keptSeconds);
+  arm(): Promise<void> {
+    return armWorker(this.#redis, this.#race);
   }
 
   /** It stops no worker any more. One that stands still stays where it is. */
-  async disarm(): Promise<void> {
-    await this.#redis.del(raceKeys.armed(this.#race));
+  disarm(): Promise<void> {
+    return disarmWorker(this.#redis, this.#race);
   }
 
   /** It is resumed first. @throws DeadlinePassed when it does not arrive there. */
@@ -44,14 +46,14 @@ export class Meeting {
   async resume(): Promise<void> {
     if (!this.#at) return;
     this.#at = undefined;
-    await this.#wake();
+    await resumeLane(this.#redis, this.#race, this.#lane);
   }
 
   /** At the end: it stops no more, and goes on from where it is. */
   async end(): Promise<void> {
     await this.disarm();
     this.#at = undefined;
-    await this.#wake();
+    await resumeLane(this.#redis, this.#race, this.#lane);
   }
 
   async #next(checkpoint: CheckpointName): Promise<Arrival> {
@@ -63,11 +65,5 @@ export class Meeting {
     const arrival = JSON.parse(text ?? '') as Arrival;
     this.#at = arrival;
     return arrival;
-  }
-
-  /** The message expires: the process may be dead. */
-  async #wake(): Promise<void> {
-    const key = raceKeys.resume(this.#race, this.#lane);
-    await this.#redis.multi().rpush(key, 'resume').expire(key, keptSeconds).exec();
   }
 }

@@ -30,9 +30,7 @@ export const mysqlTrials = {
     stock: 2,
     breaks: refused,
     async play(stage) {
-      const { requestId, worker } = await stage.meetWorker();
-      await stage.accepted('7', { requestId });
-      await worker.until('delivered');
+      const { worker } = await stage.workerAt('delivered');
       await worker.disarm();
       const allow = await stage.inject(refuseOrders(stage.voucherId, '7'));
       await stage.until('the dead letter', async () => !(await stage.isBuyer('7')));
@@ -48,9 +46,7 @@ export const mysqlTrials = {
     breaks: refused,
     async play(stage) {
       await stage.inject(refuseOrders(stage.voucherId, '7'));
-      const { requestId, worker } = await stage.meetWorker();
-      await stage.accepted('7', { requestId });
-      let { pid } = await worker.until('recorded');
+      let { pid, worker } = await stage.workerAt('recorded');
       while (await stage.isBuyer('7')) ({ pid } = await worker.until('recorded'));
       await worker.disarm();
       await stage.inject(killProcess(pid));

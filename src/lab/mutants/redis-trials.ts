@@ -16,6 +16,17 @@ const rolledBack = {
     'Redis has lost writes that it acknowledged: it must be rebuilt from MySQL',
 } as const;
 
+/** The order of user 7 is recorded, and Redis forgets it. */
+const orderIsLost =
+  ({ nextBuyer }: { nextBuyer: string }): Trial['play'] =>
+  async (stage) => {
+    const rollBack = rollBackTo(stage.lab, 'redis-main');
+    await stage.recorded(await stage.accepted('7'));
+    await stage.inject(rollBack);
+    await stage.instancesReady();
+    await stage.accepted(nextBuyer);
+  };
+
 export const redisTrials = {
   'answer-lost': {
     fault: 'the instance dies before it answers; the client repeats its request',
@@ -58,25 +69,13 @@ export const redisTrials = {
     fault: 'the append-only file loses a recorded order; its user buys again',
     stock: 2,
     breaks: rolledBack,
-    async play(stage) {
-      const rollBack = rollBackTo(stage.lab, 'redis-main');
-      await stage.recorded(await stage.accepted('7'));
-      await stage.inject(rollBack);
-      await stage.instancesReady();
-      await stage.accepted('7');
-    },
+    play: orderIsLost({ nextBuyer: '7' }),
   },
   'file-cut-last-unit': {
     fault: 'the append-only file loses the last recorded order; another user buys',
     stock: 1,
     breaks: rolledBack,
-    async play(stage) {
-      const rollBack = rollBackTo(stage.lab, 'redis-main');
-      await stage.recorded(await stage.accepted('7'));
-      await stage.inject(rollBack);
-      await stage.instancesReady();
-      await stage.accepted('8');
-    },
+    play: orderIsLost({ nextBuyer: '8' }),
   },
   'file-cut-two-at-once': {
     fault: 'the append-only file loses an order that is being recorded; its user buys again',
@@ -84,15 +83,11 @@ export const redisTrials = {
     breaks: rolledBack,
     async play(stage) {
       const rollBack = rollBackTo(stage.lab, 'redis-main');
-      const one = await stage.meetWorker();
-      await stage.accepted('7', one);
-      await one.worker.until('recording');
+      await stage.workerAt('recording');
       await stage.inject(rollBack);
       await stage.instancesReady();
-      const two = await stage.meetWorker();
-      await stage.accepted('7', two);
-      await two.worker.until('delivered');
-      await two.worker.resume();
+      const { worker } = await stage.workerAt('delivered');
+      await worker.resume();
       // For the row of the user's first order, or for that of the stock.
       await stage.until(
         'the second transaction to wait',

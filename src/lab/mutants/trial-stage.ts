@@ -7,11 +7,12 @@ import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { type RowDataPacket, select } from '../../connections/mysql.ts';
 import { signToken } from '../../http/tokens.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { Lab } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { TrialNotPlayed, UnknownVoucher } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
-import { workerLane } from '../races/race-keys.ts';
+import { type Arrival, workerLane } from '../races/race-keys.ts';
 import { buyOnce } from '../workload/buy-once.ts';
 import { Meeting } from './meeting.ts';
 
@@ -81,12 +82,13 @@ export class TrialStage {
     throw new TrialNotPlayed(`user ${userId} was answered ${reason ?? outcome}`);
   }
 
-  /** The worker that consumes the order of this purchase: it stops at every checkpoint. */
-  async meetWorker(): Promise<{ readonly requestId: string; readonly worker: Meeting }> {
+  /** User 7 buys; the worker that consumes the order stops at this checkpoint. */
+  async workerAt(checkpoint: CheckpointName): Promise<Arrival & { readonly worker: Meeting }> {
     const race = randomUUID();
     const worker = this.#meeting(race, workerLane);
     await worker.arm();
-    return { requestId: `${race}-A`, worker };
+    await this.accepted('7', { requestId: `${race}-A` });
+    return { ...(await worker.until(checkpoint)), worker };
   }
 
   /** A purchase with these headers stops at every checkpoint. */

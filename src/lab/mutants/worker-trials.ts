@@ -1,4 +1,5 @@
 /** The trials in which something happens to an order worker, or to the group of all of them. */
+import type { CheckpointName } from '../../trace/checkpoints.ts';
 import { processRef } from '../environment/process-table.ts';
 import { workerNames } from '../environment/servers/service.ts';
 import { killProcess } from '../faults/kill-process.ts';
@@ -8,37 +9,31 @@ import { pauseServer } from '../faults/pause-server.ts';
 import { stopWorkers } from '../faults/stop-workers.ts';
 import type { Trial } from './trial.ts';
 
+const workerDiesAt =
+  (checkpoint: CheckpointName): Trial['play'] =>
+  async (stage) => {
+    const { pid, worker } = await stage.workerAt(checkpoint);
+    await worker.disarm();
+    await stage.inject(killProcess(pid));
+  };
+
 export const workerTrials = {
   'worker-dies': {
     fault: 'the worker is killed with an order in hand',
     stock: 1,
-    async play(stage) {
-      const { requestId, worker } = await stage.meetWorker();
-      await stage.accepted('7', { requestId });
-      const { pid } = await worker.until('delivered');
-      await worker.disarm();
-      await stage.inject(killProcess(pid));
-    },
+    play: workerDiesAt('delivered'),
   },
   'worker-dies-after-commit': {
     fault: 'the worker is killed after the commit, before it acknowledges',
     stock: 1,
-    async play(stage) {
-      const { requestId, worker } = await stage.meetWorker();
-      await stage.accepted('7', { requestId });
-      const { pid } = await worker.until('recorded');
-      await worker.disarm();
-      await stage.inject(killProcess(pid));
-    },
+    play: workerDiesAt('recorded'),
   },
   'batch-fails': {
     fault: 'MySQL is killed during a batch; the worker lives, and no other one runs',
     stock: 1,
     async play(stage) {
       const { lab } = stage;
-      const { requestId, worker } = await stage.meetWorker();
-      await stage.accepted('7', { requestId });
-      const { instance } = await worker.until('recording');
+      const { instance, worker } = await stage.workerAt('recording');
       for (const name of workerNames(lab.shape))
         if (name !== instance) await stage.injectToTheEnd(pauseServer(name));
       await stage.inject(killServer(lab.database));
@@ -50,9 +45,7 @@ export const workerTrials = {
     stock: 1,
     async play(stage) {
       const { lab } = stage;
-      const { requestId, worker } = await stage.meetWorker();
-      await stage.accepted('7', { requestId });
-      const { instance, pid } = await worker.until('recording');
+      const { instance, pid, worker } = await stage.workerAt('recording');
       for (const name of workerNames(lab.shape))
         if (name !== instance) await stage.inject(pauseServer(name));
       await stage.inject(killServer(lab.database));

@@ -2,7 +2,8 @@
 import type { Redis } from 'ioredis';
 import type { Attempt } from '../../audit/facts.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { type Arrival, keptSeconds, raceKeys } from './race-keys.ts';
+import { type Arrival, raceKeys } from './race-keys.ts';
+import { resumeLane } from './resume-lane.ts';
 
 export type LaneState =
   | { readonly kind: 'paused'; readonly arrival: Arrival }
@@ -41,7 +42,7 @@ export class Lanes {
     if (state && state.kind !== 'paused') return;
     if (this.#early.delete(lane)) return;
     this.#states.set(lane, { kind: 'running' });
-    if (state) await this.#wake(raceKeys.resume(this.#race, lane));
+    if (state) await resumeLane(this.#redis, this.#race, lane);
     else
       void this.#send(lane).then((attempt) =>
         this.#states.set(lane, { kind: 'answered', attempt }),
@@ -71,11 +72,6 @@ export class Lanes {
       return lanes.every((lane) => this.#states.get(lane)?.kind !== 'running');
     });
     return lanes.flatMap((lane) => this.#answer(lane) ?? []);
-  }
-
-  /** The message expires, because the process of a killed lane never takes it. */
-  async #wake(key: string): Promise<void> {
-    await this.#redis.multi().rpush(key, 'resume').expire(key, keptSeconds).exec();
   }
 
   #answer(lane: string): Attempt | undefined {

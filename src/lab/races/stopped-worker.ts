@@ -1,6 +1,7 @@
 /** Stops the process that consumes the orders of one race, and lets it go on. */
 import type { Redis } from 'ioredis';
 import { keptSeconds, raceKeys, workerLane } from './race-keys.ts';
+import { resumeLane } from './resume-lane.ts';
 
 /** From now on the orders of this race stop the process that consumes them. */
 export async function armWorker(redis: Redis, race: string): Promise<void> {
@@ -14,7 +15,6 @@ export async function disarmWorker(redis: Redis, race: string): Promise<void> {
 
 /** It stops no more, and resumes where it is. */
 export async function freeWorker(redis: Redis, race: string): Promise<void> {
-  const resume = raceKeys.resume(race, workerLane);
-  const freeing = redis.multi().del(raceKeys.armed(race));
-  await freeing.rpush(resume, 'resume').expire(resume, keptSeconds).exec();
+  await disarmWorker(redis, race);
+  await resumeLane(redis, race, workerLane);
 }
