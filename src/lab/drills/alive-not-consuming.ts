@@ -31,6 +31,7 @@ import { type Incident, incidentsOf, progressWithinMs, type Stage } from './inci
 import { askReadiness, type Readiness } from './readiness.ts';
 import { buyRecorded, inject } from './recorded.ts';
 import { countBy } from './run-rung.ts';
+import { now } from './try-times.ts';
 
 const rung = 'lua-stream';
 const purchasesPerSecond = 40;
@@ -190,5 +191,3 @@ const ordersSince = (tries: readonly Try[], since: bigint) =>
       ? [{ ...intent, id: orderId }]
       : [],
   );
-
-const now = () => process.hrtime.bigint();

@@ -25,7 +25,7 @@ import {
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { inject } from './recorded.ts';
 import { duringSale } from './steady-sale.ts';
-import { isSale, sentBetween } from './try-times.ts';
+import { isSale, now, sentBetween } from './try-times.ts';
 
 const rung = 'lua-stream';
 const purchasesPerSecond = 40;
@@ -147,5 +147,3 @@ async function whenRecorded(
     throw error;
   }
 }
-
-const now = () => process.hrtime.bigint();

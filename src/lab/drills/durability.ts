@@ -25,7 +25,7 @@ import { inject } from './recorded.ts';
 import { countBy } from './run-rung.ts';
 import { duringSale } from './steady-sale.ts';
 import { type Loss, losses } from './survival.ts';
-import { answeredAt, hasSaleSince, isSale } from './try-times.ts';
+import { answeredAt, hasSaleSince, isSale, now } from './try-times.ts';
 
 const rung = 'lua-stream';
 const purchasesPerSecond = 100;
@@ -172,5 +172,3 @@ async function isLate(waiting: Promise<void>): Promise<boolean> {
     throw error;
   }
 }
-
-const now = () => process.hrtime.bigint();

@@ -18,7 +18,7 @@ import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { type FlushSeen, judgeFlush } from './flush-figures.ts';
 import { buyRecorded, inject } from './recorded.ts';
-import { hasSaleSince, isSale } from './try-times.ts';
+import { hasSaleSince, isSale, now } from './try-times.ts';
 
 const rung = 'lua-stream';
 /** More than the first load can sell, so that the second one sells the last unit. */
@@ -121,5 +121,3 @@ const untilIn =
       signal.throwIfAborted();
       return condition();
     });
-
-const now = () => process.hrtime.bigint();

@@ -37,7 +37,7 @@ function withoutLost(facts: Facts): Facts {
 }
 
 export function judgeFlush(seen: FlushSeen): Omit<DrillResult, 'faults'> {
-  const { facts, flushAt, flushedAt, rebuildAt, rebuiltAt } = seen;
+  const { facts, flushAt, flushedAt, rebuiltAt } = seen;
   const audited = { facts, audit: audit(withoutLost(facts)) };
   const lost = lostSales(facts);
   const sales = (facts.attempts ?? []).filter(isSale);
@@ -52,7 +52,7 @@ export function judgeFlush(seen: FlushSeen): Omit<DrillResult, 'faults'> {
     oversold: Math.max(0, orders - facts.initialStock),
     usersWithTwoOrders: usersWithSeveralOrders(facts),
     refusedNotReady: refusals(seen).length,
-    withoutSalesMs: msBetween(flushedAt, rebuildAt) + msBetween(rebuildAt, rebuiltAt),
+    withoutSalesMs: msBetween(flushedAt, rebuiltAt),
     ...resumed(sales, rebuiltAt),
   };
   const claimed = `${lost.length} accepted orders were in Redis alone when it lost its keys, ${ms(flushAt, flushedAt)}; they are lost, and their units were sold again`;

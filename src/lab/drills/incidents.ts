@@ -11,6 +11,7 @@ import { killServer } from '../faults/kill-server.ts';
 import { loseGroup } from '../faults/lose-group.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { stopServer } from '../faults/stop-server.ts';
+import { now } from './try-times.ts';
 
 /** Of the service in this drill: short, so that a hung worker is replaced soon. */
 export const progressWithinMs = 4_000;
@@ -58,8 +59,6 @@ export interface Incident {
   readonly exitCodes: readonly number[];
   readonly play: (stage: Stage) => Promise<Played>;
 }
-
-const now = () => process.hrtime.bigint();
 const usual = { recordedWithinMs, exitCodes: [] } as const;
 
 /**

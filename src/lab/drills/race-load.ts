@@ -17,6 +17,7 @@ import {
   hasSaleSince,
   isSale,
   longestGapBetweenMs,
+  now,
   sentAt,
   sentBetween,
 } from './try-times.ts';
@@ -57,8 +58,6 @@ const planned = (voucherId: string): Purchase[] =>
     const userId = String(firstLoadUser + index);
     return { voucherId, userId, requestId: `load-${voucherId}-${userId}` };
   });
-
-const now = (): bigint => process.hrtime.bigint();
 
 export async function loadAround(
   lab: Lab,

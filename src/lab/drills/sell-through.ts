@@ -17,7 +17,7 @@ import { collectSale, warmRung } from './around-load.ts';
 import { type Away, type Outage, type OutagePlan, sellsWithout } from './outages.ts';
 import { buyRecorded, inject } from './recorded.ts';
 import type { Recorder } from './timeline.ts';
-import { hasSaleSince } from './try-times.ts';
+import { hasSaleSince, now } from './try-times.ts';
 
 export interface SellThrough {
   readonly rung: RungName;
@@ -131,8 +131,6 @@ async function outage(
   }
   return { stopAt, downAt, startAt, backAt: now() };
 }
-
-const now = () => process.hrtime.bigint();
 
 const sold = (tries: readonly Try[], since: bigint): Promise<void> =>
   waitUntil('a sale', waitForSaleMs, () => hasSaleSince(tries, since));

@@ -1,10 +1,13 @@
 /**
  * Which requests of a load were sales, and when they were sent and answered. The moments are
- * nanoseconds of the clock of the tries. Pure.
+ * nanoseconds of the clock of the tries. Pure, but for `now`.
  */
 import type { Attempt } from '../../audit/facts.ts';
 
 export const isSale = ({ outcome }: Pick<Attempt, 'outcome'>): boolean => outcome === 'accepted';
+
+/** By the clock of the tries. */
+export const now = (): bigint => process.hrtime.bigint();
 
 type Sent = Pick<Attempt, 'sentAt'>;
 

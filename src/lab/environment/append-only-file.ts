@@ -5,8 +5,8 @@
  */
 import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { SyncsNotSeen } from '../errors.ts';
+import { withRedis } from './replication.ts';
 
 /** The part that Redis writes to now. @param data the folder of the Redis */
 export function appendOnlyFile(data: string): string {
@@ -84,16 +84,11 @@ const alwaysSynced = (data: string): SyncWatch => ({
 });
 
 /** What the server does, and not what it was told at its start. */
-async function policyOf(port: number): Promise<string> {
-  const redis = new Redis({ port, host: '127.0.0.1', lazyConnect: true });
-  redis.on('error', () => {});
-  try {
+const policyOf = (port: number): Promise<string> =>
+  withRedis(port, async (redis) => {
     const [, policy = ''] = (await redis.config('GET', 'appendfsync')) as string[];
     return policy;
-  } finally {
-    redis.disconnect();
-  }
-}
+  });
 
 /** Redis names its threads. @throws SyncsNotSeen */
 function syncThread(pid: number): string {
