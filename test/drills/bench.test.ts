@@ -81,7 +81,7 @@ describe('lockstep bench', () => {
   test('compares a purchase with requests that do less, and counts the CPU of each process', async () => {
     const { result, exitCode } = await bench();
     expect(result).toMatchObject({ faults: [], ratioToBare: expect.any(Number), rounds: 1 });
-    const names = ['nginx', 'bare', 'noop', 'purchase', 'sold-out'];
+    const names = ['nginx', 'node', 'bare', 'noop', 'purchase', 'sold-out'];
     expect(Object.keys(result.requests)).toEqual(names);
     for (const name of names) {
       const { requestsPerSecond, p99Ms, cpu } = result.requests[name];

@@ -8,7 +8,12 @@ import { text } from 'node:stream/consumers';
 import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
-import { barePath, nginxAlonePath, nginxServer } from '../../src/lab/environment/servers/nginx.ts';
+import {
+  barePath,
+  nginxAlonePath,
+  nginxServer,
+  nodePath,
+} from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownPorts } from '../support/own-ports.ts';
@@ -241,7 +246,7 @@ describe('the paths of the benchmark', () => {
     const production = await nginxBefore(
       await instance((_, response) => void response.writeHead(404).end()),
     );
-    for (const path of [nginxAlonePath, barePath])
+    for (const path of [nginxAlonePath, barePath, nodePath])
       expect((await ask(`${production}${path}`)).status).toBe(404);
   });
 

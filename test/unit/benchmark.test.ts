@@ -67,7 +67,8 @@ describe('the figures of a sale count', () => {
 describe('the figures of a round count', () => {
   const soldOut = measured({ answers: { 'sold-out': 100 } });
   const requests = {
-    ...{ nginx: measured(), bare: measured(), noop: measured(), purchase: measured() },
+    ...{ nginx: measured(), node: measured(), bare: measured() },
+    ...{ noop: measured(), purchase: measured() },
     'sold-out': soldOut,
   };
   const round = (given: Partial<Round['requests']> = {}): Round => ({
@@ -82,6 +83,7 @@ describe('the figures of a round count', () => {
   test.each<[string, Partial<Round['requests']>]>([
     ['a no-op was refused', { noop: measured({ answers: { accepted: 9, unauthenticated: 1 } }) }],
     ['nginx did not answer', { nginx: measured({ answers: {} }) }],
+    ['bare node:http did not answer', { node: measured({ answers: {} }) }],
     ['the bare route is not there', { bare: measured({ answers: { 'not-ready': 100 } }) }],
     [
       'a sold-out voucher was sold',

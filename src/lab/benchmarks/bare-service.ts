@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { barePath } from '../environment/servers/nginx.ts';
+import { barePath, nodePath } from '../environment/servers/nginx.ts';
 import { BareInstanceEnded } from '../errors.ts';
 
 const program = fileURLToPath(
@@ -16,7 +16,8 @@ export async function withBareService<T>(
 ): Promise<T> {
   const children: ChildProcess[] = [];
   try {
-    for (const upstream of upstreams) children.push(fork(program, [String(upstream), barePath]));
+    for (const upstream of upstreams)
+      children.push(fork(program, [String(upstream), barePath, nodePath]));
     await Promise.all(children.map(listening));
     return await work(children.flatMap(({ pid }) => pid ?? []));
   } finally {
@@ -27,5 +28,5 @@ export async function withBareService<T>(
 async function listening(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit').then(() => 'ended');
   const first = await Promise.race([once(child, 'message'), ended]);
-  if (first === 'ended') throw new BareInstanceEnded(child.spawnargs.at(-2) ?? '');
+  if (first === 'ended') throw new BareInstanceEnded(child.spawnargs.at(-3) ?? '');
 }

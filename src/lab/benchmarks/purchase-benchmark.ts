@@ -1,9 +1,10 @@
 /**
- * The cost of a purchase beside requests that do less, in one run and in turns: nginx alone, a bare
- * Hono route, an authenticated no-op, a purchase, and a purchase that is refused as sold out.
+ * The cost of a purchase beside requests that do less, in one run and in turns: nginx alone, bare
+ * node:http, a bare Hono route, an authenticated no-op, a purchase, and a purchase that is refused
+ * as sold out.
  */
 import { signToken } from '../../http/tokens.ts';
-import { barePath, nginxAlonePath } from '../environment/servers/nginx.ts';
+import { barePath, nginxAlonePath, nodePath } from '../environment/servers/nginx.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { withBareService } from './bare-service.ts';
 import { type CpuRole, cpuRoles } from './cpu-by-role.ts';
@@ -21,7 +22,7 @@ import {
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import { type ClosedBenchmarkResult, judgeTarget, type Target } from './targets.ts';
 
-export const requestNames = ['nginx', 'bare', 'noop', 'purchase', 'sold-out'] as const;
+export const requestNames = ['nginx', 'node', 'bare', 'noop', 'purchase', 'sold-out'] as const;
 export type RequestName = (typeof requestNames)[number];
 
 /** The purchase's own sale is in `sale`. */
@@ -112,12 +113,13 @@ export function benchmarkPurchase(bench: Bench, rounds: number): Promise<Purchas
 async function measureRound(bench: Bench, barePids: readonly number[]): Promise<Round> {
   const bareProcesses = barePids.map((pid) => ({ role: 'api' as const, pid }));
   const nginx = await measurePath(bench, nginxAlonePath);
+  const node = await measurePath(bench, nodePath, bareProcesses);
   const bare = await measurePath(bench, barePath, bareProcesses);
   const noop = await measurePath(bench, '/lab/noop');
   const sale = await measureSale(bench, rung);
   const soldOut = await measurePath(bench, orderPath(await soldOutVoucher(bench)));
   const { purchase } = sale;
-  return { requests: { nginx, bare, noop, purchase, 'sold-out': soldOut }, sale };
+  return { requests: { nginx, node, bare, noop, purchase, 'sold-out': soldOut }, sale };
 }
 
 /** A voucher with one in stock, which a user has bought who sends no other request. */
@@ -161,7 +163,7 @@ function summarize({ lab, load }: Bench, measured: readonly Round[]): PurchaseBe
 }
 
 export function faultsOfRound({ requests, sale }: Round, connections: number): string[] {
-  const others = (['nginx', 'bare', 'noop'] as const).flatMap((name) =>
+  const others = (['nginx', 'node', 'bare', 'noop'] as const).flatMap((name) =>
     faultsOfAnswers(name, requests[name], 'accepted'),
   );
   const refused = faultsOfAnswers('sold-out', requests['sold-out'], 'sold-out');

@@ -13,6 +13,7 @@ import { plainTable } from './tables.ts';
 
 const names: Readonly<Record<RequestName, string>> = {
   nginx: 'nginx alone',
+  node: 'bare node:http',
   bare: 'bare Hono',
   noop: 'no-op with token',
   purchase: 'purchase, accepted',

@@ -21,6 +21,8 @@ export function renderNginx(
 /** The paths that only the lab's nginx has, for the benchmark. */
 export const nginxAlonePath = '/lab/nginx';
 export const barePath = '/lab/bare';
+/** Of the same processes, without Hono. */
+export const nodePath = `${barePath}/node`;
 
 /**
  * The template with these paths. The upstream and the location of the bare route are the service's
@@ -34,7 +36,7 @@ function templateOfLab(): string {
     .replace('upstream api', 'upstream bare')
     .replace('UPSTREAM_SERVERS', 'BARE_SERVERS');
   const bareLocation = location
-    .replace('location /', `location = ${barePath}`)
+    .replace('location /', `location ${barePath}`)
     .replace('http://api', 'http://bare');
   const alone = `    location = ${nginxAlonePath} { return 204; }\n`;
   return text
