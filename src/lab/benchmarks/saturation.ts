@@ -45,7 +45,7 @@ export async function saturate(
   let firstUser = bench.load.tokens.count + 1;
   const measure = async (rate: number): Promise<SaturationStep> => {
     const step = await measureRate(bench, rung, rate, firstUser);
-    firstUser += rate * bench.load.seconds + 1;
+    firstUser += rate * bench.load.seconds;
     const outcome = step.isGood ? 'sustained' : step.reasons.join('; ');
     bench.progress(`${rate} requests/s: p99 ${step.p99Ms.toFixed(0)} ms, ${outcome}`);
     return step;
@@ -71,8 +71,8 @@ export async function measureRate(
 ): Promise<SaturationStep> {
   signal.throwIfAborted();
   const { seconds } = load;
-  // Enough for all: the first and the last moment of the load can both have a request.
-  const voucherId = await putVoucherOnSale({ lab, connections }, rung, rate * seconds + 1);
+  const due = rate * seconds;
+  const voucherId = await putVoucherOnSale({ lab, connections }, rung, due); // Enough for all.
   const { TOKEN_SECRET } = connections.config;
   const endPeriod = beginCpuPeriod(() => labProcesses(lab));
   const before = machineTime();
@@ -89,7 +89,7 @@ export async function measureRate(
   const cpu = cpuPerRequest(time, countAnswers(k6.answers));
   const { accepted = 0 } = k6.answers;
   const figures = { ...k6, rate, accepted, cpu, otherWork };
-  const reasons = reasonsAgainst(figures, rate * seconds);
+  const reasons = reasonsAgainst(figures, due);
   const recorded = await countConfirmed(connections, voucherId);
   return { ...figures, recorded, reasons, isGood: reasons.length === 0 };
 }
