@@ -157,7 +157,8 @@ describe('a server that has become a replica, without a word to its clients', ()
       const redis = connections.redis(role);
       const old = redis.stream;
       await expect(redis.incr('writes')).rejects.toThrow('READONLY');
-      await waitUntil('a new connection', 5_000, () => redis.stream !== old);
+      const isNew = () => redis.stream !== old && redis.status === 'ready';
+      await waitUntil('a new connection', 5_000, isNew);
     }
     await connections.redis('admin').call('REPLICAOF', 'NO', 'ONE');
     expect(await connections.redis('admin').get('writes')).toBeNull();

@@ -10,6 +10,7 @@ import {
   startProcess,
   stopProcess,
 } from '../../src/lab/environment/processes.ts';
+import { downAfterMs } from '../../src/lab/environment/servers/sentinel.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from './folder.ts';
 import { ownPorts } from './own-ports.ts';
@@ -89,7 +90,7 @@ function sentinelFile(folder: string, port: number, master: number): string {
   const lines = [
     `sentinel monitor ${name} 127.0.0.1 ${master} 2`,
     `sentinel auth-pass ${name} ${password}`,
-    `sentinel down-after-milliseconds ${name} 1000`,
+    `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
     `sentinel failover-timeout ${name} 5000`,
   ];
   writeFileSync(file, lines.join('\n'));
