@@ -19,9 +19,10 @@ import { discardLetter, findLetter, listLetters } from '../../src/orders/letters
 import { recordOne } from '../../src/orders/record-orders.ts';
 import { replayLetter } from '../../src/orders/replay-letter.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
-import { putOnSale } from '../support/client.ts';
+import { deploymentSecret, putOnSale } from '../support/client.ts';
 import { openConnections, quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
+import { ownStores, startedProcess } from '../support/own-stores.ts';
 import { openStreamQueue, someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
 import { buyOrder, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
@@ -372,6 +373,7 @@ describe('a replay', () => {
     voucher = await onSale(connections, 20);
     const letters: string[] = [];
     for (const user of usersUpTo(12)) letters.push(await letterOf(await buy(String(user))));
+    // Users 5 to 12 do both.
     const buying = usersUpTo(24, 5).map((user) =>
       buyOrder(connections, voucher, someOrder(voucher.id, String(user))),
     );
@@ -411,10 +413,30 @@ describe('a discarded letter', () => {
 
 describe('npx lockstep dead-letters', () => {
   const program = new URL('../../dist/bin/lockstep.js', import.meta.url).pathname;
-  const lockstep = (...args: string[]) => {
-    const env = { LOCKSTEP_LAB: ownLab.folder };
-    return execa('node', [program, 'dead-letters', ...args], { env, reject: false });
-  };
+  const lockstep = (...args: string[]) => lockstepIn({ LOCKSTEP_LAB: ownLab.folder }, ...args);
+  const lockstepIn = (env: Readonly<Record<string, string>>, ...args: string[]) =>
+    execa('node', [program, 'dead-letters', ...args], { env, reject: false });
+
+  test('compares the epochs of a deployment, and writes none: what was emptied stays empty', async () => {
+    const stores = await ownStores();
+    const own = await startedProcess(stores);
+    const redis = own.redis('admin');
+    const list = () =>
+      lockstepIn({ ...stores, TOKEN_SECRET: deploymentSecret }, 'list', '--deployment');
+    await redis.flushdb();
+    const ofEmpty = await list();
+    expect([ofEmpty.exitCode, ofEmpty.stdout]).toEqual([0, 'There are no dead letters.']);
+    expect(await redis.keys('*')).toEqual([]);
+    await change(own.mysql(), 'DELETE FROM store_epoch', []);
+    expect((await list()).exitCode).toBe(0);
+    expect(await readEpoch(own.mysql())).toBe('');
+    await redis.set(own.saleKeys.shards[0]?.epoch ?? '', 'of-another-service');
+    const ofAnother = await list();
+    expect([ofAnother.exitCode, ofAnother.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^EPOCHS_DIFFER/),
+    ]);
+  });
 
   test('lists, shows, replays and discards a letter of the running lab', async () => {
     const lab = testConnections();
