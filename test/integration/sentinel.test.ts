@@ -6,13 +6,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { RedisRole } from '../../src/connections/redis.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
-import { createApp } from '../../src/http/app.ts';
-import { openService } from '../../src/http/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
+import { openInstance } from '../support/instance.ts';
 import { startLoggedService } from '../support/logged-service.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { type OwnSentinels, startOwnSentinels } from '../support/own-sentinels.ts';
@@ -157,7 +156,8 @@ describe('a server that has become a replica, without a word to its clients', ()
       const redis = connections.redis(role);
       const old = redis.stream;
       await expect(redis.incr('writes')).rejects.toThrow('READONLY');
-      await waitUntil('a new connection', 5_000, () => redis.stream !== old);
+      const isNew = () => redis.stream !== old && redis.status === 'ready';
+      await waitUntil('a new connection', 5_000, isNew);
     }
     await connections.redis('admin').call('REPLICAOF', 'NO', 'ONE');
     expect(await connections.redis('admin').get('writes')).toBeNull();
@@ -173,9 +173,7 @@ test.each([
   async (_, ...commands) => {
     const { url } = await startOwnRedis();
     const connections = testConnections({ REDIS_URL: url });
-    const service = await openService(connections, quiet, 'api-1', () => true);
-    onTestFinished(() => service.orderIds.close());
-    const app = createApp(service);
+    const { app } = await openInstance(connections);
     const readyz = async () => (await app.request('/readyz')).status;
     const [hurt = [], mend = []] = commands.map((command) => command.split(' '));
     const send = ([word = '', ...rest]: string[]) => connections.redis('admin').call(word, ...rest);
