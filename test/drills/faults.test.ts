@@ -26,6 +26,7 @@ import { restartServer } from '../../src/lab/faults/restart-server.ts';
 import { slowConnections } from '../../src/lab/faults/slow-connections.ts';
 import { lateClock } from '../../src/lab/faults/step-clock-back.ts';
 import { stopServer } from '../../src/lab/faults/stop-server.ts';
+import { stopWorkers } from '../../src/lab/faults/stop-workers.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
 import { theLab } from '../support/the-lab.ts';
 
@@ -345,6 +346,25 @@ test('reload-nginx: other worker processes answer, and no request is lost', asyn
   await end();
   expect(new Set(answers)).toEqual(new Set(['202']));
   expect(pidOf('nginx')).toBe(master);
+});
+
+test('stop-workers: a new worker waits, and the accepted orders with it, until the undo', async () => {
+  /** A worker that waits asks the Redis of the lab again and again. */
+  const asked = () =>
+    withRedis(lab().portOf('redis-lab'), async (redis) => {
+      const calls = /cmdstat_exists:calls=(\d+)/.exec(await redis.info('commandstats'));
+      return Number(calls?.[1] ?? 0);
+    });
+  const undo = await stopWorkers.inject(lab());
+  const before = await asked();
+  const { id } = await buy(await putOnSale(), '7');
+  const token = await tokenFor('7');
+  const status = async () =>
+    ((await (await call(`/orders/${id}`, { token })).json()) as { status: string }).status;
+  await expect.poll(asked, { timeout: 10_000 }).toBeGreaterThan(before + 10);
+  expect(await status()).toBe('queued');
+  await undo();
+  await expect.poll(status, { timeout: 10_000 }).toBe('confirmed');
 });
 
 test('every verb of the command line is tried here', () => {
