@@ -106,6 +106,15 @@ describe('lockstep bench', () => {
     expect(exitCode).toBe(0);
   });
 
+  test('starts RabbitMQ for the rung that sells by it', async () => {
+    expect((await lockstep('status')).stdout).not.toContain('rabbitmq');
+    const { result, exitCode } = await bench('--rung', 'rabbitmq');
+    expect(result.faults).toEqual([]);
+    expect(result.rungs).toMatchObject([{ rung: 'rabbitmq', recordedPerSecond: figure }]);
+    expect(exitCode).toBe(0);
+    expect((await lockstep('status')).stdout).toContain('rabbitmq');
+  });
+
   test('fails when purchases are refused, however fast', async () => {
     const { result, exitCode } = await bench('--rung', 'refuses-fast');
     expect(result.faults).toEqual([

@@ -1,6 +1,6 @@
 /** Each fault that a drill can inject: it bites, and its undo mends it; so does `lab.heal()`. */
 import { connect } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
@@ -26,7 +26,8 @@ import { restartServer } from '../../src/lab/faults/restart-server.ts';
 import { slowConnections } from '../../src/lab/faults/slow-connections.ts';
 import { lateClock } from '../../src/lab/faults/step-clock-back.ts';
 import { stopServer } from '../../src/lab/faults/stop-server.ts';
-import { call, putOnSale, tokenFor } from '../support/client.ts';
+import { stopWorkers } from '../../src/lab/faults/stop-workers.ts';
+import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab({ ...defaultShape, network: 'proxied' });
@@ -306,11 +307,64 @@ test('lose-answers: a write is done, and its answer is lost until the undo', asy
   await withRedis(lab().portOf('redis-2'), (redis) => redis.del(key));
 });
 
-test('reload-nginx: another worker process answers, and no request is lost', async () => {
-  const before = workersOfNginx(pidOf('nginx'));
+/** Users buy all the time, each on a connection of its own. @returns what ends it. */
+async function buyAllTheWhile(clients: number) {
+  const voucher = await putOnSale({ stock: 100_000 });
+  const answers: string[] = [];
+  let isOver = false;
+  const attempt = (user: number) =>
+    buy(voucher, String(user), { connection: 'close' }).then(
+      ({ httpStatus }) => String(httpStatus),
+      (error: Error) => String(error.cause ?? error),
+    );
+  const client = async (first: number) => {
+    for (let user = first; !isOver; user += clients) answers.push(await attempt(user));
+  };
+  const buying = Promise.all(Array.from({ length: clients }, (_, index) => client(index + 1)));
+  const end = async () => {
+    isOver = true;
+    await buying;
+  };
+  onTestFinished(end);
+  return { answers, end };
+}
+
+test('reload-nginx: other worker processes answer, and no request is lost', async () => {
+  const { answers, end } = await buyAllTheWhile(8);
+  const someMore = (from: number) =>
+    expect.poll(() => answers.length, { timeout: 10_000 }).toBeGreaterThan(from + 20);
+  await someMore(0);
+  const master = pidOf('nginx');
+  const before = workersOfNginx(master);
+  const answered = answers.length;
   await reloadNginx.inject(lab());
-  expect(workersOfNginx(pidOf('nginx')).some((pid) => !before.includes(pid))).toBe(true);
-  expect((await call('/livez', {})).status).toBe(200);
+  const isOld = (pid: number) => before.includes(pid);
+  const workers = () => workersOfNginx(pidOf('nginx'));
+  await expect.poll(() => workers().some(isOld), { timeout: 10_000 }).toBe(false);
+  await someMore(answered);
+  await someMore(answers.length);
+  await end();
+  expect(new Set(answers)).toEqual(new Set(['202']));
+  expect(pidOf('nginx')).toBe(master);
+});
+
+test('stop-workers: a new worker waits, and the accepted orders with it, until the undo', async () => {
+  /** A worker that waits asks the Redis of the lab again and again. */
+  const asked = () =>
+    withRedis(lab().portOf('redis-lab'), async (redis) => {
+      const calls = /cmdstat_exists:calls=(\d+)/.exec(await redis.info('commandstats'));
+      return Number(calls?.[1] ?? 0);
+    });
+  const undo = await stopWorkers.inject(lab());
+  const before = await asked();
+  const { id } = await buy(await putOnSale(), '7');
+  const token = await tokenFor('7');
+  const status = async () =>
+    ((await (await call(`/orders/${id}`, { token })).json()) as { status: string }).status;
+  await expect.poll(asked, { timeout: 10_000 }).toBeGreaterThan(before + 10);
+  expect(await status()).toBe('queued');
+  await undo();
+  await expect.poll(status, { timeout: 10_000 }).toBe('confirmed');
 });
 
 test('every verb of the command line is tried here', () => {

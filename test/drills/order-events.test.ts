@@ -7,7 +7,7 @@ import { theLab } from '../support/the-lab.ts';
 const lab = theLab();
 afterEach(() => lab().heal());
 
-test('who waits is told the end of an order, although its worker and then an instance are killed', async () => {
+test('an open stream tells the end of an order, although an instance and then its worker are killed', async () => {
   const worker = lab().server('api-worker-1');
   const voucherId = await putOnSale({ stock: 1 });
   await worker.pause();

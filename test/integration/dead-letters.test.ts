@@ -12,43 +12,32 @@ import { change, select } from '../../src/connections/mysql.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { loadScript } from '../../src/connections/scripts.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
-import type { Inventory } from '../../src/inventory/inventory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { deadLetter } from '../../src/orders/dead-letters.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { discardLetter, findLetter, listLetters } from '../../src/orders/letters.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
 import { recordOne } from '../../src/orders/record-orders.ts';
 import { replayLetter } from '../../src/orders/replay-letter.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
-import { putOnSale } from '../support/client.ts';
-import { openConnections, quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { deploymentSecret, putOnSale } from '../support/client.ts';
+import { openConnections, quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
-import {
-  openLuaStream,
-  openStreamQueue,
-  someOrder,
-  someVoucher,
-  someVoucherId,
-} from '../support/sale.ts';
+import { ownStores, startedProcess } from '../support/own-stores.ts';
+import { openStreamQueue, someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
+import { buyOrder, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
-const railed = { rails: true, workMs: 0, retries: 0 };
-const lease = endlessLease(async () => {});
 const settings = { REDIS_URL: quietRedis(), CLAIM_IDLE_MS: '100', BATCH_GATHER_MS: '0' };
 let connections: Connections;
 let voucher: Voucher;
 let keys: ShardKeys;
-let inventory: Inventory;
 
 beforeEach(async () => {
   connections = openConnections(settings);
   connections.redis('admin');
   connections.redis('purchase');
   await connections.ready();
-  inventory = openLuaStream(connections);
-  voucher = await onSale(3);
+  voucher = await onSale(connections, 3);
   keys = connections.saleKeys.of(voucher.id);
   await redis().del(keys.orders, keys.queued, keys.dead, keys.replayed);
   await redis().set(keys.epoch, await readEpoch(connections.mysql()));
@@ -61,20 +50,14 @@ const replay = (id: string) => replayLetter(connections, orderIds, id);
 const redisStock = () => redis().hget(keys.voucher(voucher.id), 'stock');
 const queued = () => redis().xlen(keys.orders);
 
-async function onSale(stock: number): Promise<Voucher> {
-  const sold = await someVoucher(connections, { stock, lab: railed });
-  await inventory.prepare(sold);
-  return sold;
-}
-
 async function buy(userId: string): Promise<Order> {
   const order = someOrder(voucher.id, userId);
-  const outcome = await inventory.sell(order, voucher, lease);
+  const outcome = await buyOrder(connections, voucher, order);
   expect(outcome).toMatchObject({ kind: 'accepted' });
   return order;
 }
 
-/** As the worker does at the fifth delivery. @returns the id of its letter. */
+/** As the worker does at the fifth refusal. @returns the id of its letter. */
 async function letterOf(order: Order): Promise<string> {
   await giveBack(order);
   const entries = await redis().xrange(keys.orders, '-', '+');
@@ -90,16 +73,6 @@ const giveBack = (order: Order): Promise<void> => {
   return deadLetter(connections.mysql(), redis(), connections.saleKeys, order, death);
 };
 
-async function workUntilEmpty(): Promise<void> {
-  const stop = new AbortController();
-  const queue = openStreamQueue(connections);
-  const working = workOrders(connections, queue, quiet, stop.signal);
-  await waitUntil('the queue to drain', 20_000, async () => (await queue.depth()) === 0).finally(
-    () => stop.abort(),
-  );
-  await working;
-}
-
 /** The whole sale, as `npx lockstep audit` judges it. */
 async function auditOf(voucherId: string) {
   const facts = await collectFacts(connections, voucherId);
@@ -111,7 +84,7 @@ async function auditOf(voucherId: string) {
 async function malformedLetter(noted: string | null, orderId: string): Promise<string> {
   if (noted !== null) await redis().hset(keys.queued, orderId, noted);
   await redis().xadd(keys.orders, '*', 'orderId', orderId, 'nonsense', '1');
-  await workUntilEmpty();
+  await workUntilEmpty(connections);
   const { letters } = await listLetters(connections, 1_000);
   return letters.at(-1)?.id ?? 'missing';
 }
@@ -197,7 +170,7 @@ describe('a replay', () => {
     };
     onTestFinished(lift);
     const order = await buy(banned);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     const [letter] = (await listLetters(connections, 10)).letters;
     expect(letter).toMatchObject({ reason: 'undeliverable', userId: banned });
     expect(letter?.deliveries).toBeGreaterThanOrEqual(5);
@@ -206,7 +179,7 @@ describe('a replay', () => {
     expect(isFirst).toBe(true);
     expect(orderId).not.toBe(order.id);
     expect(await findOrder(connections, orderId)).toMatchObject({ status: 'queued' });
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, orderId)).toMatchObject({
       ...{ status: 'confirmed', userId: banned, voucherId: voucher.id },
     });
@@ -222,7 +195,7 @@ describe('a replay', () => {
     expect(new Set(all.map(({ orderId }) => orderId)).size).toBe(1);
     expect(all.filter(({ isFirst }) => isFirst)).toHaveLength(1);
     expect([await redisStock(), await queued()]).toEqual(['2', 1]);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await replay(letter)).toEqual({ orderId: all[0]?.orderId, isFirst: false });
     expect(await queued()).toBe(0);
     expect(await auditOf(voucher.id)).toMatchObject({ verdict: 'held' });
@@ -271,7 +244,7 @@ describe('a replay', () => {
     const again = await buy('7');
     const refusal = { code: 'REPLAY_USER_HAS_ORDER', message: expect.stringContaining(again.id) };
     await expect(replay(letter)).rejects.toMatchObject(refusal);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     await redis().hdel(keys.buyers(voucher.id), '7'); // Redis lost it.
     await expect(replay(letter)).rejects.toMatchObject(refusal);
     expect(await queued()).toBe(0);
@@ -284,7 +257,7 @@ describe('a replay', () => {
     await giveBack(order);
     expect(await redisStock()).toBe('2');
     await openStreamQueue(connections).publish(order); // As if it were delivered once more.
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, orderId)).toMatchObject({ status: 'confirmed' });
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'failed' });
     expect(await auditOf(voucher.id)).toMatchObject({ verdict: 'held' });
@@ -297,7 +270,7 @@ describe('a replay', () => {
     await replay(letter);
     const records = { pool: connections.mysql(), vouchers: openVouchers(connections) };
     expect(await recordOne(records, order)).not.toBe('recorded');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await auditOf(voucher.id)).toMatchObject({ verdict: 'held' });
   });
 
@@ -305,19 +278,19 @@ describe('a replay', () => {
     const order = someOrder(voucher.id, '7');
     const letter = await malformedLetter(`${voucher.id}:7`, order.id);
     const { orderId } = await replay(letter);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, orderId)).toMatchObject({ status: 'confirmed' });
     expect(await auditOf(voucher.id)).toMatchObject({ verdict: 'held' });
   });
 
   test('of an order whose id belonged to another sells it under an id of its own', async () => {
     const owner = await buy('8');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     const fields = ['orderId', owner.id, 'voucherId', voucher.id, 'userId', '7'];
     const why = ['reason', 'id-belongs-to-another-order', 'deliveries', '1'];
     const entryId = await redis().xadd(keys.dead, '*', ...why, ...fields);
     const { orderId } = await replay(`0-${entryId}`);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     for (const id of [owner.id, orderId])
       expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
     expect(await auditOf(voucher.id)).toMatchObject({ verdict: 'held' });
@@ -335,7 +308,7 @@ describe('a replay', () => {
 
   test('is refused when MySQL has confirmed the order, and only another entry with its id failed', async () => {
     const order = await buy('7');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     const letter = await malformedLetter(`${voucher.id}:7`, order.id);
     await expect(replay(letter)).rejects.toMatchObject({ code: 'REPLAY_ORDER_RECORDED' });
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
@@ -380,7 +353,7 @@ describe('a replay', () => {
   });
 
   test('is refused for a voucher of another rung, of no rung, or whose sale Redis has lost', async () => {
-    const other = await someVoucher(connections, { rung: 'rabbitmq', lab: railed });
+    const other = await someVoucher(connections, { rung: 'rabbitmq' });
     const letters = [];
     for (const voucherId of [other.id, '999999999'])
       letters.push(
@@ -397,17 +370,16 @@ describe('a replay', () => {
   });
 
   test('never sells more than there is, nor twice to a user, in a rush of buyers and of operators', async () => {
-    voucher = await onSale(20);
-    const failed = Array.from({ length: 12 }, (_, index) => String(index + 1));
+    voucher = await onSale(connections, 20);
     const letters: string[] = [];
-    for (const userId of failed) letters.push(await letterOf(await buy(userId)));
-    const buyers = Array.from({ length: 24 }, (_, index) => String(index + 5)); // 5 to 12 both.
-    const buying = buyers.map((userId) =>
-      inventory.sell(someOrder(voucher.id, userId), voucher, lease),
+    for (const user of usersUpTo(12)) letters.push(await letterOf(await buy(String(user))));
+    // Users 5 to 12 do both.
+    const buying = usersUpTo(24, 5).map((user) =>
+      buyOrder(connections, voucher, someOrder(voucher.id, String(user))),
     );
     const replaying = [...letters, ...letters].map((letter) => replay(letter));
     await Promise.allSettled([...replaying, ...buying]);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     const { verdict, facts } = await auditOf(voucher.id);
     expect(verdict).toBe('held');
     expect([confirmed(facts).length, facts.mysql.stock, facts.redis?.stock]).toEqual([20, 0, 0]);
@@ -434,17 +406,37 @@ describe('a discarded letter', () => {
     const { orderId } = await replay(letter);
     expect(await discardLetter(connections, letter)).toMatchObject({ replayedAs: orderId });
     expect([await redis().xlen(keys.dead), await redis().exists(keys.replayed)]).toEqual([0, 0]);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, orderId)).toMatchObject({ status: 'confirmed' });
   });
 });
 
 describe('npx lockstep dead-letters', () => {
   const program = new URL('../../dist/bin/lockstep.js', import.meta.url).pathname;
-  const lockstep = (...args: string[]) => {
-    const env = { LOCKSTEP_LAB: ownLab.folder };
-    return execa('node', [program, 'dead-letters', ...args], { env, reject: false });
-  };
+  const lockstep = (...args: string[]) => lockstepIn({ LOCKSTEP_LAB: ownLab.folder }, ...args);
+  const lockstepIn = (env: Readonly<Record<string, string>>, ...args: string[]) =>
+    execa('node', [program, 'dead-letters', ...args], { env, reject: false });
+
+  test('compares the epochs of a deployment, and writes none: what was emptied stays empty', async () => {
+    const stores = await ownStores();
+    const own = await startedProcess(stores);
+    const redis = own.redis('admin');
+    const list = () =>
+      lockstepIn({ ...stores, TOKEN_SECRET: deploymentSecret }, 'list', '--deployment');
+    await redis.flushdb();
+    const ofEmpty = await list();
+    expect([ofEmpty.exitCode, ofEmpty.stdout]).toEqual([0, 'There are no dead letters.']);
+    expect(await redis.keys('*')).toEqual([]);
+    await change(own.mysql(), 'DELETE FROM store_epoch', []);
+    expect((await list()).exitCode).toBe(0);
+    expect(await readEpoch(own.mysql())).toBe('');
+    await redis.set(own.saleKeys.shards[0]?.epoch ?? '', 'of-another-service');
+    const ofAnother = await list();
+    expect([ofAnother.exitCode, ofAnother.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^EPOCHS_DIFFER/),
+    ]);
+  });
 
   test('lists, shows, replays and discards a letter of the running lab', async () => {
     const lab = testConnections();

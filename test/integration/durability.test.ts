@@ -1,16 +1,15 @@
 /** ORDER_DURABILITY: the service checks that Redis keeps it, and `replica` waits for one. */
 import { spawnSync } from 'node:child_process';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnDurability } from '../../src/connections/durability.ts';
 import type { Order, Outcome, Voucher } from '../../src/domain.ts';
 import { ReplicaBehind } from '../../src/errors.ts';
-import { createApp } from '../../src/http/app.ts';
-import { openService } from '../../src/http/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
-import { deploymentSecret } from '../support/client.ts';
-import { openConnections, quiet, testConnections } from '../support/connections.ts';
+import { deploymentSecret, tokenFor } from '../support/client.ts';
+import { quiet, testConnections } from '../support/connections.ts';
+import { openInstance } from '../support/instance.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
@@ -51,13 +50,8 @@ test('a service that promises `always` does not start while Redis syncs every se
 
 test('an instance whose Redis stops to sync is not ready, and says what is wrong', async () => {
   const { url: REDIS_URL } = await startOwnRedis();
-  const connections = openConnections({ REDIS_URL });
-  const service = await openService(connections, quiet, 'api-1', () => true);
-  onTestFinished(async () => {
-    service.orderIds.close();
-    await connections.close();
-  });
-  const app = createApp(service);
+  const connections = testConnections({ REDIS_URL });
+  const { app } = await openInstance(connections);
   const epoch = connections.saleKeys.shards[0]?.epoch ?? '';
   await connections.redis('admin').set(epoch, 'a');
   expect((await app.request('/readyz')).status).toBe(200);
@@ -129,6 +123,24 @@ test('with `replica`, an order is accepted once a replica has it: until then it 
     return repeated.kind === 'accepted' && repeated.orderId === order.id;
   });
   expect(await stockOf(connections, voucher)).toBe('498');
+});
+
+test('with `replica`, a purchase is not answered 202 while no replica can have its order', async () => {
+  const { replica, connections, voucher } = await replicated();
+  const { app } = await openInstance(connections);
+  const headers = { authorization: `Bearer ${await tokenFor('7')}`, 'idempotency-key': 'once' };
+  const purchase = async () => {
+    const path = `/vouchers/${voucher.id}/orders`;
+    const answer = await app.request(path, { method: 'POST', headers });
+    return `${answer.status} ${((await answer.json()) as { code?: string }).code ?? ''}`;
+  };
+  replica.pause();
+  expect(await purchase()).toBe('503 outcome-unknown');
+  expect(await purchase()).toBe('503 outcome-unknown');
+  expect(await stockOf(connections, voucher)).toBe('499');
+  replica.resume();
+  await waitUntil('the answer 202', 20_000, async () => (await purchase()) === '202 ');
+  expect(await stockOf(connections, voucher)).toBe('499');
 });
 
 test('with `replica`, many purchases share one WAIT, and an outcome on a new connection is unknown', async () => {

@@ -6,9 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Order } from '../../src/domain.ts';
-import { createApp } from '../../src/http/app.ts';
 import { commonHeaders } from '../../src/http/headers.ts';
-import { openService } from '../../src/http/service.ts';
 import { signToken } from '../../src/http/tokens.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
@@ -19,6 +17,7 @@ import { listen } from '../../src/processes/api-server.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { call, deploymentSecret, tokenFor } from '../support/client.ts';
 import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { openInstance } from '../support/instance.ts';
 import { arrives, openStream, statuses } from '../support/order-stream.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
@@ -30,11 +29,10 @@ const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
 /** An instance in this process; its orders are recorded by the test, and by nobody else. */
 async function instance(changes: Readonly<Record<string, string>> = {}) {
   const connections = testConnections({ REDIS_URL: quietRedis(), ...changes });
-  const service = await openService(connections, quiet, 'api-1', () => true);
+  const { app } = await openInstance(connections);
   const address = { host: '127.0.0.1', port: 0, shared: false };
-  const server = await listen(createApp(service), address, commonHeaders('api-1'));
+  const server = await listen(app, address, commonHeaders('api-1'));
   onTestFinished(() => {
-    service.orderIds.close();
     server.closeAllConnections();
     server.close();
   });

@@ -5,21 +5,13 @@ import { change, select } from '../../src/connections/mysql.ts';
 import { orderGroup, type ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
 import { type Records, recordBatch, recordOne } from '../../src/orders/record-orders.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
-import { openConnections, quiet, quietRedis, testConnections } from '../support/connections.ts';
-import {
-  openLuaStream,
-  openStreamQueue,
-  someOrder,
-  someVoucher,
-  someVoucherId,
-} from '../support/sale.ts';
+import { openConnections, quietRedis, testConnections } from '../support/connections.ts';
+import { openStreamQueue, someOrder, someVoucherId } from '../support/sale.ts';
+import { buyOrder, onSale, startWorker, usersUpTo, workUntilEmpty } from '../support/selling.ts';
 
-const railed = { rails: true, workMs: 0, retries: 0 };
 let connections: Connections;
 let voucher: Voucher;
 let keys: ShardKeys;
@@ -34,11 +26,10 @@ beforeEach(async () => {
   connections.redis('admin');
   connections.redis('purchase');
   await connections.ready();
-  voucher = await someVoucher(connections, { stock: 3, lab: railed });
+  voucher = await onSale(connections, 3);
   keys = connections.saleKeys.of(voucher.id);
   records = { pool: connections.mysql(), vouchers: openVouchers(connections) };
   await connections.redis('admin').del(keys.orders, keys.queued);
-  await openLuaStream(connections).prepare(voucher);
 });
 afterEach(() => connections.close());
 
@@ -54,23 +45,9 @@ const redisStock = () => connections.redis('admin').hget(keys.voucher(voucher.id
 
 async function buy(userId: string): Promise<Order> {
   const order = someOrder(voucher.id, userId);
-  const outcome = await openLuaStream(connections).sell(
-    order,
-    voucher,
-    endlessLease(async () => {}),
-  );
+  const outcome = await buyOrder(connections, voucher, order);
   expect(outcome.kind).toBe('accepted');
   return order;
-}
-
-async function workUntilEmpty(): Promise<void> {
-  const stop = new AbortController();
-  const queue = openStreamQueue(connections);
-  const working = workOrders(connections, queue, quiet, stop.signal);
-  await waitUntil('the queue to drain', 15_000, async () => (await queue.depth()) === 0).finally(
-    () => stop.abort(),
-  );
-  await working;
 }
 
 describe('recording', () => {
@@ -93,7 +70,7 @@ describe('recording', () => {
   test('a batch with one delivered again still records the others', async () => {
     const [first, second] = [await buy('1'), await buy('2')];
     await recordOne(records, first);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await stock()).toBe(1);
     expect(await findOrder(connections, second.id)).toMatchObject({ status: 'confirmed' });
   });
@@ -112,7 +89,7 @@ describe('an order', () => {
       userId: '1',
       voucherId: voucher.id,
     });
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, order.id)).toMatchObject({
       status: 'confirmed',
       userId: '1',
@@ -125,7 +102,7 @@ describe('an order', () => {
     ]);
     const order = await buy('1');
     expect(await redisStock()).toBe('2');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, order.id)).toMatchObject({
       status: 'failed',
       reason: 'stock-short',
@@ -138,7 +115,7 @@ describe('an order', () => {
     const other = someOrder(voucher.id, '1');
     await recordOne(records, other);
     const order = await buy('1');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, order.id)).toMatchObject({
       status: 'failed',
       reason: 'user-has-another-order',
@@ -160,7 +137,7 @@ describe('an order', () => {
     await redis.del(keys.dead);
     await redis.xadd(keys.orders, '*', 'orderId', '5', 'nonsense', '1');
     const order = await buy('1');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
     const [entry] = await redis.xrange(keys.dead, '-', '+');
     const whole = ['orderId', '5', 'nonsense', '1'];
@@ -173,12 +150,12 @@ describe('an order', () => {
       voucher.id,
     ]);
     const order = await buy('1');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     await change(connections.mysql(), 'UPDATE seckill_stock SET stock = 3 WHERE voucher_id = ?', [
       voucher.id,
     ]);
     await openStreamQueue(connections).publish(order);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'failed' });
     expect([await stock(), await redisStock()]).toEqual([3, '2']);
   });
@@ -224,7 +201,7 @@ describe('a poison entry', () => {
       await redis.del(keys.dead);
       const [before, bad, after] = [await buy('1'), await buy('2'), await buy('3')];
       await poison(bad, field, text);
-      await workUntilEmpty();
+      await workUntilEmpty(connections);
       for (const { id } of [before, after])
         expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
       expect(await findOrder(connections, bad.id)).toMatchObject({
@@ -249,7 +226,7 @@ describe('a poison entry', () => {
       await redis.del(keys.dead);
       const [before, bad, after] = [await buy('1'), await buy('2'), await buy('3')];
       await poison(bad, field, text);
-      await workUntilEmpty();
+      await workUntilEmpty(connections);
       for (const { id } of [before, after])
         expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
       expect(await redisStock()).toBe('0');
@@ -261,7 +238,7 @@ describe('a poison entry', () => {
   test('of a user id that MySQL cannot store was sold: it is dead-lettered, and its stock comes back', async () => {
     const bad = await buy(huge);
     const good = await buy('2');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, good.id)).toMatchObject({ status: 'confirmed' });
     expect(await findOrder(connections, bad.id)).toMatchObject({ status: 'failed', userId: '0' });
     expect([await stock(), await redisStock()]).toEqual([2, '2']);
@@ -270,11 +247,11 @@ describe('a poison entry', () => {
 
   test('with the id of a recorded order takes nothing from that order', async () => {
     const order = await buy('1');
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     const redis = connections.redis('admin');
     await redis.hset(keys.queued, order.id, `${voucher.id}:1`);
     await redis.xadd(keys.orders, '*', 'orderId', order.id);
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
     expect([await stock(), await redisStock()]).toEqual([2, '2']);
     expect(await redis.hexists(keys.buyers(voucher.id), '1')).toBe(1);
@@ -291,7 +268,7 @@ describe('a poison entry', () => {
       await later.close();
     });
     const [before, bad, after] = [await buy('1'), await buy(banned), await buy('3')];
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     for (const { id } of [before, after])
       expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
     expect(await findOrder(connections, bad.id)).toMatchObject({
@@ -311,16 +288,16 @@ describe('a poison entry', () => {
       if (!isMended) await mend();
     });
     const order = await buy(user);
-    const nowhere = { REDIS_URL: quietRedis(), MYSQL_URL: 'mysql://a:b@127.0.0.1:1/shop' };
-    const away = await worker({ ...nowhere, CLAIM_IDLE_MS: '100' });
+    const nowhere = 'mysql://a:b@127.0.0.1:1/shop';
+    const leave = await worker({ MYSQL_URL: nowhere, CLAIM_IDLE_MS: '100' });
     await waitUntil('six deliveries', 20_000, async () => (await deliveries()) >= 6);
-    await away.stop();
+    await leave();
     const before = await deliveries();
-    const back = await worker({ REDIS_URL: quietRedis(), CLAIM_IDLE_MS: '2000' });
+    const stop = await worker({ CLAIM_IDLE_MS: '2000' });
     await waitUntil('a refusal', 20_000, async () => (await deliveries()) > before);
     await mend();
     isMended = true;
-    await waitUntil('the end', 20_000, async () => (await deliveries()) === 0).finally(back.stop);
+    await waitUntil('the end', 20_000, async () => (await deliveries()) === 0).finally(stop);
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
   });
 });
@@ -332,18 +309,14 @@ async function deliveries(): Promise<number> {
   return Number(pending[0]?.[3] ?? 0);
 }
 
-async function worker(changes: Readonly<Record<string, string>>) {
-  const own = testConnections({ BATCH_GATHER_MS: '0', ...changes });
+/** A worker with other settings, on connections of its own. @returns what ends it. */
+async function worker(changes: Readonly<Record<string, string>>): Promise<() => Promise<void>> {
+  const own = testConnections({ REDIS_URL: quietRedis(), BATCH_GATHER_MS: '0', ...changes });
   own.redis('admin');
   await own.ready();
-  const end = new AbortController();
-  const working = workOrders(own, openStreamQueue(own), quiet, end.signal);
-  const stop = async () => {
-    end.abort();
-    await working;
-  };
+  const stop = startWorker(own);
   onTestFinished(stop);
-  return { stop };
+  return stop;
 }
 
 async function openAndClose(work: (opened: Connections) => Promise<unknown>): Promise<void> {
@@ -354,19 +327,16 @@ async function openAndClose(work: (opened: Connections) => Promise<unknown>): Pr
 
 describe('a batch', () => {
   test('that is delivered again is looked up, and not recorded one by one', async () => {
-    const many = await someVoucher(connections, { stock: 400, lab: railed });
+    const many = await onSale(connections, 400);
     const own = connections.saleKeys.of(many.id);
-    const inventory = openLuaStream(connections);
-    await inventory.prepare(many);
-    const orders = Array.from({ length: 300 }, (_, user) => someOrder(many.id, String(user + 1)));
-    const lease = endlessLease(async () => {});
-    await Promise.all(orders.map((order) => inventory.sell(order, many, lease)));
+    const orders = usersUpTo(300).map((user) => someOrder(many.id, String(user)));
+    await Promise.all(orders.map((order) => buyOrder(connections, many, order)));
     await recordBatch(records, orders.slice(0, 250)); // And then its worker died.
     let acquired = 0;
     connections.mysql().on('acquire', () => {
       acquired += 1;
     });
-    await workUntilEmpty();
+    await workUntilEmpty(connections);
     expect(acquired).toBeLessThan(15);
     expect(await connections.redis('admin').hlen(own.queued)).toBe(0);
     const rows = await select<{ orders: string | number; stock: number }>(
@@ -379,18 +349,8 @@ describe('a batch', () => {
   });
 
   test('that hangs does not stop the worker: others are recorded meanwhile, and it is recorded once', async () => {
-    const other = await someVoucher(connections, { stock: 3, lab: railed });
-    await openLuaStream(connections).prepare(other);
-    const limited = testConnections({
-      REDIS_URL: quietRedis(),
-      ...{ CLAIM_IDLE_MS: '100', BATCH_GATHER_MS: '0', BATCH_LIMIT_MS: '300' },
-    });
-    const stop = new AbortController();
-    const working = workOrders(limited, openStreamQueue(limited), quiet, stop.signal);
-    onTestFinished(async () => {
-      stop.abort();
-      await working;
-    });
+    const other = await onSale(connections, 3);
+    await worker({ CLAIM_IDLE_MS: '100', BATCH_LIMIT_MS: '300' });
     const locker = await connections.mysql().getConnection();
     await locker.beginTransaction();
     const lock = 'SELECT 1 FROM seckill_stock WHERE voucher_id = ? FOR UPDATE';
@@ -401,11 +361,7 @@ describe('a batch', () => {
       return JSON.stringify(sessions).includes('UPDATE seckill_stock SET stock = stock -');
     });
     const order = someOrder(other.id, '1');
-    await openLuaStream(connections).sell(
-      order,
-      other,
-      endlessLease(async () => {}),
-    );
+    await buyOrder(connections, other, order);
     // MySQL itself would end the wait for the row after five seconds.
     await waitUntil('the other order to be recorded', 3_000, async () => {
       return (await findOrder(connections, order.id))?.status === 'confirmed';

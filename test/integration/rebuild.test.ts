@@ -7,8 +7,6 @@ import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
-import { createApp } from '../../src/http/app.ts';
-import { openService } from '../../src/http/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import {
@@ -22,6 +20,7 @@ import { openVouchers } from '../../src/purchase/vouchers.ts';
 import type { OrderQueue } from '../../src/queues/order-queue.ts';
 import { installGate } from '../../src/trace/checkpoints.ts';
 import { quiet } from '../support/connections.ts';
+import { openInstance } from '../support/instance.ts';
 import { type OwnStores, openProcess, ownStores, startedProcess } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
 import {
@@ -302,9 +301,7 @@ describe('a rebuild that does not come to its end', () => {
 });
 
 test('an instance is ready only while Redis has the data that it sells', async () => {
-  const service = await openService(connections, quiet, 'api-1', () => true);
-  onTestFinished(() => service.orderIds.close());
-  const app = createApp(service);
+  const { app } = await openInstance(connections);
   const status = async () => (await app.request('/readyz')).status;
   expect(await status()).toBe(200);
   await redis().flushdb();

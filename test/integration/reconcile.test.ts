@@ -10,8 +10,12 @@ import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import type { Difference } from '../../src/orders/reconcile/differences.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { repair } from '../../src/orders/reconcile/repair.ts';
+import {
+  compare,
+  type ReconciledVoucher,
+  reconcile,
+} from '../../src/orders/reconcile/reconcile.ts';
+import { repair, repairVoucher } from '../../src/orders/reconcile/repair.ts';
 import { type OwnStores, openProcess, ownStores } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
 import {
@@ -180,21 +184,52 @@ test('an order that was lost is recorded under its own id, and its user is told 
   expect(await findOrder(connections, order?.id ?? '')).toMatchObject({ status: 'confirmed' });
 });
 
+/** One after the other buys, from this user on, while the work goes on. @returns their orders. */
+async function buyMeanwhile(
+  from: number,
+  work: (sold: readonly Order[]) => Promise<unknown>,
+): Promise<Order[]> {
+  const buyer = await openProcess(stores);
+  const accepted: Order[] = [];
+  let isOver = false;
+  const working = work(accepted).finally(() => {
+    isOver = true;
+  });
+  for (let user = from; !isOver; user++) accepted.push(...(await buyAs(buyer, voucher, [user])));
+  await working;
+  return accepted;
+}
+
 test('two repairs at the same time are as one, also while many buy', async () => {
-  await buyAs(connections, voucher, usersUpTo(3));
+  const initialStock = 20_000; // More than can be sold meanwhile.
+  voucher = await onSale(connections, initialStock);
+  const recorded = await buyAs(connections, voucher, usersUpTo(3));
   await workUntilEmpty(connections);
   await redis().hdel(keys.buyers(voucher.id), '1', '2');
   await addStock(4);
   const others = [await openProcess(stores), await openProcess(stores)];
   const stop = startWorker(await openProcess(stores));
-  // Buyers come after the first script of the repair: until then Redis sells what it has.
-  const repairs = others.map((other) => repair(other, voucher.id));
-  await Promise.all(repairs);
-  await buyAs(connections, voucher, usersUpTo(20));
+  const sold = await buyMeanwhile(4, async (soldYet) => {
+    const found = await Promise.all(others.map((other) => compare(other, voucher.id)));
+    const count = soldYet.length;
+    await waitUntil('another sale', 10_000, () => soldYet.length > count);
+    // Each of the two has seen the whole damage, and neither that the other one repairs it.
+    const repairs = found.map(({ reconciliation: { vouchers }, epoch }, index) =>
+      repairVoucher(others[index] as Connections, vouchers[0] as ReconciledVoucher, epoch),
+    );
+    const counts = (await Promise.all(repairs)).map(({ length }) => length);
+    expect(counts.sort()).toEqual([2, 3]); // Both add the buyers; the stock is corrected once.
+    const { after, repaired } = await repair(connections, voucher.id);
+    expect([after.verdict, repaired]).toEqual(['consistent', []]);
+  });
   await stop();
   await workUntilEmpty(connections);
-  const { confirmed, failed, users } = await inMysql(voucher, connections);
-  expect([confirmed.length, users, failed.length]).toEqual([stock, stock, 0]);
+  expect(sold.length).toBeGreaterThan(0);
+  const { confirmed, failed } = await inMysql(voucher, connections);
+  const idsOf = (orders: readonly { readonly id: string }[]) => orders.map(({ id }) => id).sort();
+  expect([idsOf(confirmed), failed]).toEqual([idsOf([...recorded, ...sold]), []]);
+  const { verdict, vouchers } = await reconcile(connections, voucher.id);
+  expect([verdict, vouchers[0]?.stock]).toEqual(['consistent', initialStock - confirmed.length]);
 });
 
 test('a sale that Redis does not have is found, and a repair leaves it alone', async () => {

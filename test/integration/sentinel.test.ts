@@ -6,13 +6,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { RedisRole } from '../../src/connections/redis.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
-import { createApp } from '../../src/http/app.ts';
-import { openService } from '../../src/http/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
+import { openInstance } from '../support/instance.ts';
 import { startLoggedService } from '../support/logged-service.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { type OwnSentinels, startOwnSentinels } from '../support/own-sentinels.ts';
@@ -174,9 +173,7 @@ test.each([
   async (_, ...commands) => {
     const { url } = await startOwnRedis();
     const connections = testConnections({ REDIS_URL: url });
-    const service = await openService(connections, quiet, 'api-1', () => true);
-    onTestFinished(() => service.orderIds.close());
-    const app = createApp(service);
+    const { app } = await openInstance(connections);
     const readyz = async () => (await app.request('/readyz')).status;
     const [hurt = [], mend = []] = commands.map((command) => command.split(' '));
     const send = ([word = '', ...rest]: string[]) => connections.redis('admin').call(word, ...rest);

@@ -3,12 +3,11 @@
  * never an answer that claims more than the remaining store knows.
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createApp } from '../../src/http/app.ts';
 import type { App } from '../../src/http/openapi.ts';
-import { openService } from '../../src/http/service.ts';
 import { openSale, tokenFor } from '../support/client.ts';
-import { openConnections, quiet, quietRedis } from '../support/connections.ts';
-import { type Instance, instanceWithout } from '../support/instance.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 
 /** Status, and the code of a problem. */
 async function answer(app: App, method: string, path: string, user = '8'): Promise<string> {
@@ -114,16 +113,43 @@ test('with both stores the instance is ready', async () => {
   expect(await response.json()).toEqual({ status: 'ok', unanswered: [], readOnly: [] });
 });
 
+describe('with a Redis that stays silent', () => {
+  /** Ready until it does; only /readyz itself then limits how long it waits. */
+  async function patientInstance() {
+    const redis = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: redis.url });
+    const { app } = await openInstance(connections);
+    for (const role of ['admin', 'purchase'] as const)
+      Object.assign(connections.redis(role).options, {
+        ...{ commandTimeout: undefined, socketTimeout: undefined },
+      });
+    connections.epoch.set('a');
+    for (const { epoch } of connections.saleKeys.shards)
+      await connections.redis('admin').set(epoch, 'a');
+    expect(await answer(app, 'GET', '/readyz')).toBe('200');
+    return { app, redis, connections };
+  }
+
+  test('/readyz does not wait for a frozen Redis: the instance is not ready', async () => {
+    const { app, redis } = await patientInstance();
+    redis.pause();
+    onTestFinished(redis.resume);
+    expect(await answer(app, 'GET', '/readyz')).toBe('503 not-ready');
+  }, 20_000);
+
+  test('/readyz does not wait for the epoch: the connection of the purchases decides', async () => {
+    const { app, connections } = await patientInstance();
+    const blocked = connections.redis('admin').blpop('a list that nobody fills', 0);
+    blocked.catch(() => {}); // Until the connection is closed, it answers nothing else.
+    expect(await answer(app, 'GET', '/readyz')).toBe('200');
+  }, 20_000);
+});
+
 describe('with a MySQL whose ids begin again', () => {
   test('a voucher is not created over the sale that Redis has under its id', async () => {
-    const connections = openConnections({ REDIS_URL: quietRedis() });
+    const connections = testConnections({ REDIS_URL: quietRedis() });
     const redis = connections.redis('admin');
-    const service = await openService(connections, quiet, 'api-1', () => true);
-    onTestFinished(async () => {
-      service.orderIds.close();
-      await connections.close();
-    });
-    const app = createApp(service);
+    const { app } = await openInstance(connections);
     const authorization = `Bearer ${await tokenFor('1', 'operator')}`;
     const create = async () => {
       const headers = { authorization, 'content-type': 'application/json' };

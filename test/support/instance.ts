@@ -1,11 +1,12 @@
 /** An instance of the service in the test's own process, with vouchers and orders. */
 import { expect, onTestFinished } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openService } from '../../src/http/service.ts';
 import { recordOne } from '../../src/orders/record-orders.ts';
 import { tokenFor } from './client.ts';
-import { openConnections, quiet, quietRedis } from './connections.ts';
+import { quiet, quietRedis, testConnections } from './connections.ts';
 import { ownLab } from './own-lab.ts';
 import { someOrder, someVoucher } from './sale.ts';
 import { type SwallowingProxy, swallowingProxy } from './swallowing-proxy.ts';
@@ -20,6 +21,13 @@ export interface Instance {
   readonly recorded: string;
 }
 
+/** An instance on these connections; what it holds besides them is closed with the test. */
+export async function openInstance(connections: Connections) {
+  const service = await openService(connections, quiet, 'api-1', () => true);
+  onTestFinished(() => service.orderIds.close());
+  return { service, app: createApp(service) };
+}
+
 /** An instance whose stores are behind proxies; the store is cut off after everything is set up. */
 export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Promise<Instance> {
   const mysqlUrl = new URL(ownLab.environment['MYSQL_URL'] ?? '');
@@ -31,13 +39,8 @@ export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Pro
   mysqlUrl.port = String(proxies.MySQL.port);
   redisUrl.port = String(proxies.Redis.port);
   const stores = { MYSQL_URL: mysqlUrl.href, REDIS_URL: redisUrl.href };
-  const connections = openConnections({ ...stores, ORDER_DURABILITY: 'everysec' });
-  const service = await openService(connections, quiet, 'api-1', () => true);
-  onTestFinished(async () => {
-    service.orderIds.close();
-    await connections.close();
-  });
-  const app = createApp(service);
+  const connections = testConnections({ ...stores, ORDER_DURABILITY: 'everysec' });
+  const { service, app } = await openInstance(connections);
   const onSale = async () => {
     const voucher = await someVoucher(connections, { stock: 5 });
     await (await service.openRung(voucher)).inventory.prepare(voucher);

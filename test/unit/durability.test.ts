@@ -53,7 +53,7 @@ function endured(durability: Durability, loss: Loss, changes: Given = {}): Endur
   const moments = { calmFrom: 0n, brokenAt: ns(20), until: ns(1_000) };
   const history: Given['history'] = [];
   return {
-    ...{ durability, loss, isOver: false },
+    ...{ durability, loss, isOver: false, atRisk: 1 },
     ...moments,
     facts: facts({ attempts, history, locked: false, ...changes }),
   };
@@ -92,6 +92,15 @@ test.each<[Durability, Loss, Given, string]>([
 ])('%s, %s with %o is %s', (durability, loss, changes, verdict) => {
   const result = judged(endured(durability, loss, changes));
   expect(result.verdict, result.reasons.join()).toBe(verdict);
+});
+
+test('where a loss is claimed, every order that was at risk must be lost', () => {
+  const lost = (atRisk: number) => judged({ ...endured('everysec', 'promotion', oneLost), atRisk });
+  expect(lost(1)).toMatchObject({ verdict: 'held', reasons: [] });
+  expect(lost(2)).toMatchObject({
+    verdict: 'violated',
+    reasons: ['everysec, promotion: 2 orders were at risk, and 1 were lost'],
+  });
 });
 
 test('the orders of accepted attempts are counted once, and those that MySQL does not have', () => {

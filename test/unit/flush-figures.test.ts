@@ -35,6 +35,8 @@ function seen(changes: Partial<Facts> = {}, times: Partial<FlushSeen> = {}): Flu
     ...times,
   };
 }
+/** As order 13, but while Redis was empty. */
+const early = attempt('3', '13', 150);
 const attemptsOf = ({ facts: { attempts = [] } }: FlushSeen) => [...attempts];
 
 test('an order that was lost in the flush is counted and claimed, and all else held', () => {
@@ -44,18 +46,21 @@ test('an order that was lost in the flush is counted and claimed, and all else h
   expect(result.asClaimed).toHaveLength(1);
 });
 
-test.each<[string, FlushSeen]>([
+test.each<[string, FlushSeen, string]>([
   [
     'an order that is lost after the rebuild',
     seen({ attempts: [...attemptsOf(seen()), attempt('5', '15', 330)] }),
+    '1 orders are lost that were accepted after the rebuild',
   ],
   [
     'a sale before the rebuild',
-    seen({ attempts: [...attemptsOf(seen()), attempt('5', '15', 150)] }),
+    seen({ attempts: attemptsOf(seen()).map((each) => (each.userId === '3' ? early : each)) }),
+    '1 purchases were accepted before Redis was rebuilt',
   ],
   [
     'two orders of a user',
     seen({ mysql: { stock: 0, orders: [row('11', '1'), row('13', '3'), row('14', '3')] } }),
+    'one-order-per-user violated',
   ],
   [
     'an order too many',
@@ -68,18 +73,34 @@ test.each<[string, FlushSeen]>([
         ],
       },
     }),
+    'no-oversell violated',
   ],
-  ['stores that do not agree', seen({}, { isConsistent: false })],
-])('%s is a violation', (_, flush) => {
-  expect(judgeFlush(flush).verdict).toBe('violated');
+  [
+    'stores that do not agree',
+    seen({}, { isConsistent: false }),
+    'Redis and MySQL do not agree in the end',
+  ],
+])('%s is a violation', (_, flush, reason) => {
+  const { verdict, reasons } = judgeFlush(flush);
+  expect(verdict).toBe('violated');
+  expect(reasons).toContainEqual(expect.stringContaining(reason));
 });
 
-test.each<[string, FlushSeen]>([
-  ['when nothing was lost', seen({}, { flushAt: 15n, flushedAt: 16n })],
+/** Four in stock, and order 12 was recorded before the flush. */
+function nothingLost(): FlushSeen {
+  const orders = [row('11', '1'), row('12', '2'), row('13', '3'), row('14', '4')];
+  const buyers = { '1': '11', '2': '12', '3': '13', '4': '14' };
+  const redis = { stock: 0, buyers, queued: [] };
+  return seen({ initialStock: 4, mysql: { stock: 0, orders }, redis });
+}
+
+test.each<[string, FlushSeen, string]>([
+  ['nothing was lost', nothingLost(), 'no accepted order was in Redis alone at the flush'],
   [
-    'when nobody bought meanwhile',
+    'nobody bought meanwhile',
     seen({ attempts: attemptsOf(seen()).filter(({ outcome }) => outcome === 'accepted') }),
+    'nobody bought while Redis was rebuilt',
   ],
-])('nothing is known %s', (_, flush) => {
-  expect(judgeFlush(flush).verdict).not.toBe('held');
+])('nothing is known when %s', (_, flush, reason) => {
+  expect(judgeFlush(flush)).toMatchObject({ verdict: 'unknown', reasons: [reason] });
 });

@@ -6,7 +6,7 @@ import { judgeTrial } from '../../src/lab/mutants/judge-trial.ts';
 import type { CodeChange, Mutant } from '../../src/lab/mutants/mutant.ts';
 import { mutants } from '../../src/lab/mutants/mutants.ts';
 import type { MutantResult } from '../../src/lab/mutants/run-mutants.ts';
-import { trials } from '../../src/lab/mutants/trials.ts';
+import { type TrialName, trials } from '../../src/lab/mutants/trials.ts';
 import { mutantsText } from '../../src/lab/report/mutants-text.ts';
 import { ladder } from '../../src/ladder/rungs.ts';
 import { facts, row } from './facts.ts';
@@ -18,6 +18,16 @@ const read = (change: CodeChange): string =>
 
 test.each(ofCode)('%s: one place of the source has its text', (name, change) => {
   expect(changedText(name, read(change), change)).not.toBe(read(change));
+});
+
+test('the run in docs/mutants.md has a row for each, with its defence, fault and check', () => {
+  const docs = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+  const rows = docs.match(/^\| `.*$/gm)?.map((line) => line.split(' | ').slice(0, 4).join(' | '));
+  const wanted = all.map(
+    ([name, { defence, trial, turnsRed }]) =>
+      `| \`${name}\` | ${defence} | ${trials[trial as TrialName].fault} | \`${turnsRed}\``,
+  );
+  expect(rows).toEqual(wanted);
 });
 
 test('a text that is missing, or there twice, is refused; its line breaks are free', () => {

@@ -47,13 +47,15 @@ export function healthRoutes({ connections, isOpen }: Service): App {
     .openapi(livez, (c) => c.json({ status: 'ok' as const }, 200))
     .openapi(readyz, async (c) => {
       if (!isOpen()) return problem(c, 'not-ready', 'This instance is stopping.');
-      const [mysql, redis, weak] = await Promise.all([
+      const [mysql, redis, isCurrent, weak] = await Promise.all([
         mysqlState(connections),
         takesPurchases(connections),
-        soon(weakDurability(connections)).catch(() => null), // It does not answer.
+        // Nothing is known without an answer: `takesPurchases` says whether Redis answers.
+        soon(isInEpoch(connections)).catch(() => true),
+        soon(weakDurability(connections)).catch(() => null),
       ]);
       if (!redis) return problem(c, 'not-ready', 'Redis takes no purchase.');
-      if (!(await isInEpoch(connections)))
+      if (!isCurrent)
         return problem(c, 'not-ready', 'Redis is being rebuilt, or has lost its data.');
       if (weak && weak.length > 0) return problem(c, 'not-ready', weakText(connections, weak));
       const named = (state: MysqlState) => (mysql === state ? ['MySQL' as const] : []);

@@ -25,15 +25,15 @@ import { inject } from './recorded.ts';
 import { countBy } from './run-rung.ts';
 import { duringSale } from './steady-sale.ts';
 import { type Loss, losses } from './survival.ts';
-import { answeredAt, hasSaleSince, isSale, now } from './try-times.ts';
+import { hasSaleSince, isSale, now, sentAt } from './try-times.ts';
 
 const rung = 'lua-stream';
 const purchasesPerSecond = 100;
 const users = 60 * purchasesPerSecond;
 const calmMs = 500;
 const waitMs = 30_000;
-/** Accepted orders, or answers, at least, that only the Redis of now has. */
-const atRisk = 10;
+/** Orders, at least, that only the Redis of now has, before it dies. */
+const leastAtRisk = 10;
 
 export interface DurabilityCell {
   readonly durability: Durability;
@@ -115,53 +115,67 @@ async function lose(stage: Stage, signal: AbortSignal) {
   await rest(calmMs);
   const backToWork = await injected(stopWorkers);
   let isOver = false;
+  let atRisk = 0;
   const brokenAt = now();
   try {
-    await play[cell.loss](stage);
+    atRisk = await play[cell.loss](stage);
     const mendedAt = now();
     isOver = await isLate(waitUntil('a sale', waitMs, () => hasSaleSince(tries, mendedAt)));
     await rest(calmMs);
   } finally {
     await backToWork();
   }
-  return { calmFrom, brokenAt, until: now(), isOver };
+  return { calmFrom, brokenAt, until: now(), isOver, atRisk };
 }
 
-const play: Readonly<Record<Loss, (stage: Stage) => Promise<void>>> = {
+/** @returns how many accepted orders nobody but the Redis that died can have had. */
+const play: Readonly<Record<Loss, (stage: Stage) => Promise<number>>> = {
   kill: async ({ inject, tries }) => {
     const fromNs = now();
-    await waitUntil('sales', waitMs, () => salesSince(tries, fromNs) >= atRisk);
+    await waitUntil('sales', waitMs, () => salesSince(tries, fromNs) >= leastAtRisk);
     await (await inject(restartServer('redis-main')))();
+    return 0; // It has what it had written.
   },
   'power-loss': async ({ inject, tries }) => {
-    const isWritten = (sinceMs: number) =>
-      salesSince(tries, now() - BigInt(Math.ceil((performance.now() - sinceMs) * 1e6))) >= atRisk;
+    let atRisk = 0;
+    const isWritten = (sinceMs: number) => {
+      const since = now() - BigInt(Math.ceil((performance.now() - sinceMs) * 1e6));
+      atRisk = salesSince(tries, since);
+      return atRisk >= leastAtRisk;
+    };
     await (await inject(cutPower('redis-main', isWritten)))();
+    return atRisk;
   },
   promotion: losesMaster,
 };
 
 /** The replica has not heard of the last orders when it is promoted. */
-async function losesMaster({ lab, cell, tries, inject }: Stage): Promise<void> {
+async function losesMaster({ lab, cell, tries, inject }: Stage): Promise<number> {
   const network = lab.network('sentinel');
-  const joinAgain = await inject(cutReplica('redis-replica', 'redis-main'));
+  const joinAgain = await inject(cutReplica('redis-replica'));
   const cutAt = now();
-  // With `replica` no order is accepted any more: then answers show that they were asked for.
-  const count = cell.durability === 'replica' ? answersSince : salesSince;
-  await waitUntil('orders without a replica', waitMs, () => count(tries, cutAt) >= atRisk);
+  // With `replica` none of these is accepted: that they were sold is unknown to their buyers.
+  const count = cell.durability === 'replica' ? soldSince : salesSince;
+  await waitUntil('orders without a replica', waitMs, () => count(tries, cutAt) >= leastAtRisk);
   const restart = await inject(killServer('redis-main'));
+  const atRisk = salesSince(tries, cutAt);
   await joinAgain();
   await waitUntil('the promotion', waitMs, () => network.isMaster('redis-replica'));
   await restart();
   await follow(lab.portOf('redis-main'), lab.portOf('redis-replica'));
+  return atRisk;
 }
 
-const answersSince = (tries: readonly Try[], since: bigint): number =>
-  tries.filter((each) => answeredAt(each) >= since).length;
+/** Sent since then, and perhaps sold: Redis has not refused it. */
+const soldSince = (tries: readonly Try[], since: bigint): number =>
+  sentSince(tries, since).filter(({ outcome }) => outcome !== 'refused').length;
 
 /** Sent and accepted since then. */
 const salesSince = (tries: readonly Try[], since: bigint): number =>
-  tries.filter((each) => isSale(each) && BigInt(each.sentAt ?? 0) >= since).length;
+  sentSince(tries, since).filter(isSale).length;
+
+const sentSince = (tries: readonly Try[], since: bigint): readonly Try[] =>
+  tries.filter((each) => sentAt(each) >= since);
 
 async function isLate(waiting: Promise<void>): Promise<boolean> {
   try {

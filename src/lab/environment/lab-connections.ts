@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { type Config, readConfig } from '../../config.ts';
 import { Connections } from '../../connections/connections.ts';
-import { agreeOnEpoch } from '../../connections/epoch.ts';
+import { epochsOf } from '../../connections/epoch.ts';
 import type { Lab } from './lab.ts';
 
 type Work<T> = (connections: Connections) => Promise<T>;
@@ -15,12 +15,13 @@ export const withConnections = <T>(
 ): Promise<T> => withStores(readConfig(environment), work);
 
 /**
- * To those that the environment of the command names, as for a process of the service.
+ * To those that the environment of the command names. The epochs are compared, and never written: a
+ * Redis that has lost its data must stay as it is found.
  * @throws ConfigurationInvalid or EpochsDiffer
  */
 export const withDeployment = <T>(work: Work<T>): Promise<T> =>
   withStores(readConfig(), async (connections) => {
-    await agreeOnEpoch(connections, silent);
+    await epochsOf(connections);
     return work(connections);
   });
 

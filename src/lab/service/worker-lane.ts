@@ -44,8 +44,11 @@ export function meetAsWorker(connections: Connections, instance: string): Gate {
   };
 }
 
-/** A fault may keep the workers away: a new one waits here before it consumes. */
+/**
+ * A fault may keep the workers away: a new one waits here before it consumes. Only an answer lets
+ * it go: its connection may not be open yet.
+ */
 async function untilWorkersMayStart(connections: Connections): Promise<void> {
   const lab = connections.labRedis();
-  while ((await lab.exists(workersAway.key).catch(() => 0)) === 1) await sleep(20);
+  while ((await lab.exists(workersAway.key).catch(() => 1)) === 1) await sleep(20);
 }
