@@ -3,7 +3,13 @@
  * master's place given back to redis-main without the loss of a write.
  */
 import { follow, hasAllOf, roleOf, withRedis } from './replication.ts';
-import { masterName, viewOf } from './servers/sentinel.ts';
+import {
+  defaultLookEveryMs,
+  lookEvery,
+  masterName,
+  sawReplica,
+  viewOf,
+} from './servers/sentinel.ts';
 import type { Ports } from './state.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -57,6 +63,7 @@ async function settled(
 async function failBack(ports: SentinelPorts): Promise<void> {
   const { redisMain, replica, sentinels } = ports;
   await follow(redisMain, replica);
+  await seenAsReplica(ports);
   await withRedis(replica, async (old) => {
     await old.call('CLIENT', 'PAUSE', failoverWithinMs, 'WRITE');
     try {
@@ -73,6 +80,20 @@ async function failBack(ports: SentinelPorts): Promise<void> {
     settledWithinMs,
     async () => (await agreedMaster(ports)) === redisMain,
   );
+}
+
+/**
+ * A Sentinel that last saw redis-main as a master takes it for an old one that came back, and makes
+ * it a replica again just when it is promoted.
+ */
+async function seenAsReplica({ redisMain, sentinels }: SentinelPorts): Promise<void> {
+  const look = (everyMs: number) => Promise.all(sentinels.map((port) => lookEvery(port, everyMs)));
+  await look(200);
+  await waitUntil('the Sentinels to see a replica', settledWithinMs, async () => {
+    const saw = await Promise.all(sentinels.map((port) => sawReplica(port, redisMain)));
+    return saw.every(Boolean);
+  });
+  await look(defaultLookEveryMs);
 }
 
 /** Asks for one failover: a second one would go the other way. */

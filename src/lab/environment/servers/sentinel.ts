@@ -47,13 +47,32 @@ interface View {
 export const viewOf = (port: number): Promise<View> =>
   withRedis(port, async (sentinel) => {
     const answer = (await sentinel.call('SENTINEL', 'MASTER', masterName)) as string[];
-    const field = (name: string) => answer[answer.indexOf(name) + 1] ?? '';
     return {
-      port: Number(field('port')),
-      flags: field('flags'),
-      replicas: Number(field('num-slaves')),
-      otherSentinels: Number(field('num-other-sentinels')),
+      port: Number(fieldOf(answer, 'port')),
+      flags: fieldOf(answer, 'flags'),
+      replicas: Number(fieldOf(answer, 'num-slaves')),
+      otherSentinels: Number(fieldOf(answer, 'num-other-sentinels')),
     };
+  });
+
+const fieldOf = (answer: readonly string[], name: string): string =>
+  answer[answer.indexOf(name) + 1] ?? '';
+
+/** True when the replica on this port was one when this Sentinel last looked. */
+export const sawReplica = (port: number, replica: number): Promise<boolean> =>
+  withRedis(port, async (sentinel) => {
+    const answers = (await sentinel.call('SENTINEL', 'REPLICAS', masterName)) as string[][];
+    const own = answers.find((answer) => fieldOf(answer, 'port') === String(replica));
+    return own !== undefined && fieldOf(own, 'role-reported') === 'slave';
+  });
+
+/** What Sentinel does by itself. */
+export const defaultLookEveryMs = 10_000;
+
+/** How often this Sentinel asks each Redis what it is. */
+export const lookEvery = (port: number, ms: number): Promise<void> =>
+  withRedis(port, async (sentinel) => {
+    await sentinel.call('SENTINEL', 'DEBUG', 'info-period', ms);
   });
 
 /** It knows the replica and both others: before that it cannot promote. */
