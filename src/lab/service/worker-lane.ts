@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
+import { whenReady } from '../../connections/redis.ts';
 import { type CheckpointName, type Gate, installGate } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
 import { workersAway } from '../environment/workers-away.ts';
@@ -47,5 +48,6 @@ export function meetAsWorker(connections: Connections, instance: string): Gate {
 /** A fault may keep the workers away: a new one waits here before it consumes. */
 async function untilWorkersMayStart(connections: Connections): Promise<void> {
   const lab = connections.labRedis();
+  await whenReady(lab, 2_000); // Its first command would be refused before.
   while ((await lab.exists(workersAway.key).catch(() => 0)) === 1) await sleep(20);
 }
