@@ -31,9 +31,13 @@ function ofEachShard<T>(
   return Promise.all(connections.saleKeys.shards.map((shard) => read(redis, shard)));
 }
 
+/** None where no worker reads: the first one makes the group. */
 async function namesOf(redis: Redis, { orders }: ShardKeys, pid: number): Promise<string[]> {
-  const consumers = (await redis.xinfo('CONSUMERS', orders, orderGroup)) as string[][];
-  const names = consumers.map((fields) => fields[fields.indexOf('name') + 1] ?? '');
+  const consumers = await redis.xinfo('CONSUMERS', orders, orderGroup).catch((error: Error) => {
+    if (error.message.startsWith('NOGROUP')) return [];
+    throw error;
+  });
+  const names = (consumers as string[][]).map((fields) => fields[fields.indexOf('name') + 1] ?? '');
   return names.filter((name) => name.startsWith(consumersOf(pid)));
 }
 

@@ -173,9 +173,12 @@ async function killOne(sale: Sale, purchases: readonly Purchase[]): Promise<Kill
   const { lab, connections, workers, options } = sale;
   const worker = workerNames(lab.shape)[options.seed % workers] ?? '';
   const pid = lab.pidOf(worker);
-  const buying = buy(sale, purchases, loads.kill);
+  let buying = Promise.resolve();
   try {
-    const { diedAt, startNext, ...had } = await whileLocked(sale, () => die(sale, worker, pid));
+    const { diedAt, startNext, ...had } = await whileLocked(sale, () => {
+      buying = buy(sale, purchases, loads.kill); // Now, since no order is half recorded.
+      return die(sale, worker, pid);
+    });
     try {
       const claimedMs = await msUntil('its orders to be claimed', diedAt, async () => {
         const left = await ordersInHand(connections, pid);
