@@ -208,10 +208,6 @@ const Relations = Environment.refine(lease.check, lease.problem)
     path: ['REDIS_SENTINELS'],
     message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
   })
-  .refine((env) => !env.REDIS_CLUSTER || env.ORDER_DURABILITY !== 'replica', {
-    path: ['ORDER_DURABILITY'],
-    message: 'must not be replica with REDIS_CLUSTER=1: WAIT would ask another node',
-  })
   .refine(({ LAB, TOKEN_SECRET }) => LAB || TOKEN_SECRET !== labTokenSecret, {
     path: ['TOKEN_SECRET'],
     message: "must not be the lab's, which is published",

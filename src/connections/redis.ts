@@ -9,7 +9,7 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../config.ts';
 import { sentinelOptions } from './redis-sentinel.ts';
 
@@ -147,6 +147,28 @@ function openCluster(url: string, role: RedisRole, options: NodeOptions): Redis 
   });
   // The same commands, events and status; the types differ in a pipeline only.
   return cluster as unknown as Redis;
+}
+
+/**
+ * The connection of the master that has this key: in a cluster, to that node. What is sent on it is
+ * sent nowhere else, so a node that has the key no more answers MOVED. Undefined while there is
+ * none that takes commands; then the client looks for it.
+ */
+export function connectionOf(redis: Redis, key: string): Redis | undefined {
+  const client: object = redis;
+  if (!(client instanceof Cluster)) return redis.status === 'ready' ? redis : undefined;
+  const [address] = client.slots[new Command('get', [key]).getSlot() ?? 0] ?? [];
+  const isOwner = ({ options: { host, port } }: Redis) => `${host}:${port}` === address;
+  const node = client.nodes('master').find(isOwner);
+  if (node?.status === 'ready') return node;
+  if (node?.status === 'wait') node.connect().catch(() => {});
+  else findMasters(redis);
+  return undefined;
+}
+
+/** In a cluster: asks the nodes which master has which keys. */
+export function findMasters(redis: object): void {
+  if (redis instanceof Cluster) redis.refreshSlotsCache();
 }
 
 /** The part of the URL that is for all nodes: ioredis uses it for the first node only. */

@@ -15,8 +15,14 @@ const codes = [
   'MYSQL_SILENT',
 ] as const;
 
-/** The first word of an answer with which Redis refuses every write for now. */
-const refusals = ['LOADING', 'READONLY', 'NOREPLICAS', 'MASTERDOWN'] as const;
+/**
+ * The first word of an answer with which Redis refuses every write for now; in a cluster, also
+ * because this node does not have the keys, or not all of them.
+ */
+const refusals = [
+  ...['LOADING', 'READONLY', 'NOREPLICAS', 'MASTERDOWN'],
+  ...['CLUSTERDOWN', 'MOVED', 'ASK', 'TRYAGAIN'],
+];
 
 /** ioredis has no codes for these. */
 const messages = [

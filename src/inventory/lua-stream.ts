@@ -11,7 +11,8 @@
  */
 import type { Redis } from 'ioredis';
 import type { KnownEpoch } from '../connections/known-epoch.ts';
-import type { SaleKeys } from '../connections/sale-keys.ts';
+import { connectionOf, findMasters } from '../connections/redis.ts';
+import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { refusesWrites } from '../connections/store-errors.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
@@ -38,44 +39,32 @@ export function luaStream(
   { waitForReplica = false, epoch = noEpoch }: LuaStreamOptions = {},
 ): Inventory {
   const soldOut = new SoldOutMemory(redis, keys);
-  const replica = waitForReplica ? new ReplicaAcknowledgement(redis) : null;
-
-  /** @param asked the order of this request; an earlier request may have been accepted instead. */
-  async function confirm(
-    outcome: Outcome,
-    asked: Order,
-    whenReplicated: () => Promise<void>,
-  ): Promise<Outcome> {
-    if (outcome.kind !== 'accepted') return outcome;
-    const { orderId } = outcome;
-    try {
-      // Another connection may have written the earlier order. After a message on this one, a
-      // replica that has the message has the order too.
-      if (orderId !== asked.id) await redis.publish(keys.of(asked.voucherId).queue('repeated'), '');
-      await whenReplicated();
-      return outcome;
-    } catch (cause) {
-      return { kind: 'unknown', orderId, cause };
-    }
-  }
+  const replica = waitForReplica ? new ReplicaAcknowledgement() : null;
 
   async function sell(order: Order, sold: Voucher): Promise<Outcome> {
     if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
     if (soldOut.isTrueFor(order)) return refused('sold-out');
     const { id, voucherId, userId, requestId } = order;
     const askedAtMs = performance.now();
-    const { voucher, buyers, orders, queued, epoch: epochKey } = keys.of(voucherId);
+    const shard = keys.of(voucherId);
+    const { voucher, buyers, orders, queued, epoch: epochKey } = shard;
+    // WAIT is about one connection. Otherwise the client may follow a key to another node.
+    const by = replica ? connectionOf(redis, epochKey) : redis;
+    if (!by) return refused('not-ready');
     const touched = [voucher(voucherId), buyers(voucherId), orders, queued, epochKey];
     const args = [id, voucherId, userId, requestId, epoch.value];
-    const whenReplicated = replica?.begin();
+    const whenReplicated = replica?.begin(by);
     try {
-      const answer = await runScript(redis, purchase, touched, args);
+      const answer = await runScript(by, purchase, touched, args);
       if (isOtherEpoch(answer)) epoch.refresh();
       soldOut.learn(sold, answer, askedAtMs);
       const outcome = asOutcome(purchase.name, answer);
-      return whenReplicated ? confirm(outcome, order, whenReplicated) : outcome;
+      return whenReplicated ? confirm(outcome, order, { by, shard, whenReplicated }) : outcome;
     } catch (cause) {
-      if (refusesWrites(cause)) return refused('not-ready');
+      if (refusesWrites(cause)) {
+        findMasters(redis);
+        return refused('not-ready');
+      }
       // The script may have run. A repeated request gets its answer.
       return { kind: 'unknown', orderId: id, cause };
     }
@@ -91,3 +80,30 @@ export function luaStream(
 
 const isOtherEpoch = (answer: unknown): boolean =>
   (answer as readonly string[])[0] === 'other-epoch';
+
+interface Written {
+  /** The connection of the script. */
+  readonly by: Redis;
+  readonly shard: ShardKeys;
+  readonly whenReplicated: () => Promise<void>;
+}
+
+/** @param asked the order of this request; an earlier request may have been accepted instead. */
+async function confirm(
+  outcome: Outcome,
+  asked: Order,
+  { by, shard, whenReplicated }: Written,
+): Promise<Outcome> {
+  if (outcome.kind !== 'accepted') return outcome;
+  const { orderId } = outcome;
+  try {
+    // Another connection may have written the earlier order. After a write on this one, a replica
+    // that has this write has the order too. A message would not do: in a cluster, it takes another
+    // way to the replicas.
+    if (orderId !== asked.id) await by.set(shard.queue('repeated'), '');
+    await whenReplicated();
+    return outcome;
+  } catch (cause) {
+    return { kind: 'unknown', orderId, cause };
+  }
+}

@@ -1,30 +1,34 @@
 /** The final rung on several shards: on one Redis, and on a Redis Cluster of three masters. */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import type { Attempt } from '../../src/audit/facts.ts';
-import type { Connections } from '../../src/connections/connections.ts';
 import { orderGroup } from '../../src/connections/sale-keys.ts';
-import type { Order, Outcome, Voucher } from '../../src/domain.ts';
+import type { Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { type OpenRung, openRung } from '../../src/ladder/open-rung.ts';
+import { openRung } from '../../src/ladder/open-rung.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
 import type { Handle } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
-import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import {
   type ClusterNode,
   type RedisCluster,
   startRedisCluster,
 } from '../support/redis-cluster.ts';
-import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { someOrder } from '../support/sale.ts';
 import { startService } from '../support/service-process.ts';
+import {
+  acceptedOf,
+  buyUntilKnown,
+  expectRecorded,
+  type Sale,
+  type Settings,
+  startSale,
+  startWorker,
+  untilDrained,
+} from '../support/sharded-sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 let cluster: RedisCluster;
@@ -33,7 +37,6 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-type Settings = Readonly<Record<string, string>>;
 const quick = { CLAIM_IDLE_MS: '200', BATCH_GATHER_MS: '0' };
 const oneRedis = (shards: number) => (): Settings => ({
   ...quick,
@@ -47,90 +50,10 @@ const onCluster = (): Settings => ({
   SALE_SHARDS: '4',
 });
 
-const railed = { rails: true, workMs: 0, retries: 0 };
-
-interface Sale extends OpenRung {
-  readonly connections: Connections;
-  readonly vouchers: readonly Voucher[];
-  /** What the clients were answered. */
-  readonly attempts: readonly (Attempt & Pick<Order, 'voucherId'>)[];
-  buy(voucher: Voucher, userId: string, requestId?: string): Promise<Outcome>;
-}
-
-/** Four vouchers with ids in a row: with four shards, each is in another one. */
-async function startSale(settings: Settings, stock: number): Promise<Sale> {
-  const connections = testConnections(settings);
-  const rung = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
-  connections.redis('admin');
-  await connections.ready();
-  for (const { orders, queued } of connections.saleKeys.shards)
-    await connections.redis('admin').del(orders, queued);
-  const vouchers: Voucher[] = [];
-  for (let count = 0; count < 4; count++)
-    vouchers.push(await someVoucher(connections, { stock, lab: railed }));
-  for (const voucher of vouchers) await rung.inventory.prepare(voucher);
-  const attempts: (Attempt & Pick<Order, 'voucherId'>)[] = [];
-  const buy = async (voucher: Voucher, userId: string, requestId?: string) => {
-    const order = someOrder(voucher.id, userId, requestId);
-    const startedAt = performance.now();
-    const outcome = await rung.purchase(order, voucher);
-    attempts.push(attempt(order, outcome, performance.now() - startedAt));
-    return outcome;
-  };
-  return { ...rung, connections, vouchers, attempts, buy };
-}
-
-function attempt({ voucherId, userId, requestId }: Order, outcome: Outcome, latencyMs: number) {
-  const { kind, orderId } = outcome;
-  return {
-    ...{ voucherId, userId, requestId, outcome: kind, latencyMs },
-    ...(outcome.kind === 'refused' && { reason: outcome.reason }),
-    ...(orderId !== undefined && { orderId }),
-  };
-}
-
 /** Eight users want each voucher, with two requests each at the same time. */
 async function sellOut({ vouchers, buy }: Sale): Promise<void> {
   const users = Array.from({ length: 16 }, (_, index) => String(1 + (index % 8)));
   await Promise.all(vouchers.flatMap((voucher) => users.map((user) => buy(voucher, user))));
-}
-
-const acceptedOf = ({ attempts }: Sale, voucher: Voucher) =>
-  attempts.filter(({ voucherId, outcome }) => voucherId === voucher.id && outcome === 'accepted');
-
-/** A worker with its own connections, until the test is over. @returns its end. */
-function startWorker(settings: Settings): () => Promise<void> {
-  const connections = testConnections(settings);
-  const stop = new AbortController();
-  const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
-  const end = () => {
-    stop.abort();
-    return working;
-  };
-  onTestFinished(end);
-  return end;
-}
-
-const untilDrained = (connections: Connections) =>
-  waitUntil(
-    'every shard to be drained',
-    20_000,
-    async () => (await openStreamQueue(connections).depth()) === 0,
-  );
-
-/** Everything accepted is in MySQL, and nothing else. */
-async function expectRecorded(sale: Sale): Promise<void> {
-  const { connections, vouchers, attempts } = sale;
-  for (const voucher of vouchers) {
-    for (const { orderId = '', userId } of acceptedOf(sale, voucher))
-      expect(await findOrder(connections, orderId)).toEqual({
-        ...{ id: orderId, voucherId: voucher.id, userId, status: 'confirmed' },
-      });
-    const facts = await collectFacts(connections, voucher.id);
-    if (!facts) throw new Error('the voucher is gone');
-    const own = attempts.filter(({ voucherId }) => voucherId === voucher.id);
-    expect(audit({ ...facts, attempts: own })).toMatchObject({ verdict: 'held' });
-  }
 }
 
 /** Soonest first, for each shard: its orders that nobody has settled. */
@@ -397,16 +320,10 @@ async function vouchersOnOther(
 }
 
 /** One user after the other, each with one request that is repeated until its outcome is known. */
-async function buyAsUsers({ buy }: Sale, voucher: Voucher, users: number): Promise<void> {
-  const buyUntilKnown = async (userId: string) => {
-    const requestId = randomUUID();
-    const isKnown = (outcome: Outcome) =>
-      outcome.kind === 'accepted' || (outcome.kind === 'refused' && outcome.reason !== 'not-ready');
-    while (!isKnown(await buy(voucher, userId, requestId))) await sleep(200);
-  };
+async function buyAsUsers(sale: Sale, voucher: Voucher, users: number): Promise<void> {
   const buying: Promise<void>[] = [];
   for (let user = 1; user <= users; user++) {
-    buying.push(buyUntilKnown(String(user)));
+    buying.push(buyUntilKnown(sale, voucher, String(user)));
     await sleep(50);
   }
   await Promise.all(buying);

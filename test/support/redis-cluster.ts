@@ -1,6 +1,6 @@
 /**
- * A Redis Cluster of three masters on loopback, apart from the lab's servers: started for a test
- * and ended after it.
+ * A Redis Cluster of three masters on loopback, or of three masters with a replica each, apart from
+ * the lab's servers: started for a test and ended after it.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,19 +19,26 @@ const password = 'one password for all nodes';
 const nodeTimeoutMs = 2_000;
 /** The port of a node's cluster bus, beside its own. */
 const busOffset = 10_000;
+const masterCount = 3;
 
 export interface ClusterNode {
   readonly port: number;
   readonly redis: Redis;
   start(): Promise<void>;
   kill(): Promise<void>;
+  /** With SIGSTOP: its connections stay open, and nothing is answered. */
+  pause(): void;
+  resume(): void;
   stop(): Promise<void>;
 }
 
 export interface RedisCluster {
   /** With the password, as REDIS_URL. */
   readonly url: string;
+  /** Those that were masters at first. */
   readonly nodes: readonly ClusterNode[];
+  /** The replica of this master, once it has every write. */
+  replicaOf(master: ClusterNode): Promise<ClusterNode>;
   /** The master that has the slot of this key. */
   ownerOf(key: string): Promise<ClusterNode>;
   /** Moves the slot of this key to another master, key by key, with a pause after each. */
@@ -43,18 +50,20 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-export async function startRedisCluster(): Promise<RedisCluster> {
+export async function startRedisCluster({ replicas = false } = {}): Promise<RedisCluster> {
   const folder = newDataFolder();
-  const first = await freePortPairs(await ownPorts(19_400), 3);
-  const nodes = [0, 1, 2].map((index) => clusterNode(folder, first + index));
+  const count = replicas ? 2 * masterCount : masterCount;
+  const first = await freePortPairs(await ownPorts(19_400), count);
+  const all = Array.from({ length: count }, (_, index) => clusterNode(folder, first + index));
+  const [nodes, others] = [all.slice(0, masterCount), all.slice(masterCount)];
   const stop = async () => {
-    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all(all.map((node) => node.stop()));
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    await Promise.all(nodes.map((node) => node.start()));
-    await create(nodes);
-    await untilComplete(nodes);
+    await Promise.all(all.map((node) => node.start()));
+    await create(all, replicas ? 1 : 0);
+    await untilComplete(all);
   } catch (error) {
     await stop();
     throw error;
@@ -62,6 +71,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   return {
     url: `redis://:${encodeURIComponent(password)}@127.0.0.1:${first}`,
     nodes,
+    replicaOf: (master) => replicaOf(others, master),
     ownerOf: (key) => ownerOf(nodes, key),
     moveSlot: (key, to, pauseMs) => moveSlot(nodes, key, to, pauseMs),
     announce: (node, port) => announce(nodes, node, port),
@@ -98,6 +108,8 @@ function clusterNode(folder: string, port: number): ClusterNode {
       process.kill(killed.pid, 'SIGKILL');
       await waitUntil('the node to end', 5_000, () => !isAlive(killed));
     },
+    pause: () => void (ref && process.kill(ref.pid, 'SIGSTOP')),
+    resume: () => void (ref && process.kill(ref.pid, 'SIGCONT')),
     stop: async () => {
       redis.disconnect();
       if (ref) await stopProcess(ref);
@@ -121,11 +133,26 @@ const args = (data: string, port: number): string[] =>
     'cluster-require-full-coverage': 'no',
   }).flatMap(([name, value]) => [`--${name}`, value]);
 
-async function create(nodes: readonly ClusterNode[]): Promise<void> {
+async function create(nodes: readonly ClusterNode[], replicas: number): Promise<void> {
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
-  await execa('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes'], {
+  const options = ['--cluster-replicas', String(replicas), '--cluster-yes'];
+  await execa('redis-cli', ['--cluster', 'create', ...addresses, ...options], {
     env: { REDISCLI_AUTH: password },
   });
+}
+
+async function replicaOf(nodes: readonly ClusterNode[], master: ClusterNode): Promise<ClusterNode> {
+  const [, written = 0] = await master.redis.role();
+  const hasAll = async ({ redis }: ClusterNode) => {
+    const [, , port, state, offset] = await redis.role();
+    return port === master.port && state === 'connected' && Number(offset) >= Number(written);
+  };
+  let found: ClusterNode | undefined;
+  await waitUntil('the replica to have every write', 20_000, async () => {
+    for (const node of nodes) if (await hasAll(node)) found = node;
+    return found !== undefined;
+  });
+  return found as ClusterNode;
 }
 
 /** Every node finds all slots served. */

@@ -17,13 +17,16 @@ test.each(['ER_ACCESS_DENIED_ERROR', 'ER_DUP_ENTRY', undefined])('%s does not', 
   expect(isStoreUnavailable(withCode(String(code)))).toBe(false);
 });
 
-/** Redis refuses a write for now: a replica that was a master, or a master without its replicas. */
-test.each(['READONLY You can', 'NOREPLICAS Not enough', 'MASTERDOWN Link'])(
-  'so does %s',
-  (text) => {
-    expect(isStoreUnavailable(new Error(text))).toBe(true);
-  },
-);
+/**
+ * Redis refuses a write for now: a replica that was a master, a master without its replicas, or a
+ * node of a cluster that does not have the keys.
+ */
+test.each([
+  ...['READONLY You can', 'NOREPLICAS Not enough', 'MASTERDOWN Link'],
+  ...['CLUSTERDOWN Hash slot', 'MOVED 7 h:1', 'ASK 7 h:1', 'TRYAGAIN Multiple keys'],
+])('so does %s', (text) => {
+  expect(isStoreUnavailable(new Error(text))).toBe(true);
+});
 
 /** Read-only, or a full disk: MySQL's number says it, and not its words. */
 test.each([1021, 1114, 1290, 1836])(

@@ -14,28 +14,25 @@ import { ReplicaBehind } from '../../errors.ts';
 export const replicaWithinMs = 500;
 
 export class ReplicaAcknowledgement {
-  readonly #redis: Redis;
-  #shared: Promise<number> | undefined;
+  readonly #shared = new WeakMap<Redis, Promise<number>>();
 
-  constructor(redis: Redis) {
-    this.#redis = redis;
-  }
-
-  /** Remembers the connection, before a write. @returns a function to call after its answer. */
-  begin(): () => Promise<void> {
-    const { stream } = this.#redis;
+  /**
+   * Remembers the connection, before a write on it. @returns a function to call after its answer.
+   */
+  begin(redis: Redis): () => Promise<void> {
+    const { stream } = redis;
     return async () => {
-      const replicas = await this.#wait();
-      if (replicas < 1 || this.#redis.stream !== stream) throw new ReplicaBehind(replicaWithinMs);
+      const replicas = await this.#wait(redis);
+      if (replicas < 1 || redis.stream !== stream) throw new ReplicaBehind(replicaWithinMs);
     };
   }
 
-  #wait(): Promise<number> {
-    if (this.#shared) return this.#shared;
-    this.#shared = this.#redis.wait(1, replicaWithinMs);
-    setImmediate(() => {
-      this.#shared = undefined;
-    });
-    return this.#shared;
+  #wait(redis: Redis): Promise<number> {
+    const known = this.#shared.get(redis);
+    if (known) return known;
+    const shared = redis.wait(1, replicaWithinMs);
+    this.#shared.set(redis, shared);
+    setImmediate(() => this.#shared.delete(redis));
+    return shared;
   }
 }

@@ -10,6 +10,7 @@ import { k6Failover } from './k6-failover.ts';
 import { killStorm } from './kill-storm.ts';
 import { raceDrills } from './race-drills.ts';
 import { stopMasters } from './stop-masters.ts';
+import { workersScaleOut } from './workers-scale-out.ts';
 
 export const drills = {
   'kill-storm': killStorm,
@@ -23,6 +24,7 @@ export const drills = {
   'mysql-away': mysqlAway,
   'mysql-read-only': mysqlReadOnly,
   'flush-during-rush': flushDuringRush,
+  'workers-scale-out': workersScaleOut,
 } as const satisfies Record<string, Drill>;
 export type DrillName = keyof typeof drills;
 export const drillNames = Object.keys(drills) as DrillName[];

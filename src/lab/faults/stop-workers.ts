@@ -1,4 +1,4 @@
-/** Every order worker is killed, and the next ones wait before they consume, until the undo. */
+/** Order workers are killed, and the next ones wait before they consume, until the undo. */
 import type { Redis } from 'ioredis';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
@@ -6,18 +6,24 @@ import { workerNames } from '../environment/servers/service.ts';
 import { workersAway } from '../environment/workers-away.ts';
 import type { Fault } from './fault.ts';
 
-export const stopWorkers: Fault = {
-  name: 'stop the order workers',
+const kill = (name: string, workersOf: (lab: Lab) => readonly string[]): Fault => ({
+  name,
   async inject(lab) {
     await inLabRedis(lab, (redis) =>
       redis.set(workersAway.key, '1', 'EX', workersAway.keptSeconds),
     );
-    for (const name of workerNames(lab.shape)) await lab.server(name).kill();
+    for (const worker of workersOf(lab)) await lab.server(worker).kill();
     return async () => {
       await inLabRedis(lab, (redis) => redis.del(workersAway.key));
     };
   },
-};
+});
+
+/** All of them. */
+export const stopWorkers = kill('stop the order workers', ({ shape }) => workerNames(shape));
+
+/** This one: until the undo, only the others can have its orders. */
+export const killWorker = (worker: string): Fault => kill(`kill ${worker}`, () => [worker]);
 
 const inLabRedis = (lab: Lab, send: (redis: Redis) => Promise<unknown>): Promise<unknown> =>
   withConnections(lab, async (connections) => {

@@ -3,15 +3,13 @@
  * consumer left unsettled, and after an error its own: Redis may have handed them to a connection
  * that was already dead.
  */
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { mostBlockMs } from '../../connections/redis.ts';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
 import type { Order } from '../../domain.ts';
 import type { Delivery } from '../order-queue.ts';
 import { readOrder } from './order-fields.ts';
-import { removeConsumers } from './stream-consumers.ts';
+import { newConsumer, removeConsumers } from './stream-consumers.ts';
 
 type Entry = [id: string, fields: string[] | null];
 export interface Taken extends Delivery {
@@ -50,8 +48,7 @@ export function streamReader(
   shard: ShardKeys,
   { batchSize, claimIdleMs, retireIdleMs }: ReaderOptions,
 ): StreamReader {
-  // A new name each start: no other's pending list.
-  const name = `${hostname()}-${process.pid}-${randomUUID()}`;
+  const name = newConsumer();
   const consumer = { redis, blocking, orders: shard.orders, name, batchSize };
   let claimFrom = '0-0';
   let claimAt = 0;

@@ -1,0 +1,19 @@
+/** Two workers on four shards: one is killed with orders in hand, and the other records them. */
+import { expect, test } from 'vitest';
+import { Timeline } from '../../src/lab/drills/timeline.ts';
+import { scaleOut } from '../../src/lab/drills/workers-scale-out.ts';
+import { expectHeld } from '../support/judged-drill.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab();
+
+test('the orders that a killed worker had in hand are recorded once, by the other one', async () => {
+  const options = { seed: 3, minutes: 0.05, progress: () => {}, recorder: new Timeline() };
+  const signal = AbortSignal.timeout(150_000);
+  const result = await scaleOut(lab(), [2], { ...options, signal });
+  expectHeld(result);
+  const { accepted, recorded, lost } = result.figures;
+  expect({ recorded, lost }).toEqual({ recorded: accepted, lost: 0 });
+  expect(result.figures['2 workers, in hand at the kill']).toBeGreaterThanOrEqual(4);
+  expect(result.faults).toEqual({ 'lock the stock in MySQL': 2, 'kill api-worker-2': 1 });
+}, 180_000);

@@ -1,0 +1,110 @@
+/** A sale of four vouchers of the final rung, in the test's own process, on one shard or more. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
+import { collectFacts } from '../../src/audit/collect.ts';
+import type { Attempt } from '../../src/audit/facts.ts';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { Order, Outcome, Voucher } from '../../src/domain.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { type OpenRung, openRung } from '../../src/ladder/open-rung.ts';
+import { findOrder } from '../../src/orders/find-order.ts';
+import { workOrders } from '../../src/orders/order-worker.ts';
+import { quiet, testConnections } from './connections.ts';
+import { openStreamQueue, someOrder, someVoucher } from './sale.ts';
+
+export type Settings = Readonly<Record<string, string>>;
+
+const railed = { rails: true, workMs: 0, retries: 0 };
+
+export interface Sale extends OpenRung {
+  readonly connections: Connections;
+  readonly vouchers: readonly Voucher[];
+  /** What the clients were answered. */
+  readonly attempts: readonly (Attempt & Pick<Order, 'voucherId'>)[];
+  buy(voucher: Voucher, userId: string, requestId?: string): Promise<Outcome>;
+}
+
+/** Four vouchers with ids in a row: with four shards, each is in another one. */
+export async function startSale(settings: Settings, stock: number): Promise<Sale> {
+  const connections = testConnections(settings);
+  const rung = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
+  connections.redis('admin');
+  await connections.ready();
+  for (const { orders, queued } of connections.saleKeys.shards)
+    await connections.redis('admin').del(orders, queued);
+  const vouchers: Voucher[] = [];
+  for (let count = 0; count < 4; count++)
+    vouchers.push(await someVoucher(connections, { stock, lab: railed }));
+  for (const voucher of vouchers) await rung.inventory.prepare(voucher);
+  const attempts: (Attempt & Pick<Order, 'voucherId'>)[] = [];
+  const buy = async (voucher: Voucher, userId: string, requestId?: string) => {
+    const order = someOrder(voucher.id, userId, requestId);
+    const startedAt = performance.now();
+    const outcome = await rung.purchase(order, voucher);
+    attempts.push(attempt(order, outcome, performance.now() - startedAt));
+    return outcome;
+  };
+  return { ...rung, connections, vouchers, attempts, buy };
+}
+
+function attempt({ voucherId, userId, requestId }: Order, outcome: Outcome, latencyMs: number) {
+  const { kind, orderId } = outcome;
+  return {
+    ...{ voucherId, userId, requestId, outcome: kind, latencyMs },
+    ...(outcome.kind === 'refused' && { reason: outcome.reason }),
+    ...(orderId !== undefined && { orderId }),
+  };
+}
+
+export const acceptedOf = ({ attempts }: Sale, voucher: Voucher) =>
+  attempts.filter(({ voucherId, outcome }) => voucherId === voucher.id && outcome === 'accepted');
+
+/** A worker with its own connections, until the test is over. @returns its end. */
+export function startWorker(settings: Settings): () => Promise<void> {
+  const connections = testConnections(settings);
+  const stop = new AbortController();
+  const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
+  const end = () => {
+    stop.abort();
+    return working;
+  };
+  onTestFinished(end);
+  return end;
+}
+
+export const untilDrained = (connections: Connections) =>
+  waitUntil(
+    'every shard to be drained',
+    20_000,
+    async () => (await openStreamQueue(connections).depth()) === 0,
+  );
+
+/** Everything accepted is in MySQL, and nothing else. */
+export async function expectRecorded(sale: Sale): Promise<void> {
+  const { connections, vouchers, attempts } = sale;
+  for (const voucher of vouchers) {
+    for (const { orderId = '', userId } of acceptedOf(sale, voucher))
+      expect(await findOrder(connections, orderId)).toEqual({
+        ...{ id: orderId, voucherId: voucher.id, userId, status: 'confirmed' },
+      });
+    const facts = await collectFacts(connections, voucher.id);
+    if (!facts) throw new Error('the voucher is gone');
+    const own = attempts.filter(({ voucherId }) => voucherId === voucher.id);
+    expect(audit({ ...facts, attempts: own })).toMatchObject({ verdict: 'held' });
+  }
+}
+
+/** With one request, which is repeated until its outcome is known, or until `giveUp` aborts. */
+export async function buyUntilKnown(
+  { buy }: Sale,
+  voucher: Voucher,
+  userId: string,
+  giveUp?: AbortSignal,
+): Promise<void> {
+  const requestId = randomUUID();
+  const isKnown = (outcome: Outcome) =>
+    outcome.kind === 'accepted' || (outcome.kind === 'refused' && outcome.reason !== 'not-ready');
+  while (!giveUp?.aborted && !isKnown(await buy(voucher, userId, requestId))) await sleep(200);
+}
