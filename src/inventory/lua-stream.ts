@@ -10,75 +10,24 @@
  *   that is made before the script runs.
  */
 import type { Redis } from 'ioredis';
-import type { KnownEpoch } from '../connections/known-epoch.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
-import { loadScript, runScript } from '../connections/scripts.ts';
-import { refusesWrites } from '../connections/store-errors.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
-import { asOutcome, prepare, remaining } from './shared/claims.ts';
-import { ReplicaAcknowledgement } from './shared/replica-acknowledgement.ts';
+import { prepare, remaining } from './shared/claims.ts';
+import { type ScriptOptions, sellByScript } from './shared/purchase-script.ts';
 import { SoldOutMemory } from './shared/sold-out-memory.ts';
 
-const purchase = loadScript('sale/purchase');
+export function luaStream(redis: Redis, keys: SaleKeys, options: ScriptOptions = {}): Inventory {
+  const soldOut = new SoldOutMemory(redis);
+  const purchase = sellByScript(redis, options);
 
-/** Where no other process sells: nothing is checked. */
-const noEpoch = { value: '', refresh: () => {} };
-
-export interface LuaStreamOptions {
-  /** An order is accepted once a replica has it, and not before. */
-  readonly waitForReplica?: boolean;
-  /** Redis refuses to sell in another one. */
-  readonly epoch?: Pick<KnownEpoch, 'value' | 'refresh'>;
-}
-
-export function luaStream(
-  redis: Redis,
-  keys: SaleKeys,
-  { waitForReplica = false, epoch = noEpoch }: LuaStreamOptions = {},
-): Inventory {
-  const soldOut = new SoldOutMemory(redis, keys);
-  const replica = waitForReplica ? new ReplicaAcknowledgement(redis) : null;
-
-  /** @param asked the order of this request; an earlier request may have been accepted instead. */
-  async function confirm(
-    outcome: Outcome,
-    asked: Order,
-    whenReplicated: () => Promise<void>,
-  ): Promise<Outcome> {
-    if (outcome.kind !== 'accepted') return outcome;
-    const { orderId } = outcome;
-    try {
-      // Another connection may have written the earlier order. After a message on this one, a
-      // replica that has the message has the order too.
-      if (orderId !== asked.id) await redis.publish(keys.of(asked.voucherId).queue('repeated'), '');
-      await whenReplicated();
-      return outcome;
-    } catch (cause) {
-      return { kind: 'unknown', orderId, cause };
-    }
-  }
-
-  async function sell(order: Order, sold: Voucher): Promise<Outcome> {
+  async function sell(order: Order, voucher: Voucher): Promise<Outcome> {
     if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
-    if (soldOut.isTrueFor(order)) return refused('sold-out');
-    const { id, voucherId, userId, requestId } = order;
-    const askedAtMs = performance.now();
-    const { voucher, buyers, orders, queued, epoch: epochKey } = keys.of(voucherId);
-    const touched = [voucher(voucherId), buyers(voucherId), orders, queued, epochKey];
-    const args = [id, voucherId, userId, requestId, epoch.value];
-    const whenReplicated = replica?.begin();
-    try {
-      const answer = await runScript(redis, purchase, touched, args);
-      if (isOtherEpoch(answer)) epoch.refresh();
-      soldOut.learn(sold, answer, askedAtMs);
-      const outcome = asOutcome(purchase.name, answer);
-      return whenReplicated ? confirm(outcome, order, whenReplicated) : outcome;
-    } catch (cause) {
-      if (refusesWrites(cause)) return refused('not-ready');
-      // The script may have run. A repeated request gets its answer.
-      return { kind: 'unknown', orderId: id, cause };
-    }
+    const shard = keys.of(order.voucherId);
+    if (soldOut.isTrueFor(order, shard)) return refused('sold-out');
+    const { outcome, answer, askedAtMs } = await purchase(shard, order);
+    soldOut.learn(voucher, shard, answer, askedAtMs);
+    return outcome;
   }
 
   return {
@@ -88,6 +37,3 @@ export function luaStream(
     remaining: (voucherId) => remaining(redis, keys, voucherId),
   };
 }
-
-const isOtherEpoch = (answer: unknown): boolean =>
-  (answer as readonly string[])[0] === 'other-epoch';

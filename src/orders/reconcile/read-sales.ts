@@ -4,6 +4,8 @@ import type { Connections } from '../../connections/connections.ts';
 import { type Pool, type RowDataPacket, select } from '../../connections/mysql.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { scanHash } from '../../connections/scan-hash.ts';
+import { BucketsNotReconciled } from '../../errors.ts';
+import { rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { readOrder } from '../../queues/shared/order-fields.ts';
 import { throwFirst } from '../../queues/shared/redis-queue.ts';
 import type { Buyer, InStream, OrderInMysql, Sale } from './sale.ts';
@@ -32,6 +34,20 @@ export async function readSales(connections: Connections, voucherId?: string): P
   const sales = (await Promise.all(byShard)).flat();
   const byId = new Map(sales.map((sale) => [sale.voucherId, sale]));
   return vouchers.flatMap(({ voucherId: id }) => byId.get(id) ?? []);
+}
+
+/**
+ * Their stock is in several places, so what is written here for one place would be wrong for them.
+ * @throws BucketsNotReconciled when one of them is on sale, and no other voucher is named.
+ */
+export async function refuseBuckets(pool: Pool, voucherId?: string): Promise<void> {
+  const names = rungNames.filter((name) => rungNamed(name).buckets);
+  const [rows] = await pool.query<({ id: string } & RowDataPacket)[]>(
+    `SELECT CAST(id AS CHAR) AS id FROM vouchers
+     WHERE rung IN (?) AND ${voucherId === undefined ? 'end_time > ?' : 'id = ?'} ORDER BY id`,
+    [names, voucherId ?? new Date()],
+  );
+  if (rows.length > 0) throw new BucketsNotReconciled(rows.map(({ id }) => id));
 }
 
 async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]> {

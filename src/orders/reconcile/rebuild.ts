@@ -21,7 +21,7 @@ import { loadScript } from '../../connections/scripts.ts';
 import { reopensAfterMs } from '../../domain.ts';
 import { DataChanged, RebuildRunning } from '../../errors.ts';
 import { isRemoved, orderDifferences } from './differences.ts';
-import { readSales } from './read-sales.ts';
+import { readSales, refuseBuckets } from './read-sales.ts';
 import { type Reconciliation, reconcile } from './reconcile.ts';
 import { addBuyers, repairOne, runInEpoch } from './repair.ts';
 import { inFlight, recordedIn, type Sale } from './sale.ts';
@@ -54,7 +54,8 @@ export interface Rebuilt {
 
 /**
  * @param waitMs how long the second step takes
- * @throws RebuildRunning, EpochsDiffer, DataChanged: then nothing is sold until it is repeated.
+ * @throws BucketsNotReconciled; RebuildRunning, EpochsDiffer, DataChanged: then nothing is sold
+ *   until it is repeated.
  */
 export async function rebuild(
   connections: Connections,
@@ -73,6 +74,7 @@ async function rebuildAlone(
   onStep: OnRebuildStep,
   waitMs: number,
 ): Promise<Rebuilt> {
+  await refuseBuckets(connections.mysql());
   const { ofMysql, ofRedis } = await epochsOf(connections);
   const epoch = randomUUID();
   const frozenAt = performance.now();

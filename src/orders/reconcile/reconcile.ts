@@ -7,7 +7,7 @@ import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
 import { RebuildUnfinished } from '../../errors.ts';
 import { type Difference, differencesOf, isRemoved } from './differences.ts';
-import { readSales } from './read-sales.ts';
+import { readSales, refuseBuckets } from './read-sales.ts';
 import { inFlight, recordedIn, type Sale } from './sale.ts';
 
 /** Longer than a worker takes from one step of an order to the next. */
@@ -44,7 +44,8 @@ export interface Compared {
 
 /**
  * @param voucherId only this one; every voucher of the final rung without it.
- * @throws RebuildUnfinished, EpochsDiffer, or the error of a store that did not answer.
+ * @throws BucketsNotReconciled, RebuildUnfinished, EpochsDiffer, or the error of a store that did
+ *   not answer.
  */
 export async function reconcile(
   connections: Connections,
@@ -54,6 +55,7 @@ export async function reconcile(
 }
 
 export async function compare(connections: Connections, voucherId?: string): Promise<Compared> {
+  await refuseBuckets(connections.mysql(), voucherId);
   const epoch = await comparableEpoch(connections);
   const passed = new Set<string>();
   let earlier = await read(connections, voucherId);
