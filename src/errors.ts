@@ -217,18 +217,6 @@ export class RebuildRunning extends LockstepError {
   }
 }
 
-/** The stock of a voucher on sale is split into buckets, which reconcile cannot compare yet. */
-export class BucketsNotReconciled extends LockstepError {
-  readonly code = 'BUCKETS_NOT_RECONCILED';
-
-  constructor(voucherIds: readonly string[]) {
-    super(
-      `Voucher ${voucherIds.join(', ')} is on sale in buckets (rung lua-buckets): reconcile does not compare them, and ` +
-        'nothing was changed. Name a voucher of lua-stream to compare that one, or wait for the end of the sale.',
-    );
-  }
-}
-
 /** Redis was rebuilt after these orders were read from it, and may have sold them again. */
 export class EpochOver extends LockstepError {
   readonly code = 'EPOCH_OVER';

@@ -13,7 +13,7 @@ import type { Redis } from 'ioredis';
 import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
-import { stockOfBuckets } from './shared/bucket-stock.ts';
+import { equalParts, stockOfBuckets } from './shared/bucket-stock.ts';
 import { type Borrowed, BucketTransfers } from './shared/bucket-transfers.ts';
 import { prepareIn } from './shared/claims.ts';
 import { noEpoch, type ScriptOptions, type Sold, sellByScript } from './shared/purchase-script.ts';
@@ -72,12 +72,10 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
 const isSoldOut = ({ outcome, answer }: Sold): boolean =>
   answer !== undefined && outcome.kind === 'refused' && outcome.reason === 'sold-out';
 
-/** Every bucket gets an equal part, and the first ones the rest. @throws VoucherIdTaken */
+/** @throws VoucherIdTaken */
 async function prepareBuckets(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
   const buckets = keys.bucketsOf(voucher.id);
-  const least = Math.floor(voucher.stock / buckets.length);
-  for (const [number, bucket] of buckets.entries()) {
-    const stock = least + (number < voucher.stock % buckets.length ? 1 : 0);
-    await prepareIn(redis, bucket, { ...voucher, stock });
-  }
+  const parts = equalParts(voucher.stock, buckets.length);
+  for (const [number, bucket] of buckets.entries())
+    await prepareIn(redis, bucket, { ...voucher, stock: parts[number] ?? 0 });
 }

@@ -21,9 +21,6 @@ import { FinalStates } from '../../src/orders/final-states.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { listLetters } from '../../src/orders/letters.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
-import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { repair } from '../../src/orders/reconcile/repair.ts';
 import { replayLetter } from '../../src/orders/replay-letter.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
 import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
@@ -258,15 +255,4 @@ test('sells nothing, and never says sold-out, while a bucket does not answer for
   expect(new Set(counted)).toEqual(new Set(['accepted', 'not-ready']));
   const ofLost = outcomes.filter((_, index) => bucketOf(voucher.id, String(index + 1)) === second);
   expect(new Set(answers(ofLost))).toEqual(new Set(['not-ready']));
-});
-
-test('reconcile refuses a voucher in buckets, and writes nothing', async () => {
-  await onSale(8);
-  await buyAs(1);
-  const refusal = { code: 'BUCKETS_NOT_RECONCILED' };
-  await expect(reconcile(connections, voucher.id)).rejects.toMatchObject(refusal);
-  await expect(repair(connections, voucher.id)).rejects.toMatchObject(refusal);
-  await expect(rebuild(connections)).rejects.toMatchObject(refusal);
-  expect((await stock()).stock).toBe(7);
-  expect(answers([await buyAs(2)])).toEqual(['accepted']);
 });

@@ -2,6 +2,10 @@
 import type { Redis } from 'ioredis';
 import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 
+/** Stock for each of so many buckets: an equal part, and the first ones the rest. */
+export const equalParts = (stock: number, count: number): number[] =>
+  Array.from({ length: count }, (_, number) => Math.floor((stock + count - 1 - number) / count));
+
 export interface StockOfBuckets {
   /** Of all buckets, with what is in transit; null when Redis does not have every bucket. */
   readonly stock: number | null;
@@ -13,7 +17,7 @@ export interface StockOfBuckets {
   readonly transfers: number;
 }
 
-interface Bucket {
+export interface BucketState {
   readonly stock: string | null;
   readonly transfers: Readonly<Record<string, string>>;
 }
@@ -25,7 +29,10 @@ export async function stockOfBuckets(
   voucherId: string,
 ): Promise<StockOfBuckets> {
   const read = keys.bucketsOf(voucherId).map((each) => readBucket(redis, each, voucherId));
-  const buckets = await Promise.all(read);
+  return sumOfBuckets(await Promise.all(read));
+}
+
+export function sumOfBuckets(buckets: readonly BucketState[]): StockOfBuckets {
   const fields = buckets.flatMap(({ transfers }) => Object.entries(transfers));
   const sent = fields.filter(([field]) => field.startsWith('sent:'));
   const open = buckets.flatMap(({ transfers }, from) =>
@@ -44,7 +51,7 @@ async function readBucket(
   redis: Redis,
   { voucher, transfers }: ShardKeys,
   voucherId: string,
-): Promise<Bucket> {
+): Promise<BucketState> {
   const [stock, found] = await Promise.all([
     redis.hget(voucher(voucherId), 'stock'),
     redis.hgetall(transfers(voucherId)),
@@ -53,7 +60,7 @@ async function readBucket(
 }
 
 /** None when the borrower has noted them. */
-function unitsInTransit(buckets: readonly Bucket[], open: string): number {
+function unitsInTransit(buckets: readonly BucketState[], open: string): number {
   const [from = '', to = '', number, units] = open.split(/[>:]/);
   const got = buckets[Number(to)]?.transfers[`got:${from}`] ?? 0;
   return Number(number) > Number(got) ? Number(units) : 0;

@@ -43,7 +43,7 @@ interface Seen {
 }
 
 /** Redis lost the sale, or has other data. */
-class NotComparable extends Error {}
+export class NotComparable extends Error {}
 
 /** One voucher, during one search. */
 interface Search {
@@ -112,19 +112,23 @@ export class BucketTransfers {
     return { word: 'unsure' };
   }
 
-  /** Asks the own bucket first, then each other one. */
+  /**
+   * Asks the own bucket first, then each other one, also after one that did not answer: it does not
+   * keep the others from lending.
+   */
   async #read(search: Search, to: number): Promise<'found' | 'moved' | readonly Seen[]> {
     const count = search.buckets.length;
-    const seen: Seen[] = [];
-    for (let step = 0; step < count; step++) {
-      const bucket = (to + step) % count;
-      const found = await (step === 0
-        ? this.#look(search, bucket)
-        : this.#lend(search, bucket, to));
-      if ('units' in found) await this.#finish(search, found);
-      if ('units' in found || found.word === 'has-stock') return 'found';
-      seen.push(found);
+    const own = await this.#look(search, to);
+    if (own.word === 'has-stock') return 'found';
+    const seen = [own];
+    const errors: unknown[] = [];
+    for (let step = 1; step < count; step++) {
+      const asked = this.#lend(search, (to + step) % count, to);
+      const found = await asked.catch((error: unknown) => void errors.push(error));
+      if (found === 'lent') return 'found';
+      if (found) seen.push(found);
     }
+    if (errors.length > 0) throw errors[0];
     const open = seen.flatMap((each) => each.open);
     for (const transfer of open) await this.#finish(search, transfer);
     return open.length > 0 ? 'moved' : seen;
@@ -134,10 +138,12 @@ export class BucketTransfers {
     return asSeen(bucket, await this.#ask(search, bucket, ''));
   }
 
-  async #lend(search: Search, from: number, to: number): Promise<Seen | Transfer> {
+  async #lend(search: Search, from: number, to: number): Promise<Seen | 'lent'> {
     const answer = await this.#ask(search, from, String(to));
     const [word, number = '', units = ''] = answer;
-    return word === 'lent' ? { from, to, number, units } : asSeen(from, answer);
+    if (word !== 'lent') return asSeen(from, answer);
+    await this.#finish(search, { from, to, number, units });
+    return word;
   }
 
   async #ask({ voucherId, buckets, epoch }: Search, bucket: number, to: string): Promise<string[]> {

@@ -7,7 +7,7 @@ import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
 import { RebuildUnfinished } from '../../errors.ts';
 import { type Difference, differencesOf, isRemoved } from './differences.ts';
-import { readSales, refuseBuckets } from './read-sales.ts';
+import { readSales } from './read-sales.ts';
 import { inFlight, recordedIn, type Sale } from './sale.ts';
 
 /** Longer than a worker takes from one step of an order to the next. */
@@ -22,6 +22,7 @@ export interface ReconciledVoucher {
   readonly inFlight: number;
   readonly recorded: number;
   readonly buyers: number;
+  readonly inBuckets: boolean;
   /** While purchases are made, the numbers are of slightly different moments. */
   readonly isMoving: boolean;
   readonly differences: readonly Difference[];
@@ -44,8 +45,7 @@ export interface Compared {
 
 /**
  * @param voucherId only this one; every voucher of the final rung without it.
- * @throws BucketsNotReconciled, RebuildUnfinished, EpochsDiffer, or the error of a store that did
- *   not answer.
+ * @throws RebuildUnfinished, EpochsDiffer, or the error of a store that did not answer.
  */
 export async function reconcile(
   connections: Connections,
@@ -55,7 +55,6 @@ export async function reconcile(
 }
 
 export async function compare(connections: Connections, voucherId?: string): Promise<Compared> {
-  await refuseBuckets(connections.mysql(), voucherId);
   const epoch = await comparableEpoch(connections);
   const passed = new Set<string>();
   let earlier = await read(connections, voucherId);
@@ -116,6 +115,7 @@ function result(
     ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
     ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
     ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences },
+    inBuckets: sale.inBuckets === true,
   }));
   return { verdict, vouchers, removed: sales.length - present.length, passing };
 }
