@@ -2,7 +2,7 @@
  * The end of stock of a hot voucher in buckets, while instances are killed. In each sale one
  * transfer between two buckets is cut at a named place: a bucket is sold out, its next buyer is
  * paused while it borrows, and every instance is killed. Then the other users come, and instances
- * go on dying, until the last unit is sold.
+ * go on dying.
  */
 import { Agent } from 'undici';
 import type { Connections } from '../../connections/connections.ts';
@@ -66,10 +66,10 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
   const tokenSecret = connections.config.TOKEN_SECRET;
   const sale = { title: `hot-voucher, seed ${seed}`, stock, rung };
   const voucherId = await putOnSale(lab.baseUrl, tokenSecret, lab.shape.instances, sale);
-  const purchases = planSale(voucherId);
+  const purchases = planSale(voucherId, seed);
   const perBucket = byBucket(connections, purchases);
   const share = stock / perBucket.length;
-  const [first = []] = perBucket;
+  const [first = []] = perBucket.toSorted((one, other) => other.length - one.length);
   const tries: Try[] = await buy(stage, first.slice(0, share));
   const [borrower] = first.slice(share);
   const isCut = borrower ? await cutTransfer(stage, borrower, cut, tries) : false;
@@ -90,9 +90,10 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
   };
 }
 
-const planSale = (voucherId: string): Purchase[] =>
+/** Other users in each sale, so that the buckets are wanted unequally in another way. */
+const planSale = (voucherId: string, seed: number): Purchase[] =>
   Array.from({ length: users }, (_, index) => {
-    const userId = String(index + 1);
+    const userId = String(seed * 1_000 + index + 1);
     return { voucherId, userId, requestId: `hot-${voucherId}-${userId}` };
   });
 
@@ -159,6 +160,7 @@ async function killAll({ lab, options }: Stage): Promise<void> {
   const kill = (name: string) => inject(lab, killServer(name), options.recorder);
   const undos = await Promise.all(names.map(kill));
   for (const undo of undos) await undo();
+  await lab.heal(); // Every instance answers again.
 }
 
 async function buyUnderKills(stage: Stage, rest: readonly Purchase[], seed: number) {
@@ -177,9 +179,10 @@ async function buyUnderKills(stage: Stage, rest: readonly Purchase[], seed: numb
   }
 }
 
+/** Of two, while the others sell: a process that dies again and again is started ever later. */
 function* kills(instances: readonly string[], seed: number): Generator<StormFault> {
-  for (let turn = seed; ; turn++) {
+  for (let turn = seed; turn < seed + 2; turn++) {
     const fault = killServer(instances[turn % instances.length] ?? '');
-    yield { fault, kind: 'kill instance', afterMs: 800, forMs: 0 };
+    yield { fault, kind: 'kill instance', afterMs: 500, forMs: 0 };
   }
 }
