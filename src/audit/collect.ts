@@ -5,8 +5,11 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { type Pool, select } from '../connections/mysql.ts';
-import type { SaleKeys } from '../connections/sale-keys.ts';
+import { type SaleKeys, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
 import { scanHash } from '../connections/scan-hash.ts';
+import { stockOfBuckets } from '../inventory/shared/bucket-stock.ts';
+import { remaining } from '../inventory/shared/claims.ts';
+import type { Rung } from '../ladder/rung.ts';
 import { rungNamed } from '../ladder/rungs.ts';
 import type { Facts, OrderRow } from './facts.ts';
 
@@ -16,12 +19,15 @@ export async function collectFacts(
   voucherId: string,
 ): Promise<Facts | null> {
   const redis = connections.redis('admin');
+  const sold = await rungOf(connections.mysql(), voucherId);
+  if (sold === undefined) return null;
+  const place = { saleKeys: connections.saleKeys, voucherId, rung: rungNamed(sold) };
   // Redis first: an order that leaves its queue in the meantime is in MySQL by the time that is
   // read.
-  const before = await counts(redis, connections.saleKeys, voucherId);
-  const inRedis = await collectRedis(redis, connections.saleKeys, voucherId);
+  const before = await counts(redis, place);
+  const inRedis = await collectRedis(redis, place);
   const inMysql = await collectMysql(connections.mysql(), voucherId);
-  const after = await counts(redis, connections.saleKeys, voucherId);
+  const after = await counts(redis, place);
   if (!inMysql) return null;
   const { rung, initialStock, stock, orders, units } = inMysql;
   const { onePerUser, lock, queue } = rungNamed(rung);
@@ -39,15 +45,33 @@ export async function collectFacts(
   return { ...facts, redis: { stock: stockInRedis, queued, isMoving } };
 }
 
+/** A voucher never changes its rung. */
+async function rungOf(pool: Pool, voucherId: string): Promise<string | undefined> {
+  const statement = 'SELECT rung FROM vouchers WHERE id = ?';
+  const [row] = await select<{ rung: string }>(pool, statement, [voucherId]);
+  return row?.rung;
+}
+
+interface SalePlace {
+  readonly saleKeys: SaleKeys;
+  readonly voucherId: string;
+  readonly rung: Pick<Rung, 'buckets'>;
+}
+
 /**
- * Stock, number of buyers and number of queued orders in one moment; a change between two of them
- * is a running sale.
+ * Stock, number of buyers and number of queued orders in one moment, for each bucket; a change
+ * between two of them is a running sale.
  */
-async function counts(redis: Redis, keys: SaleKeys, voucherId: string): Promise<string> {
-  const { voucher, buyers, queued } = keys.of(voucherId);
+async function counts(redis: Redis, { saleKeys, voucherId, rung }: SalePlace): Promise<string> {
+  const places = stockPlaces(saleKeys, voucherId, rung);
+  return JSON.stringify(await Promise.all(places.map((each) => momentOf(redis, each, voucherId))));
+}
+
+async function momentOf(redis: Redis, place: ShardKeys, voucherId: string): Promise<unknown[]> {
+  const { voucher, buyers, queued, transfers } = place;
   const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
-  const results = (await moment.hlen(queued).exec()) ?? [];
-  return JSON.stringify(results.map(([, value]) => value));
+  const results = await moment.hlen(queued).hget(transfers(voucherId), 'moves').exec();
+  return (results ?? []).map(([, value]) => value);
 }
 
 interface InMysql {
@@ -100,15 +124,23 @@ async function collectMysql(pool: Pool, voucherId: string): Promise<InMysql | un
   }
 }
 
-async function collectRedis(redis: Redis, keys: SaleKeys, voucherId: string) {
-  const { voucher, buyers, queued } = keys.of(voucherId);
-  const stock = await redis.hget(voucher(voucherId), 'stock');
+async function collectRedis(redis: Redis, { saleKeys, voucherId, rung }: SalePlace) {
+  const stock = rung.buckets
+    ? (await stockOfBuckets(redis, saleKeys, voucherId)).stock
+    : await remaining(redis, saleKeys, voucherId);
+  const bought: [string, string][] = [];
+  const queued: string[] = [];
+  for (const place of stockPlaces(saleKeys, voucherId, rung)) {
+    bought.push(...(await scanHash(redis, place.buyers(voucherId))));
+    const waiting = await scanHash(redis, place.queued);
+    queued.push(...waiting.filter(isOf(voucherId)).map(([id]) => id));
+  }
   const orderOf = (value: string) => value.slice(0, value.indexOf(':'));
-  const bought = await scanHash(redis, buyers(voucherId));
-  const waiting = await scanHash(redis, queued);
-  return {
-    stock: stock === null ? null : Number(stock),
-    buyers: Object.fromEntries(bought.map(([userId, value]) => [userId, orderOf(value)])),
-    queued: waiting.filter(([, value]) => value.startsWith(`${voucherId}:`)).map(([id]) => id),
-  };
+  const buyers = bought.map(([userId, value]) => [userId, orderOf(value)]);
+  return { stock, buyers: Object.fromEntries(buyers), queued: [...new Set(queued)] };
 }
+
+const isOf =
+  (voucherId: string) =>
+  ([, note]: readonly [string, string]): boolean =>
+    note.startsWith(`${voucherId}:`);

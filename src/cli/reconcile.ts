@@ -18,7 +18,9 @@ interface ReconcileOptions extends JsonOption {
 export const addReconcile: AddCommand = (program, { labFolder }) =>
   program
     .command('reconcile')
-    .description('compare Redis and MySQL for the vouchers of lua-stream, also while they sell')
+    .description(
+      'compare Redis and MySQL for the vouchers of lua-stream and lua-buckets, also while they sell',
+    )
     .argument('[voucherId]', 'only this one')
     .option('--repair', 'mend what differs; never sells more than there is', false)
     .addOption(

@@ -22,7 +22,7 @@ export async function readEpoch(pool: Pool): Promise<string> {
 
 export class Connections {
   readonly config: Config;
-  /** The keys of the final rung, for the configured number of shards. */
+  /** The keys of the final rung, for the configured numbers of shards and buckets. */
   readonly saleKeys: SaleKeys;
   readonly epoch = new KnownEpoch(() => readEpoch(this.mysql()));
   readonly #log: Logger;
@@ -37,7 +37,7 @@ export class Connections {
 
   constructor(config: Config, log: Logger) {
     this.config = config;
-    this.saleKeys = saleKeys(config.SALE_SHARDS);
+    this.saleKeys = saleKeys(config.SALE_SHARDS, config.VOUCHER_BUCKETS);
     this.#log = log;
   }
 

@@ -10,6 +10,8 @@ export interface ShardKeys {
    * HASH user id → `order id:request id`. The one-order check and the idempotency record in one.
    */
   buyers(voucherId: string): string;
+  /** HASH of the transfers between the buckets of a voucher. Only a bucket has one. */
+  transfers(voucherId: string): string;
   /** STREAM of orders to record in MySQL. */
   readonly orders: string;
   /** HASH order id → `voucher id:user id`, for as long as the order is in the stream. */
@@ -29,20 +31,64 @@ export interface SaleKeys {
   readonly shards: readonly ShardKeys[];
   /** The keys of the voucher's shard. */
   of(voucherId: string): ShardKeys;
+  /**
+   * The buckets of a voucher whose stock is split: each is a shard in which this voucher has a
+   * stock, buyers and transfers of its own.
+   */
+  bucketsOf(voucherId: string): readonly ShardKeys[];
+  /** The bucket that sells to this user: always the same one. */
+  bucketOf(voucherId: string, userId: string): ShardKeys;
 }
 
 /**
- * The number of shards must not change while vouchers are on sale: they would look for their keys
- * in another shard.
+ * The numbers of shards and of buckets must not change while vouchers are on sale: they would look
+ * for their keys in another shard, and for their users in another bucket.
  */
-export function saleKeys(shardCount: number): SaleKeys {
+export function saleKeys(shardCount: number, bucketCount = 1): SaleKeys {
   const shards = Array.from({ length: shardCount }, (_, shard) => shardKeys(`{sale:${shard}}`));
-  return { shards, of: (voucherId) => shards[remainder(voucherId, shardCount)] as ShardKeys };
+  const buckets = shards.map((_, home) => bucketsFrom(shards, home, bucketCount));
+  const shardOf = (voucherId: string) => remainder(voucherId, shardCount);
+  const bucketsOf = (voucherId: string) => buckets[shardOf(voucherId)] as readonly ShardKeys[];
+  return {
+    shards,
+    of: (voucherId) => shards[shardOf(voucherId)] as ShardKeys,
+    bucketsOf,
+    bucketOf: (voucherId, userId) =>
+      bucketsOf(voucherId)[bucketNumber(userId, bucketCount)] as ShardKeys,
+  };
+}
+
+/** Where the stock of a voucher is: in its shard, or in its buckets. */
+export const stockPlaces = (
+  keys: SaleKeys,
+  voucherId: string,
+  { buckets }: { readonly buckets?: true },
+): readonly ShardKeys[] => (buckets ? keys.bucketsOf(voucherId) : [keys.of(voucherId)]);
+
+/** The places where a user may be a buyer, when it is not known how the voucher is sold. */
+export const buyerPlaces = (keys: SaleKeys, voucherId: string, userId: string): ShardKeys[] => [
+  keys.of(voucherId),
+  keys.bucketOf(voucherId, userId),
+];
+
+/** The first one in the shard of the voucher, the others in the shards after it. */
+function bucketsFrom(shards: readonly ShardKeys[], home: number, count: number): ShardKeys[] {
+  return Array.from({ length: count }, (_, number) => {
+    const shard = shards[(home + number) % shards.length] as ShardKeys;
+    const named = (voucherId: string) => `${voucherId}:${number}`;
+    return {
+      ...shard,
+      voucher: (voucherId) => shard.voucher(named(voucherId)),
+      buyers: (voucherId) => shard.buyers(named(voucherId)),
+      transfers: (voucherId) => shard.transfers(named(voucherId)),
+    };
+  });
 }
 
 const shardKeys = (tag: string): ShardKeys => ({
   voucher: (voucherId) => `${tag}:voucher:${voucherId}`,
   buyers: (voucherId) => `${tag}:buyers:${voucherId}`,
+  transfers: (voucherId) => `${tag}:transfers:${voucherId}`,
   orders: `${tag}:orders`,
   queued: `${tag}:queued`,
   epoch: `${tag}:epoch`,
@@ -56,6 +102,18 @@ function remainder(id: string, divisor: number): number {
   let rest = 0;
   for (const digit of id) rest = (rest * 10 + Number(digit)) % divisor;
   return rest;
+}
+
+/**
+ * FNV-1a, and then the last step of MurmurHash3: ids in a row, and ids that are all multiples of
+ * some number, are spread evenly too.
+ */
+function bucketNumber(userId: string, count: number): number {
+  let hash = 0x811c9dc5;
+  for (const digit of userId) hash = Math.imul(hash ^ digit.charCodeAt(0), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) % count;
 }
 
 export const orderGroup = 'recorders';

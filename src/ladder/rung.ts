@@ -92,6 +92,8 @@ export interface Rung {
   readonly queue?: QueueFactory;
   /** The queue is in the memory of the instance that sold, and is consumed there. */
   readonly queueInProcess?: true;
+  /** The stock of a voucher is in several buckets, each in a shard of its own (SaleKeys). */
+  readonly buckets?: true;
   /** The server of the lab that has the queue. */
   readonly queueServer: string;
   /** How many instances share the requests, unless the run says otherwise. */

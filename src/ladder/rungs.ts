@@ -10,6 +10,7 @@ import { bypassedTransaction } from '../inventory/bypassed-transaction.ts';
 import { claimThenQueue } from '../inventory/claim-then-queue.ts';
 import { fencedInsert } from '../inventory/fenced-insert.ts';
 import { lockInsideTransaction } from '../inventory/lock-inside-transaction.ts';
+import { luaBuckets } from '../inventory/lua-buckets.ts';
 import { luaStream } from '../inventory/lua-stream.ts';
 import { mergedCommit } from '../inventory/merged-commit.ts';
 import { readThenWrite } from '../inventory/read-then-write.ts';
@@ -572,6 +573,14 @@ export const ladder = {
     inventory: (c) => luaStream(c.redis('purchase'), c.saleKeys, luaStreamOptions(c)),
     queue: streamGroup,
     rails: true,
+  }),
+  'lua-buckets': rung({
+    chapter: 6,
+    scope: 'voucher',
+    inventory: (c) => luaBuckets(c.redis('purchase'), c.saleKeys, luaStreamOptions(c)),
+    queue: streamGroup,
+    rails: true,
+    buckets: true,
   }),
 } as const satisfies Record<string, Rung>;
 

@@ -5,7 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { change, isDuplicateKey, isRowRefused, type Pool, select } from '../connections/mysql.ts';
-import type { SaleKeys } from '../connections/sale-keys.ts';
+import { buyerPlaces, type SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId, type Order, reopensAfterMs } from '../domain.ts';
 import type { Poison } from '../queues/order-queue.ts';
@@ -87,7 +87,8 @@ interface Stores {
 }
 
 /**
- * Returns the stock and removes the buyer in Redis, once.
+ * Returns the stock and removes the buyer in Redis, once: in the place that has this buyer, the
+ * shard of the voucher or the bucket of the user.
  * @param reason of the dead letter that the script adds; '' when it adds none
  * @param letter what the letter also has: the request id and the number of deliveries
  */
@@ -98,12 +99,12 @@ async function undoPurchase(
   letter: readonly string[] = [],
 ): Promise<void> {
   const { id, voucherId, userId } = order;
-  const { voucher, buyers, dead } = saleKeys.of(voucherId);
   // `stock-short`: MySQL has no stock left, so Redis had too much, and none is returned to it.
   const stock = reason === 'stock-short' ? '0' : '1';
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
   const args = [id, voucherId, userId, reason, stock, buyer, reopens, ...letter];
-  await runScript(redis, giveBack, [voucher(voucherId), buyers(voucherId), dead], args);
+  for (const { voucher, buyers, dead } of buyerPlaces(saleKeys, voucherId, userId))
+    await runScript(redis, giveBack, [voucher(voucherId), buyers(voucherId), dead], args);
 }
 
 /** No voucher and no user has this id. */

@@ -6,13 +6,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
+import { buyerPlaces, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import { type OrderState, recordedStates } from './find-order.ts';
 
 const lookEveryMs = 200;
 const afterErrorMs = 1_000;
 
-type Queued = Pick<Order, 'id' | 'voucherId'>;
+type Queued = Omit<Order, 'requestId'>;
 /** Called once, with null when no store has the order any more. */
 type Settle = (state: OrderState | null) => void;
 
@@ -39,10 +40,10 @@ export class FinalStates {
   }
 
   /** Resolves with null when `signal` aborts first, the process stops, or the order is lost. */
-  of({ id, voucherId }: Queued, signal: AbortSignal): Promise<OrderState | null> {
+  of({ id, voucherId, userId }: Queued, signal: AbortSignal): Promise<OrderState | null> {
     if (signal.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
-      const awaited = this.#awaited.get(id) ?? { id, voucherId, waiters: new Set() };
+      const awaited = this.#awaited.get(id) ?? { id, voucherId, userId, waiters: new Set() };
       this.#awaited.set(id, awaited);
       const settle: Settle = (state) => {
         signal.removeEventListener('abort', leave);
@@ -85,16 +86,20 @@ export class FinalStates {
   }
 
   async #notQueued(all: readonly Awaited[]): Promise<Awaited[]> {
-    const { shards, of } = this.#connections.saleKeys;
+    const { saleKeys } = this.#connections;
     const redis = this.#connections.redis('admin');
-    const found = await Promise.all(
-      shards.map(async (shard) => {
-        const own = all.filter(({ voucherId }) => of(voucherId) === shard);
-        if (own.length === 0) return [];
-        const notes = await redis.hmget(shard.queued, ...own.map(({ id }) => id));
-        return own.filter((_, index) => notes[index] === null);
+    const queued = new Set<string>();
+    await Promise.all(
+      saleKeys.shards.map(async (shard) => {
+        const own = all.filter((each) => mayBeIn(saleKeys, shard, each)).map(({ id }) => id);
+        if (own.length === 0) return;
+        const notes = await redis.hmget(shard.queued, ...own);
+        for (const [index, id] of own.entries()) if (notes[index] !== null) queued.add(id);
       }),
     );
-    return found.flat();
+    return all.filter(({ id }) => !queued.has(id));
   }
 }
+
+const mayBeIn = (keys: SaleKeys, shard: ShardKeys, { voucherId, userId }: Queued): boolean =>
+  buyerPlaces(keys, voucherId, userId).some(({ queued }) => queued === shard.queued);

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connections, readEpoch } from '../connections/connections.ts';
 import { select } from '../connections/mysql.ts';
+import type { ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId, type Order } from '../domain.ts';
 import {
@@ -46,12 +47,15 @@ export async function replayLetter(
   const letter = await findLetter(connections, id);
   if (letter.replayedAs !== undefined) return { orderId: letter.replayedAs, isFirst: false };
   const buyer = buyerOf(letter);
-  await checkSale(connections, letter, buyer);
+  const sale = await findSale(connections, letter, buyer);
   await checkFailed(connections, letter, buyer);
   await checkOtherOrder(connections, letter, buyer);
   // No client can send this request id: an Idempotency-Key has no colon.
   const requestId = `replay:${isId(letter.orderId ?? '') ? letter.orderId : letter.id}`;
-  return sellAgain(connections, letter, { ...buyer, requestId, id: await orderIds.next() });
+  return sellAgain(
+    { connections, letter, sale },
+    { ...buyer, requestId, id: await orderIds.next() },
+  );
 }
 
 type Buyer = Pick<Order, 'voucherId' | 'userId'>;
@@ -66,18 +70,25 @@ function buyerOf({ id, isOwnerKnown, voucherId = '', userId = '', cause }: DeadL
   return { voucherId, userId };
 }
 
-/** The new order goes into the final rung's stream: its workers must be those of the sale. */
-async function checkSale(
+/**
+ * The new order goes into the final rung's stream: its workers must be those of the sale.
+ * @returns the keys of the sale to this user: in the shard of the voucher, or in the user's bucket.
+ */
+async function findSale(
   connections: Connections,
   { id }: DeadLetter,
-  { voucherId }: Buyer,
-): Promise<void> {
-  if (connections.saleKeys.of(voucherId) !== placeOf(connections, id).shard)
-    throw new ReplaySaleClosed(id, `voucher ${voucherId} belongs to another shard than its letter`);
+  { voucherId, userId }: Buyer,
+): Promise<ShardKeys> {
   const voucher = await openVouchers(connections).find(voucherId);
   if (!voucher) throw new ReplaySaleClosed(id, `MySQL has no voucher ${voucherId}`);
-  if (rungNamed(voucher.rung).queue !== ladder['lua-stream'].queue)
+  const { queue, buckets } = rungNamed(voucher.rung);
+  if (queue !== ladder['lua-stream'].queue)
     throw new ReplaySaleClosed(id, `voucher ${voucherId} is sold by ${voucher.rung}`);
+  const { saleKeys } = connections;
+  const sale = buckets ? saleKeys.bucketOf(voucherId, userId) : saleKeys.of(voucherId);
+  if (sale.dead !== placeOf(connections, id).shard.dead)
+    throw new ReplaySaleClosed(id, `voucher ${voucherId} belongs to another shard than its letter`);
+  return sale;
 }
 
 /**
@@ -113,15 +124,18 @@ async function checkOtherOrder(
 /** Stock that came back is sold after two seconds at most; each further letter may add as many. */
 const mostWaits = 5;
 
-async function sellAgain(
-  connections: Connections,
-  letter: DeadLetter,
-  order: Order,
-): Promise<Replay> {
+interface Resale {
+  readonly connections: Connections;
+  readonly letter: DeadLetter;
+  readonly sale: ShardKeys;
+}
+
+async function sellAgain(resale: Resale, order: Order): Promise<Replay> {
+  const { connections, letter } = resale;
   const { voucherId, userId } = order;
   const epoch = await readEpoch(connections.mysql());
   for (let waits = 0; ; waits++) {
-    const [word, orderId, leftMs = 0] = await runReplay(connections, letter, order, epoch);
+    const [word, orderId, leftMs = 0] = await runReplay(resale, order, epoch);
     switch (word) {
       case 'replayed':
       case 'already-replayed':
@@ -150,14 +164,14 @@ type Answer = [word: string, orderId: string, leftMs?: number];
 
 /** @throws ReplayUnknown after any error: the script may have run. */
 async function runReplay(
-  connections: Connections,
-  letter: DeadLetter,
+  { connections, letter, sale }: Resale,
   { id, voucherId, userId, requestId }: Order,
   epoch: string,
 ): Promise<Answer> {
-  const { shard, entryId } = placeOf(connections, letter.id);
-  const sale = [shard.voucher(voucherId), shard.buyers(voucherId), shard.orders, shard.queued];
-  const keys = [...sale, shard.dead, shard.replayed, shard.epoch];
+  const { entryId } = placeOf(connections, letter.id);
+  const { voucher, buyers, orders, queued, dead, replayed, epoch: epochKey } = sale;
+  const touched = [voucher(voucherId), buyers(voucherId), orders, queued];
+  const keys = [...touched, dead, replayed, epochKey];
   const args = [id, voucherId, userId, requestId, entryId, epoch];
   return runScript(connections.redis('admin'), replay, keys, args).catch((cause: unknown) => {
     throw new ReplayUnknown(letter.id, cause);

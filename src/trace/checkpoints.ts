@@ -13,6 +13,8 @@ export const checkpointNames = [
   'after-acquire',
   'after-check',
   'stock-taken',
+  'lent',
+  'put',
   'claimed',
   'published',
   'consuming',

@@ -88,6 +88,7 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
       'without rails, each request of the user locks a unit of its own',
   },
   'lua-stream': needsNoLease,
+  'lua-buckets': needsNoLease,
 };
 
 const rungs = inventoryRungs();

@@ -74,6 +74,7 @@ function offline(name: string): { connections: Connections; close: () => void } 
     Object.assign(client, {
       multi: () => counts,
       hget: async () => (keepsStockInRedis(name) ? '3' : null),
+      hgetall: async () => ({}),
       hscan: async () => ['0', []],
     });
     clients.push(client);
@@ -90,7 +91,7 @@ function offline(name: string): { connections: Connections; close: () => void } 
   const connections = {
     ...{ config, saleKeys: saleKeys(1), redis: lazy, newRedis: lazy },
     redlockMasters: () => [lazy(), lazy(), lazy()],
-    mysql: () => ({ getConnection: async () => db }),
+    mysql: () => ({ getConnection: async () => db, execute: db.execute }),
     zookeeper: () => ({}),
     rabbitmq: () => ({}),
     ready: async () => {},

@@ -1,6 +1,6 @@
 /** Shared by the inventories in Redis: a voucher's hash, and the scripts' answers as outcomes. */
 import type { Redis } from 'ioredis';
-import type { SaleKeys } from '../../connections/sale-keys.ts';
+import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Outcome, refused, type Voucher } from '../../domain.ts';
 import { ScriptAnswerUnexpected, VoucherIdTaken } from '../../errors.ts';
@@ -8,10 +8,14 @@ import { ScriptAnswerUnexpected, VoucherIdTaken } from '../../errors.ts';
 const prepareVoucher = loadScript('sale/prepare-voucher');
 
 /** @throws VoucherIdTaken */
-export async function prepare(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
+export const prepare = (redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> =>
+  prepareIn(redis, keys.of(voucher.id), voucher);
+
+/** In this shard, or in this bucket. @throws VoucherIdTaken */
+export async function prepareIn(redis: Redis, shard: ShardKeys, voucher: Voucher): Promise<void> {
   const { id, stock, beginTime, endTime } = voucher;
   const numbers = [stock, beginTime.getTime(), endTime.getTime()].map(String);
-  const { voucher: hash, buyers } = keys.of(id);
+  const { voucher: hash, buyers } = shard;
   const answer = await runScript(redis, prepareVoucher, [hash(id), buyers(id)], numbers);
   if (answer !== 'prepared') throw new VoucherIdTaken(id);
 }

@@ -15,12 +15,15 @@
  */
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-import type { SaleKeys } from '../../connections/sale-keys.ts';
+import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { type Order, soldOutKeptMs, type Voucher } from '../../domain.ts';
 
 /** The list of more buyers would keep Redis busy for too long: such a sale is not remembered. */
 const mostBuyers = 20_000;
 const mostBuyersOfAll = 200_000;
+
+/** Of the purchase script. */
+type Answer = [word: string, orderId: string, soldOutBy: string, leftMs: number];
 
 interface SoldOut {
   readonly soldOutBy: string;
@@ -33,17 +36,16 @@ interface SoldOut {
 
 export class SoldOutMemory {
   readonly #redis: Redis;
-  readonly #keys: SaleKeys;
+  /** By the key of the voucher in its shard, or in one of its buckets. */
   readonly #known = new LRUCache<string, SoldOut>({ maxSize: mostBuyersOfAll });
 
-  constructor(redis: Redis, keys: SaleKeys) {
+  constructor(redis: Redis) {
     this.#redis = redis;
-    this.#keys = keys;
     redis.on('close', () => this.#known.clear());
   }
 
-  isTrueFor({ voucherId, userId }: Order): boolean {
-    const known = this.#known.get(voucherId);
+  isTrueFor({ voucherId, userId }: Order, { voucher }: ShardKeys): boolean {
+    const known = this.#known.get(voucher(voucherId));
     if (!known?.buyers || known.buyers.has(userId)) return false;
     const nowMs = performance.now();
     if (nowMs < known.askMs) return true;
@@ -51,25 +53,30 @@ export class SoldOutMemory {
     return false;
   }
 
-  /** @param askedAtMs before the question was sent */
-  learn({ id, stock }: Voucher, answer: unknown, askedAtMs: number): void {
-    const [word, , soldOutBy, leftMs] = answer as [string, string, string?, number?];
+  /**
+   * @param shard of the user who was answered; the bucket, where all the buckets are empty
+   * @param askedAtMs before the question was sent
+   */
+  learn({ id, stock }: Voucher, shard: ShardKeys, answer: unknown, askedAtMs: number): void {
+    const [word, , soldOutBy, leftMs] = (answer ?? []) as Partial<Answer>;
     if (word !== 'sold-out' || !soldOutBy || leftMs === undefined || stock > mostBuyers) return;
-    const known = this.#known.get(id);
-    const soldOut = known?.soldOutBy === soldOutBy ? known : this.#begin(id, stock, soldOutBy);
+    const key = shard.voucher(id);
+    const known = this.#known.get(key);
+    const begin = () => this.#begin(key, shard.buyers(id), stock, soldOutBy);
+    const soldOut = known?.soldOutBy === soldOutBy ? known : begin();
     const keptMs = Math.min(soldOutKeptMs, leftMs - 1); // Redis rounds its clock down.
     soldOut.untilMs = Math.max(soldOut.untilMs, askedAtMs + keptMs);
     soldOut.askMs = soldOut.untilMs - keptMs / 2;
   }
 
-  #begin(voucherId: string, stock: number, soldOutBy: string): SoldOut {
+  #begin(key: string, buyersKey: string, stock: number, soldOutBy: string): SoldOut {
     const soldOut: SoldOut = { soldOutBy, untilMs: 0, askMs: 0 };
-    this.#known.set(voucherId, soldOut, { size: stock + 1 });
-    this.#redis.hkeys(this.#keys.of(voucherId).buyers(voucherId)).then(
+    this.#known.set(key, soldOut, { size: stock + 1 });
+    this.#redis.hkeys(buyersKey).then(
       (buyers) => {
         soldOut.buyers = new Set(buyers);
       },
-      () => this.#known.delete(voucherId), // The next answer begins again.
+      () => this.#known.delete(key), // The next answer begins again.
     );
     return soldOut;
   }

@@ -5,6 +5,7 @@ import { mysqlAway, mysqlReadOnly } from './database-outage.ts';
 import type { Drill } from './drill.ts';
 import { durability } from './durability.ts';
 import { flushDuringRush } from './flush-during-rush.ts';
+import { hotVoucher } from './hot-voucher.ts';
 import { hungMaster } from './hung-master.ts';
 import { k6Failover } from './k6-failover.ts';
 import { killStorm } from './kill-storm.ts';
@@ -25,6 +26,7 @@ export const drills = {
   'mysql-read-only': mysqlReadOnly,
   'flush-during-rush': flushDuringRush,
   'workers-scale-out': workersScaleOut,
+  'hot-voucher': hotVoucher,
 } as const satisfies Record<string, Drill>;
 export type DrillName = keyof typeof drills;
 export const drillNames = Object.keys(drills) as DrillName[];

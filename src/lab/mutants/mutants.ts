@@ -163,14 +163,14 @@ export const mutants = {
     trial: 'answer-late',
     turnsRed: 'redis-matches-mysql',
     code: {
-      file: 'inventory/lua-stream',
-      find: `return { kind: 'unknown', orderId: id, cause };`,
+      file: 'inventory/shared/purchase-script',
+      find: `return { outcome: unknown(id, cause), askedAtMs };`,
       replace: `const undo = () => {
         const undoing = redis.multi().hincrby(touched[0], 'stock', 1).hdel(touched[1], userId);
         undoing.exec().catch(() => setTimeout(undo, 20));
       };
       undo();
-      return { kind: 'unknown', orderId: id, cause };`,
+      return { outcome: unknown(id, cause), askedAtMs };`,
     },
   },
   'claims-only-others': {

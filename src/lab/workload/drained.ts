@@ -23,7 +23,9 @@ export async function allDrained(
   voucherIds: readonly string[],
 ): Promise<Facts[]> {
   const redis = connections.redis('admin');
-  const queues = [...new Set(voucherIds.map((id) => connections.saleKeys.of(id).queued))];
+  const { of, bucketsOf } = connections.saleKeys;
+  const places = voucherIds.flatMap((id) => [of(id), ...bucketsOf(id)]);
+  const queues = [...new Set(places.map(({ queued }) => queued))];
   const areEmpty = async () => {
     const depths = await Promise.all(queues.map((queued) => redis.hlen(queued)));
     return depths.every((depth) => depth === 0);

@@ -174,6 +174,10 @@ export const en: LadderText = {
       idea: 'one script checks, sells and queues; workers record in MySQL',
       lesson: 'One step in Redis, at-least-once into MySQL: exact and fast.',
     },
+    'lua-buckets': {
+      idea: 'one script per purchase, on one of several shards that share the stock of a voucher',
+      lesson: 'Route users, not vouchers, and an empty bucket borrows: exact on many cores.',
+    },
   },
   checks: {
     'no-oversell': 'never more orders than stock',

@@ -174,6 +174,10 @@ export const zh: LadderText = {
       idea: '一个脚本完成检查、扣减和入队；消费者写入 MySQL',
       lesson: 'Redis 里一步完成，至少一次写入 MySQL：又准又快。',
     },
+    'lua-buckets': {
+      idea: '一张券的库存拆到多个分片，每次购买仍是一个分片上的一个脚本',
+      lesson: '按用户而不是按券路由，空桶向别的桶借库存：多核上仍然精确。',
+    },
   },
   checks: {
     'no-oversell': '订单数不超过库存',

@@ -2,17 +2,21 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
 import { type Pool, type RowDataPacket, select } from '../../connections/mysql.ts';
-import type { ShardKeys } from '../../connections/sale-keys.ts';
+import { type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import { scanHash } from '../../connections/scan-hash.ts';
+import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
+import { rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { readOrder } from '../../queues/shared/order-fields.ts';
 import { throwFirst } from '../../queues/shared/redis-queue.ts';
 import type { Buyer, InStream, OrderInMysql, Sale } from './sale.ts';
 
-const finalRung = 'lua-stream';
+/** Those that sell with lua/sale/purchase.lua. */
+const finalRungs = rungNames.filter((name) => name === 'lua-stream' || rungNamed(name).buckets);
 const pageSize = 1_000;
 
 interface VoucherRow {
   readonly voucherId: string;
+  readonly rung: string;
   readonly initialStock: number;
   readonly beginTime: Date;
   readonly endTime: Date;
@@ -21,43 +25,46 @@ interface VoucherRow {
 /** @param voucherId only this one; every voucher of the final rung without it. */
 export async function readSales(connections: Connections, voucherId?: string): Promise<Sale[]> {
   const vouchers = await vouchersOf(connections.mysql(), voucherId);
-  const keysOf = ({ voucherId: id }: VoucherRow) => connections.saleKeys.of(id);
-  const byShard = connections.saleKeys.shards.map((shard) =>
-    readShard(
-      connections,
-      shard,
-      vouchers.filter((each) => keysOf(each) === shard),
-    ),
-  );
-  const sales = (await Promise.all(byShard)).flat();
+  const places = ({ voucherId: id, rung }: VoucherRow) =>
+    stockPlaces(connections.saleKeys, id, rungNamed(rung));
+  const split = vouchers.filter(({ rung }) => rungNamed(rung).buckets);
+  const reads = connections.saleKeys.shards.map((shard) => {
+    const own = vouchers.filter((each) => places(each)[0] === shard);
+    return readPlaces(connections, [shard], own);
+  });
+  reads.push(...split.map((voucher) => readPlaces(connections, places(voucher), [voucher])));
+  const sales = (await Promise.all(reads)).flat();
   const byId = new Map(sales.map((sale) => [sale.voucherId, sale]));
   return vouchers.flatMap(({ voucherId: id }) => byId.get(id) ?? []);
 }
 
 async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]> {
-  return select<VoucherRow>(
-    pool,
-    `SELECT CAST(v.id AS CHAR) AS voucherId, s.initial_stock AS initialStock,
+  const [rows] = await pool.query<(VoucherRow & RowDataPacket)[]>(
+    `SELECT CAST(v.id AS CHAR) AS voucherId, v.rung, s.initial_stock AS initialStock,
             v.begin_time AS beginTime, v.end_time AS endTime
      FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id
-     WHERE v.rung = ? ${voucherId === undefined ? '' : 'AND v.id = ?'} ORDER BY v.id`,
-    voucherId === undefined ? [finalRung] : [finalRung, voucherId],
+     WHERE v.rung IN (?) ${voucherId === undefined ? '' : 'AND v.id = ?'} ORDER BY v.id`,
+    voucherId === undefined ? [finalRungs] : [finalRungs, voucherId],
   );
+  return rows;
 }
 
-async function readShard(
+/** Vouchers that are in one shard together, or one voucher in its buckets. */
+async function readPlaces(
   connections: Connections,
-  shard: ShardKeys,
+  places: readonly ShardKeys[],
   vouchers: readonly VoucherRow[],
 ): Promise<Sale[]> {
   if (vouchers.length === 0) return [];
   const redis = connections.redis('admin');
-  const notes = await scanHash(redis, shard.queued);
+  const queues = [...new Set(places.map(({ queued }) => queued))];
+  const notes = (await Promise.all(queues.map((queued) => scanHash(redis, queued)))).flat();
   const before = [];
   for (const voucher of vouchers)
-    before.push({ voucher, buyers: await buyersOf(redis, shard, voucher.voucherId) });
-  const entries = await streamOf(redis, shard);
-  notes.push(...(await laterNotes(redis, shard, notes, entries)));
+    before.push({ voucher, buyers: await buyersOf(redis, places, voucher.voucherId) });
+  const streams = [...new Set(places.map(({ orders }) => orders))];
+  const entries = (await Promise.all(streams.map((orders) => streamOf(redis, orders)))).flat();
+  notes.push(...(await laterNotes(redis, queues, notes, entries)));
   const sales: Sale[] = [];
   for (const { voucher, buyers } of before) {
     const isOwn = ({ order }: InStream) => order.voucherId === voucher.voucherId;
@@ -68,7 +75,7 @@ async function readShard(
       inStream: entries.filter(isOwn),
       noted: new Set(noted.map(idOf)),
     };
-    sales.push(await withMysql(connections, shard, read));
+    sales.push(await withMysql(connections, places, read));
   }
   return sales;
 }
@@ -77,11 +84,11 @@ const idOf = ([id]: readonly [string, string]): string => id;
 
 async function buyersOf(
   redis: Redis,
-  { buyers }: ShardKeys,
+  places: readonly ShardKeys[],
   voucherId: string,
 ): Promise<Map<string, Buyer>> {
-  const found = await scanHash(redis, buyers(voucherId));
-  return new Map(found.map(([userId, value]) => [userId, asBuyer(userId, value)]));
+  const found = await Promise.all(places.map(({ buyers }) => scanHash(redis, buyers(voucherId))));
+  return new Map(found.flat().map(([userId, value]) => [userId, asBuyer(userId, value)]));
 }
 
 function asBuyer(userId: string, value: string): Buyer {
@@ -90,7 +97,7 @@ function asBuyer(userId: string, value: string): Buyer {
 }
 
 /** Entries that are no orders are left to the workers, which dead-letter them. */
-async function streamOf(redis: Redis, { orders }: ShardKeys): Promise<InStream[]> {
+async function streamOf(redis: Redis, orders: string): Promise<InStream[]> {
   const found: InStream[] = [];
   let from = '-';
   while (true) {
@@ -108,13 +115,13 @@ async function streamOf(redis: Redis, { orders }: ShardKeys): Promise<InStream[]
 /** Of the orders that were sold after the notes were read. Before MySQL: see `Sale`. */
 async function laterNotes(
   redis: Redis,
-  { queued }: ShardKeys,
+  queues: readonly string[],
   notes: readonly [string, string][],
   entries: readonly InStream[],
 ): Promise<[string, string][]> {
   const known = new Set(notes.map(idOf));
   const ids = entries.map(({ order }) => order.id).filter((id) => !known.has(id));
-  return [...(await askHash(redis, queued, ids))];
+  return [...(await askHashes(redis, queues, ids))];
 }
 
 interface ReadInRedis {
@@ -126,12 +133,13 @@ interface ReadInRedis {
 
 async function withMysql(
   connections: Connections,
-  shard: ShardKeys,
+  places: readonly ShardKeys[],
   { voucher, buyers, inStream, noted }: ReadInRedis,
 ): Promise<Sale> {
-  const { voucherId, initialStock, beginTime, endTime } = voucher;
+  const { voucherId, initialStock, beginTime, endTime, rung } = voucher;
+  const inBuckets = rungNamed(rung).buckets === true;
   const redis = connections.redis('admin');
-  const stillNoted = await withoutSettled(redis, shard, noted, inStream);
+  const stillNoted = await withoutSettled(redis, places, noted, inStream);
   const { stock, orders } = await recordedOf(connections.mysql(), voucherId);
   const inMysql = new Map(orders.map((order) => [order.id, order]));
   const known = new Set([...inMysql.keys(), ...inStream.map(({ order }) => order.id)]);
@@ -142,12 +150,16 @@ async function withMysql(
   const users = [...inMysql.values(), ...inStream.map(({ order }) => order)]
     .filter(({ id, userId }) => buyers.get(userId)?.id !== id)
     .map(({ userId }) => userId);
-  const later = await askHash(redis, shard.buyers(voucherId), [...new Set(users)]);
+  const buyersKeys = places.map((each) => each.buyers(voucherId));
+  const later = await askHashes(redis, buyersKeys, [...new Set(users)]);
   const laterBuyers = new Map([...later].map(([user, value]) => [user, asBuyer(user, value)]));
-  const now = await momentOf(redis, shard, voucherId);
+  const now = inBuckets
+    ? await momentOfBuckets(redis, places, voucherId)
+    : await momentOf(redis, places[0] as ShardKeys, voucherId);
   return {
     ...{ voucherId, initialStock, beginMs: beginTime.getTime(), endMs: endTime.getTime() },
     ...{ buyers, laterBuyers, noted: stillNoted, inStream, inMysql, stockInMysql: stock },
+    inBuckets,
     redis: now,
     isMoving: now.buyers !== buyers.size,
   };
@@ -156,13 +168,14 @@ async function withMysql(
 /** The notes of orders that left the stream after the notes were read are gone by now. */
 async function withoutSettled(
   redis: Redis,
-  { queued }: ShardKeys,
+  places: readonly ShardKeys[],
   noted: ReadonlySet<string>,
   inStream: readonly InStream[],
 ): Promise<Set<string>> {
   const streamed = new Set(inStream.map(({ order }) => order.id));
   const left = [...noted].filter((id) => !streamed.has(id));
-  const kept = await askHash(redis, queued, left);
+  const queues = [...new Set(places.map(({ queued }) => queued))];
+  const kept = await askHashes(redis, queues, left);
   return new Set([...noted].filter((id) => streamed.has(id) || kept.has(id)));
 }
 
@@ -207,7 +220,16 @@ async function underOtherVouchers(pool: Pool, ids: readonly string[]): Promise<O
   return found;
 }
 
-/** Those of these fields that the hash has. */
+/** Those of these fields that one of the hashes has. */
+async function askHashes(
+  redis: Redis,
+  keys: readonly string[],
+  fields: readonly string[],
+): Promise<Map<string, string>> {
+  const found = await Promise.all(keys.map((key) => askHash(redis, key, fields)));
+  return new Map(found.flatMap((each) => [...each]));
+}
+
 async function askHash(
   redis: Redis,
   key: string,
@@ -228,4 +250,38 @@ async function momentOf(redis: Redis, { voucher, buyers }: ShardKeys, voucherId:
   const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
   const [stock, count] = throwFirst(await moment.exec()) as [string | null, number];
   return { stock: stock === null ? null : Number(stock), buyers: count };
+}
+
+type Moment = Sale['redis'];
+
+/** So often the buckets are read again, because a transfer came between two of them. */
+const mostMoments = 5;
+
+/**
+ * The sum of all buckets. Each is read in one step; when no transfer came between two readings of
+ * all of them, nothing was counted twice or not at all.
+ */
+async function momentOfBuckets(
+  redis: Redis,
+  places: readonly ShardKeys[],
+  voucherId: string,
+): Promise<Moment> {
+  let before = '';
+  for (let times = 1; ; times++) {
+    const read = places.map((place) => momentOfBucket(redis, place, voucherId));
+    const buckets = await Promise.all(read);
+    const moves = JSON.stringify(buckets.map(({ transfers }) => transfers['moves']));
+    const buyers = buckets.reduce((sum, each) => sum + each.buyers, 0);
+    if (moves === before || times === mostMoments)
+      return { stock: sumOfBuckets(buckets).stock, buyers };
+    before = moves;
+  }
+}
+
+async function momentOfBucket(redis: Redis, place: ShardKeys, voucherId: string) {
+  const { voucher, buyers, transfers } = place;
+  const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
+  const answers = throwFirst(await moment.hgetall(transfers(voucherId)).exec());
+  const [stock, count, found] = answers as [string | null, number, Record<string, string>];
+  return { stock, buyers: count, transfers: found };
 }

@@ -17,16 +17,19 @@ import type { Connections } from '../../connections/connections.ts';
 import { epochsOf, rebuilding } from '../../connections/epoch.ts';
 import { change, type Pool } from '../../connections/mysql.ts';
 import { withMysqlLock } from '../../connections/mysql-lock.ts';
+import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript } from '../../connections/scripts.ts';
 import { reopensAfterMs } from '../../domain.ts';
 import { DataChanged, RebuildRunning } from '../../errors.ts';
+import { equalParts } from '../../inventory/shared/bucket-stock.ts';
 import { isRemoved, orderDifferences } from './differences.ts';
 import { readSales } from './read-sales.ts';
 import { type Reconciliation, reconcile } from './reconcile.ts';
-import { addBuyers, repairOne, runInEpoch } from './repair.ts';
+import { addBuyers, type RepairPlace, repairOne, repairPlace, runInEpoch } from './repair.ts';
 import { inFlight, recordedIn, type Sale } from './sale.ts';
 
 const restoreVoucher = loadScript('sale/restore-voucher');
+const forget = loadScript('buckets/forget');
 const changeEpoch = loadScript('sale/change-epoch');
 
 export type RebuildStep = 'frozen' | 'alone' | 'read' | 'restored' | 'open';
@@ -116,22 +119,46 @@ async function restore(
   sale: Sale,
   epoch: string,
 ): Promise<RestoredVoucher> {
-  const { voucherId, initialStock, beginMs, endMs } = sale;
-  const shard = connections.saleKeys.of(voucherId);
-  const place = { connections, shard, voucherId, initialStock, epoch: during(epoch) };
+  const { voucherId } = sale;
+  const place = repairPlace(connections, sale, during(epoch));
   const differences = orderDifferences(sale);
   const ordersOf = (kind: 'order-without-buyer' | 'buyer-of-another-order') =>
     differences.flatMap((each) => (each.kind === kind ? [each.order] : []));
   await addBuyers(place, ordersOf('order-without-buyer'));
   for (const difference of differences) await repairOne(place, difference, false);
   const withoutBuyer = ordersOf('buyer-of-another-order').length;
-  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.epoch];
-  const numbers = [initialStock, withoutBuyer, beginMs, endMs].map(String);
-  await runInEpoch(place, restoreVoucher, keys, [place.epoch, ...numbers]);
+  if (sale.inBuckets) await restoreBuckets(place, sale, withoutBuyer);
+  else await restoreStock(place, place.shardOf(''), sale, sale.initialStock - withoutBuyer);
   const queuedAgain = differences.filter(({ kind }) => kind === 'order-lost').length;
   const [recorded, waiting] = [recordedIn(sale).length, inFlight(sale).length];
   const wasMissing = sale.redis.stock === null;
   return { voucherId, wasMissing, recorded, inFlight: waiting, queuedAgain };
+}
+
+/** @param most what the stock and the buyers of this shard, or bucket, are together. */
+async function restoreStock(
+  place: RepairPlace,
+  { voucher, buyers, epoch }: ShardKeys,
+  { voucherId, beginMs, endMs }: Sale,
+  most: number,
+): Promise<void> {
+  const keys = [voucher(voucherId), buyers(voucherId), epoch];
+  const numbers = [most, 0, beginMs, endMs].map(String);
+  await runInEpoch(place, restoreVoucher, keys, [place.epoch, ...numbers]);
+}
+
+/** Nobody buys meanwhile, and what was on its way between two buckets is part of what is left. */
+async function restoreBuckets(place: RepairPlace, sale: Sale, withoutBuyer: number): Promise<void> {
+  const { connections, voucherId, epoch } = place;
+  const redis = connections.redis('admin');
+  const buckets = connections.saleKeys.bucketsOf(voucherId);
+  const counts = await Promise.all(buckets.map(({ buyers }) => redis.hlen(buyers(voucherId))));
+  const sold = counts.reduce((sum, count) => sum + count, withoutBuyer);
+  const parts = equalParts(Math.max(0, sale.initialStock - sold), buckets.length);
+  for (const [number, bucket] of buckets.entries()) {
+    await runInEpoch(place, forget, [bucket.transfers(voucherId), bucket.epoch], [epoch]);
+    await restoreStock(place, bucket, sale, (parts[number] ?? 0) + (counts[number] ?? 0));
+  }
 }
 
 async function open(connections: Connections, epoch: string): Promise<void> {

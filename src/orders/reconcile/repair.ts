@@ -3,11 +3,13 @@
  * may run twice, and looks again before it writes. The stock is lowered at once, and raised only
  * when every order has its buyer: rather too few are sold.
  */
+import { groupBy } from '../../audit/group-by.ts';
 import type { Connections } from '../../connections/connections.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, reopensAfterMs } from '../../domain.ts';
 import { DataChanged } from '../../errors.ts';
+import { BucketTransfers, NotComparable } from '../../inventory/shared/bucket-transfers.ts';
 import { giveBackFailed } from '../dead-letters.ts';
 import type { Difference } from './differences.ts';
 import { compare, type ReconciledVoucher, type Reconciliation } from './reconcile.ts';
@@ -36,6 +38,8 @@ export interface Repair {
 export async function repair(connections: Connections, voucherId?: string): Promise<Repair> {
   const repaired: Repaired[] = [];
   let { reconciliation: found, epoch } = await compare(connections, voucherId);
+  for (const { voucherId: id, inBuckets } of found.vouchers)
+    if (inBuckets) repaired.push(...(await finishTransfers(connections, id, epoch)));
   for (let times = 1; times <= mostRepairs && found.verdict === 'inconsistent'; times++) {
     const before = repaired.length;
     for (const voucher of found.vouchers)
@@ -46,23 +50,53 @@ export async function repair(connections: Connections, voucherId?: string): Prom
   return { after: found, repaired };
 }
 
+/** Those that a process left half-way. @throws DataChanged */
+async function finishTransfers(
+  connections: Connections,
+  voucherId: string,
+  epoch: string,
+): Promise<Repaired[]> {
+  const known = { value: epoch, refresh: () => {} };
+  const transfers = new BucketTransfers(connections.redis('admin'), connections.saleKeys, known);
+  const finished = await transfers.finishAll(voucherId).catch((error: unknown) => {
+    throw error instanceof NotComparable ? new DataChanged(epoch) : error;
+  });
+  if (finished === 0) return [];
+  return [{ voucherId, text: `${finished} transfers between buckets were finished` }];
+}
+
 /** Of one voucher. */
 export interface RepairPlace {
   readonly connections: Connections;
-  readonly shard: ShardKeys;
+  readonly shardOf: (userId: string) => ShardKeys;
+  readonly inBuckets: boolean;
   readonly voucherId: string;
   readonly initialStock: number;
   /** Redis writes only while it has this epoch. */
   readonly epoch: string;
 }
 
+type Repairable = Pick<ReconciledVoucher, 'voucherId' | 'initialStock'> & {
+  readonly inBuckets?: boolean;
+};
+
+export function repairPlace(
+  connections: Connections,
+  { voucherId, initialStock, inBuckets = false }: Repairable,
+  epoch: string,
+): RepairPlace {
+  const { of, bucketOf } = connections.saleKeys;
+  const shardOf = (userId: string) => (inBuckets ? bucketOf(voucherId, userId) : of(voucherId));
+  return { connections, shardOf, inBuckets, voucherId, initialStock, epoch };
+}
+
 export async function repairVoucher(
   connections: Connections,
-  { voucherId, initialStock, differences }: ReconciledVoucher,
+  voucher: ReconciledVoucher,
   epoch: string,
 ): Promise<Repaired[]> {
-  const shard = connections.saleKeys.of(voucherId);
-  const place = { connections, shard, voucherId, initialStock, epoch };
+  const { voucherId, differences } = voucher;
+  const place = repairPlace(connections, voucher, epoch);
   const missing = differences.flatMap((each) =>
     each.kind === 'order-without-buyer' ? [each.order] : [],
   );
@@ -90,6 +124,7 @@ export async function repairOne(
 ): Promise<string | null> {
   switch (difference.kind) {
     case 'stock': {
+      if (place.inBuckets) return null; // No bucket is wrong by itself: a rebuild sets all of them.
       const answer = await setStock(place, mayRaise);
       return answer === 'corrected' ? 'the stock was corrected' : null;
     }
@@ -101,7 +136,7 @@ export async function repairOne(
       await giveBackFailed(place.connections, difference.order);
       return `failed order ${difference.order.id} was given back`;
     case 'note-without-order':
-      await place.connections.redis('admin').hdel(place.shard.queued, difference.orderId);
+      await removeNote(place, difference.orderId);
       return `the note that order ${difference.orderId} is queued was removed`;
     case 'order-without-note':
       return noteOrder(place, difference.entry);
@@ -114,18 +149,28 @@ export async function repairOne(
 
 /** @throws DataChanged */
 export async function addBuyers(place: RepairPlace, orders: readonly Order[]): Promise<void> {
-  const { shard, voucherId, epoch } = place;
-  const keys = [shard.buyers(voucherId), shard.epoch];
-  for (let from = 0; from < orders.length; from += buyersAtOnce) {
-    const some = orders.slice(from, from + buyersAtOnce);
-    const buyers = some.flatMap(({ id, userId, requestId }) => [userId, `${id}:${requestId}`]);
-    await runInEpoch(place, restoreBuyers, keys, [epoch, JSON.stringify(buyers)]);
+  const { shardOf, voucherId, epoch } = place;
+  const byPlace = groupBy(orders, ({ userId }) => shardOf(userId).buyers(voucherId));
+  for (const [buyersKey, own] of byPlace) {
+    const keys = [buyersKey, shardOf(own[0]?.userId ?? '').epoch];
+    for (let from = 0; from < own.length; from += buyersAtOnce) {
+      const some = own.slice(from, from + buyersAtOnce);
+      const buyers = some.flatMap(({ id, userId, requestId }) => [userId, `${id}:${requestId}`]);
+      await runInEpoch(place, restoreBuyers, keys, [epoch, JSON.stringify(buyers)]);
+    }
   }
+}
+
+/** Wherever it is: an order id is in one shard only. */
+async function removeNote({ connections }: RepairPlace, orderId: string): Promise<void> {
+  const redis = connections.redis('admin');
+  for (const { queued } of connections.saleKeys.shards) await redis.hdel(queued, orderId);
 }
 
 /** @throws DataChanged */
 function setStock(place: RepairPlace, mayRaise: boolean): Promise<unknown> {
-  const { shard, voucherId, initialStock, epoch } = place;
+  const { shardOf, voucherId, initialStock, epoch } = place;
+  const shard = shardOf('');
   const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.epoch];
   const args = [epoch, String(initialStock), mayRaise ? '1' : '0', String(reopensAfterMs)];
   return runInEpoch(place, correctStock, keys, args);
@@ -133,8 +178,9 @@ function setStock(place: RepairPlace, mayRaise: boolean): Promise<unknown> {
 
 /** The same order, under its own id: MySQL records it once, however often it is queued. */
 async function queueOrder(place: RepairPlace, order: Order): Promise<string | null> {
-  const { shard, epoch } = place;
+  const { epoch } = place;
   const { id, voucherId, userId, requestId } = order;
+  const shard = place.shardOf(userId);
   const keys = [shard.buyers(voucherId), shard.orders, shard.queued, shard.epoch];
   const answer = await runInEpoch(place, queueAgain, keys, [
     epoch,
@@ -147,7 +193,7 @@ async function queueOrder(place: RepairPlace, order: Order): Promise<string | nu
 }
 
 async function noteOrder(place: RepairPlace, { entryId, order }: InStream): Promise<string | null> {
-  const { orders, queued } = place.shard;
+  const { orders, queued } = place.shardOf(order.userId);
   const args = [entryId, order.id, order.voucherId, order.userId];
   const answer = await runInEpoch(place, noteQueued, [orders, queued], args);
   return answer === 'noted' ? `order ${order.id} was noted as queued` : null;

@@ -1,0 +1,81 @@
+/**
+ * Idea. The script of `lua-stream`, with the stock of one voucher split over buckets in several
+ *   shards. A hash of the user id names the bucket, so one order per user is still one call on one
+ *   shard. An empty bucket borrows from another one; "sold out" is answered when all are empty.
+ * Holds while. As `lua-stream`, on each shard. A transfer that was cut half-way is finished by the
+ *   next reader.
+ * Breaks when. Redis loses acknowledged writes, as in `lua-stream`. When it loses that units were
+ *   taken out of a bucket, and not that they were put into another, MySQL refuses what is too much.
+ * Source. Split counters of hot rows, as in Oracle's and Alibaba's stock buckets. Added here: named
+ *   transfers, and a "sold out" that is proven.
+ */
+import type { Redis } from 'ioredis';
+import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
+import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
+import type { Inventory } from './inventory.ts';
+import { equalParts, stockOfBuckets } from './shared/bucket-stock.ts';
+import { type Borrowed, BucketTransfers } from './shared/bucket-transfers.ts';
+import { prepareIn } from './shared/claims.ts';
+import { noEpoch, type ScriptOptions, type Sold, sellByScript } from './shared/purchase-script.ts';
+import { SoldOutMemory } from './shared/sold-out-memory.ts';
+
+/** What a bucket borrows may be sold to others before this buyer asks again: not without an end. */
+const borrowWithinMs = 1_000;
+
+/** Nobody is told "sold out" on a guess. */
+const stockMoves: Outcome = {
+  kind: 'refused',
+  reason: 'not-ready',
+  detail: 'Stock moves between the buckets of this voucher, or one does not answer. Try again.',
+};
+
+export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions = {}): Inventory {
+  const soldOut = new SoldOutMemory(redis);
+  const purchase = sellByScript(redis, options);
+  const transfers = new BucketTransfers(redis, keys, options.epoch ?? noEpoch);
+
+  async function sell(order: Order, voucher: Voucher): Promise<Outcome> {
+    if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
+    const bucket = keys.bucketOf(order.voucherId, order.userId);
+    if (soldOut.isTrueFor(order, bucket)) return refused('sold-out');
+    const startedMs = performance.now();
+    do {
+      const sold = await purchase(bucket, order);
+      if (!isSoldOut(sold)) return sold.outcome;
+      const borrowed = await transfers.borrowFor(order);
+      if (borrowed.word === 'empty') return learn(voucher, bucket, sold, borrowed);
+      if (borrowed.word === 'unsure') return stockMoves;
+    } while (performance.now() - startedMs < borrowWithinMs);
+    return stockMoves;
+  }
+
+  function learn(
+    voucher: Voucher,
+    bucket: ShardKeys,
+    { outcome, answer, askedAtMs }: Sold,
+    { soldOutBy, sinceMs }: Borrowed & { readonly word: 'empty' },
+  ): Outcome {
+    const leftMs = (answer as readonly unknown[])[3];
+    const proven = ['sold-out', '', soldOutBy, leftMs];
+    soldOut.learn(voucher, bucket, proven, Math.min(askedAtMs, sinceMs));
+    return outcome;
+  }
+
+  return {
+    clock: 'redis',
+    prepare: (voucher) => prepareBuckets(redis, keys, voucher),
+    sell,
+    remaining: async (voucherId) => (await stockOfBuckets(redis, keys, voucherId)).stock,
+  };
+}
+
+const isSoldOut = ({ outcome, answer }: Sold): boolean =>
+  answer !== undefined && outcome.kind === 'refused' && outcome.reason === 'sold-out';
+
+/** @throws VoucherIdTaken */
+async function prepareBuckets(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
+  const buckets = keys.bucketsOf(voucher.id);
+  const parts = equalParts(voucher.stock, buckets.length);
+  for (const [number, bucket] of buckets.entries())
+    await prepareIn(redis, bucket, { ...voucher, stock: parts[number] ?? 0 });
+}

@@ -1,0 +1,189 @@
+/**
+ * Transfers of stock between the buckets of a voucher, and the proof that all of them are empty.
+ * Each step is a script that may run twice, and a transfer that another process left half-way is
+ * finished by the next one that sees it (docs/pipeline.md, "A hot voucher").
+ */
+import type { Redis } from 'ioredis';
+import type { KnownEpoch } from '../../connections/known-epoch.ts';
+import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
+import { loadScript, runScript } from '../../connections/scripts.ts';
+import { type Order, soldOutKeptMs } from '../../domain.ts';
+import { checkpoint } from '../../trace/checkpoints.ts';
+
+const lend = loadScript('buckets/lend');
+const put = loadScript('buckets/put');
+const settle = loadScript('buckets/settle');
+
+/** While stock moves, all buckets are read again; so often at most. */
+const mostReadings = 6;
+
+/**
+ * What a user's bucket got. `empty`: every bucket was empty at one moment after `sinceMs`, and
+ * `soldOutBy` names this state of the user's bucket; '' when it must not be remembered. `unsure`:
+ * stock moves, or a bucket did not answer.
+ */
+export type Borrowed =
+  | { readonly word: 'found' | 'unsure' }
+  | { readonly word: 'empty'; readonly soldOutBy: string; readonly sinceMs: number };
+
+interface Transfer {
+  /** Numbers of buckets. */
+  readonly from: number;
+  readonly to: number;
+  readonly number: string;
+  readonly units: string;
+}
+
+interface Seen {
+  readonly word: 'empty' | 'reopening' | 'has-stock';
+  /** Another one after each transfer, and after each sale that empties the bucket. */
+  readonly state: string;
+  readonly soldOutBy: string;
+  readonly open: readonly Transfer[];
+}
+
+/** Redis lost the sale, or has other data. */
+export class NotComparable extends Error {}
+
+/** One voucher, during one search. */
+interface Search {
+  readonly voucherId: string;
+  readonly buckets: readonly ShardKeys[];
+  readonly epoch: string;
+}
+
+export class BucketTransfers {
+  readonly #redis: Redis;
+  readonly #keys: SaleKeys;
+  readonly #epoch: Pick<KnownEpoch, 'value' | 'refresh'>;
+  readonly #running = new Map<string, Promise<Borrowed>>();
+
+  constructor(redis: Redis, keys: SaleKeys, epoch: Pick<KnownEpoch, 'value' | 'refresh'>) {
+    this.#redis = redis;
+    this.#keys = keys;
+    this.#epoch = epoch;
+  }
+
+  /** For the bucket of this user. All users of a bucket share one search. */
+  borrowFor({ voucherId, userId }: Order): Promise<Borrowed> {
+    const own = this.#keys.bucketOf(voucherId, userId);
+    const key = own.voucher(voucherId);
+    const running = this.#running.get(key);
+    if (running) return running;
+    const search = this.#borrow(voucherId, own)
+      .catch((): Borrowed => ({ word: 'unsure' }))
+      .finally(() => this.#running.delete(key));
+    this.#running.set(key, search);
+    return search;
+  }
+
+  /** Finishes every transfer that is half-way. @returns how many. */
+  async finishAll(voucherId: string): Promise<number> {
+    const search = this.#search(voucherId);
+    let finished = 0;
+    for (const bucket of search.buckets.keys()) {
+      const { open } = await this.#look(search, bucket);
+      for (const transfer of open) await this.#finish(search, transfer);
+      finished += open.length;
+    }
+    return finished;
+  }
+
+  #search(voucherId: string): Search {
+    const buckets = this.#keys.bucketsOf(voucherId);
+    return { voucherId, buckets, epoch: this.#epoch.value };
+  }
+
+  async #borrow(voucherId: string, own: ShardKeys): Promise<Borrowed> {
+    const sinceMs = performance.now();
+    const search = this.#search(voucherId);
+    const to = search.buckets.indexOf(own);
+    let before = '';
+    for (let readings = 1; readings <= mostReadings; readings++) {
+      const seen = await this.#read(search, to);
+      if (seen === 'found') return { word: 'found' };
+      const state = seen === 'moved' ? '' : JSON.stringify(seen.map((each) => each.state));
+      const isProven = seen !== 'moved' && state === before;
+      // Stock that came back may be on sale again by now.
+      if (performance.now() - sinceMs > soldOutKeptMs) break;
+      if (isProven) return { word: 'empty', soldOutBy: nameOf(seen), sinceMs };
+      before = state;
+    }
+    return { word: 'unsure' };
+  }
+
+  /**
+   * Asks the own bucket first, then each other one, also after one that did not answer: it does not
+   * keep the others from lending.
+   */
+  async #read(search: Search, to: number): Promise<'found' | 'moved' | readonly Seen[]> {
+    const count = search.buckets.length;
+    const own = await this.#look(search, to);
+    if (own.word === 'has-stock') return 'found';
+    const seen = [own];
+    const errors: unknown[] = [];
+    for (let step = 1; step < count; step++) {
+      const asked = this.#lend(search, (to + step) % count, to);
+      const found = await asked.catch((error: unknown) => void errors.push(error));
+      if (found === 'lent') return 'found';
+      if (found) seen.push(found);
+    }
+    if (errors.length > 0) throw errors[0];
+    const open = seen.flatMap((each) => each.open);
+    for (const transfer of open) await this.#finish(search, transfer);
+    return open.length > 0 ? 'moved' : seen;
+  }
+
+  async #look(search: Search, bucket: number): Promise<Seen> {
+    return asSeen(bucket, await this.#ask(search, bucket, ''));
+  }
+
+  async #lend(search: Search, from: number, to: number): Promise<Seen | 'lent'> {
+    const answer = await this.#ask(search, from, String(to));
+    const [word, number = '', units = ''] = answer;
+    if (word !== 'lent') return asSeen(from, answer);
+    await this.#finish(search, { from, to, number, units });
+    return word;
+  }
+
+  async #ask({ voucherId, buckets, epoch }: Search, bucket: number, to: string): Promise<string[]> {
+    const { voucher, transfers, epoch: epochKey } = buckets[bucket] as ShardKeys;
+    const keys = [voucher(voucherId), transfers(voucherId), epochKey];
+    const answer = (await runScript(this.#redis, lend, keys, [to, epoch])) as string[];
+    this.#assertComparable(answer[0]);
+    return answer;
+  }
+
+  /** Puts the units into the borrower, then closes the transfer in the lender. */
+  async #finish({ voucherId, buckets, epoch }: Search, transfer: Transfer): Promise<void> {
+    const { from, to, number, units } = transfer;
+    await checkpoint('lent');
+    const [lender, borrower] = [buckets[from], buckets[to]] as [ShardKeys, ShardKeys | undefined];
+    if (!borrower) throw new NotComparable(); // Of another number of buckets.
+    const { voucher, transfers, epoch: epochKey } = borrower;
+    const keys = [voucher(voucherId), transfers(voucherId), epochKey];
+    const answer = await runScript(this.#redis, put, keys, [String(from), number, units, epoch]);
+    this.#assertComparable(answer);
+    await checkpoint('put');
+    const note = [lender.transfers(voucherId), lender.epoch];
+    await runScript(this.#redis, settle, note, [String(to), number, epoch]);
+  }
+
+  #assertComparable(word: unknown): void {
+    if (word === 'other-epoch') this.#epoch.refresh();
+    if (word === 'other-epoch' || word === 'unknown-voucher') throw new NotComparable();
+  }
+}
+
+function asSeen(from: number, [word, state = '', soldOutBy = '', ...rest]: string[]): Seen {
+  const open: Transfer[] = [];
+  for (let index = 0; index + 1 < rest.length; index += 2) {
+    const [number = '', units = ''] = (rest[index + 1] ?? '').split(':');
+    open.push({ from, to: Number(rest[index]), number, units });
+  }
+  return { word: word as Seen['word'], state, soldOutBy, open };
+}
+
+/** Of the own bucket, the first one. Stock that is about to be sold again must not be forgotten. */
+const nameOf = (seen: readonly Seen[]): string =>
+  seen.some(({ word }) => word === 'reopening') ? '' : (seen[0]?.soldOutBy ?? '');
