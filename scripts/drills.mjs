@@ -34,6 +34,7 @@ const steps = [
   ['durability, 3 times', lockstep('drill', 'durability', '--times', '3')],
   ['mysql-away, 3 times', lockstep('drill', 'mysql-away', '--times', '3')],
   ['mysql-read-only, 3 times', lockstep('drill', 'mysql-read-only', '--times', '3')],
+  ['hot voucher, 20 times', lockstep('drill', 'hot-voucher', '--times', '20')],
   ['workers scale out, 20 times', lockstep('drill', 'workers-scale-out', '--times', '20')],
   ['flush during rush, 20 times', lockstep('drill', 'flush-during-rush', '--times', '20')],
   ['k6 failover', lockstep('drill', 'k6-failover', '--minutes', '3')],
