@@ -196,11 +196,16 @@ describe('while Redis is rebuilt', () => {
     const taken = new Promise<void>((resolve) => {
       takeUp = resolve;
     });
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const stalled: OrderQueue = {
       keepsUnsettled: true,
       publish: async () => {},
       depth: async () => 0,
       consume: async (handle) => {
+        begin();
         await taken;
         settled.push(...(await handle(inHand)));
         stop.abort();
@@ -212,6 +217,7 @@ describe('while Redis is rebuilt', () => {
       await redis().set(shard.epoch, connections.epoch.value);
     const worker = await startedProcess(stores);
     const working = workOrders(worker, stalled, quiet, stop.signal);
+    await begun; // In the epoch that ends now.
     await quickRebuild(connections);
     await buyAs(await startedProcess(stores), voucher, [4]);
     takeUp();
@@ -257,6 +263,8 @@ describe('while Redis is rebuilt', () => {
 
   test('a worker goes on with the new epoch, without a restart', async () => {
     const stop = startWorker(connections);
+    const hasRecorded = async () => (await inMysql(voucher, connections)).users === 5;
+    await waitUntil('the worker to record in the old epoch', 20_000, hasRecorded);
     await quickRebuild(await openProcess(stores));
     const next = await startedProcess(stores);
     await expect(buyAs(next, voucher, [9])).resolves.toHaveLength(1);
