@@ -9,7 +9,7 @@ import { racePage } from '../../src/lab/report/race-page.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const lab = theLab();
+const lab = theLab(null);
 
 const pairs = shortRaces.map(({ race, rung }) => [race, rung] as const);
 

@@ -5,7 +5,7 @@ import { agreement, worstOutcome } from '../../src/lab/scoreboard/cell.ts';
 import { playScoreboard } from '../../src/lab/scoreboard/play-all.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const lab = theLab();
+const lab = theLab(null);
 
 test('a short scoreboard has the cells that were played, each as the ladder claims', async () => {
   const rungs = ['redis-atomic', 'fenced'];

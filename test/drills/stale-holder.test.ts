@@ -8,7 +8,7 @@ import { raceOn } from '../../src/lab/races/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const lab = theLab();
+const lab = theLab(null);
 
 const byFence = { staleFence: 1, duplicate: 0 };
 const byKey = { staleFence: 0, duplicate: 1 };

@@ -12,6 +12,7 @@ import type { Subject } from '../../src/lab/conformance/subject.ts';
 import { conformanceSubjects } from '../../src/lab/conformance/subjects.ts';
 import { controlLock, type Defect } from '../support/control-lock.ts';
 import { newDataFolder } from '../support/data-home.ts';
+import { ownPorts } from '../support/own-ports.ts';
 
 /** The clause that each defect turns red, and what its case says. */
 const defects: readonly [clause: string, defect: Defect, measured: RegExp][] = [
@@ -38,7 +39,7 @@ const defects: readonly [clause: string, defect: Defect, measured: RegExp][] = [
   ],
 ];
 
-let nextPort = 18_800;
+let nextPort = await ownPorts(19_420);
 
 /** On masters of its own, so that the tests can run at once. */
 async function judge(clauseName: string, subject: Subject): Promise<Finding> {

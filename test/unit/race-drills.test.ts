@@ -8,7 +8,12 @@ import {
   playsVerdict,
 } from '../../src/lab/drills/race-drill-verdict.ts';
 import { loadPhases, type RaceLoad } from '../../src/lab/drills/race-load.ts';
-import { type Played, raceVerdict, unreached } from '../../src/lab/races/race-verdict.ts';
+import {
+  outlastsLease,
+  type Played,
+  raceVerdict,
+  unreached,
+} from '../../src/lab/races/race-verdict.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
 import { drillText } from '../../src/lab/report/drill-text.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
@@ -84,6 +89,14 @@ describe('the verdict of races under load', () => {
     const { asClaimed, ...verdict } = judged(breaks(), holds());
     expect(verdict).toEqual({ verdict: 'held', reasons: [] });
     expect(asClaimed).toEqual(['stale-promotion on redis-reentrant: user 7 has 2 orders: a, b']);
+  });
+
+  test('is unknown, and not violated, when the machine was too slow for a race', () => {
+    const lost = addedTo(once, refused('7', 'lease-lost'));
+    const slow = play('redis-reentrant', lost, { at: outlastsLease, refusesWrite: true });
+    const { verdict, reasons } = judged(slow);
+    expect(verdict).toBe('unknown');
+    expect(reasons.join()).toContain('the machine is too slow');
   });
 
   test.each<[string, PlayUnderLoad, RegExp]>([

@@ -2,9 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { endsWithinLease, type LockFaultName } from '../../src/lab/races/lock-faults.ts';
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
   killed,
+  outlastsLease,
   type Played,
   type RaceResult,
   raceVerdict,
@@ -114,6 +116,12 @@ describe('the process in which a request waits', () => {
   });
 });
 
+test('a server that restarts within the lease is late after it; one that stays away is not', () => {
+  const names = ['restart-all', 'restart-empty', 'promote-replica', 'start-empty', 'stop-first'];
+  const late = names.filter((name) => endsWithinLease(name as LockFaultName));
+  expect(late).toEqual(['restart-all', 'restart-empty', 'promote-replica']);
+});
+
 describe('the verdict of a race', () => {
   const step: Played = { ...{ lane: 'A', text: '', wrong: false, asPlanned: true }, at: 'x' };
   const judge = (race: RaceName, rung: RungName, given: Given = {}, at = 'answer') =>
@@ -150,6 +158,35 @@ describe('the verdict of a race', () => {
     expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
     expect(played.evidence).toContain('B lost its lease');
     expect(judge('paused-holder', 'redis-reentrant', lost('A')).verdict).toBe('held');
+  });
+
+  test('is unknown when a lane lost its lease before the fault', () => {
+    const given: Given = { orders: [row('a', '7')], attempts: [accepted('7', 'a')] };
+    const played = judge('paused-holder', 'fenced', given, 'lease-lost');
+    expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false, isSlow: true });
+    expect(played.evidence).toContain('A lost its lease before the fault');
+  });
+
+  test('is unknown when a server was away longer than a lease, and a lane lost its lease', () => {
+    const late: Given = {
+      ...stalled,
+      orders: [row('a', '7')],
+      attempts: [accepted('7', 'a'), refused('7', 'lease-lost')],
+    };
+    const played = judge('restart-with-data', 'zookeeper', late, outlastsLease);
+    expect(played).toMatchObject({ verdict: 'unknown', isSlow: true });
+    expect(played.evidence).toContain('a server was away longer than a lease');
+    const both = judge('restart-with-data', 'zookeeper', stalled, outlastsLease);
+    expect(both).toMatchObject({ verdict: 'violated', asClaimed: false, isSlow: false });
+    const quick = judge('restart-with-data', 'zookeeper', late, 'injected');
+    expect(quick).toMatchObject({ asClaimed: false, isSlow: false });
+  });
+
+  test('is violated on a slow machine, too, when it shows just what the ladder claims', () => {
+    const lost = refused('7', 'lease-lost'); // So that the race would be too slow.
+    const late = { ...stalled, attempts: [accepted('7', 'a'), accepted('7', 'b'), lost] };
+    const played = judge('restart-empty', 'redlock', late, outlastsLease);
+    expect(played).toMatchObject({ verdict: 'violated', asClaimed: true, isSlow: false });
   });
 
   test('is violated, with the proof, when the check of the race found a violation', () => {

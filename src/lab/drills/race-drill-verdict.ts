@@ -44,7 +44,8 @@ export function playsVerdict(
 /** Each turns the drill red. */
 function broken(play: PlayUnderLoad): string[] {
   const { played, load, refusesWrite } = play;
-  const { verdict, claim, asClaimed, evidence } = played;
+  const { verdict, claim, asClaimed, evidence, isSlow } = played;
+  if (isSlow) return [];
   const found: string[] = [];
   const other = unclaimed(rungNamed(played.rung), scheduleOf(play), findingsOf(play));
   if (verdict !== 'unknown' && !asClaimed)

@@ -7,6 +7,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { playRace, raceSettings, type Surroundings } from '../races/play-race.ts';
+import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
 import { warmRung } from './around-load.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
@@ -127,10 +128,16 @@ async function playUnderLoad(
     playRace(race, rung, lab, connections, surroundings),
   );
   if (!load) throw new RangeError('a race in a drill is played inside its load');
-  options.progress(
-    `${race} on ${rung}: ${played.verdict}${played.asClaimed ? ', as claimed' : ''}`,
-  );
+  options.progress(playedText(played));
   return { played, load, faults, phase, refusesWrite };
+}
+
+/** In one sentence; with its steps and the evidence where the ladder claims otherwise. */
+function playedText({ race, rung, verdict, asClaimed, evidence, steps }: PlayedRace): string {
+  const text = `${race} on ${rung}: ${verdict}`;
+  if (asClaimed) return `${text}, as claimed`;
+  const reached = steps.map(({ lane, at }) => `${lane} ${at}`).join(', ');
+  return `${text}, NOT as claimed: ${evidence} (${reached})`;
 }
 
 function result(plays: readonly NamedPlay[], faults: readonly string[]): DrillResult {

@@ -70,6 +70,10 @@ const available: readonly LockFaultName[] = [
  */
 export const leavesLockAvailable = (name: LockFaultName): boolean => available.includes(name);
 
+/** The owner still has its lease when the servers are back: else the race is about its end. */
+export const endsWithinLease = (name: LockFaultName): boolean =>
+  available.includes(name) && name !== 'start-empty';
+
 /**
  * Before a server loses the lock, it must have it; and the replica that replaces it must not.
  * Without that, a race that shows no violation has proved nothing. Only Redis can be asked for its

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { Agent } from 'undici';
 import { signToken } from '../../http/tokens.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
@@ -15,13 +15,13 @@ const withinMs = 15_000;
  * A majority may answer while an instance still has no connection to the others. The same
  * connections serve multilock, which needs all of them.
  */
-const probed = (rung: RungName): RungName =>
+const probed = (rung: string): string =>
   (rungNamed(rung).lockService?.servers.length ?? 1) > 1 ? 'multilock' : rung;
 
 /** @returns a function that resolves once every instance has sold a unit of another voucher. */
 export async function lockProbe(
   lab: Lab,
-  rung: RungName,
+  rung: string,
   tokenSecret: string,
 ): Promise<() => Promise<void>> {
   const sale = { title: 'is the lock there?', stock: 1_000, rung: probed(rung) };

@@ -7,7 +7,7 @@ import type { Connections } from '../../connections/connections.ts';
 import { resourceOf } from '../../domain.ts';
 import { signToken } from '../../http/tokens.ts';
 import type { Rung } from '../../ladder/rung.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
 import { defaultKeyPrefix } from '../../locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
@@ -44,6 +44,8 @@ export interface Surroundings {
   readonly addressOf: (lab: Lab, lane: number) => string;
   /** Plays the steps inside the load on this voucher. @returns the attempts of the load. */
   readonly around: (voucherId: string, play: () => Promise<void>) => Promise<readonly Attempt[]>;
+  /** How long the queue may take in the end; as any other sale's without it. */
+  readonly drainWithinMs?: number;
 }
 
 /** The race alone. */
@@ -59,10 +61,10 @@ export const withoutLoad: Surroundings = {
 
 export async function playRace(
   race: RaceName,
-  rung: RungName,
+  rung: string,
   lab: Lab,
   connections: Connections,
-  { moreStock, inject, addressOf, around }: Surroundings = withoutLoad,
+  { moreStock, inject, addressOf, around, drainWithinMs }: Surroundings = withoutLoad,
 ): Promise<PlayedRace> {
   const schedule: Schedule = schedules[race];
   const { instances, stock } = schedule;
@@ -99,7 +101,7 @@ export async function playRace(
   await lockAnswers(); // A fault before may have cut connections.
   const others = await around(voucherId, play);
   await connections.ready();
-  const collected = await drained(connections, voucherId);
+  const collected = await drained(connections, voucherId, drainWithinMs);
   const attempts = [...own, ...others];
   const facts = { ...collected, attempts, ...readHistory(lab.historyFolder, voucherId) };
   if (schedule.forgets) await lab.serve(lab.shape); // Its process would keep the lock.

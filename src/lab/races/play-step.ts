@@ -6,6 +6,7 @@ import { killProcess } from '../faults/kill-process.ts';
 import { pauseProcess } from '../faults/pause-process.ts';
 import type { LaneState, Lanes } from './lanes.ts';
 import {
+  endsWithinLease,
   injectLockFault,
   isLockToLose,
   type LockFaultName,
@@ -20,7 +21,15 @@ import {
   type QueueFaultTarget,
 } from './queue-faults.ts';
 import { workerLane } from './race-keys.ts';
-import { killed, notLocked, type Played, paused, slow, unreached } from './race-verdict.ts';
+import {
+  killed,
+  notLocked,
+  outlastsLease,
+  type Played,
+  paused,
+  slow,
+  unreached,
+} from './race-verdict.ts';
 import { laneOf, type Step } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
 
@@ -93,8 +102,11 @@ async function injectFault(name: LockFaultName, lane: string, stage: Stage): Pro
   const target = stage.lockFaultTarget(stage.lanes.state(lane));
   if (!target) return { asPlanned: false, at: unreached };
   if (!(await isLockToLose(name, target, stage.lab))) return { asPlanned: false, at: notLocked };
+  const startedAt = performance.now();
   stage.undos.set(name, await injectLockFault(name, target, stage.inject));
   if (leavesLockAvailable(name)) await stage.lockAnswers();
+  const isLong = performance.now() - startedAt >= target.leaseMs;
+  if (endsWithinLease(name) && isLong) return { asPlanned: false, at: outlastsLease };
   return { asPlanned: true, at: 'injected' };
 }
 

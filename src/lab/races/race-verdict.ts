@@ -10,7 +10,7 @@ import { mysqlRefusals, mysqlRefusalsText } from '../../audit/mysql-refusals.ts'
 import type { CheckName, Verdict } from '../../domain.ts';
 import { showsInRush } from '../../ladder/claims.ts';
 import type { Break, Rung } from '../../ladder/rung.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
 import type { RaceName, Schedule } from './schedules.ts';
 
 /** One step, as it was played. */
@@ -36,11 +36,13 @@ export const unreached = 'not there';
 export const slow = 'slow';
 /** A fault was to make a server forget the lock, and the server did not have it. */
 export const notLocked = 'no lock there';
+/** A server that should be back within the lease was away for longer. */
+export const outlastsLease = 'outlasts the lease';
 
 export interface RaceResult {
   readonly race: RaceName;
   readonly title: string;
-  readonly rung: RungName;
+  readonly rung: string;
   readonly shows: Schedule['shows'];
   readonly verdict: Verdict;
   readonly claim: Verdict;
@@ -54,12 +56,16 @@ export interface RaceResult {
 /** In a drill, other users buy too. Their ids begin here; those of the lanes are smaller. */
 export const firstLoadUser = 1_001;
 
-/** With the facts that it was judged by. */
-export type PlayedRace = RaceResult & { readonly facts: Facts };
+export type PlayedRace = RaceResult & {
+  /** What it was judged by. */
+  readonly facts: Facts;
+  /** The machine was too slow for it: whatever broke proves nothing. */
+  readonly isSlow: boolean;
+};
 
 export function raceVerdict(
   race: RaceName,
-  rung: RungName,
+  rung: string,
   schedule: Schedule,
   steps: Played[],
   facts: Facts,
@@ -69,12 +75,18 @@ export function raceVerdict(
   const shows = showsOn(rungNamed(rung), schedule);
   const finding = findings.find(({ check }) => check === shows);
   const seen = finding?.verdict ?? 'unknown';
-  const doubt = seen === 'held' ? inconclusive(steps, lanesOnly(facts), findings, schedule) : null;
-  const verdict = doubt === null ? seen : 'unknown';
   const claim = claimOn(rungNamed(rung), schedule);
   const surprise = surprises(rungNamed(rung), schedule, findings);
+  const isShown = seen === 'violated' && claim === 'violated' && surprise === null;
+  const slowness = isShown ? null : tooSlow(steps, lanesOnly(facts), schedule);
+  const isHeld = seen === 'held' && slowness === null;
+  const doubt = isHeld ? inconclusive(steps, lanesOnly(facts), findings, schedule) : slowness;
+  const verdict = doubt === null ? seen : 'unknown';
   const asClaimed = verdict === claim && surprise === null;
-  const result = { race, title, rung, shows, verdict, claim, asClaimed, steps, facts } as const;
+  const result = {
+    ...{ race, title, rung, shows, verdict, claim, asClaimed, steps, facts },
+    isSlow: slowness !== null,
+  } as const;
   const evidence = [surprise, doubt, seen === 'unknown' ? finding?.first : null];
   const text = evidence.filter((each) => typeof each === 'string').join('; ');
   if (verdict !== 'violated' || !finding)
@@ -175,12 +187,32 @@ const hasLostLease = (attempts: readonly Attempt[], lane: string): boolean =>
     ({ requestId, reason }) => requestId.endsWith(`-${lane}`) && reason === 'lease-lost',
   );
 
+/** All of them, in a race without a fault. */
+function stepsBeforeFault(played: readonly Played[], { steps }: Schedule): readonly Played[] {
+  const fault = steps.findIndex((step) => !('run' in step));
+  return fault === -1 ? played : played.slice(0, fault);
+}
+
+/** Why the machine could not play the race in the time of a lease; null when it could. */
+function tooSlow(steps: readonly Played[], facts: Facts, schedule: Schedule): string | null {
+  const { attempts = [] } = facts;
+  const { undisturbed = [] } = schedule;
+  const late = undisturbed.find((lane) => hasLostLease(attempts, lane));
+  if (late) return `the machine is too slow: ${late} lost its lease, and no fault hit it`;
+  const early = stepsBeforeFault(steps, schedule).find(({ at }) => at === 'lease-lost');
+  if (early) return `the machine is too slow: ${early.lane} lost its lease before the fault`;
+  const isLong = steps.some(({ at }) => at === outlastsLease);
+  const isLost = attempts.some(({ reason }) => reason === 'lease-lost');
+  if (isLong && isLost) return 'the machine is too slow: a server was away longer than a lease';
+  return null;
+}
+
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
 function inconclusive(
   steps: readonly Played[],
   facts: Facts,
   findings: readonly Finding[],
-  { expects = [], undisturbed = [] }: Schedule,
+  { expects = [] }: Schedule,
 ): string | null {
   const { attempts = [] } = facts;
   const known = [...ordinary, ...expects];
@@ -188,8 +220,6 @@ function inconclusive(
   if (steps.some(({ at }) => at === notLocked)) return 'a server could not forget the lock';
   if (steps.some(({ at }) => at === slow))
     return 'a lane neither arrived nor visibly waited for a lock';
-  const late = undisturbed.find((lane) => hasLostLease(attempts, lane));
-  if (late) return `the machine is too slow: ${late} lost its lease, and no fault hit it`;
   const wasKilled = steps.some(({ at }) => at === killed);
   const odd = attempts.find(
     ({ outcome, reason = '' }) =>
