@@ -1,5 +1,12 @@
 /** The headers of every answer. */
-import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { newRequestId } from './request-ids.ts';
 
 export type HeaderTexts = Readonly<Record<string, string>>;
@@ -10,19 +17,37 @@ export const commonHeaders = (instance: string): HeaderTexts => ({
   'Cache-Control': 'no-store',
 });
 
+/** The sockets on which a request waits for its answer. */
+const busy = new WeakSet<Duplex>();
+export const isBusy = (socket: Duplex): boolean => busy.has(socket);
+
 /**
  * Node's answer, with these headers and the name of its request. Headers that the application sets
- * are copied several times on their way here.
+ * are copied several times on their way here. A flat list costs less than an object.
  */
-export const answersWith = (headers: HeaderTexts): typeof ServerResponse =>
-  class<Request extends IncomingMessage> extends ServerResponse<Request> {
+export function answersWith(headers: HeaderTexts): typeof ServerResponse {
+  const common = Object.entries(headers).flat();
+  return class<Request extends IncomingMessage> extends ServerResponse<Request> {
     readonly requestId = nameOf(this.req);
 
     override writeHead(status: number, ...more: unknown[]): this {
       const own = more.at(-1) as OutgoingHttpHeaders | undefined;
-      return super.writeHead(status, { ...headers, 'X-Request-Id': this.requestId, ...own });
+      const all: OutgoingHttpHeader[] = [...common, 'X-Request-Id', this.requestId];
+      for (const name in own) all.push(name, own[name] ?? '');
+      return super.writeHead(status, all);
+    }
+
+    override assignSocket(socket: Socket): void {
+      busy.add(socket);
+      super.assignSocket(socket);
+    }
+
+    override detachSocket(socket: Socket): void {
+      busy.delete(socket);
+      super.detachSocket(socket);
     }
   };
+}
 
 /** The client may name its request. */
 function nameOf({ headers }: IncomingMessage): string {

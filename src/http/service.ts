@@ -15,7 +15,8 @@ export interface Service {
   readonly vouchers: Vouchers;
   /** The rungs that vouchers of this deployment may have. */
   readonly allowedRungs: ReadonlySet<string>;
-  readonly openRung: (voucher: { readonly rung: string }) => Promise<OpenRung>;
+  /** Not a promise once it is open. */
+  readonly openRung: (voucher: { readonly rung: string }) => OpenRung | Promise<OpenRung>;
   readonly orderIds: OrderIds;
   /** False while stopping: /readyz then answers 503. */
   isOpen(): boolean;

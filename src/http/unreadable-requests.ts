@@ -5,7 +5,7 @@
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { RequestError } from '@hono/node-server';
-import type { HeaderTexts } from './headers.ts';
+import { type HeaderTexts, isBusy } from './headers.ts';
 import { describeProblem, type ProblemCode } from './problems.ts';
 import { newRequestId } from './request-ids.ts';
 
@@ -32,16 +32,9 @@ function codeOf({ code = '', rawPacket }: UnreadableError): ProblemCode {
 
 /** Answers what Node cannot read, and CONNECT. An expectation that nobody knows is ignored. */
 export function answerUnreadable(server: Server, headers: HeaderTexts): void {
-  const open = new WeakMap<Duplex, number>();
-  const count = (socket: Duplex, change: number) =>
-    open.set(socket, (open.get(socket) ?? 0) + change);
-  server.on('request', ({ socket }, response) => {
-    count(socket, 1);
-    response.once('close', () => count(socket, -1));
-  });
   server.on('clientError', (error: UnreadableError, socket) => {
     // The client would take it for the answer to an earlier request, which may be a purchase.
-    if (open.get(socket) || !socket.writable) socket.destroy();
+    if (isBusy(socket) || !socket.writable) socket.destroy();
     else close(socket, rawProblem(codeOf(error), headers));
   });
   server.on('connect', (_, socket) =>

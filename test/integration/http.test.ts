@@ -2,8 +2,10 @@
 import { sign } from 'hono/jwt';
 import { describe, expect, test } from 'vitest';
 import { labTokenSecret } from '../../src/config.ts';
+import { CpuProfile } from '../../src/lab/benchmarks/cpu-profile.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
+import { testConnections } from '../support/connections.ts';
 
 const hourMs = 3_600_000;
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
@@ -77,6 +79,51 @@ describe('a purchase', () => {
     const { id } = (await answer.json()) as { id: string };
     expect((await call(`/orders/${id}`, { token: await tokenFor('7') })).status).toBe(200);
     expect((await call(`/orders/${id}`, { token: await tokenFor('8') })).status).toBe(404);
+  });
+});
+
+describe('a voucher in buckets', () => {
+  const rung = 'lua-buckets';
+  const create = async (changes: Readonly<Record<string, unknown>>) => {
+    const token = await tokenFor('1', 'operator');
+    const answer = await call('/vouchers', { method: 'POST', token, body: openSale(changes) });
+    const body = (await answer.json()) as { id: string; buckets?: number; detail?: string };
+    return { status: answer.status, ...body };
+  };
+
+  test('has as many as it declares, and sells exactly its stock from them', async () => {
+    const { id, ...created } = await create({ rung, buckets: 2 });
+    expect(created).toMatchObject({ status: 201, buckets: 2 });
+    const connections = testConnections();
+    const redis = connections.redis('admin');
+    await connections.ready();
+    const [first, second, third] = connections.saleKeys.bucketsOf(id, 3);
+    const stocks = [first, second, third].map((each) =>
+      redis.hget(`${each?.voucher(id)}`, 'stock'),
+    );
+    expect(await Promise.all(stocks)).toEqual(['3', '2', null]);
+    const users = Array.from({ length: 12 }, (_, index) => String(index + 1));
+    const answers = await Promise.all(users.map((user) => buy(id, user)));
+    expect(answers.filter(({ httpStatus }) => httpStatus === 202)).toHaveLength(5);
+    expect(await (await call(`/vouchers/${id}`)).json()).toMatchObject({
+      buckets: 2,
+      remaining: 0,
+    });
+  });
+
+  test('has as many as the deployment is configured for, when it declares none', async () => {
+    const { buckets } = await create({ rung });
+    expect(buckets).toBe(4);
+    expect(await create({ rung: 'lua-stream' })).not.toHaveProperty('buckets');
+  });
+
+  test.each([0, 65, 1.5, '2', null])('cannot declare %j: 400', async (buckets) => {
+    expect(await create({ rung, buckets })).toMatchObject({ status: 400, code: 'invalid-request' });
+  });
+
+  test('is refused on a rung that does not split its stock', async () => {
+    const detail = 'buckets: lua-stream does not split its stock; only lua-buckets does';
+    expect(await create({ rung: 'lua-stream', buckets: 2 })).toMatchObject({ status: 400, detail });
   });
 });
 
@@ -256,6 +303,7 @@ test('the OpenAPI document describes every route', async () => {
   expect(Object.keys(paths).toSorted()).toEqual([
     '/lab/block-event-loop',
     '/lab/noop',
+    '/lab/profile',
     '/lab/step-clock-back',
     '/lab/vouchers/{id}/nested-orders',
     '/livez',
@@ -267,6 +315,18 @@ test('the OpenAPI document describes every route', async () => {
     '/vouchers/{id}/audit',
     '/vouchers/{id}/orders',
   ]);
+});
+
+test('an operator can have a profile of a process that answers, and a user cannot', async () => {
+  const token = await tokenFor('1', 'operator');
+  const profile = call('/lab/profile?ms=300', { method: 'POST', token });
+  expect((await call('/lab/noop', { method: 'POST', token: await tokenFor('7') })).status).toBe(
+    202,
+  );
+  const [root] = CpuProfile.parse(await (await profile).json()).nodes;
+  expect(root?.callFrame.functionName).toBe('(root)');
+  const refused = await call('/lab/profile?ms=300', { method: 'POST', token: await tokenFor('7') });
+  expect(refused.status).toBe(403);
 });
 
 test('an operator can have a voucher audited, and a user cannot', async () => {

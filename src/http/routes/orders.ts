@@ -3,6 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isId, type Order, type Outcome, type Voucher } from '../../domain.ts';
 import { findOrder } from '../../orders/find-order.ts';
+import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
 import { Id, idInPath, notAnId } from '../ids.ts';
 import { jsonWith } from '../json-answer.ts';
@@ -97,20 +98,27 @@ export function orderRoutes(service: Service): App {
   const claimsOf = identify('user', TOKEN_SECRET);
 
   return routes()
-    .openapi(buyRoute, async (c) => {
+    .openapi(buyRoute, (c) => {
       const claims = claimsOf(c);
       if (claims instanceof Response) return claims;
       const voucherId = c.req.param('id');
       if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
       const requestId = c.req.header('idempotency-key') ?? newRequestId();
       if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
-      const voucher = await vouchers.find(voucherId);
-      if (!voucher) return problem(c, 'unknown-voucher');
-      if (!isAllowed(service, voucher))
-        return problem(c, 'not-ready', `This deployment does not allow the rung ${voucher.rung}.`);
-      const order = { id: await orderIds.next(), voucherId, userId: claims.sub, requestId };
-      record('received', order);
-      return answer(c, order, await buy(service, order, voucher));
+      return whenKnown(vouchers.find(voucherId), (voucher) => {
+        if (!voucher) return problem(c, 'unknown-voucher');
+        if (!isAllowed(service, voucher))
+          return problem(
+            c,
+            'not-ready',
+            `This deployment does not allow the rung ${voucher.rung}.`,
+          );
+        return whenKnown(orderIds.next(), (id) => {
+          const order = { id, voucherId, userId: claims.sub, requestId };
+          record('received', order);
+          return whenKnown(buy(service, order, voucher), (outcome) => answer(c, order, outcome));
+        });
+      });
     })
     .openapi(showRoute(requireRole('user', TOKEN_SECRET)), async (c) => {
       const order = await findOrder(connections, c.req.valid('param').id);
@@ -126,15 +134,20 @@ function isAllowed({ allowedRungs, connections }: Service, { rung, lab }: Vouche
   return allowedRungs.has(rung) && (connections.config.LAB || !lab);
 }
 
-async function buy({ openRung, log }: Service, order: Order, voucher: Voucher): Promise<Outcome> {
-  const { purchase } = await openRung(voucher);
-  const outcome = await purchase(order, voucher);
-  recordOutcome(order, outcome);
-  if (outcome.kind === 'unknown') {
-    const { id: orderId, requestId } = order;
-    log.warn({ event: 'outcome-unknown', requestId, orderId, cause: String(outcome.cause) });
-  }
-  return outcome;
+function buy(
+  { openRung, log }: Service,
+  order: Order,
+  voucher: Voucher,
+): Outcome | Promise<Outcome> {
+  const outcome = whenKnown(openRung(voucher), ({ purchase }) => purchase(order, voucher));
+  return whenKnown(outcome, (known) => {
+    recordOutcome(order, known);
+    if (known.kind === 'unknown') {
+      const { id: orderId, requestId } = order;
+      log.warn({ event: 'outcome-unknown', requestId, orderId, cause: String(known.cause) });
+    }
+    return known;
+  });
 }
 
 export function recordOutcome(order: Order, outcome: Outcome): void {

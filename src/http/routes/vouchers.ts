@@ -2,10 +2,11 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import type { Config } from '../../config.ts';
 import { isStoreUnavailable } from '../../connections/store-errors.ts';
-import type { Voucher } from '../../domain.ts';
+import { mostBuckets, type Voucher } from '../../domain.ts';
 import { CommitUnknown, StockTooLarge, VoucherIdTaken } from '../../errors.ts';
-import { ladder, rungNames } from '../../ladder/rungs.ts';
+import { knownRungs, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import type { NewVoucher as CreateVoucher } from '../../purchase/vouchers.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
@@ -46,13 +47,17 @@ const NewLabOptions = z
   })
   .openapi('LabOptions', { description: 'Allowed in the lab only.' });
 
+const splitting = rungNames.filter((name) => rungNamed(name).buckets).join(', ');
+const aboutBuckets = `Into so many buckets the stock is split. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
+
 const NewVoucher = z
   .strictObject({
     title: z.string().trim().min(1).max(200),
     stock: z.int().min(0).max(10_000_000),
     beginTime: Time,
     endTime: Time,
-    rung: z.enum(rungNames).default('lua-stream'),
+    rung: z.enum(knownRungs()).default('lua-stream'),
+    buckets: z.int().min(1).max(mostBuckets).optional().openapi({ description: aboutBuckets }),
     lab: NewLabOptions.optional(),
   })
   .refine(
@@ -70,6 +75,7 @@ const VoucherView = z
     beginTime: Time,
     endTime: Time,
     rung: z.string(),
+    buckets: z.int().optional(),
   })
   .openapi('Voucher');
 
@@ -119,21 +125,19 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
   });
 
 export function voucherRoutes(service: Service): App {
-  const { vouchers, openRung, allowedRungs, connections, log } = service;
-  const { TOKEN_SECRET, LAB } = connections.config;
+  const { vouchers, openRung, connections, log } = service;
+  const { config } = connections;
+  const { TOKEN_SECRET } = config;
   const create = createVoucherRoute(requireRole('operator', TOKEN_SECRET));
 
   return routes()
     .openapi(create, async (c) => {
       const body = c.req.valid('json');
-      if (!allowedRungs.has(body.rung)) {
-        const allowed = [...allowedRungs].join(', ');
-        return problem(c, 'invalid-request', `rung: this deployment allows ${allowed}`);
-      }
-      if (!LAB && body.lab) return problem(c, 'invalid-request', 'lab: allowed in the lab only');
+      const wrong = whatIsWrong(body, service);
+      if (wrong !== null) return problem(c, 'invalid-request', wrong);
       try {
         const { inventory } = await openRung(body);
-        const voucher = await vouchers.create(newVoucher(body, LAB), inventory.prepare);
+        const voucher = await vouchers.create(newVoucher(body, config), inventory.prepare);
         c.header('Location', `/vouchers/${voucher.id}`);
         return c.json(view(voucher), 201);
       } catch (error) {
@@ -161,23 +165,42 @@ export function voucherRoutes(service: Service): App {
 /** Null when the store of the stock does not know it, or does not answer. */
 async function remainingOf({ openRung }: Service, voucher: Voucher): Promise<number | null> {
   const { inventory } = await openRung(voucher);
-  return inventory.remaining(voucher.id).catch((error: unknown) => {
+  return inventory.remaining(voucher).catch((error: unknown) => {
     if (isStoreUnavailable(error)) return null;
     throw error;
   });
 }
 
+type Body = z.output<typeof NewVoucher>;
+
+/** What the schema cannot know; null when nothing is. */
+function whatIsWrong({ rung, buckets, lab }: Body, service: Service): string | null {
+  const { allowedRungs, connections } = service;
+  if (!allowedRungs.has(rung))
+    return `rung: this deployment allows ${[...allowedRungs].join(', ')}`;
+  if (buckets !== undefined && !rungNamed(rung).buckets)
+    return `buckets: ${rung} does not split its stock; only ${splitting} does`;
+  return lab && !connections.config.LAB ? 'lab: allowed in the lab only' : null;
+}
+
 /** In the lab every voucher has lab options; the defaults are those of its rung. */
-function newVoucher({ lab, ...body }: z.output<typeof NewVoucher>, isLab: boolean): CreateVoucher {
+function newVoucher(
+  { lab, buckets, ...body }: Body,
+  { LAB, VOUCHER_BUCKETS }: Config,
+): CreateVoucher {
   const { beginTime, endTime, rung } = body;
-  const voucher = { ...body, beginTime: new Date(beginTime), endTime: new Date(endTime) };
-  if (!isLab) return voucher;
-  const { rails = ladder[rung].rails, workMs = 0, retries = 0 } = lab ?? {};
+  const voucher = {
+    ...body,
+    ...{ beginTime: new Date(beginTime), endTime: new Date(endTime) },
+    ...(rungNamed(rung).buckets && { buckets: buckets ?? VOUCHER_BUCKETS }),
+  };
+  if (!LAB) return voucher;
+  const { rails = rungNamed(rung).rails, workMs = 0, retries = 0 } = lab ?? {};
   return { ...voucher, lab: { rails, workMs, retries } };
 }
 
 function view(voucher: Voucher, remaining: number | null = null) {
-  const { id, title, stock, beginTime, endTime, rung } = voucher;
+  const { id, title, stock, beginTime, endTime, rung, buckets } = voucher;
   const shown = {
     id,
     title,
@@ -185,6 +208,7 @@ function view(voucher: Voucher, remaining: number | null = null) {
     beginTime: beginTime.toISOString(),
     endTime: endTime.toISOString(),
     rung,
+    ...(buckets !== undefined && { buckets }),
   };
   return remaining === null ? shown : { ...shown, remaining };
 }
