@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { mostBuckets } from './domain.ts';
 import { ConfigurationInvalid } from './errors.ts';
 
 const flag = z.enum(['0', '1']).transform((value) => value === '1');
@@ -103,8 +104,8 @@ const Environment = z.object({
    * The final rung's keys are in this many slots of a Redis Cluster, one order stream in each.
    */
   SALE_SHARDS: whole(1, 64).default(1),
-  /** Into so many buckets `lua-buckets` splits the stock of a voucher. */
-  VOUCHER_BUCKETS: whole(1, 64).default(4),
+  /** Into so many buckets `lua-buckets` splits a new voucher that declares no number. */
+  VOUCHER_BUCKETS: whole(1, mostBuckets).default(4),
   /** The independent masters of MultiLock and Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
   /** ZooKeeper's servers as `host:port`, comma-separated; for the ZooKeeper rung only. */

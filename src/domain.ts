@@ -10,6 +10,9 @@ const largestId = '9223372036854775807';
 export const isId = (text: string): boolean =>
   /^[1-9][0-9]{0,18}$/.test(text) && (text.length < 19 || text <= largestId);
 
+/** Of one voucher. */
+export const mostBuckets = 64;
+
 /** What is sold in a flash sale. */
 export interface Voucher {
   readonly id: string;
@@ -20,6 +23,8 @@ export interface Voucher {
   readonly endTime: Date;
   /** The rung of the ladder that sells it. */
   readonly rung: string;
+  /** Into so many buckets its stock is split, on a rung that splits it. */
+  readonly buckets?: number;
   /** Present in the lab only. */
   readonly lab?: LabOptions;
 }

@@ -354,6 +354,16 @@ export class ReplaySoldOut extends ReplayRefused {
   }
 }
 
+/** Nothing proves that every bucket of the voucher is empty. */
+export class ReplayStockMoves extends ReplayRefused {
+  readonly code = 'REPLAY_STOCK_MOVES';
+
+  constructor(letter: string, voucherId: string) {
+    const moves = `stock moves between the buckets of voucher ${voucherId}, or one does not answer`;
+    super(letter, moves, 'Try again.');
+  }
+}
+
 /** The user has bought again since. */
 export class ReplayUserHasOrder extends ReplayRefused {
   readonly code = 'REPLAY_USER_HAS_ORDER';

@@ -1,4 +1,5 @@
 import { labTokenSecret } from '../config.ts';
+import { mostBuckets } from '../domain.ts';
 import { UnknownRung } from '../errors.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { LabDown } from '../lab/errors.ts';
@@ -10,6 +11,7 @@ import { type AddCommand, type JsonOption, type Place, print } from './output.ts
 interface VoucherOptions extends JsonOption {
   readonly stock: number;
   readonly workMs: number;
+  readonly buckets?: number;
 }
 
 export const addVoucher: AddCommand = (program, place) =>
@@ -19,18 +21,22 @@ export const addVoucher: AddCommand = (program, place) =>
     .argument('<rung>', 'a name from `lockstep ladder`')
     .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), 10)
     .option('--work-ms <n>', 'time between a sale’s check and its write', whole(0, 10_000), 0)
+    .option('--buckets <n>', 'of lua-buckets: how many share the stock', whole(1, mostBuckets))
     .addOption(json())
     .action((rung: string, options: VoucherOptions) => voucher(place, rung, options));
 
 async function voucher(
   { labFolder }: Place,
   rung: string,
-  { stock, workMs, json }: VoucherOptions,
+  { stock, workMs, buckets, json }: VoucherOptions,
 ): Promise<void> {
   if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
   const lab = Lab.running(labFolder);
   if (!lab) throw new LabDown();
-  const sale = { title: 'by hand', stock, rung, lab: { workMs } };
+  const split = buckets !== undefined && { buckets };
+  const sale = { title: 'by hand', stock, rung, ...split, lab: { workMs } };
   const id = await putOnSale(lab.baseUrl, labTokenSecret, lab.shape.instances, sale);
-  print(json, { id, rung, stock }, () => `voucher ${id}: ${stock} in stock, sold by ${rung}`);
+  const inBuckets = split ? ` in ${buckets} buckets` : '';
+  const text = `voucher ${id}: ${stock} in stock${inBuckets}, sold by ${rung}`;
+  print(json, { id, rung, stock, ...split }, () => text);
 }

@@ -38,3 +38,9 @@ export class KnownEpoch {
       });
   }
 }
+
+/** For one command, which does not go on in another one. */
+export const oneEpoch = (value: string): Pick<KnownEpoch, 'value' | 'refresh'> => ({
+  value,
+  refresh: () => {},
+});

@@ -62,7 +62,7 @@ function profile(role: RedisRole, config: Config) {
     case 'lock':
       return within(config.LOCK_ANSWER_MS);
     case 'purchase':
-      // The purchases of one turn of the event loop are one write here, and one sync to disk in
+      // The commands of one turn of the event loop are one write here, and one sync to disk in
       // Redis. Not in a cluster: there a pipeline is sent again when its connection ends.
       return {
         ...within(config.PURCHASE_ANSWER_MS),

@@ -35,26 +35,36 @@ export interface SaleKeys {
    * The buckets of a voucher whose stock is split: each is a shard in which this voucher has a
    * stock, buyers and transfers of its own.
    */
-  bucketsOf(voucherId: string): readonly ShardKeys[];
+  bucketsOf(voucherId: string, count: BucketCount): readonly ShardKeys[];
   /** The bucket that sells to this user: always the same one. */
-  bucketOf(voucherId: string, userId: string): ShardKeys;
+  bucketOf(voucherId: string, userId: string, count: BucketCount): ShardKeys;
 }
 
+/** As the voucher declares it. Without a number it is as the process is configured. */
+export type BucketCount = number | null | undefined;
+
 /**
- * The numbers of shards and of buckets must not change while vouchers are on sale: they would look
- * for their keys in another shard, and for their users in another bucket.
+ * The number of shards must not change while vouchers are on sale: they would look for their keys
+ * in another shard.
  */
-export function saleKeys(shardCount: number, bucketCount = 1): SaleKeys {
+export function saleKeys(shardCount: number, defaultBuckets = 1): SaleKeys {
   const shards = Array.from({ length: shardCount }, (_, shard) => shardKeys(`{sale:${shard}}`));
-  const buckets = shards.map((_, home) => bucketsFrom(shards, home, bucketCount));
+  const known = new Map<number, readonly (readonly ShardKeys[])[]>();
   const shardOf = (voucherId: string) => remainder(voucherId, shardCount);
-  const bucketsOf = (voucherId: string) => buckets[shardOf(voucherId)] as readonly ShardKeys[];
+  const bucketsOf: SaleKeys['bucketsOf'] = (voucherId, declared) => {
+    const count = declared ?? defaultBuckets;
+    const all = known.get(count) ?? shards.map((_, home) => bucketsFrom(shards, home, count));
+    known.set(count, all);
+    return all[shardOf(voucherId)] as readonly ShardKeys[];
+  };
   return {
     shards,
     of: (voucherId) => shards[shardOf(voucherId)] as ShardKeys,
     bucketsOf,
-    bucketOf: (voucherId, userId) =>
-      bucketsOf(voucherId)[bucketNumber(userId, bucketCount)] as ShardKeys,
+    bucketOf: (voucherId, userId, count) => {
+      const buckets = bucketsOf(voucherId, count);
+      return buckets[bucketNumber(userId, buckets.length)] as ShardKeys;
+    },
   };
 }
 
@@ -62,14 +72,9 @@ export function saleKeys(shardCount: number, bucketCount = 1): SaleKeys {
 export const stockPlaces = (
   keys: SaleKeys,
   voucherId: string,
-  { buckets }: { readonly buckets?: true },
-): readonly ShardKeys[] => (buckets ? keys.bucketsOf(voucherId) : [keys.of(voucherId)]);
-
-/** The places where a user may be a buyer, when it is not known how the voucher is sold. */
-export const buyerPlaces = (keys: SaleKeys, voucherId: string, userId: string): ShardKeys[] => [
-  keys.of(voucherId),
-  keys.bucketOf(voucherId, userId),
-];
+  { buckets: isSplit }: { readonly buckets?: true },
+  count: BucketCount,
+): readonly ShardKeys[] => (isSplit ? keys.bucketsOf(voucherId, count) : [keys.of(voucherId)]);
 
 /** The first one in the shard of the voucher, the others in the shards after it. */
 function bucketsFrom(shards: readonly ShardKeys[], home: number, count: number): ShardKeys[] {

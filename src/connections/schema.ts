@@ -61,6 +61,12 @@ const migrations: Readonly<Record<string, string>> = {
      PRIMARY KEY (voucher_id, unit),
      UNIQUE KEY one_unit_per_order (voucher_id, order_id)
    ) ENGINE = InnoDB`,
+  // A row for each voucher that declares its number of buckets. Without a row it is as
+  // VOUCHER_BUCKETS says. No column of vouchers: MySQL has no ADD COLUMN that may run twice.
+  '0008-voucher-buckets': `CREATE TABLE IF NOT EXISTS voucher_buckets (
+     voucher_id BIGINT NOT NULL PRIMARY KEY,
+     buckets    INT    NOT NULL
+   ) ENGINE = InnoDB`,
 };
 
 const lockSeconds = 60;

@@ -28,6 +28,8 @@ const refusals = [
 const messages = [
   'Connection is closed',
   "Stream isn't writeable",
+  "Cluster isn't ready",
+  'Failed to refresh slots cache',
   'Command timed out',
   'Reached the max retries',
   ...refusals,

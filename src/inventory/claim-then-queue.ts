@@ -63,6 +63,6 @@ export function claimThenQueue(redis: Redis, keys: SaleKeys, queue: OrderQueue):
     clock: 'redis',
     prepare: (voucher) => prepare(redis, keys, voucher),
     sell,
-    remaining: (voucherId) => remaining(redis, keys, voucherId),
+    remaining: ({ id }) => remaining(redis, keys, id),
   };
 }

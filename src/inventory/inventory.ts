@@ -21,9 +21,9 @@ export interface Inventory {
   /**
    * Sells one voucher to one user, or refuses with a reason. Calls `lease.assertHeld()` right
    * before the commit. The outcome is `unknown` when the sale may have happened. It throws only
-   * when nothing can have been sold.
+   * when nothing can have been sold. Not a promise where there is nothing to wait for.
    */
-  sell(order: Order, voucher: Voucher, lease: Lease): Promise<Outcome>;
+  sell(order: Order, voucher: Voucher, lease: Lease): Outcome | Promise<Outcome>;
   /** The stock that is left; null when its store does not know the voucher. */
-  remaining(voucherId: string): Promise<number | null>;
+  remaining(voucher: Pick<Voucher, 'id' | 'buckets'>): Promise<number | null>;
 }

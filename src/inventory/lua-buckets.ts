@@ -36,13 +36,13 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
 
   async function sell(order: Order, voucher: Voucher): Promise<Outcome> {
     if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
-    const bucket = keys.bucketOf(order.voucherId, order.userId);
+    const bucket = keys.bucketOf(order.voucherId, order.userId, voucher.buckets);
     if (soldOut.isTrueFor(order, bucket)) return refused('sold-out');
     const startedMs = performance.now();
     do {
       const sold = await purchase(bucket, order);
       if (!isSoldOut(sold)) return sold.outcome;
-      const borrowed = await transfers.borrowFor(order);
+      const borrowed = await transfers.borrowFor(order, voucher.buckets);
       if (borrowed.word === 'empty') return learn(voucher, bucket, sold, borrowed);
       if (borrowed.word === 'unsure') return stockMoves;
     } while (performance.now() - startedMs < borrowWithinMs);
@@ -65,7 +65,7 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
     clock: 'redis',
     prepare: (voucher) => prepareBuckets(redis, keys, voucher),
     sell,
-    remaining: async (voucherId) => (await stockOfBuckets(redis, keys, voucherId)).stock,
+    remaining: async ({ id, buckets }) => (await stockOfBuckets(redis, keys, id, buckets)).stock,
   };
 }
 
@@ -74,7 +74,7 @@ const isSoldOut = ({ outcome, answer }: Sold): boolean =>
 
 /** @throws VoucherIdTaken */
 async function prepareBuckets(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
-  const buckets = keys.bucketsOf(voucher.id);
+  const buckets = keys.bucketsOf(voucher.id, voucher.buckets);
   const parts = equalParts(voucher.stock, buckets.length);
   for (const [number, bucket] of buckets.entries())
     await prepareIn(redis, bucket, { ...voucher, stock: parts[number] ?? 0 });

@@ -21,19 +21,20 @@ export function luaStream(redis: Redis, keys: SaleKeys, options: ScriptOptions =
   const soldOut = new SoldOutMemory(redis);
   const purchase = sellByScript(redis, options);
 
-  async function sell(order: Order, voucher: Voucher): Promise<Outcome> {
+  function sell(order: Order, voucher: Voucher): Outcome | Promise<Outcome> {
     if (redis.status !== 'ready') return refused('not-ready'); // Nothing was sent.
     const shard = keys.of(order.voucherId);
     if (soldOut.isTrueFor(order, shard)) return refused('sold-out');
-    const { outcome, answer, askedAtMs } = await purchase(shard, order);
-    soldOut.learn(voucher, shard, answer, askedAtMs);
-    return outcome;
+    return purchase(shard, order).then(({ outcome, answer, askedAtMs }) => {
+      soldOut.learn(voucher, shard, answer, askedAtMs);
+      return outcome;
+    });
   }
 
   return {
     clock: 'redis',
     prepare: (voucher) => prepare(redis, keys, voucher),
     sell,
-    remaining: (voucherId) => remaining(redis, keys, voucherId),
+    remaining: ({ id }) => remaining(redis, keys, id),
   };
 }

@@ -59,7 +59,7 @@ export function mergedCommit(pool: Pool, { waitMs, ...limits }: Limits): Invento
         const buyer = { order, voucher, lease, cameAt, reach: ownCheckpoint(), answer };
         if (!add(voucher.id, buyer)) answer(refused('database-busy'));
       }),
-    remaining: (voucherId) => stockLeft(pool, voucherId),
+    remaining: ({ id }) => stockLeft(pool, id),
   };
 }
 

@@ -41,6 +41,6 @@ export function redisCommands(redis: Redis, keys: SaleKeys, queue: OrderQueue): 
     clock: 'instance',
     prepare: (voucher) => prepare(redis, keys, voucher),
     sell,
-    remaining: (voucherId) => remaining(redis, keys, voucherId),
+    remaining: ({ id }) => remaining(redis, keys, id),
   };
 }

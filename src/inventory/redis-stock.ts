@@ -35,6 +35,6 @@ export function redisStock(pool: Pool, redis: Redis, keys: SaleKeys): Inventory 
   return {
     ...sql,
     prepare: (voucher) => prepare(redis, keys, voucher),
-    remaining: (voucherId) => remaining(redis, keys, voucherId),
+    remaining: ({ id }) => remaining(redis, keys, id),
   };
 }

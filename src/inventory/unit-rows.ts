@@ -37,7 +37,7 @@ export function unitRows(pool: Pool, limits: Limits): Inventory {
       db
         ? prepare(db, voucher)
         : transaction(pool, 'READ COMMITTED', (begun) => prepare(begun, voucher)),
-    remaining: (voucherId) => unsold(pool, voucherId),
+    remaining: ({ id }) => unsold(pool, id),
   };
 }
 

@@ -3,7 +3,7 @@
  * has it.
  */
 import type { InventoryFactory, LockFactory, QueueFactory, Rung } from './rung.ts';
-import { ladder, type RungName, rungNames } from './rungs.ts';
+import { ladder, type RungName, rungNamed, rungNames } from './rungs.ts';
 
 /**
  * The lock of each rung that acquires it around its sale; the last rung with a lock, and without
@@ -29,16 +29,14 @@ export function inventoryRungs(): RungName[] {
 }
 
 /** The rungs whose queue is in the memory of the instance that sells. */
-export const ownQueueRungs = (rungs: readonly RungName[]): RungName[] =>
-  rungs.filter((name) => (ladder[name] as Rung).queueInProcess);
+export const ownQueueRungs = (rungs: readonly string[]): string[] =>
+  rungs.filter((name) => rungNamed(name).queueInProcess);
 
 /** The first rung of each queue. */
-export function queueFactories(
-  rungs: readonly RungName[] = rungNames,
-): Map<RungName, QueueFactory> {
-  const names = new Map<QueueFactory, RungName>();
+export function queueFactories(rungs: readonly string[] = rungNames): Map<string, QueueFactory> {
+  const names = new Map<QueueFactory, string>();
   for (const name of rungs) {
-    const { queue }: Rung = ladder[name];
+    const { queue } = rungNamed(name);
     if (queue && !names.has(queue)) names.set(queue, name);
   }
   return new Map([...names].map(([open, name]) => [name, open]));

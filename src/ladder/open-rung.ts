@@ -15,7 +15,7 @@ import { withOrder } from '../trace/checkpoints.ts';
 import { keepsHistory } from '../trace/history.ts';
 import { ownQueueRungs, queueFactories } from './factories.ts';
 import { traced } from './lock-history.ts';
-import { type RungName, rungNamed } from './rungs.ts';
+import { rungNamed } from './rungs.ts';
 
 export interface OpenRung {
   readonly lock: Lock;
@@ -55,14 +55,17 @@ export async function openRung(
 export function rungOpener(
   connections: Connections,
   options: OpenOptions,
-): (voucher: Pick<Voucher, 'rung'>) => Promise<OpenRung> {
-  const opened = new Map<string, Promise<OpenRung>>();
+): (voucher: Pick<Voucher, 'rung'>) => OpenRung | Promise<OpenRung> {
+  const opened = new Map<string, OpenRung | Promise<OpenRung>>();
   return ({ rung }) => {
     const known = opened.get(rung);
     if (known) return known;
     const opening = openRung(rung, connections, options);
     opened.set(rung, opening);
-    opening.catch(() => opened.delete(rung)); // The next request tries again.
+    opening.then(
+      (open) => opened.set(rung, open),
+      () => opened.delete(rung), // The next request tries again.
+    );
     return opening;
   };
 }
@@ -71,7 +74,7 @@ export function rungOpener(
  * The queues of these rungs that a worker consumes, each once: several rungs may share one. A queue
  * in the memory of an instance is not one of them.
  */
-export function openQueues(rungs: readonly RungName[], connections: Connections): OrderQueue[] {
+export function openQueues(rungs: readonly string[], connections: Connections): OrderQueue[] {
   const own = ownQueueRungs(rungs);
   const others = rungs.filter((name) => !own.includes(name));
   return [...queueFactories(others).values()].map((open) => open(connections));
@@ -111,8 +114,11 @@ function outsideWindow({ beginTime, endTime }: Voucher, now: Date): Outcome | nu
 
 const withoutLockService =
   (purchase: Purchase): Purchase =>
-  (order, voucher) =>
-    purchase(order, voucher).catch((error: unknown) => {
+  async (order, voucher) => {
+    try {
+      return await purchase(order, voucher);
+    } catch (error) {
       if (error instanceof LockServiceUnavailable) return refused('lock-service-unavailable');
       throw error;
-    });
+    }
+  };

@@ -590,15 +590,26 @@ export const rungNames = Object.keys(ladder) as RungName[];
 
 export const isRungName = (name: string): name is RungName => Object.hasOwn(ladder, name);
 
-/** @throws UnknownRung, with the names of all rungs. */
+/** Not of the ladder: the lab adds them, in its own processes only, to compare them with rungs. */
+const outsiders = new Map<string, Rung>();
+
+export const addOutsider = (name: string, outsider: Rung): void =>
+  void outsiders.set(name, outsider);
+
+/** The names of all rungs of this process: those of the ladder, and the outsiders. */
+export const knownRungs = (): string[] => [...rungNames, ...outsiders.keys()];
+
+/** Of the ladder, or an outsider. @throws UnknownRung, with the names of all rungs. */
 export function rungNamed(name: string): Rung {
+  const outsider = outsiders.get(name);
+  if (outsider) return outsider;
   if (!isRungName(name)) throw new UnknownRung(name, rungNames);
   return ladder[name];
 }
 
 /** The rungs that a deployment may sell by: those it names, or `all`. @throws UnknownRung */
-export function allowedRungs(names: readonly string[]): RungName[] {
-  if (names.length === 1 && names[0] === 'all') return rungNames;
+export function allowedRungs(names: readonly string[]): readonly string[] {
+  if (names.length === 1 && names[0] === 'all') return knownRungs();
   for (const name of names) rungNamed(name);
-  return names.filter(isRungName);
+  return names;
 }

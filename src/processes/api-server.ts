@@ -1,7 +1,7 @@
 /** The HTTP server of one instance: it listens once the service is ready, and drains at a stop. */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { answersWith, type HeaderTexts } from '../http/headers.ts';
@@ -31,8 +31,13 @@ const keepAliveMs = 75_000;
 export async function listen(app: App, address: Address, headers: HeaderTexts): Promise<Server> {
   // The adapter refuses a request without a host, and its refusal is a problem; Node's is not.
   const options = { requireHostHeader: false, ServerResponse: answersWith(headers) };
-  const listener = getRequestListener(app.fetch, { errorHandler: problemResponse });
-  const server = createServer(options, listener);
+  const errorHandler = problemResponse;
+  const listener = getRequestListener(app.fetch, { errorHandler });
+  // The adapter sets timers to throw away a body that nobody read. A purchase has none.
+  const withoutBody = getRequestListener(app.fetch, { errorHandler, autoCleanupIncoming: false });
+  const server = createServer(options, (request, response) =>
+    hasBody(request) ? listener(request, response) : withoutBody(request, response),
+  );
   answerUnreadable(server, headers);
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = keepAliveMs + 1_000;
@@ -41,6 +46,10 @@ export async function listen(app: App, address: Address, headers: HeaderTexts): 
   await once(server, 'listening');
   return server;
 }
+
+/** A request has a body only if one of these headers says so (RFC 9112). */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 
 /** A killed process leaves its socket behind. nginx may run as another user. */
 function freed(path: string) {

@@ -10,7 +10,7 @@ import { workOrders } from '../orders/order-worker.ts';
 interface Opened {
   readonly connections: Connections;
   readonly log: Logger;
-  readonly openRung: (voucher: { readonly rung: string }) => Promise<OpenRung>;
+  readonly openRung: (voucher: { readonly rung: string }) => OpenRung | Promise<OpenRung>;
 }
 
 /** Runs until `signal` aborts and the orders that wait in memory are recorded. */

@@ -10,7 +10,8 @@ import {
 import type { Inventory } from '../inventory/inventory.ts';
 import { type Lock, using } from '../locks/lock.ts';
 
-export type Purchase = (order: Order, voucher: Voucher) => Promise<Outcome>;
+/** Not a promise where there is nothing to wait for. */
+export type Purchase = (order: Order, voucher: Voucher) => Outcome | Promise<Outcome>;
 
 export interface PurchaseParts {
   readonly lock: Lock;
@@ -23,7 +24,7 @@ export interface PurchaseParts {
 
 export function purchaseWith({ lock, scope, inventory, ...options }: PurchaseParts): Purchase {
   return async (order, voucher) => {
-    const sale = await using(lock, resourceOf(scope, order), options, (lease) =>
+    const sale = await using(lock, resourceOf(scope, order), options, async (lease) =>
       inventory.sell(order, voucher, lease),
     );
     return sale ?? refused('busy');

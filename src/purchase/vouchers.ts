@@ -2,14 +2,15 @@
 import { LRUCache } from 'lru-cache';
 import type { ResultSetHeader } from 'mysql2';
 import type { Connections } from '../connections/connections.ts';
-import { type PoolConnection, select, transaction } from '../connections/mysql.ts';
+import { type Pool, type PoolConnection, select, transaction } from '../connections/mysql.ts';
 import type { LabOptions, Voucher } from '../domain.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 
 export type NewVoucher = Omit<Voucher, 'id'>;
 
-interface Row extends Omit<Voucher, 'lab'> {
+interface Row extends Omit<Voucher, 'lab' | 'buckets'> {
+  readonly buckets: number | null;
   /** The first of the lab options; null when the voucher has none. */
   readonly rails: number | null;
   readonly workMs: number;
@@ -18,14 +19,26 @@ interface Row extends Omit<Voucher, 'lab'> {
 
 const selectVouchers = `
   SELECT CAST(v.id AS CHAR) AS id, v.title, s.initial_stock AS stock,
-         v.begin_time AS beginTime, v.end_time AS endTime, v.rung,
+         v.begin_time AS beginTime, v.end_time AS endTime, v.rung, b.buckets,
          l.rails, l.work_ms AS workMs, l.retries
   FROM vouchers v
   JOIN seckill_stock s ON s.voucher_id = v.id
+  LEFT JOIN voucher_buckets b ON b.voucher_id = v.id
   LEFT JOIN lab_options l ON l.voucher_id = v.id`;
 
-function asVoucher({ rails, workMs, retries, ...voucher }: Row): Voucher {
+function asVoucher({ buckets, rails, workMs, retries, ...row }: Row): Voucher {
+  const voucher = buckets === null ? row : { ...row, buckets };
   return rails === null ? voucher : { ...voucher, lab: { rails: rails === 1, workMs, retries } };
+}
+
+/** Null when none is declared. */
+export async function declaredBuckets(pool: Pool, voucherId: string): Promise<number | null> {
+  const [row] = await select<{ buckets: number }>(
+    pool,
+    'SELECT buckets FROM voucher_buckets WHERE voucher_id = ?',
+    [voucherId],
+  );
+  return row?.buckets ?? null;
 }
 
 export interface Vouchers {
@@ -71,7 +84,7 @@ export function openVouchers(connections: Connections): Vouchers {
 }
 
 async function insertVoucher(db: PoolConnection, voucher: NewVoucher): Promise<string> {
-  const { title, stock, beginTime, endTime, rung, lab } = voucher;
+  const { title, stock, beginTime, endTime, rung, buckets, lab } = voucher;
   const [{ insertId }] = await db.execute<ResultSetHeader>(
     'INSERT INTO vouchers (title, begin_time, end_time, rung) VALUES (?, ?, ?, ?)',
     [title, beginTime, endTime, rung],
@@ -80,8 +93,14 @@ async function insertVoucher(db: PoolConnection, voucher: NewVoucher): Promise<s
     'INSERT INTO seckill_stock (voucher_id, initial_stock, stock) VALUES (?, ?, ?)',
     [insertId, stock, stock],
   );
+  if (buckets !== undefined) await insertBuckets(db, insertId, buckets);
   if (lab) await insertLabOptions(db, insertId, lab);
   return String(insertId);
+}
+
+async function insertBuckets(db: PoolConnection, id: number, buckets: number): Promise<void> {
+  const statement = 'INSERT INTO voucher_buckets (voucher_id, buckets) VALUES (?, ?)';
+  await db.execute(statement, [id, buckets]);
 }
 
 async function insertLabOptions(db: PoolConnection, id: number, lab: LabOptions): Promise<void> {

@@ -17,7 +17,6 @@ export const checkpointNames = [
   'put',
   'claimed',
   'published',
-  'consuming',
   'delivered',
   'recording',
   'recorded',
@@ -56,7 +55,7 @@ export async function checkpointEach(name: CheckpointName, reached: readonly Ord
 export const currentOrder = (): Order | undefined => orders.getStore();
 
 /** Every checkpoint that `work` reaches is reported with this order. */
-export function withOrder<Result>(order: Order, work: () => Promise<Result>): Promise<Result> {
+export function withOrder<Result>(order: Order, work: () => Result): Result {
   return gate ? orders.run(order, work) : work();
 }
 

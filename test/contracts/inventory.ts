@@ -64,7 +64,7 @@ export const clauses = {
     const first = await sellTo('1');
     const second = await sellTo('2');
     const third = await sellTo('3');
-    const left = await inventory.remaining(voucher.id);
+    const left = await inventory.remaining(voucher);
     const refusal = third.kind === 'refused' && third.reason;
     return (
       first.kind === 'accepted' &&
@@ -92,7 +92,7 @@ export const clauses = {
   'is the same when it is prepared twice before the sale': async (contestant) => {
     const voucher = await onSale(contestant, { stock: 3 });
     await contestant.inventory.prepare(voucher);
-    return (await contestant.inventory.remaining(voucher.id)) === 3;
+    return (await contestant.inventory.remaining(voucher)) === 3;
   },
 
   'keeps its stock when it is prepared again during the sale': async (contestant) => {
@@ -102,7 +102,7 @@ export const clauses = {
     await inventory.prepare(voucher).catch((error: unknown) => {
       expect(error).toBeInstanceOf(VoucherIdTaken);
     });
-    return (await inventory.remaining(voucher.id)) === 2;
+    return (await inventory.remaining(voucher)) === 2;
   },
 
   'never sells more than there is to many users at once': async (contestant) => {
@@ -148,7 +148,7 @@ export const clauses = {
     const lost = timedLease('test', 0, async () => {});
     const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lost);
     const untouched =
-      (await inventory.remaining(voucher.id)) === voucher.stock &&
+      (await inventory.remaining(voucher)) === voucher.stock &&
       (await ordersOf(contestant, voucher)).length === 0;
     return outcome.kind === 'refused' && outcome.reason === 'lease-lost' && untouched;
   },
@@ -169,7 +169,7 @@ export const clauses = {
     await contestant.drained();
     return (
       (confirmed[0] as unknown[]).length === 1 &&
-      (await inventory.remaining(voucher.id)) === voucher.stock
+      (await inventory.remaining(voucher)) === voucher.stock
     );
   },
 } satisfies Record<string, Clause>;

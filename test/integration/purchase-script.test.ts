@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
+import type { Order } from '../../src/domain.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
 
@@ -34,14 +35,23 @@ const onSale = (stock: string, beginMs = Date.now() - hourMs, endMs = Date.now()
     [stock, String(beginMs), String(endMs)],
   );
 
-function buy(
+/** One call for all of them. @returns an answer for each. */
+function buyTogether(bought: readonly Order[], knownEpoch = '') {
+  const { orders, queued, epoch } = keys;
+  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), orders, queued, epoch];
+  const each = bought.flatMap(({ id, userId, requestId }) => [id, userId, requestId]);
+  return runScript(redis, purchase, touched, [knownEpoch, voucherId, ...each]) as Promise<
+    unknown[]
+  >;
+}
+
+async function buy(
   userId: string,
   requestId = 'request',
   order = someOrder(voucherId, userId, requestId),
 ) {
-  const { orders, queued, epoch } = keys;
-  const touched = [keys.voucher(voucherId), keys.buyers(voucherId), orders, queued, epoch];
-  return runScript(redis, purchase, touched, [order.id, voucherId, userId, requestId, '']);
+  const [answer] = await buyTogether([order]);
+  return answer;
 }
 
 const stockLeft = () => redis.hget(keys.voucher(voucherId), 'stock');
@@ -144,7 +154,8 @@ describe('the purchase script', () => {
 
   test('keeps ids above 2^53 to the last digit', async () => {
     await onSale('2');
-    const order = { ...someOrder(voucherId, '9223372036854775807'), id: '9223372036854775805' };
+    const sold = someOrder(voucherId, '9223372036854775807', 'request');
+    const order = { ...sold, id: '9223372036854775805' };
     expect(await buy(order.userId, 'request', order)).toEqual(['accepted', '9223372036854775805']);
     expect(await redis.hget(keys.buyers(voucherId), '9223372036854775807')).toBe(
       '9223372036854775805:request',
@@ -152,11 +163,67 @@ describe('the purchase script', () => {
     await redis.hdel(keys.queued, order.id);
   });
 
+  test('writes nothing for an order whose id is in use, and sells to the others', async () => {
+    await onSale('3');
+    const orders = ['7', '8', '9'].map((userId) => someOrder(voucherId, userId, 'request'));
+    const [first, , last] = orders as [Order, Order, Order];
+    const answers = await buyTogether([first, { ...orders[1], id: first.id } as Order, last]);
+    expect(answers).toEqual([
+      ['accepted', first.id],
+      ['id-in-use', ''],
+      ['accepted', last.id],
+    ]);
+    expect(await stockLeft()).toBe('1');
+    expect(await redis.hkeys(keys.buyers(voucherId))).toEqual(['7', '9']);
+    expect(await queuedOrders()).toBe(2);
+  });
+
   test('works again after Redis forgot its scripts', async () => {
     await onSale('2');
     await buy('7');
     await redis.script('FLUSH');
     expect(await buy('8')).toEqual(['accepted', expect.any(String)]);
+  });
+});
+
+describe('one call for several buyers', () => {
+  const ordersOf = (...users: string[]) =>
+    users.map((userId, index) => someOrder(voucherId, userId, `request-${index}`));
+
+  test('sells to them in their order, and not one more than there are', async () => {
+    await onSale('2');
+    const [one, two, three] = ordersOf('7', '8', '9') as [Order, Order, Order];
+    expect(await buyTogether([one, two, three])).toEqual([
+      ['accepted', one.id],
+      ['accepted', two.id],
+      ['sold-out', '', two.id, expect.any(Number)],
+    ]);
+    expect(await redis.hmget(keys.voucher(voucherId), 'stock', 'soldOutBy')).toEqual(['0', two.id]);
+    const entries = await redis.xrevrange(keys.orders, '+', '-', 'COUNT', 2);
+    expect(entries.map(([, [, orderId]]) => orderId)).toEqual([two.id, one.id]);
+  });
+
+  test('sells one to a user who asks twice in it, and knows the repeated request', async () => {
+    await onSale('5');
+    const [one, other] = ordersOf('7', '7') as [Order, Order];
+    const again = { ...someOrder(voucherId, '7'), requestId: one.requestId };
+    expect(await buyTogether([one, other, again])).toEqual([
+      ['accepted', one.id],
+      ['already-ordered', one.id],
+      ['accepted', one.id],
+    ]);
+    expect(await stockLeft()).toBe('4');
+    expect(await queuedOrders()).toBe(1);
+  });
+
+  test('refuses all of them in another epoch', async () => {
+    await onSale('5');
+    const answers = await buyTogether(ordersOf('7', '8'), 'another epoch');
+    expect(answers).toEqual([
+      ['other-epoch', ''],
+      ['other-epoch', ''],
+    ]);
+    expect(await stockLeft()).toBe('5');
   });
 });
 

@@ -31,6 +31,15 @@ describe('a batch', () => {
     expect(ran).toEqual(['a b']);
   });
 
+  test('has all items of one turn of the event loop when it gathers no longer', async () => {
+    const { ran, add, next } = recordBatches({ gatherMs: 0 });
+    add('key', 'a');
+    await Promise.resolve();
+    add('key', 'b');
+    await next();
+    expect(ran).toEqual(['a b']);
+  });
+
   test('begins when the one before is done, with those that came meanwhile', async () => {
     const { ran, add, next, end } = recordBatches();
     add('key', 'a');

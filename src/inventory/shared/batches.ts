@@ -2,10 +2,13 @@
  * Batches of one key run one at a time in this process. The first item waits `gatherMs` for others;
  * while a batch runs, the next one gathers, and begins when the batch is done.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 export interface BatchLimits {
-  /** How long the first item waits for others when no batch runs. */
+  /**
+   * How long the first item waits for others when no batch runs. 0: until this turn of the event
+   * loop has read everything that has arrived.
+   */
   readonly gatherMs: number;
   /** The most items of one batch. */
   readonly batchSize: number;
@@ -24,7 +27,7 @@ export function batches<Item>(
   const waiting = new Map<string, Item[]>();
 
   async function runAll(key: string, items: Item[]): Promise<void> {
-    await sleep(gatherMs);
+    await (gatherMs === 0 ? nextTurn() : sleep(gatherMs));
     while (items.length > 0) await run(items.splice(0, batchSize));
     waiting.delete(key);
   }

@@ -1,6 +1,6 @@
 /** What the buckets of a voucher have, and what is on its way between them. */
 import type { Redis } from 'ioredis';
-import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
+import type { BucketCount, SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 
 /** Stock for each of so many buckets: an equal part, and the first ones the rest. */
 export const equalParts = (stock: number, count: number): number[] =>
@@ -27,8 +27,9 @@ export async function stockOfBuckets(
   redis: Redis,
   keys: SaleKeys,
   voucherId: string,
+  count: BucketCount,
 ): Promise<StockOfBuckets> {
-  const read = keys.bucketsOf(voucherId).map((each) => readBucket(redis, each, voucherId));
+  const read = keys.bucketsOf(voucherId, count).map((each) => readBucket(redis, each, voucherId));
   return sumOfBuckets(await Promise.all(read));
 }
 

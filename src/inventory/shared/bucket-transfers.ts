@@ -5,7 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { KnownEpoch } from '../../connections/known-epoch.ts';
-import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
+import type { BucketCount, SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, soldOutKeptMs } from '../../domain.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
@@ -19,12 +19,18 @@ const mostReadings = 6;
 
 /**
  * What a user's bucket got. `empty`: every bucket was empty at one moment after `sinceMs`, and
- * `soldOutBy` names this state of the user's bucket; '' when it must not be remembered. `unsure`:
- * stock moves, or a bucket did not answer.
+ * `soldOutBy` names this state of the user's bucket; '' when it must not be remembered. `reopens`:
+ * stock came back to one of them, and is not sold yet. `unsure`: stock moves, or a bucket did not
+ * answer.
  */
 export type Borrowed =
   | { readonly word: 'found' | 'unsure' }
-  | { readonly word: 'empty'; readonly soldOutBy: string; readonly sinceMs: number };
+  | {
+      readonly word: 'empty';
+      readonly soldOutBy: string;
+      readonly sinceMs: number;
+      readonly reopens: boolean;
+    };
 
 interface Transfer {
   /** Numbers of buckets. */
@@ -65,12 +71,12 @@ export class BucketTransfers {
   }
 
   /** For the bucket of this user. All users of a bucket share one search. */
-  borrowFor({ voucherId, userId }: Order): Promise<Borrowed> {
-    const own = this.#keys.bucketOf(voucherId, userId);
+  borrowFor({ voucherId, userId }: Order, count: BucketCount): Promise<Borrowed> {
+    const own = this.#keys.bucketOf(voucherId, userId, count);
     const key = own.voucher(voucherId);
     const running = this.#running.get(key);
     if (running) return running;
-    const search = this.#borrow(voucherId, own)
+    const search = this.#borrow(this.#search(voucherId, count), own)
       .catch((): Borrowed => ({ word: 'unsure' }))
       .finally(() => this.#running.delete(key));
     this.#running.set(key, search);
@@ -78,8 +84,8 @@ export class BucketTransfers {
   }
 
   /** Finishes every transfer that is half-way. @returns how many. */
-  async finishAll(voucherId: string): Promise<number> {
-    const search = this.#search(voucherId);
+  async finishAll(voucherId: string, count: BucketCount): Promise<number> {
+    const search = this.#search(voucherId, count);
     let finished = 0;
     for (const bucket of search.buckets.keys()) {
       const { open } = await this.#look(search, bucket);
@@ -89,14 +95,13 @@ export class BucketTransfers {
     return finished;
   }
 
-  #search(voucherId: string): Search {
-    const buckets = this.#keys.bucketsOf(voucherId);
+  #search(voucherId: string, count: BucketCount): Search {
+    const buckets = this.#keys.bucketsOf(voucherId, count);
     return { voucherId, buckets, epoch: this.#epoch.value };
   }
 
-  async #borrow(voucherId: string, own: ShardKeys): Promise<Borrowed> {
+  async #borrow(search: Search, own: ShardKeys): Promise<Borrowed> {
     const sinceMs = performance.now();
-    const search = this.#search(voucherId);
     const to = search.buckets.indexOf(own);
     let before = '';
     for (let readings = 1; readings <= mostReadings; readings++) {
@@ -106,7 +111,7 @@ export class BucketTransfers {
       const isProven = seen !== 'moved' && state === before;
       // Stock that came back may be on sale again by now.
       if (performance.now() - sinceMs > soldOutKeptMs) break;
-      if (isProven) return { word: 'empty', soldOutBy: nameOf(seen), sinceMs };
+      if (isProven) return { word: 'empty', ...nameOf(seen), sinceMs };
       before = state;
     }
     return { word: 'unsure' };
@@ -185,5 +190,7 @@ function asSeen(from: number, [word, state = '', soldOutBy = '', ...rest]: strin
 }
 
 /** Of the own bucket, the first one. Stock that is about to be sold again must not be forgotten. */
-const nameOf = (seen: readonly Seen[]): string =>
-  seen.some(({ word }) => word === 'reopening') ? '' : (seen[0]?.soldOutBy ?? '');
+function nameOf(seen: readonly Seen[]): { readonly soldOutBy: string; readonly reopens: boolean } {
+  const reopens = seen.some(({ word }) => word === 'reopening');
+  return { reopens, soldOutBy: reopens ? '' : (seen[0]?.soldOutBy ?? '') };
+}

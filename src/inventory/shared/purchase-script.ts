@@ -1,21 +1,23 @@
 /**
- * One purchase by lua/sale/purchase.lua: one call, with the keys of one shard or of one bucket, and
- * its answer as an outcome.
+ * Purchases by lua/sale/purchase.lua, with the keys of one shard or of one bucket. All that wait to
+ * buy one voucher are one call, in the order in which they came: a call costs Redis and the
+ * instance more than the sale to one more buyer. While it runs, the next call gathers.
  */
 import type { Redis } from 'ioredis';
-import type { KnownEpoch } from '../../connections/known-epoch.ts';
+import { type KnownEpoch, oneEpoch } from '../../connections/known-epoch.ts';
 import { connectionOf, findMasters } from '../../connections/redis.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { refusesWrites } from '../../connections/store-errors.ts';
 import { type Order, type Outcome, refused } from '../../domain.ts';
+import { batches } from './batches.ts';
 import { asOutcome } from './claims.ts';
 import { ReplicaAcknowledgement } from './replica-acknowledgement.ts';
 
 const purchase = loadScript('sale/purchase');
 
 /** Where no other process sells: nothing is checked. */
-export const noEpoch = { value: '', refresh: () => {} };
+export const noEpoch = oneEpoch('');
 
 export interface ScriptOptions {
   /** An order is accepted once a replica has it, and not before. */
@@ -34,41 +36,82 @@ export interface Sold {
 
 export type SellByScript = (shard: ShardKeys, order: Order) => Promise<Sold>;
 
+/** One who waits for a call of the script. */
+interface Buyer {
+  readonly shard: ShardKeys;
+  readonly order: Order;
+  readonly answer: (sold: Sold | Promise<Sold>) => void;
+}
+type Buyers = readonly [Buyer, ...Buyer[]];
+
+/** Redis does nothing else during a call: so many take it one or two milliseconds. */
+const mostAtOnce = 100;
+
 export function sellByScript(
   redis: Redis,
   { waitForReplica = false, epoch = noEpoch }: ScriptOptions,
 ): SellByScript {
   const replica = waitForReplica ? new ReplicaAcknowledgement() : null;
 
-  return async (shard, order) => {
-    const { id, voucherId, userId, requestId } = order;
+  async function sell(buyers: Buyers): Promise<void> {
+    const [{ shard }] = buyers;
     const askedAtMs = performance.now();
-    const { voucher, buyers, orders, queued, epoch: epochKey } = shard;
-    const touched = [voucher(voucherId), buyers(voucherId), orders, queued, epochKey];
-    const args = [id, voucherId, userId, requestId, epoch.value];
     // WAIT is about one connection. Otherwise the client may follow a key to another node.
-    const by = replica ? connectionOf(redis, epochKey) : redis;
-    if (!by) return { outcome: refused('not-ready'), askedAtMs };
+    const by = replica ? connectionOf(redis, shard.epoch) : redis;
+    if (by?.status !== 'ready') return answerAll(buyers, notReady, askedAtMs); // Nothing was sent.
     const whenReplicated = replica?.begin(by);
     try {
-      const answer = await runScript(by, purchase, touched, args);
-      if (isOtherEpoch(answer)) epoch.refresh();
-      const sold = { outcome: asOutcome(purchase.name, answer), answer, askedAtMs };
-      if (!whenReplicated) return sold;
-      const outcome = await confirm(sold.outcome, order, { by, shard, whenReplicated });
-      return { ...sold, outcome };
-    } catch (cause) {
-      if (refusesWrites(cause)) {
-        findMasters(redis);
-        return { outcome: refused('not-ready'), askedAtMs };
+      const answers = await callScript(by, buyers, epoch.value);
+      if (answers.some(isOtherEpoch)) epoch.refresh();
+      for (const [index, { order, answer }] of buyers.entries()) {
+        const sold = soldTo(order, answers[index], askedAtMs);
+        answer(whenReplicated ? confirmed(sold, order, { by, shard, whenReplicated }) : sold);
       }
-      // The script may have run. A repeated request gets its answer.
-      return { outcome: unknown(id, cause), askedAtMs };
+    } catch (cause) {
+      if (!refusesWrites(cause)) return answerAll(buyers, unknownBecause(cause), askedAtMs);
+      findMasters(redis);
+      answerAll(buyers, notReady, askedAtMs);
     }
-  };
+  }
+
+  const limits = { gatherMs: 0, batchSize: mostAtOnce, mostWaiting: Number.POSITIVE_INFINITY };
+  const add = batches<Buyer>((buyers) => sell(buyers as Buyers), limits);
+  return (shard, order) =>
+    new Promise((answer) => {
+      add(shard.voucher(order.voucherId), { shard, order, answer });
+    });
 }
 
-const unknown = (orderId: string, cause: unknown): Outcome => ({ kind: 'unknown', orderId, cause });
+async function callScript(redis: Redis, buyers: Buyers, epoch: string) {
+  const [{ shard, order: first }] = buyers;
+  const { voucherId } = first;
+  const { orders, queued, epoch: epochKey } = shard;
+  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), orders, queued, epochKey];
+  const args = [epoch, voucherId];
+  for (const { order } of buyers) args.push(order.id, order.userId, order.requestId);
+  return (await runScript(redis, purchase, keys, args)) as readonly unknown[];
+}
+
+type OutcomeOf = (order: Order) => Outcome;
+
+const notReady: OutcomeOf = () => refused('not-ready');
+
+/** The script may have run. A repeated request gets its answer. */
+const unknownBecause =
+  (cause: unknown): OutcomeOf =>
+  ({ id: orderId }) => ({ kind: 'unknown', orderId, cause });
+
+function answerAll(buyers: Buyers, outcomeOf: OutcomeOf, askedAtMs: number): void {
+  for (const { order, answer } of buyers) answer({ outcome: outcomeOf(order), askedAtMs });
+}
+
+function soldTo(order: Order, answer: unknown, askedAtMs: number): Sold {
+  try {
+    return { outcome: asOutcome(purchase.name, answer), answer, askedAtMs };
+  } catch (cause) {
+    return { outcome: unknownBecause(cause)(order), askedAtMs };
+  }
+}
 
 const isOtherEpoch = (answer: unknown): boolean =>
   (answer as readonly string[])[0] === 'other-epoch';
@@ -81,12 +124,13 @@ interface Written {
 }
 
 /** @param asked the order of this request; an earlier request may have been accepted instead. */
-async function confirm(
-  outcome: Outcome,
+async function confirmed(
+  sold: Sold,
   asked: Order,
   { by, shard, whenReplicated }: Written,
-): Promise<Outcome> {
-  if (outcome.kind !== 'accepted') return outcome;
+): Promise<Sold> {
+  const { outcome } = sold;
+  if (outcome.kind !== 'accepted') return sold;
   const { orderId } = outcome;
   try {
     // Another connection may have written the earlier order. After a write on this one, a replica
@@ -94,8 +138,8 @@ async function confirm(
     // way to the replicas.
     if (orderId !== asked.id) await by.set(shard.queue('repeated'), '');
     await whenReplicated();
-    return outcome;
+    return sold;
   } catch (cause) {
-    return { kind: 'unknown', orderId, cause };
+    return { ...sold, outcome: { kind: 'unknown', orderId, cause } };
   }
 }

@@ -47,7 +47,7 @@ export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): 
         const statements = (db: Pool | PoolConnection) => sellOne(db, sale, order, voucher, lease);
         return outcomeOf(() => run(pool, statements, order, lease), pool, order);
       }),
-    remaining: (voucherId) => stockLeft(pool, voucherId),
+    remaining: ({ id }) => stockLeft(pool, id),
   };
 }
 
