@@ -5,7 +5,12 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { type Pool, select } from '../connections/mysql.ts';
-import { type SaleKeys, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
+import {
+  type BucketCount,
+  type SaleKeys,
+  type ShardKeys,
+  stockPlaces,
+} from '../connections/sale-keys.ts';
 import { scanHash } from '../connections/scan-hash.ts';
 import { stockOfBuckets } from '../inventory/shared/bucket-stock.ts';
 import { remaining } from '../inventory/shared/claims.ts';
@@ -19,9 +24,10 @@ export async function collectFacts(
   voucherId: string,
 ): Promise<Facts | null> {
   const redis = connections.redis('admin');
-  const sold = await rungOf(connections.mysql(), voucherId);
+  const sold = await wayOfSale(connections.mysql(), voucherId);
   if (sold === undefined) return null;
-  const place = { saleKeys: connections.saleKeys, voucherId, rung: rungNamed(sold) };
+  const { saleKeys } = connections;
+  const place = { saleKeys, voucherId, rung: rungNamed(sold.rung), buckets: sold.buckets };
   // Redis first: an order that leaves its queue in the meantime is in MySQL by the time that is
   // read.
   const before = await counts(redis, place);
@@ -45,26 +51,39 @@ export async function collectFacts(
   return { ...facts, redis: { stock: stockInRedis, queued, isMoving } };
 }
 
-/** A voucher never changes its rung. */
-async function rungOf(pool: Pool, voucherId: string): Promise<string | undefined> {
-  const statement = 'SELECT rung FROM vouchers WHERE id = ?';
-  const [row] = await select<{ rung: string }>(pool, statement, [voucherId]);
-  return row?.rung;
+interface WayOfSale {
+  readonly rung: string;
+  readonly buckets: BucketCount;
+}
+
+/** A voucher never changes it. */
+async function wayOfSale(pool: Pool, voucherId: string): Promise<WayOfSale | undefined> {
+  const [row] = await select<WayOfSale>(
+    pool,
+    `SELECT v.rung, b.buckets
+     FROM vouchers v LEFT JOIN voucher_buckets b ON b.voucher_id = v.id WHERE v.id = ?`,
+    [voucherId],
+  );
+  return row;
 }
 
 interface SalePlace {
   readonly saleKeys: SaleKeys;
   readonly voucherId: string;
   readonly rung: Pick<Rung, 'buckets'>;
+  readonly buckets: BucketCount;
 }
+
+const placesOf = ({ saleKeys, voucherId, rung, buckets }: SalePlace): readonly ShardKeys[] =>
+  stockPlaces(saleKeys, voucherId, rung, buckets);
 
 /**
  * Stock, number of buyers and number of queued orders in one moment, for each bucket; a change
  * between two of them is a running sale.
  */
-async function counts(redis: Redis, { saleKeys, voucherId, rung }: SalePlace): Promise<string> {
-  const places = stockPlaces(saleKeys, voucherId, rung);
-  return JSON.stringify(await Promise.all(places.map((each) => momentOf(redis, each, voucherId))));
+async function counts(redis: Redis, place: SalePlace): Promise<string> {
+  const moments = placesOf(place).map((each) => momentOf(redis, each, place.voucherId));
+  return JSON.stringify(await Promise.all(moments));
 }
 
 async function momentOf(redis: Redis, place: ShardKeys, voucherId: string): Promise<unknown[]> {
@@ -124,13 +143,14 @@ async function collectMysql(pool: Pool, voucherId: string): Promise<InMysql | un
   }
 }
 
-async function collectRedis(redis: Redis, { saleKeys, voucherId, rung }: SalePlace) {
+async function collectRedis(redis: Redis, sale: SalePlace) {
+  const { saleKeys, voucherId, rung, buckets } = sale;
   const stock = rung.buckets
-    ? (await stockOfBuckets(redis, saleKeys, voucherId)).stock
+    ? (await stockOfBuckets(redis, saleKeys, voucherId, buckets)).stock
     : await remaining(redis, saleKeys, voucherId);
   const bought: [string, string][] = [];
   const queued: string[] = [];
-  for (const place of stockPlaces(saleKeys, voucherId, rung)) {
+  for (const place of placesOf(sale)) {
     bought.push(...(await scanHash(redis, place.buyers(voucherId))));
     const waiting = await scanHash(redis, place.queued);
     queued.push(...waiting.filter(isOf(voucherId)).map(([id]) => id));

@@ -14,7 +14,6 @@ import { stopSignal } from '../processes/stop-signal.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { endWhenStuck, watch } from '../processes/watch.ts';
 import { ConsumerWatch } from '../processes/watch-consumers.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
 import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
@@ -29,11 +28,12 @@ if (stop.aborted) process.exit(); // Stopped while it waited for a store.
 const openAllowed = (opened: Connections) => openQueues(allowedRungs(config.ALLOWED_RUNGS), opened);
 const queues = openAllowed(connections);
 await connections.ready();
-if (config.LAB && config.HISTORY_FOLDER !== '') {
-  const { installWorkerGate } = await import('../lab/service/worker-lane.ts');
-  installWorkerGate(connections, instance);
+if (config.LAB) {
+  const { installWorkerGate, untilWorkersMayStart } = await import('../lab/service/worker-lane.ts');
+  await untilWorkersMayStart(connections, stop);
+  // Without a history, as in a benchmark, an order meets nothing that production does not have.
+  if (config.HISTORY_FOLDER !== '') installWorkerGate(connections, instance);
 }
-await checkpoint('consuming');
 log.info({ event: 'working', queues: queues.length });
 const onProgress = heartbeats(config.HEARTBEAT_FOLDER, instance);
 const consumers = new ConsumerWatch({ connections, log, openQueues: openAllowed, onProgress });

@@ -5,9 +5,10 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { change, isDuplicateKey, isRowRefused, type Pool, select } from '../connections/mysql.ts';
-import { buyerPlaces, type SaleKeys } from '../connections/sale-keys.ts';
+import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId, type Order, reopensAfterMs } from '../domain.ts';
+import { declaredBuckets } from '../purchase/vouchers.ts';
 import type { Poison } from '../queues/order-queue.ts';
 
 export type DeadLetterReason =
@@ -103,7 +104,8 @@ async function undoPurchase(
   const stock = reason === 'stock-short' ? '0' : '1';
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
   const args = [id, voucherId, userId, reason, stock, buyer, reopens, ...letter];
-  for (const { voucher, buyers, dead } of buyerPlaces(saleKeys, voucherId, userId))
+  const bucket = saleKeys.bucketOf(voucherId, userId, await declaredBuckets(pool, voucherId));
+  for (const { voucher, buyers, dead } of [saleKeys.of(voucherId), bucket])
     await runScript(redis, giveBack, [voucher(voucherId), buyers(voucherId), dead], args);
 }
 

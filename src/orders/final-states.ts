@@ -6,19 +6,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { buyerPlaces, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
+import type { ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import { type OrderState, recordedStates } from './find-order.ts';
 
 const lookEveryMs = 200;
 const afterErrorMs = 1_000;
 
-type Queued = Omit<Order, 'requestId'>;
+type Queued = Pick<Order, 'id'>;
 /** Called once, with null when no store has the order any more. */
 type Settle = (state: OrderState | null) => void;
 
 interface Awaited extends Queued {
   readonly waiters: Set<Settle>;
+  /** Where it was queued when it was last looked for. Before that every shard is asked. */
+  shard?: ShardKeys;
 }
 
 function settleAll({ waiters }: Awaited, state: OrderState | null): void {
@@ -40,10 +42,10 @@ export class FinalStates {
   }
 
   /** Resolves with null when `signal` aborts first, the process stops, or the order is lost. */
-  of({ id, voucherId, userId }: Queued, signal: AbortSignal): Promise<OrderState | null> {
+  of({ id }: Queued, signal: AbortSignal): Promise<OrderState | null> {
     if (signal.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
-      const awaited = this.#awaited.get(id) ?? { id, voucherId, userId, waiters: new Set() };
+      const awaited: Awaited = this.#awaited.get(id) ?? { id, waiters: new Set() };
       this.#awaited.set(id, awaited);
       const settle: Settle = (state) => {
         signal.removeEventListener('abort', leave);
@@ -76,8 +78,13 @@ export class FinalStates {
 
   /** Redis first: an order leaves the queue only after it is recorded. */
   async #look(): Promise<void> {
-    const left = await this.#notQueued([...this.#awaited.values()]);
-    if (left.length === 0) return;
+    const silent: unknown[] = [];
+    const left = await this.#notQueued([...this.#awaited.values()], silent);
+    if (left.length > 0) await this.#settleRecorded(left);
+    if (silent.length > 0) throw silent[0];
+  }
+
+  async #settleRecorded(left: readonly Awaited[]): Promise<void> {
     const ids = left.map(({ id }) => id);
     const states = new Map(
       (await recordedStates(this.#connections, ids)).map((state) => [state.id, state]),
@@ -85,21 +92,28 @@ export class FinalStates {
     for (const awaited of left) settleAll(awaited, states.get(awaited.id) ?? null);
   }
 
-  async #notQueued(all: readonly Awaited[]): Promise<Awaited[]> {
+  /** A shard that does not answer may have those that are not found in another one. */
+  async #notQueued(all: readonly Awaited[], silent: unknown[]): Promise<Awaited[]> {
     const { saleKeys } = this.#connections;
     const redis = this.#connections.redis('admin');
-    const queued = new Set<string>();
-    await Promise.all(
-      saleKeys.shards.map(async (shard) => {
-        const own = all.filter((each) => mayBeIn(saleKeys, shard, each)).map(({ id }) => id);
-        if (own.length === 0) return;
-        const notes = await redis.hmget(shard.queued, ...own);
-        for (const [index, id] of own.entries()) if (notes[index] !== null) queued.add(id);
-      }),
-    );
-    return all.filter(({ id }) => !queued.has(id));
+    const queued = new Set<Awaited>();
+    const ask = async (shard: ShardKeys, own: readonly Awaited[]): Promise<void> => {
+      const notes = await redis.hmget(shard.queued, ...own.map(({ id }) => id));
+      for (const [index, each] of own.entries()) {
+        if (notes[index] === null) continue;
+        each.shard = shard;
+        queued.add(each);
+      }
+    };
+    const asked = saleKeys.shards.map((shard) => {
+      const own = all.filter((each) => (each.shard ?? shard) === shard);
+      if (own.length === 0) return undefined;
+      return ask(shard, own).catch((error: unknown) => {
+        silent.push(error);
+        for (const each of own) queued.add(each);
+      });
+    });
+    await Promise.all(asked);
+    return all.filter((each) => !queued.has(each));
   }
 }
-
-const mayBeIn = (keys: SaleKeys, shard: ShardKeys, { voucherId, userId }: Queued): boolean =>
-  buyerPlaces(keys, voucherId, userId).some(({ queued }) => queued === shard.queued);

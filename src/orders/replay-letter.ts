@@ -4,8 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connections, readEpoch } from '../connections/connections.ts';
+import { oneEpoch } from '../connections/known-epoch.ts';
 import { select } from '../connections/mysql.ts';
-import type { ShardKeys } from '../connections/sale-keys.ts';
+import type { BucketCount, ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId, type Order } from '../domain.ts';
 import {
@@ -14,11 +15,13 @@ import {
   ReplayOrderRecorded,
   ReplaySaleClosed,
   ReplaySoldOut,
+  ReplayStockMoves,
   ReplayUnknown,
   ReplayUserHasOrder,
   ScriptAnswerUnexpected,
   UnknownDeadLetter,
 } from '../errors.ts';
+import { BucketTransfers } from '../inventory/shared/bucket-transfers.ts';
 import { ladder, rungNamed } from '../ladder/rungs.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
@@ -70,25 +73,31 @@ function buyerOf({ id, isOwnerKnown, voucherId = '', userId = '', cause }: DeadL
   return { voucherId, userId };
 }
 
-/**
- * The new order goes into the final rung's stream: its workers must be those of the sale.
- * @returns the keys of the sale to this user: in the shard of the voucher, or in the user's bucket.
- */
+/** The sale of a voucher to one user. */
+interface Sale {
+  /** Of the shard of the voucher, or of the user's bucket. */
+  readonly keys: ShardKeys;
+  readonly inBuckets: boolean;
+  readonly buckets: BucketCount;
+}
+
+/** The new order goes into the final rung's stream: its workers must be those of the sale. */
 async function findSale(
   connections: Connections,
   { id }: DeadLetter,
   { voucherId, userId }: Buyer,
-): Promise<ShardKeys> {
+): Promise<Sale> {
   const voucher = await openVouchers(connections).find(voucherId);
   if (!voucher) throw new ReplaySaleClosed(id, `MySQL has no voucher ${voucherId}`);
-  const { queue, buckets } = rungNamed(voucher.rung);
+  const { queue, buckets: inBuckets = false } = rungNamed(voucher.rung);
   if (queue !== ladder['lua-stream'].queue)
     throw new ReplaySaleClosed(id, `voucher ${voucherId} is sold by ${voucher.rung}`);
   const { saleKeys } = connections;
-  const sale = buckets ? saleKeys.bucketOf(voucherId, userId) : saleKeys.of(voucherId);
-  if (sale.dead !== placeOf(connections, id).shard.dead)
+  const { buckets } = voucher;
+  const keys = inBuckets ? saleKeys.bucketOf(voucherId, userId, buckets) : saleKeys.of(voucherId);
+  if (keys.dead !== placeOf(connections, id).shard.dead)
     throw new ReplaySaleClosed(id, `voucher ${voucherId} belongs to another shard than its letter`);
-  return sale;
+  return { keys, inBuckets, buckets };
 }
 
 /**
@@ -123,11 +132,13 @@ async function checkOtherOrder(
 
 /** Stock that came back is sold after two seconds at most; each further letter may add as many. */
 const mostWaits = 5;
+/** All waits together are longer than stock that came back to another bucket is kept. */
+const betweenLooksMs = 500;
 
 interface Resale {
   readonly connections: Connections;
   readonly letter: DeadLetter;
-  readonly sale: ShardKeys;
+  readonly sale: Sale;
 }
 
 async function sellAgain(resale: Resale, order: Order): Promise<Replay> {
@@ -145,7 +156,8 @@ async function sellAgain(resale: Resale, order: Order): Promise<Replay> {
         await sleep(leftMs);
         break;
       case 'sold-out':
-        throw new ReplaySoldOut(letter.id, voucherId);
+        await borrow(resale, order, epoch, waits === mostWaits);
+        break;
       case 'already-ordered':
         throw new ReplayUserHasOrder(letter.id, userId, voucherId, orderId);
       case 'unknown-voucher':
@@ -160,6 +172,26 @@ async function sellAgain(resale: Resale, order: Order): Promise<Replay> {
   }
 }
 
+/**
+ * As for a purchase: other buckets may have stock. Resolves when another try is worth it.
+ * @throws ReplaySoldOut, ReplayStockMoves
+ */
+async function borrow(
+  { connections, letter, sale }: Resale,
+  order: Order,
+  epoch: string,
+  isLast: boolean,
+): Promise<void> {
+  const soldOut = new ReplaySoldOut(letter.id, order.voucherId);
+  if (!sale.inBuckets) throw soldOut;
+  const [redis, keys] = [connections.redis('admin'), connections.saleKeys];
+  const transfers = new BucketTransfers(redis, keys, oneEpoch(epoch));
+  const found = await transfers.borrowFor(order, sale.buckets);
+  if (found.word === 'empty' && (isLast || !found.reopens)) throw soldOut;
+  if (isLast) throw new ReplayStockMoves(letter.id, order.voucherId);
+  if (found.word !== 'found') await sleep(betweenLooksMs);
+}
+
 type Answer = [word: string, orderId: string, leftMs?: number];
 
 /** @throws ReplayUnknown after any error: the script may have run. */
@@ -169,7 +201,7 @@ async function runReplay(
   epoch: string,
 ): Promise<Answer> {
   const { entryId } = placeOf(connections, letter.id);
-  const { voucher, buyers, orders, queued, dead, replayed, epoch: epochKey } = sale;
+  const { voucher, buyers, orders, queued, dead, replayed, epoch: epochKey } = sale.keys;
   const touched = [voucher(voucherId), buyers(voucherId), orders, queued];
   const keys = [...touched, dead, replayed, epochKey];
   const args = [id, voucherId, userId, requestId, entryId, epoch];

@@ -57,7 +57,8 @@ export function memoryQueue({ limit, ...options }: MemoryOptions): OrderQueue {
   return {
     reserve,
     publish,
-    consume: (handle, signal, hooks = {}) => deliverFrom(source, handle, signal, hooks, options),
+    consume: (handle, signal, { discard } = {}) =>
+      deliverFrom(source, handle, signal, { discard }, options),
     depth: async () => waiting.length + inHand,
   };
 }

@@ -57,8 +57,8 @@ export function rabbitmqQueue(rabbitmq: Rabbitmq, options: RabbitmqOptions): Ord
   return {
     reserve,
     publish,
-    consume: (handle, signal, hooks = {}) =>
-      deliverFrom(messageSource(rabbitmq, options), handle, signal, hooks, options),
+    consume: (handle, signal, { discard } = {}) =>
+      deliverFrom(messageSource(rabbitmq, options), handle, signal, { discard }, options),
     async depth() {
       const channel = await publisher.channel();
       if (!channel) throw new OrderNotQueued('there is no connection to RabbitMQ');

@@ -41,10 +41,13 @@ export function redisReliableListQueue(
       const publication = noteQueued(redis.multi(), shard, order);
       throwFirst(await publication.lpush(shard.queue(name), asText(order)).exec());
     },
-    consume: consumeShards(redis, keys, options, (shard, blocking) =>
-      reliableSource(redis, blocking, shard, options.claimIdleMs),
+    consume: consumeShards(
+      ...([redis, keys, options] as const),
+      (shard, blocking) => reliableSource(redis, blocking, shard, options.claimIdleMs),
+      { isWatched: true },
     ),
     depth: () => depthOfShards(keys, (shard) => depthOf(redis, shard)),
+    oldest: () => Promise.all(keys.shards.map((shard) => oldestOf(redis, shard))),
   };
 }
 
@@ -58,6 +61,20 @@ async function depthOf(redis: Redis, shard: ShardKeys): Promise<number> {
   const lists = [shard.queue(name), ...consumers.map((each) => inHandOf(shard, each))];
   const lengths = await Promise.all(lists.map((list) => redis.llen(list)));
   return lengths.reduce((sum, each) => sum + each, 0);
+}
+
+/**
+ * With the time at which its consumer was seen: while that one lives, the others have nothing to
+ * claim, and may rest.
+ */
+async function oldestOf(redis: Redis, shard: ShardKeys): Promise<string | null> {
+  const consumers = await redis.zrange(consumersOf(shard), 0, '-1', 'WITHSCORES');
+  for (let place = 0; place < consumers.length; place += 2) {
+    const [consumer = '', seenAt] = consumers.slice(place, place + 2);
+    const inHand = await redis.lindex(inHandOf(shard, consumer), -1);
+    if (inHand !== null) return `${inHand} of ${consumer}, seen at ${seenAt}`;
+  }
+  return redis.lindex(shard.queue(name), -1);
 }
 
 function reliableSource(

@@ -16,7 +16,7 @@ import type { Discard, Handle, Hooks, OrderQueue } from './order-queue.ts';
 import { asLetter } from './shared/dead-letter.ts';
 import { asFields, fieldOf } from './shared/order-fields.ts';
 import { noteQueued, readNote } from './shared/queued-note.ts';
-import { depthOfShards, throwFirst } from './shared/redis-queue.ts';
+import { depthOfShards, firstEntry, ofConsumer, throwFirst } from './shared/redis-queue.ts';
 import { type Batch, type Malformed, streamReader, type Taken } from './shared/stream-reader.ts';
 
 export interface StreamGroupOptions {
@@ -62,28 +62,16 @@ export function redisStreamGroupQueue(
 
   const depth = () => depthOfShards(keys, ({ orders }) => redis.xlen(orders));
 
-  /** Settled entries are deleted, so the first one that is left waits longest. */
-  async function oldest(): Promise<(string | null)[]> {
-    const first = ({ orders }: ShardKeys) => redis.xrange(orders, '-', '+', 'COUNT', 1);
-    const entries = await Promise.all(keys.shards.map(first));
-    return entries.map(([entry]) => entry?.[0] ?? null);
-  }
+  const oldest = () => Promise.all(keys.shards.map(({ orders }) => firstEntry(redis, orders)));
 
   /**
    * One consumer for each shard: XREADGROUP blocks its connection, and shards may be on different
    * masters.
    */
-  async function consume(
-    handle: Handle,
-    signal: AbortSignal,
-    { discard = async () => true, onTurn, onSettled }: Hooks = {},
-  ): Promise<void> {
+  async function consume(handle: Handle, signal: AbortSignal, hooks: Hooks = {}): Promise<void> {
     const consumers = keys.shards.map((shard, consumer) => {
-      const hooks = {
-        onTurn: (entries: number) => onTurn?.(consumer, entries),
-        onSettled: (entries: number) => onSettled?.(consumer, entries),
-      };
-      return consumeShard(redis, shard, options, { handle, discard, ...hooks }, signal);
+      const { discard = async () => true, ...own } = ofConsumer(hooks, consumer);
+      return consumeShard(redis, shard, options, { handle, discard, ...own }, signal);
     });
     await Promise.all(consumers);
   }

@@ -20,6 +20,7 @@ import { noteQueued } from './shared/queued-note.ts';
 import {
   consumeShards,
   depthOfShards,
+  firstEntry,
   type RedisQueueOptions,
   throwFirst,
 } from './shared/redis-queue.ts';
@@ -47,11 +48,22 @@ export function redisStreamQueue(redis: Redis, keys: SaleKeys, options: StreamOp
       if (from === 'last-id') noteQueued(publication, shard, order);
       throwFirst(await publication.xadd(streamOf(shard, from), '*', ...asFields(order)).exec());
     },
-    consume: consumeShards<StreamEntry>(redis, keys, options, (shard, blocking) =>
-      streamSource(redis, blocking, shard, from),
+    consume: consumeShards<StreamEntry>(
+      ...([redis, keys, options] as const),
+      (shard, blocking) => streamSource(redis, blocking, shard, from),
+      { isWatched: from === 'last-id' },
     ),
+    ...(from === 'last-id' && {
+      oldest: () => Promise.all(keys.shards.map((shard) => oldestOf(redis, shard))),
+    }),
     depth: () => depthOfShards(keys, (shard) => redis.xlen(streamOf(shard, from))),
   };
+}
+
+/** Of those that the consumer has, or will read: an entry that it passed over stays for ever. */
+async function oldestOf(redis: Redis, shard: ShardKeys): Promise<string | null> {
+  const settledTo = (await redis.get(lastIdOf(shard))) ?? '0-0';
+  return firstEntry(redis, streamOf(shard, 'last-id'), `(${settledTo}`);
 }
 
 /** `$` as an id: later reads go on after it, also when entries came between two reads. */

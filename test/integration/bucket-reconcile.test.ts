@@ -17,10 +17,13 @@ import { someOrder, someVoucher } from '../support/sale.ts';
 import { workUntilEmpty } from '../support/selling.ts';
 
 const units = 12;
+/** Declared by the voucher; the processes are configured for another number. */
+const count = 4;
+const rung = 'lua-buckets';
 const railed = { rails: true, workMs: 0, retries: 0 };
-const shape = { SALE_SHARDS: '2', VOUCHER_BUCKETS: '4' };
+const shape = { SALE_SHARDS: '2', VOUCHER_BUCKETS: '3' };
 let connections: Connections;
-let rung: OpenRung;
+let opened: OpenRung;
 let voucher: Voucher;
 let buckets: readonly ShardKeys[];
 /** Of users 1 to 3, in MySQL; of 4 and 5, in the streams. */
@@ -28,10 +31,10 @@ let orders: Order[];
 
 beforeEach(async () => {
   connections = await startedProcess({ ...(await ownStores()), ...shape });
-  rung = await openRung('lua-buckets', connections, { onReleaseFailed: () => {} });
-  voucher = await someVoucher(connections, { stock: units, lab: railed, rung: 'lua-buckets' });
-  await rung.inventory.prepare(voucher);
-  buckets = connections.saleKeys.bucketsOf(voucher.id);
+  opened = await openRung(rung, connections, { onReleaseFailed: () => {} });
+  voucher = await someVoucher(connections, { stock: units, lab: railed, rung, buckets: count });
+  await opened.inventory.prepare(voucher);
+  buckets = connections.saleKeys.bucketsOf(voucher.id, count);
   orders = [];
   for (const user of [1, 2, 3]) await sold(user);
   await workUntilEmpty(connections);
@@ -39,10 +42,10 @@ beforeEach(async () => {
 });
 
 const redis = () => connections.redis('admin');
-const buy = (order: Order): Promise<Outcome> => rung.purchase(order, voucher);
+const buy = async (order: Order): Promise<Outcome> => opened.purchase(order, voucher);
 const buyAs = (user: number) => buy(someOrder(voucher.id, String(user)));
-const stock = () => stockOfBuckets(redis(), connections.saleKeys, voucher.id);
-const bucketOf = (user: number) => connections.saleKeys.bucketOf(voucher.id, String(user));
+const stock = () => stockOfBuckets(redis(), connections.saleKeys, voucher.id, count);
+const bucketOf = (user: number) => connections.saleKeys.bucketOf(voucher.id, String(user), count);
 const found = () => reconcile(connections, voucher.id);
 
 async function sold(user: number): Promise<void> {

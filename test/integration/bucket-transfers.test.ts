@@ -16,6 +16,7 @@ const [lendScript, putScript, settleScript] = ['lend', 'put', 'settle'].map((nam
   loadScript(`buckets/${name}`),
 ) as [ReturnType<typeof loadScript>, ReturnType<typeof loadScript>, ReturnType<typeof loadScript>];
 const hourMs = 3_600_000;
+const count = 3;
 
 let redis: Redis;
 let keys: SaleKeys;
@@ -23,13 +24,13 @@ let voucherId: string;
 let buckets: readonly ShardKeys[];
 
 beforeEach(async () => {
-  const settings = { REDIS_URL: quietRedis(), SALE_SHARDS: '2', VOUCHER_BUCKETS: '3' };
+  const settings = { REDIS_URL: quietRedis(), SALE_SHARDS: '2' };
   const connections = testConnections(settings);
   redis = connections.redis('admin');
   await connections.ready();
   keys = connections.saleKeys;
   voucherId = someVoucherId();
-  buckets = keys.bucketsOf(voucherId);
+  buckets = keys.bucketsOf(voucherId, count);
 });
 
 const bucket = (number: number) => buckets[number] as ShardKeys;
@@ -62,13 +63,16 @@ const everything = () =>
 /** A user who is sold from this bucket. */
 function userOf(number: number): string {
   for (let user = 1; ; user++)
-    if (keys.bucketOf(voucherId, String(user)) === bucket(number)) return String(user);
+    if (keys.bucketOf(voucherId, String(user), count) === bucket(number)) return String(user);
 }
 const noEpoch = { value: '', refresh: () => {} };
 const transfers = (client = redis) => new BucketTransfers(client, keys, noEpoch);
 const borrow = (number: number, by = transfers()) =>
-  by.borrowFor(someOrder(voucherId, userOf(number)));
-const proven = { word: 'empty', soldOutBy: expect.any(String), sinceMs: expect.any(Number) };
+  by.borrowFor(someOrder(voucherId, userOf(number)), count);
+const proven = {
+  ...{ word: 'empty', reopens: false },
+  ...{ soldOutBy: expect.any(String), sinceMs: expect.any(Number) },
+};
 
 describe('the script that lends', () => {
   test('takes half of the stock out, rounded up, and notes it', async () => {
@@ -196,23 +200,32 @@ describe('a bucket that borrows', () => {
     await onSale(0, 0, 7);
     expect(await borrow(0)).toEqual({ word: 'found' });
     expect(await stocks()).toEqual(['4', '0', '3']);
-    expect((await stockOfBuckets(redis, keys, voucherId)).open).toEqual([]);
+    expect((await stockOfBuckets(redis, keys, voucherId, count)).open).toEqual([]);
   });
 
   test('finishes a transfer to it that was cut after the units were taken out', async () => {
     await onSale(0, 7, 0);
     await lend(1, 0);
-    expect(await stockOfBuckets(redis, keys, voucherId)).toMatchObject({ stock: 7, inTransit: 4 });
+    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
+      stock: 7,
+      inTransit: 4,
+    });
     expect(await borrow(0)).toEqual({ word: 'found' });
     expect(await stocks()).toEqual(['4', '3', '0']);
-    expect(await stockOfBuckets(redis, keys, voucherId)).toMatchObject({ stock: 7, inTransit: 0 });
+    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
+      stock: 7,
+      inTransit: 0,
+    });
   });
 
   test('finishes a transfer that was cut after the units were put in, and adds nothing', async () => {
     await onSale(0, 7, 0);
     await lend(1, 0);
     await put(1, 0, '1', '4');
-    expect(await stockOfBuckets(redis, keys, voucherId)).toMatchObject({ stock: 7, inTransit: 0 });
+    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
+      stock: 7,
+      inTransit: 0,
+    });
     expect(await borrow(0)).toEqual({ word: 'found' }); // Its own: it need not borrow.
     await redis.hset(voucherOf(0), 'stock', '0'); // All four are sold.
     expect(await borrow(0)).toEqual({ word: 'found' });
@@ -234,6 +247,23 @@ describe('a bucket that borrows', () => {
     await lend(0, 2);
     expect(await borrow(0)).toEqual({ word: 'found' });
     expect(await stocks()).toEqual(['1', '0', '0']);
+  });
+
+  test('leaves a transfer open while its units are not put: the next one finishes it', async () => {
+    await onSale(0, 7, 0);
+    const deaf = Object.assign(Object.create(redis) as Redis, {
+      evalsha: async (...args: Parameters<Redis['evalsha']>) => {
+        if (args[0] === putScript.digest) throw new Error('the connection is lost');
+        return redis.evalsha(...args);
+      },
+    });
+    expect(await borrow(0, transfers(deaf))).toEqual({ word: 'unsure' });
+    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
+      stock: 7,
+      inTransit: 4,
+    });
+    expect(await borrow(0)).toEqual({ word: 'found' });
+    expect(await stocks()).toEqual(['4', '3', '0']);
   });
 
   test('knows that the voucher is sold out when every bucket is empty', async () => {
@@ -260,7 +290,7 @@ describe('a bucket that borrows', () => {
     await onSale(0, 1, 0);
     await redis.hset(voucherOf(1), 'reopensMs', Date.now() + hourMs);
     await redis.hset(voucherOf(0), 'soldOutBy', '77');
-    expect(await borrow(0)).toEqual({ ...proven, soldOutBy: '' });
+    expect(await borrow(0)).toEqual({ ...proven, soldOutBy: '', reopens: true });
   });
 
   test('is unsure when a bucket is lost, or has data of another epoch', async () => {
@@ -274,7 +304,7 @@ describe('a bucket that borrows', () => {
 
 test('the sum stays the same through transfers in all directions at once, cut anywhere', async () => {
   await onSale(20, 20, 20);
-  const sum = async () => (await stockOfBuckets(redis, keys, voucherId)).stock;
+  const sum = async () => (await stockOfBuckets(redis, keys, voucherId, count)).stock;
   const instances = [transfers(), transfers()];
   for (let round = 0; round < 60; round++) {
     const [from, to] = [randomInt(3), randomInt(3)];
@@ -286,8 +316,11 @@ test('the sum stays the same through transfers in all directions at once, cut an
     await Promise.all([cut(), cut(), ...borrows]);
     expect(await sum()).toBe(60);
   }
-  await transfers().finishAll(voucherId);
-  expect(await stockOfBuckets(redis, keys, voucherId)).toMatchObject({ stock: 60, inTransit: 0 });
+  await transfers().finishAll(voucherId, count);
+  expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
+    stock: 60,
+    inTransit: 0,
+  });
   const kept = (await stocks()).map(Number);
   expect(kept.reduce((all, each) => all + each, 0)).toBe(60);
 });
@@ -296,7 +329,7 @@ test('users are spread evenly over the buckets, also when their ids have a patte
   for (const step of [1, 2, 4, 4096]) {
     const counts = [0, 0, 0];
     for (let user = 1; user <= 3_000; user++) {
-      const found = buckets.indexOf(keys.bucketOf(voucherId, String(user * step)));
+      const found = buckets.indexOf(keys.bucketOf(voucherId, String(user * step), count));
       counts[found] = (counts[found] ?? 0) + 1;
     }
     for (const count of counts) expect(count, `step ${step}: ${counts}`).toBeGreaterThan(850);

@@ -30,14 +30,14 @@ test('a voucher sells from three masters, and no bucket lies while one of them i
   const voucher = await someVoucher(connections, { stock, lab, rung: 'lua-buckets' });
   await inventory.prepare(voucher);
   const { bucketsOf, bucketOf } = connections.saleKeys;
-  const buckets = bucketsOf(voucher.id);
+  const buckets = bucketsOf(voucher.id, voucher.buckets);
   const owners = await Promise.all(buckets.map(({ orders }) => cluster.ownerOf(orders)));
   expect(new Set(owners).size).toBeGreaterThan(1);
   const [away] = owners as [(typeof owners)[number]];
   const here = buckets.filter((_, index) => owners[index] !== away);
   const users = Array.from({ length: 400 }, (_, index) => String(index + 1));
   const usersOf = (bucket: ShardKeys) =>
-    users.filter((user) => bucketOf(voucher.id, user) === bucket);
+    users.filter((user) => bucketOf(voucher.id, user, voucher.buckets) === bucket);
   const buy = async (user: string) => {
     const outcome = await purchase(someOrder(voucher.id, user, `of-${user}`), voucher);
     return outcome.kind === 'refused' ? outcome.reason : outcome.kind;

@@ -26,9 +26,12 @@ import { openConnections, quiet, quietRedis } from '../support/connections.ts';
 import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
 
 const settings = {
-  ...{ REDIS_URL: quietRedis(), SALE_SHARDS: '2', VOUCHER_BUCKETS: '4' },
+  ...{ REDIS_URL: quietRedis(), SALE_SHARDS: '2', VOUCHER_BUCKETS: '3' },
   ...{ CLAIM_IDLE_MS: '200', BATCH_GATHER_MS: '0' },
 };
+/** Declared by the voucher; the processes are configured for another number. */
+const count = 4;
+const rung = 'lua-buckets';
 const railed = { rails: true, workMs: 0, retries: 0 };
 
 let all: Connections[];
@@ -46,7 +49,7 @@ beforeEach(async () => {
   instances = [];
   for (const each of all) {
     const options = { onReleaseFailed: () => {} };
-    instances.push((await openRung('lua-buckets', each, options)).inventory);
+    instances.push((await openRung(rung, each, options)).inventory);
   }
   for (const { orders, queued, dead, replayed, epoch: key } of connections.saleKeys.shards) {
     await redis().del(orders, queued, dead, replayed);
@@ -63,10 +66,10 @@ afterEach(async () => {
 const redis = () => connections.redis('admin');
 const now = () => String(process.hrtime.bigint());
 const instance = (number: number) => instances[number % instances.length] as Inventory;
-const stock = () => stockOfBuckets(redis(), connections.saleKeys, voucher.id);
+const stock = () => stockOfBuckets(redis(), connections.saleKeys, voucher.id, count);
 
 async function onSale(units: number): Promise<void> {
-  voucher = await someVoucher(connections, { stock: units, lab: railed, rung: 'lua-buckets' });
+  voucher = await someVoucher(connections, { stock: units, lab: railed, rung, buckets: count });
   await instance(0).prepare(voucher);
 }
 
@@ -108,13 +111,25 @@ async function audited(): Promise<Facts> {
 test('splits the stock evenly, and is audited as one voucher', async () => {
   await onSale(10);
   const stocks = await Promise.all(
-    connections.saleKeys.bucketsOf(voucher.id).map((each) => stockOf(each)),
+    connections.saleKeys.bucketsOf(voucher.id, count).map((each) => stockOf(each)),
   );
   expect(stocks).toEqual(['3', '3', '2', '2']);
-  expect(await instance(0).remaining(voucher.id)).toBe(10);
+  expect(await instance(0).remaining(voucher)).toBe(10);
   expect(await collectFacts(connections, voucher.id)).toMatchObject({
     redis: { stock: 10, buyers: {}, queued: [], isMoving: false },
   });
+});
+
+test('without a declared number it has as many as the processes are configured for', async () => {
+  voucher = await someVoucher(connections, { stock: 9, lab: railed, rung });
+  await instance(0).prepare(voucher);
+  startWorker();
+  const users = Array.from({ length: 12 }, (_, index) => index + 1);
+  const counted = answers(await Promise.all(users.map((user) => buyAs(user))));
+  expect(counted.filter((answer) => answer === 'accepted')).toHaveLength(9);
+  const buckets = connections.saleKeys.bucketsOf(voucher.id, 4).map((each) => stockOf(each));
+  expect(await Promise.all(buckets)).toEqual(['0', '0', '0', null]);
+  expect((await audited()).mysql.orders).toHaveLength(9);
 });
 
 const stockOf = ({ voucher: key }: ShardKeys) => redis().hget(key(voucher.id), 'stock');
@@ -136,9 +151,9 @@ test('sells every unit once to many users at once, and then says sold-out to all
 test('turns nobody away while any bucket has some, also when all users are of one bucket', async () => {
   await onSale(8);
   const { bucketOf, bucketsOf } = connections.saleKeys;
-  const [first] = bucketsOf(voucher.id);
+  const [first] = bucketsOf(voucher.id, count);
   const users = Array.from({ length: 200 }, (_, index) => index + 1)
-    .filter((user) => bucketOf(voucher.id, String(user)) === first)
+    .filter((user) => bucketOf(voucher.id, String(user), count) === first)
     .slice(0, 9);
   const outcomes: Outcome[] = [];
   for (const user of users) outcomes.push(await buyAs(user));
@@ -149,17 +164,17 @@ describe('a transfer that was cut in half', () => {
   test('strands nothing: the next buyer of a third bucket gets its units', async () => {
     await onSale(1);
     const { bucketOf, bucketsOf } = connections.saleKeys;
-    const third = bucketsOf(voucher.id)[2];
+    const third = bucketsOf(voucher.id, count)[2];
     const users = Array.from({ length: 100 }, (_, index) => index + 1);
-    const user = users.find((each) => bucketOf(voucher.id, String(each)) === third) ?? 0;
-    const [from, to] = connections.saleKeys.bucketsOf(voucher.id) as [ShardKeys, ShardKeys];
+    const user = users.find((each) => bucketOf(voucher.id, String(each), count) === third) ?? 0;
+    const [from, to] = connections.saleKeys.bucketsOf(voucher.id, count) as [ShardKeys, ShardKeys];
     // As after lend.lua, in a process that was killed then.
     await redis().hset(from.voucher(voucher.id), 'stock', '0');
     await redis().hset(from.transfers(voucher.id), {
       ...{ 'open:1': '1:1', 'sent:1': '1', moves: '1' },
     });
     expect(await stock()).toMatchObject({ stock: 1, inTransit: 1 });
-    expect(await instance(0).remaining(voucher.id)).toBe(1);
+    expect(await instance(0).remaining(voucher)).toBe(1);
     expect(answers([await buyAs(user)])).toEqual(['accepted']);
     expect(await stock()).toEqual({ stock: 0, inTransit: 0, open: [], transfers: 2 });
     expect(await redis().hget(to.transfers(voucher.id), 'got:0')).toBe('1');
@@ -180,7 +195,7 @@ describe('a dead letter', () => {
     );
     for (const order of orders) await buy(order);
     const [order] = orders as [Order];
-    const bucket = connections.saleKeys.bucketOf(voucher.id, order.userId);
+    const bucket = connections.saleKeys.bucketOf(voucher.id, order.userId, count);
     const before = Number(await stockOf(bucket));
     await failed(order);
     await failed(order);
@@ -213,20 +228,58 @@ describe('a dead letter', () => {
     expect(answers([await buyAs(900, 0), await buyAs(901, 1)])).toEqual(['sold-out', 'sold-out']);
   });
 
-  test('is replayed in the bucket of its user', async () => {
-    await onSale(8);
+  /** Of user 3. @returns the id of its letter. */
+  async function letterOf(units: number): Promise<string> {
+    await onSale(units);
     const order = someOrder(voucher.id, '3');
     await buy(order);
-    const { orders, queued } = connections.saleKeys.bucketOf(voucher.id, '3');
+    const { orders, queued } = connections.saleKeys.bucketOf(voucher.id, '3', count);
     await redis().del(orders, queued);
     await failed(order);
     const { letters } = await listLetters(connections, 10);
-    const id = letters.find(({ orderId }) => orderId === order.id)?.id ?? '';
-    const orderIds = { next: () => someOrder('1', '1').id };
-    const { orderId, isFirst } = await replayLetter(connections, orderIds, id);
+    return letters.find(({ orderId }) => orderId === order.id)?.id ?? '';
+  }
+  const replay = (id: string) =>
+    replayLetter(connections, { next: async () => someOrder('1', '1').id }, id);
+  const sellAllOf = (bucket: ShardKeys) => redis().hset(bucket.voucher(voucher.id), 'stock', '0');
+
+  test('is replayed in the bucket of its user', async () => {
+    const { orderId, isFirst } = await replay(await letterOf(8));
     expect(isFirst).toBe(true);
     expect(await findOrder(connections, orderId)).toMatchObject({ status: 'queued', userId: '3' });
     expect((await stock()).stock).toBe(7);
+  });
+
+  test('is replayed with stock of another bucket, when that of its user has none', async () => {
+    const letter = await letterOf(8);
+    await sellAllOf(connections.saleKeys.bucketOf(voucher.id, '3', count));
+    expect(await replay(letter)).toMatchObject({ isFirst: true });
+    expect(await stock()).toMatchObject({ stock: 5, transfers: 1, open: [] });
+  });
+
+  test('is not replayed when every bucket is empty, or when nothing proves it', async () => {
+    const letter = await letterOf(8);
+    const buckets = connections.saleKeys.bucketsOf(voucher.id, count);
+    for (const bucket of buckets) await sellAllOf(bucket);
+    await expect(replay(letter)).rejects.toMatchObject({ code: 'REPLAY_SOLD_OUT' });
+    const own = connections.saleKeys.bucketOf(voucher.id, '3', count);
+    const other = buckets.find((each) => each !== own) as ShardKeys;
+    await redis().del(other.voucher(voucher.id));
+    await expect(replay(letter)).rejects.toMatchObject({ code: 'REPLAY_STOCK_MOVES' });
+  });
+
+  test('waits for stock that came back to another bucket', async () => {
+    const letter = await letterOf(8);
+    for (const bucket of connections.saleKeys.bucketsOf(voucher.id, count)) await sellAllOf(bucket);
+    const [other] = connections.saleKeys
+      .bucketsOf(voucher.id, count)
+      .filter((each) => each !== connections.saleKeys.bucketOf(voucher.id, '3', count)) as [
+      ShardKeys,
+    ];
+    const reopensMs = Date.now() + reopensAfterMs;
+    await redis().hset(other.voucher(voucher.id), { stock: '1', reopensMs });
+    expect(await replay(letter)).toMatchObject({ isFirst: true });
+    expect((await stock()).stock).toBe(0);
   });
 });
 
@@ -245,14 +298,16 @@ test('a user who waits is told the final state, whichever shard has the order', 
 test('sells nothing, and never says sold-out, while a bucket does not answer for its stock', async () => {
   await onSale(4);
   const { bucketsOf, bucketOf } = connections.saleKeys;
-  const [, second] = bucketsOf(voucher.id) as [ShardKeys, ShardKeys];
+  const [, second] = bucketsOf(voucher.id, count) as [ShardKeys, ShardKeys];
   await redis().del(second.voucher(voucher.id));
-  expect(await instance(0).remaining(voucher.id)).toBeNull();
+  expect(await instance(0).remaining(voucher)).toBeNull();
   const outcomes: Outcome[] = [];
   for (let user = 1; user <= 40; user++) outcomes.push(await buyAs(user));
   const counted = answers(outcomes);
   expect(counted.filter((answer) => answer === 'accepted')).toHaveLength(3);
   expect(new Set(counted)).toEqual(new Set(['accepted', 'not-ready']));
-  const ofLost = outcomes.filter((_, index) => bucketOf(voucher.id, String(index + 1)) === second);
+  const ofLost = outcomes.filter(
+    (_, index) => bucketOf(voucher.id, String(index + 1), count) === second,
+  );
   expect(new Set(answers(ofLost))).toEqual(new Set(['not-ready']));
 });

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
 import { type Pool, type RowDataPacket, select } from '../../connections/mysql.ts';
-import { type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
+import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import { scanHash } from '../../connections/scan-hash.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { rungNamed, rungNames } from '../../ladder/rungs.ts';
@@ -17,6 +17,7 @@ const pageSize = 1_000;
 interface VoucherRow {
   readonly voucherId: string;
   readonly rung: string;
+  readonly buckets: BucketCount;
   readonly initialStock: number;
   readonly beginTime: Date;
   readonly endTime: Date;
@@ -25,8 +26,8 @@ interface VoucherRow {
 /** @param voucherId only this one; every voucher of the final rung without it. */
 export async function readSales(connections: Connections, voucherId?: string): Promise<Sale[]> {
   const vouchers = await vouchersOf(connections.mysql(), voucherId);
-  const places = ({ voucherId: id, rung }: VoucherRow) =>
-    stockPlaces(connections.saleKeys, id, rungNamed(rung));
+  const places = ({ voucherId: id, rung, buckets }: VoucherRow) =>
+    stockPlaces(connections.saleKeys, id, rungNamed(rung), buckets);
   const split = vouchers.filter(({ rung }) => rungNamed(rung).buckets);
   const reads = connections.saleKeys.shards.map((shard) => {
     const own = vouchers.filter((each) => places(each)[0] === shard);
@@ -40,9 +41,10 @@ export async function readSales(connections: Connections, voucherId?: string): P
 
 async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]> {
   const [rows] = await pool.query<(VoucherRow & RowDataPacket)[]>(
-    `SELECT CAST(v.id AS CHAR) AS voucherId, v.rung, s.initial_stock AS initialStock,
+    `SELECT CAST(v.id AS CHAR) AS voucherId, v.rung, b.buckets, s.initial_stock AS initialStock,
             v.begin_time AS beginTime, v.end_time AS endTime
      FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id
+     LEFT JOIN voucher_buckets b ON b.voucher_id = v.id
      WHERE v.rung IN (?) ${voucherId === undefined ? '' : 'AND v.id = ?'} ORDER BY v.id`,
     voucherId === undefined ? [finalRungs] : [finalRungs, voucherId],
   );
@@ -159,7 +161,7 @@ async function withMysql(
   return {
     ...{ voucherId, initialStock, beginMs: beginTime.getTime(), endMs: endTime.getTime() },
     ...{ buyers, laterBuyers, noted: stillNoted, inStream, inMysql, stockInMysql: stock },
-    inBuckets,
+    ...(inBuckets && { buckets: places.length }),
     redis: now,
     isMoving: now.buyers !== buyers.size,
   };

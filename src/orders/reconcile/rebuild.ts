@@ -127,7 +127,7 @@ async function restore(
   await addBuyers(place, ordersOf('order-without-buyer'));
   for (const difference of differences) await repairOne(place, difference, false);
   const withoutBuyer = ordersOf('buyer-of-another-order').length;
-  if (sale.inBuckets) await restoreBuckets(place, sale, withoutBuyer);
+  if (sale.buckets !== undefined) await restoreBuckets(place, sale, withoutBuyer);
   else await restoreStock(place, place.shardOf(''), sale, sale.initialStock - withoutBuyer);
   const queuedAgain = differences.filter(({ kind }) => kind === 'order-lost').length;
   const [recorded, waiting] = [recordedIn(sale).length, inFlight(sale).length];
@@ -151,7 +151,7 @@ async function restoreStock(
 async function restoreBuckets(place: RepairPlace, sale: Sale, withoutBuyer: number): Promise<void> {
   const { connections, voucherId, epoch } = place;
   const redis = connections.redis('admin');
-  const buckets = connections.saleKeys.bucketsOf(voucherId);
+  const buckets = connections.saleKeys.bucketsOf(voucherId, sale.buckets);
   const counts = await Promise.all(buckets.map(({ buyers }) => redis.hlen(buyers(voucherId))));
   const sold = counts.reduce((sum, count) => sum + count, withoutBuyer);
   const parts = equalParts(Math.max(0, sale.initialStock - sold), buckets.length);

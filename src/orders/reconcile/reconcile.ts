@@ -22,7 +22,8 @@ export interface ReconciledVoucher {
   readonly inFlight: number;
   readonly recorded: number;
   readonly buyers: number;
-  readonly inBuckets: boolean;
+  /** Its stock is in so many. */
+  readonly buckets?: number;
   /** While purchases are made, the numbers are of slightly different moments. */
   readonly isMoving: boolean;
   readonly differences: readonly Difference[];
@@ -115,7 +116,7 @@ function result(
     ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
     ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
     ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences },
-    inBuckets: sale.inBuckets === true,
+    ...(sale.buckets !== undefined && { buckets: sale.buckets }),
   }));
   return { verdict, vouchers, removed: sales.length - present.length, passing };
 }

@@ -5,6 +5,7 @@
  */
 import { groupBy } from '../../audit/group-by.ts';
 import type { Connections } from '../../connections/connections.ts';
+import { oneEpoch } from '../../connections/known-epoch.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, reopensAfterMs } from '../../domain.ts';
@@ -38,8 +39,8 @@ export interface Repair {
 export async function repair(connections: Connections, voucherId?: string): Promise<Repair> {
   const repaired: Repaired[] = [];
   let { reconciliation: found, epoch } = await compare(connections, voucherId);
-  for (const { voucherId: id, inBuckets } of found.vouchers)
-    if (inBuckets) repaired.push(...(await finishTransfers(connections, id, epoch)));
+  for (const voucher of found.vouchers)
+    repaired.push(...(await finishTransfers(connections, voucher, epoch)));
   for (let times = 1; times <= mostRepairs && found.verdict === 'inconsistent'; times++) {
     const before = repaired.length;
     for (const voucher of found.vouchers)
@@ -53,12 +54,13 @@ export async function repair(connections: Connections, voucherId?: string): Prom
 /** Those that a process left half-way. @throws DataChanged */
 async function finishTransfers(
   connections: Connections,
-  voucherId: string,
+  { voucherId, buckets }: Repairable,
   epoch: string,
 ): Promise<Repaired[]> {
-  const known = { value: epoch, refresh: () => {} };
-  const transfers = new BucketTransfers(connections.redis('admin'), connections.saleKeys, known);
-  const finished = await transfers.finishAll(voucherId).catch((error: unknown) => {
+  if (buckets === undefined) return [];
+  const { saleKeys } = connections;
+  const transfers = new BucketTransfers(connections.redis('admin'), saleKeys, oneEpoch(epoch));
+  const finished = await transfers.finishAll(voucherId, buckets).catch((error: unknown) => {
     throw error instanceof NotComparable ? new DataChanged(epoch) : error;
   });
   if (finished === 0) return [];
@@ -69,25 +71,24 @@ async function finishTransfers(
 export interface RepairPlace {
   readonly connections: Connections;
   readonly shardOf: (userId: string) => ShardKeys;
-  readonly inBuckets: boolean;
+  readonly buckets: number | undefined;
   readonly voucherId: string;
   readonly initialStock: number;
   /** Redis writes only while it has this epoch. */
   readonly epoch: string;
 }
 
-type Repairable = Pick<ReconciledVoucher, 'voucherId' | 'initialStock'> & {
-  readonly inBuckets?: boolean;
-};
+type Repairable = Pick<ReconciledVoucher, 'voucherId' | 'initialStock' | 'buckets'>;
 
 export function repairPlace(
   connections: Connections,
-  { voucherId, initialStock, inBuckets = false }: Repairable,
+  { voucherId, initialStock, buckets }: Repairable,
   epoch: string,
 ): RepairPlace {
   const { of, bucketOf } = connections.saleKeys;
-  const shardOf = (userId: string) => (inBuckets ? bucketOf(voucherId, userId) : of(voucherId));
-  return { connections, shardOf, inBuckets, voucherId, initialStock, epoch };
+  const shardOf = (userId: string) =>
+    buckets === undefined ? of(voucherId) : bucketOf(voucherId, userId, buckets);
+  return { connections, shardOf, buckets, voucherId, initialStock, epoch };
 }
 
 export async function repairVoucher(
@@ -124,7 +125,8 @@ export async function repairOne(
 ): Promise<string | null> {
   switch (difference.kind) {
     case 'stock': {
-      if (place.inBuckets) return null; // No bucket is wrong by itself: a rebuild sets all of them.
+      // No bucket is wrong by itself: a rebuild sets all of them.
+      if (place.buckets !== undefined) return null;
       const answer = await setStock(place, mayRaise);
       return answer === 'corrected' ? 'the stock was corrected' : null;
     }

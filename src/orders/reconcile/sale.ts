@@ -24,8 +24,8 @@ export interface Sale {
   readonly initialStock: number;
   readonly beginMs: number;
   readonly endMs: number;
-  /** Its stock is in several buckets, and `redis` is their sum. */
-  readonly inBuckets?: boolean;
+  /** Its stock is in so many buckets, and `redis` is their sum. */
+  readonly buckets?: number;
   /** Of one moment; `stock` is null when Redis does not have the sale. */
   readonly redis: { readonly stock: number | null; readonly buyers: number };
   /** By user. */

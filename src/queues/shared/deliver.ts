@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Order } from '../../domain.ts';
-import type { Delivery, Discard, Handle, Hooks, Poison } from '../order-queue.ts';
+import type { Delivery, Discard, Handle, Poison } from '../order-queue.ts';
 import type { MalformedLetter } from './dead-letter.ts';
 
 /** An entry of a queue, as it was read: an order, or a poison entry. */
@@ -47,12 +47,19 @@ interface InHand<E> {
   attempt: number;
 }
 
+/** What is called beside `Handle`, by one consumer: see `Hooks`. */
+export interface ConsumerHooks {
+  readonly discard?: Discard | undefined;
+  readonly onTurn?: (entries: number) => void;
+  readonly onSettled?: (entries: number) => void;
+}
+
 /** Until `signal` aborts and what is in hand is finished, or handed back. */
 export async function deliverFrom<E extends Entry>(
   source: Source<E>,
   handle: Handle,
   signal: AbortSignal,
-  { discard = async () => true }: Pick<Hooks, 'discard'>,
+  { discard = async () => true, onTurn, onSettled }: ConsumerHooks,
   { batchSize, gatherMs }: DeliverOptions,
 ): Promise<void> {
   let inHand: InHand<E>[] = [];
@@ -62,13 +69,16 @@ export async function deliverFrom<E extends Entry>(
     try {
       const most = batchSize - inHand.length;
       const taken = most > 0 ? await source.take(most, inHand.map(entryOf)) : [];
+      if (most > 0) onTurn?.(taken.length);
       inHand.push(...taken.map((entry) => ({ entry, attempt: (entry.delivered ?? 0) + 1 })));
       const before = inHand.length;
       inHand = await deliver(source, inHand, handle, discard);
+      onSettled?.(before - inHand.length);
       isStuck = before > 0 && inHand.length === before;
       if (inHand.length > 0) await sleep(retryMs);
       else if (before > 0 && before < batchSize) await sleep(gatherMs);
     } catch {
+      onSettled?.(0);
       isStuck = true;
       await sleep(retryMs);
       await source.recover?.();

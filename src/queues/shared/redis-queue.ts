@@ -3,7 +3,13 @@ import type { Redis } from 'ioredis';
 import { whenReady } from '../../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 import type { Handle, Hooks, OrderQueue } from '../order-queue.ts';
-import { type DeliverOptions, deliverFrom, type Entry, type Source } from './deliver.ts';
+import {
+  type ConsumerHooks,
+  type DeliverOptions,
+  deliverFrom,
+  type Entry,
+  type Source,
+} from './deliver.ts';
 import { addDeadLetter, notedAbout } from './order-text.ts';
 
 export interface RedisQueueOptions extends DeliverOptions {
@@ -16,18 +22,30 @@ type OpenSource<E extends Entry> = (
   blocking: Redis,
 ) => Promise<Source<E>> | Source<E>;
 
-/** XREAD and the like block a connection, and shards may be on different masters. */
+/** The hooks of a queue, for the consumer with this number. */
+export const ofConsumer = ({ discard, onTurn, onSettled }: Hooks, consumer: number) =>
+  ({
+    discard,
+    onTurn: (entries: number) => onTurn?.(consumer, entries),
+    onSettled: (entries: number) => onSettled?.(consumer, entries),
+  }) satisfies ConsumerHooks;
+
+/**
+ * One consumer for each shard: XREAD and the like block a connection, and shards may be on
+ * different masters. A queue with `oldest` is watched.
+ */
 export function consumeShards<E extends Entry>(
   redis: Redis,
   keys: SaleKeys,
   options: RedisQueueOptions,
   open: OpenSource<E>,
+  { isWatched = false } = {},
 ): OrderQueue['consume'] {
   const consumeShard = async (
     shard: ShardKeys,
     handle: Handle,
     signal: AbortSignal,
-    hooks: Hooks,
+    hooks: ConsumerHooks,
   ) => {
     const blocking = options.newConsumer();
     await whenReady(blocking, 2_000);
@@ -44,7 +62,12 @@ export function consumeShards<E extends Entry>(
     blocking.disconnect();
   };
   return async (handle, signal, hooks = {}) => {
-    await Promise.all(keys.shards.map((shard) => consumeShard(shard, handle, signal, hooks)));
+    const hooksOf = (consumer: number): ConsumerHooks =>
+      isWatched ? ofConsumer(hooks, consumer) : { discard: hooks.discard };
+    const consumers = keys.shards.map((shard, consumer) =>
+      consumeShard(shard, handle, signal, hooksOf(consumer)),
+    );
+    await Promise.all(consumers);
   };
 }
 
@@ -55,6 +78,12 @@ export async function depthOfShards(
 ): Promise<number> {
   const depths = await Promise.all(keys.shards.map(depthOf));
   return depths.reduce((sum, each) => sum + each, 0);
+}
+
+/** Settled entries are deleted, so the first one that is left waits longest. Null: none is. */
+export async function firstEntry(redis: Redis, stream: string, from = '-'): Promise<string | null> {
+  const [entry] = await redis.xrange(stream, from, '+', 'COUNT', 1);
+  return entry?.[0] ?? null;
 }
 
 /** The error of the first command that Redis refused, in a transaction or a pipeline. */
