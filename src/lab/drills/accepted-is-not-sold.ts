@@ -1,7 +1,7 @@
 /**
- * Every queue of the ladder, and a kill at every hop of an order behind the sale. Each kill happens
- * at a named checkpoint, so what a queue loses shows every time; and what the ladder claims to lose
- * must show.
+ * Every queue of the ladder, and BullMQ as an outsider: a kill at every hop of an order behind the
+ * sale. Each kill happens at a named checkpoint, so what a queue loses shows every time; and what
+ * its row claims to lose must show.
  */
 
 import type { Rung } from '../../ladder/rung.ts';
@@ -10,13 +10,14 @@ import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import type { Fault } from '../faults/fault.ts';
+import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
 import { playRace, raceSettings, type Surroundings, withoutLoad } from '../races/play-race.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
 import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
-import { countHop, type Hop } from './hops.ts';
+import { countHop, drainWithinMs, type Hop } from './hops.ts';
 import { inject } from './recorded.ts';
 import { countBy } from './run-rung.ts';
 
@@ -40,29 +41,37 @@ function isPlayed(hop: RaceName, on: RungName): boolean {
 }
 
 export const acceptedShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx', settings: raceSettings },
+  ...{ instances: 4, balancer: 'nginx', settings: { ...raceSettings, ...withOutsiders } },
 };
 
 export const acceptedIsNotSold: Drill = {
   about: 'a kill at every hop of an order, on every queue: what was accepted, and what is sold',
-  run: (lab, options) => killAtHops(lab, queueRungs, hops, options),
+  run: (lab, options) =>
+    tryQueues(lab, { rungs: [...queueRungs, ...outsiderNames], hops }, options),
 };
 
-export async function killAtHops(
+export interface Trials {
+  /** Of the ladder, or outsiders. */
+  readonly rungs: readonly string[];
+  readonly hops: readonly RaceName[];
+}
+
+export async function tryQueues(
   lab: Lab,
-  rungs: readonly RungName[],
-  at: readonly RaceName[],
+  trials: Trials,
   options: DrillOptions,
 ): Promise<DrillResult> {
+  await import('../outsiders/outsiders.ts'); // This process must know their rows too.
   await lab.ensure({ ...acceptedShape });
   const played: Cell[] = [];
-  for (const rung of rungs)
-    for (const hop of at) {
+  for (const rung of trials.rungs) {
+    for (const hop of trials.hops) {
       options.signal.throwIfAborted();
       const cell = await killAt(lab, hop, rung, options);
       played.push(cell);
       options.progress(`${hop} on ${rung}: ${cell.race.verdict}${cell.hop.asClaimed ? '' : '!'}`);
     }
+  }
   return result(played);
 }
 
@@ -75,13 +84,14 @@ interface Cell {
 async function killAt(
   lab: Lab,
   name: RaceName,
-  rung: RungName,
+  rung: string,
   { recorder }: DrillOptions,
 ): Promise<Cell> {
   const faults: string[] = [];
   let faultAt = 0n;
   const surroundings: Surroundings = {
     ...withoutLoad,
+    drainWithinMs,
     inject: async (own: Lab, fault: Fault) => {
       faults.push(fault.name);
       faultAt = process.hrtime.bigint();

@@ -24,7 +24,8 @@ const rung = 'lua-stream';
 /** More than the first load can sell, so that the second one sells the last unit. */
 const stock = 2_000;
 const users = { first: 1_800, second: 3_000 } as const;
-const perSecond = { first: 100, second: 1_000 } as const;
+/** The first load lasts 45 s: on a slow machine, the workers restart and Redis is rebuilt in it. */
+const perSecond = { first: 40, second: 1_000 } as const;
 /** Accepted orders before the workers stop, and then again before the flush. */
 const accepted = { recorded: 60, unrecorded: 60 } as const;
 const withinMs = 60_000;

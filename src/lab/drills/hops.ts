@@ -3,6 +3,12 @@ import { confirmed, type Facts } from '../../audit/facts.ts';
 import { groupBy } from '../../audit/group-by.ts';
 import type { RaceName } from '../races/schedules.ts';
 
+/**
+ * How long a queue may take in the end. BullMQ gives the job of a dead worker to another one after
+ * 30 to 60 seconds.
+ */
+export const drainWithinMs = 90_000;
+
 export interface Hop {
   readonly rung: string;
   readonly hop: RaceName;

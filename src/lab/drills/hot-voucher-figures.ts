@@ -46,28 +46,38 @@ export function judgeHotVoucher(sales: readonly HotSale[]): DrillResult {
   };
 }
 
-export interface BucketFigures {
+/** What a run of stock ended with. */
+export type EndOfStock = Pick<HotSale, 'tries' | 'facts' | 'end' | 'demands'>;
+
+export interface EndFigures {
   readonly oversold: number;
-  /** Units that were left in a bucket or between two, and a user was told "sold out". */
+  /** Units that were not sold, by Redis or by MySQL, and a user was told "sold out". */
   readonly stranded: number;
   /** Answers "sold out" although a purchase that was sent later was sold. */
   readonly soldOutWrongly: number;
   /** Answers `not-ready`: stock moved, or the service was away. Their clients tried again. */
   readonly askedToRetry: number;
   readonly transfers: number;
-  readonly transfersCut: number;
   /** What the same users would have left in the buckets, if no bucket lent. */
   readonly strandedWithoutLending: number;
 }
 
-export function bucketFigures(sales: readonly HotSale[]): BucketFigures {
+export interface BucketFigures extends EndFigures {
+  readonly transfersCut: number;
+}
+
+export const bucketFigures = (sales: readonly HotSale[]): BucketFigures => ({
+  ...endFigures(sales),
+  transfersCut: sales.filter(({ isCut }) => isCut).length,
+});
+
+export function endFigures(sales: readonly EndOfStock[]): EndFigures {
   return {
     oversold: sum(sales, ({ facts }) => Math.max(0, -facts.mysql.stock)),
     stranded: sum(sales, stranded),
     soldOutWrongly: sum(sales, ({ tries }) => soldOutWrongly(tries)),
     askedToRetry: sum(sales, ({ tries }) => tries.filter(isFor('not-ready')).length),
     transfers: sum(sales, ({ end }) => end.transfers),
-    transfersCut: sales.filter(({ isCut }) => isCut).length,
     strandedWithoutLending: sum(sales, strandedWithoutLending),
   };
 }
@@ -80,13 +90,14 @@ const isFor =
   (each: Try): boolean =>
     each.reason === reason;
 
-const stranded = ({ tries, end }: HotSale): number =>
-  Math.min(end.stock ?? 0, tries.filter(isFor('sold-out')).length);
+/** Redis may not know of units that it lost, and MySQL has every unit that nobody bought. */
+const stranded = ({ tries, end, facts }: EndOfStock): number =>
+  Math.min(Math.max(end.stock ?? 0, facts.mysql.stock), tries.filter(isFor('sold-out')).length);
 
 const soldOutWrongly = (tries: readonly Try[]): number =>
   tries.filter((each) => isFor('sold-out')(each) && hasSaleSince(tries, answeredAt(each))).length;
 
-function strandedWithoutLending({ facts, demands }: HotSale): number {
+function strandedWithoutLending({ facts, demands }: EndOfStock): number {
   const share = facts.initialStock / demands.length;
   return Math.round(sum(demands, (demand) => Math.max(0, share - demand)));
 }

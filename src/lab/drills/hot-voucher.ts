@@ -23,6 +23,8 @@ import { buyRecorded, inject } from './recorded.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 
 const rung = 'lua-buckets';
+/** Declared by the voucher: whatever the service is configured for. */
+const buckets = 4;
 const stock = 240;
 /** Little more than the stock, so that every unit left behind would turn a user away. */
 const users = 248;
@@ -64,7 +66,7 @@ interface Stage {
 async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> {
   const { lab, connections } = stage;
   const tokenSecret = connections.config.TOKEN_SECRET;
-  const sale = { title: `hot-voucher, seed ${seed}`, stock, rung };
+  const sale = { title: `hot-voucher, seed ${seed}`, stock, rung, buckets };
   const voucherId = await putOnSale(lab.baseUrl, tokenSecret, lab.shape.instances, sale);
   const purchases = planSale(voucherId, seed);
   const perBucket = byBucket(connections, purchases);
@@ -98,10 +100,11 @@ const planSale = (voucherId: string, seed: number): Purchase[] =>
   });
 
 function byBucket({ saleKeys }: Connections, purchases: readonly Purchase[]): Purchase[][] {
-  const buckets = saleKeys.bucketsOf(purchases[0]?.voucherId ?? '');
-  return buckets.map((bucket) =>
-    purchases.filter(({ voucherId, userId }) => saleKeys.bucketOf(voucherId, userId) === bucket),
-  );
+  const bucketOf = ({ voucherId, userId }: Purchase) =>
+    saleKeys.bucketOf(voucherId, userId, buckets);
+  return saleKeys
+    .bucketsOf(purchases[0]?.voucherId ?? '', buckets)
+    .map((bucket) => purchases.filter((each) => bucketOf(each) === bucket));
 }
 
 function buy({ lab, connections, options }: Stage, purchases: readonly Purchase[]): Promise<Try[]> {
@@ -117,7 +120,7 @@ function buy({ lab, connections, options }: Stage, purchases: readonly Purchase[
 }
 
 const stockOf = ({ connections }: Stage, voucherId: string): Promise<StockOfBuckets> =>
-  stockOfBuckets(connections.redis('admin'), connections.saleKeys, voucherId);
+  stockOfBuckets(connections.redis('admin'), connections.saleKeys, voucherId, buckets);
 
 /** Its buyer repeats the request later. @returns whether the transfer is half-way now. */
 async function cutTransfer(

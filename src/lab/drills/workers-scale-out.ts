@@ -21,6 +21,7 @@ import { holdStock } from '../faults/hold-stock.ts';
 import { killWorker } from '../faults/stop-workers.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { allDrained } from '../workload/drained.ts';
+import { endSales } from '../workload/end-sales.ts';
 import {
   type Purchase,
   planPurchases,
@@ -114,7 +115,7 @@ async function playStep(play: Play): Promise<Step> {
   const killed = isPlayed ? await killOne(sale, plan.slice(half)) : undefined;
   const purchases = isPlayed ? plan : plan.slice(0, half);
   const facts = await collect(sale);
-  await endSales(sale);
+  await endSales(sale.connections, vouchers); // The lab has one shard afterwards.
   return { workers, ...waited, killed, purchases, tries: sale.tries, facts };
 }
 
@@ -156,7 +157,7 @@ async function recordWaiting(sale: Sale, purchases: readonly Purchase[]) {
     return { withoutConsumer, waiting: await depth(connections) };
   });
   const isEmpty = async () => (await depth(connections)) === 0;
-  return { ...waited, recordedMs: await msUntil('the orders to be recorded', now(), isEmpty) };
+  return { ...waited, recordedMs: await msUntil('the orders to be recorded', nowMs(), isEmpty) };
 }
 
 /** Each worker must read every shard, under a name that no other worker has. */
@@ -185,7 +186,7 @@ async function killOne(sale: Sale, purchases: readonly Purchase[]): Promise<Kill
         return left.every(({ length }) => length === 0);
       });
       await buying;
-      await msUntil('all to be recorded', now(), async () => (await depth(connections)) === 0);
+      await msUntil('all to be recorded', nowMs(), async () => (await depth(connections)) === 0);
       return { worker, ...had, claimedMs, recordedByOthers: recordedByOthers(sale, worker) };
     } finally {
       await startNext();
@@ -202,7 +203,7 @@ async function die(sale: Sale, worker: string, pid: number) {
     const taken = await ordersInHand(connections, pid);
     return taken.every(({ length }) => length > 0);
   });
-  const diedAt = now();
+  const diedAt = nowMs();
   const startNext = await injected(sale, killWorker(worker));
   const inHand = await ordersInHand(connections, pid);
   const recorded = await findRecorded(connections.mysql(), inHand.flat());
@@ -221,12 +222,6 @@ async function collect({ connections, vouchers, tries }: Sale): Promise<Facts[]>
   const attempts = groupBy(tries, ({ voucherId }) => voucherId);
   const facts = await allDrained(connections, vouchers);
   return facts.map((each) => ({ ...each, attempts: attempts.get(each.voucherId) ?? [] }));
-}
-
-/** The lab has one shard afterwards, and would miss the others. */
-async function endSales({ connections, vouchers }: Sale): Promise<void> {
-  const end = 'UPDATE vouchers SET end_time = ? WHERE id IN (?)';
-  await connections.mysql().query(end, [new Date(), vouchers]);
 }
 
 async function whileLocked<T>(sale: Sale, work: () => Promise<T>): Promise<T> {
@@ -266,11 +261,11 @@ async function msUntil(
 ): Promise<number | null> {
   try {
     await waitUntil(description, withinMs, condition, 10);
-    return now() - since;
+    return nowMs() - since;
   } catch (error) {
     if (error instanceof DeadlinePassed) return null;
     throw error;
   }
 }
 
-const now = (): number => performance.now();
+const nowMs = (): number => performance.now();

@@ -1,0 +1,63 @@
+/** The tables of `accepted-is-not-sold`: each hop, and the comparison of the course notes. */
+
+import type { RungName } from '../../ladder/rungs.ts';
+import type { Hop } from '../drills/hops.ts';
+import { isOutsider } from '../outsiders/with-outsiders.ts';
+import type { RaceName } from '../races/schedules.ts';
+
+export interface QueueTable {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Those that have a row. */
+export const queueTables = (hops: readonly Hop[]): QueueTable[] =>
+  [hopTable(hops), notesTable(hops)].filter(({ rows }) => rows.length > 0);
+
+const none = '–';
+const named = (rung: string): string => (isOutsider(rung) ? `${rung} *` : rung);
+
+const counted = ({ accepted, once, twice, never }: Hop): string[] =>
+  [accepted, once, twice, never].map(String);
+
+/** `yes`: accepted orders. `s`: the seconds from the last fault until all is recorded. */
+const hopTable = (hops: readonly Hop[]): QueueTable => ({
+  title: 'A kill at each hop (* no rung: an outsider)',
+  head: ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'],
+  rows: hops.map((each) => [
+    ...[named(each.rung), each.hop, ...counted(each), String(each.stuck)],
+    each.seconds?.toFixed(1) ?? none,
+  ]),
+});
+
+/** The queues that the course notes compare, by the names that these give them. */
+const inNotes = {
+  List: 'redis-list',
+  PubSub: 'redis-pubsub',
+  Stream: 'redis-stream',
+  'Stream, group': 'redis-stream-group',
+  RabbitMQ: 'rabbitmq',
+} as const satisfies Record<string, RungName>;
+
+/**
+ * The notes' table, measured: it is persistent when a restart of its server loses nothing, keeps a
+ * backlog when nothing is lost while no worker runs, is acknowledged when a dead worker loses
+ * nothing, and is read again when the next worker is given what the dead one had committed.
+ */
+function notesTable(hops: readonly Hop[]): QueueTable {
+  const rows = Object.entries(inNotes).flatMap(([name, rung]) => {
+    const at = (wanted: RaceName) => hops.find((each) => each.rung === rung && each.hop === wanted);
+    const fate = (wanted: RaceName) => {
+      const hop = at(wanted);
+      if (!hop) return none;
+      return hop.never > 0 ? 'lost' : 'kept';
+    };
+    const again = at('worker-dies-after-commit')?.seconds;
+    const kept = [fate('queue-restarts'), fate('worker-away'), fate('worker-dies')];
+    if (again === undefined || kept.includes(none)) return [];
+    return [[name, ...kept, again !== null && again > 0 ? 'yes' : 'no']];
+  });
+  const head = ['in the notes', 'persistent', 'backlog', 'acknowledged', 'read again'];
+  return { title: 'As the course notes compare', head, rows };
+}

@@ -1,0 +1,49 @@
+/** The tables of the queues, from rows by hand. */
+import { expect, test } from 'vitest';
+import type { Hop } from '../../src/lab/drills/hops.ts';
+import { drillText } from '../../src/lab/report/drill-text.ts';
+import { queueTables } from '../../src/lab/report/queue-tables.ts';
+
+const compared = ['redis-list', 'redis-pubsub', 'redis-stream', 'redis-stream-group', 'rabbitmq'];
+
+const hop = (rung: string, name: Hop['hop'], changes: Partial<Hop> = {}): Hop => ({
+  ...{ rung, hop: name, accepted: 1, once: 1, twice: 0, never: 0, stuck: 0 },
+  ...{ seconds: 0, asClaimed: true, ...changes },
+});
+const lost = { once: 0, never: 1, stuck: 1, seconds: null };
+const hopsOf = (rung: string): Hop[] => [
+  hop(rung, 'queue-restarts', rung === 'redis-pubsub' ? lost : {}),
+  hop(rung, 'worker-away', rung === 'redis-pubsub' || rung === 'redis-stream' ? lost : {}),
+  hop(rung, 'worker-dies', /group|rabbit/.test(rung) ? {} : lost),
+  hop(rung, 'worker-dies-after-commit', { seconds: /group|rabbit/.test(rung) ? 5.1 : 0 }),
+];
+test('compares the five queues of the notes by what was measured', () => {
+  const tables = queueTables(compared.flatMap(hopsOf));
+  expect(tables.map(({ rows }) => rows.length)).toEqual([20, 5]);
+  expect(tables[1]?.rows).toEqual([
+    ['List', 'kept', 'kept', 'lost', 'no'],
+    ['PubSub', 'lost', 'lost', 'lost', 'no'],
+    ['Stream', 'kept', 'lost', 'lost', 'no'],
+    ['Stream, group', 'kept', 'kept', 'kept', 'yes'],
+    ['RabbitMQ', 'kept', 'kept', 'kept', 'yes'],
+  ]);
+});
+
+test('compares only queues that every measure was taken of', () => {
+  const [group = ''] = compared.slice(3);
+  expect(queueTables(hopsOf(group)).at(1)?.rows).toHaveLength(1);
+  expect(queueTables(hopsOf(group).slice(1))).toHaveLength(1);
+  expect(queueTables([])).toEqual([]);
+});
+
+test('marks an outsider, and fits 80 columns', () => {
+  const rungs = [...compared, 'redis-stream-last-id', 'bullmq', 'bullmq-5s'];
+  const text = drillText({
+    ...{ verdict: 'held', reasons: [], figures: {}, faults: {} },
+    ...{ hops: rungs.flatMap(hopsOf) },
+  });
+  const lines = text.split('\n');
+  expect(lines.filter((line) => line.startsWith('bullmq *'))).toHaveLength(4);
+  expect(lines.filter((line) => line.startsWith('redis-list *'))).toEqual([]);
+  expect(lines.filter((line) => [...line].length > 80)).toEqual([]);
+});
