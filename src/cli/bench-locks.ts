@@ -1,10 +1,20 @@
+import { beginCpuPeriod } from '../lab/benchmarks/cpu-by-role.ts';
+import { labProcesses } from '../lab/benchmarks/lab-processes.ts';
 import { benchmarkLocks, type LockCost } from '../lab/benchmarks/lock-benchmark.ts';
 import { floor } from '../lab/benchmarks/lock-cycles.ts';
-import { missingForRedisson, openRedisson } from '../lab/benchmarks/redisson-cycles.ts';
+import { machineTime, otherShare } from '../lab/benchmarks/other-work.ts';
+import {
+  missingForRedisson,
+  openRedisson,
+  type Redisson,
+} from '../lab/benchmarks/redisson-cycles.ts';
+import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { withLab } from '../lab/environment/session.ts';
+import { otherWorkText } from '../lab/report/bench-text.ts';
 import { writeFolder } from '../lab/report/folder.ts';
+import { describeRun, runText } from '../lab/report/measured-run.ts';
 import { plainTable } from '../lab/report/tables.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { json } from './options.ts';
@@ -31,25 +41,40 @@ export const addBenchLocks: AddCommand = (program, place) =>
 async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption): Promise<void> {
   const missing = missingForRedisson();
   if (missing !== null) console.error(missingText(missing));
-  const costs = await withLab(labFolder, progress, (lab) =>
+  const { costs, otherWork } = await withLab(labFolder, progress, (lab) =>
     withConnections(onLockMaster(lab), async (connections) => {
       const redisson = missing === null ? await openRedisson(connections.config.REDIS_URL) : null;
+      const endPeriod = beginPeriod(lab, redisson);
       try {
-        return await benchmarkLocks(connections, redisson, progress);
+        const costs = await benchmarkLocks(connections, redisson, progress);
+        return { costs, otherWork: endPeriod() };
       } finally {
         redisson?.close();
       }
     }),
   );
-  const table = [text(costs), ...(missing === null ? [] : [missingText(missing)])].join('\n\n');
-  const markdown = `# The cost of each lock\n\n\`npx lockstep bench-locks\`\n\n\`\`\`text\n${table}\n\`\`\`\n`;
+  const table = [
+    text(costs),
+    otherWorkText(spreadOfKnown([otherWork])),
+    ...(missing === null ? [] : [missingText(missing)]),
+  ].join('\n\n');
+  const report = `${table}\n\n${runText(await describeRun('npx lockstep bench-locks'))}`;
+  const markdown = `# The cost of each lock\n\n\`npx lockstep bench-locks\`\n\n\`\`\`text\n${report}\n\`\`\`\n`;
   const folder = writeFolder(runsFolder, 'bench-locks', {
     'costs.json': costs,
     'report.md': markdown,
-    'report.txt': table,
+    'report.txt': report,
   });
-  print(json, costs, () => `\n${table}\n\n${wrap(`report: ${folder}/report.md`)}`);
+  print(json, costs, () => `\n${report}\n\n${wrap(`report: ${folder}/report.md`)}`);
   setExitCode([atLeast(shareOfFloor(costs, 'redis-reentrant'), targetShare)]);
+}
+
+/** @returns its end, with the share of the machine's CPU time that other work had. */
+function beginPeriod(lab: Lab, redisson: Redisson | null): () => number | null {
+  const client = redisson ? [{ role: 'load' as const, pid: redisson.pid }] : [];
+  const endPeriod = beginCpuPeriod(() => [...labProcesses(lab), ...client]);
+  const before = machineTime();
+  return () => otherShare(before, machineTime(), endPeriod());
 }
 
 const missingText = (what: string): string => `REDISSON IS MISSING, and has no row. Get ${what}`;

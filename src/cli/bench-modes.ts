@@ -1,15 +1,23 @@
 /** The ways to measure of `bench`: what runs, and for how long by default. */
+import { benchmarkBeside } from '../lab/benchmarks/beside-benchmark.ts';
+import { benchmarkBuckets } from '../lab/benchmarks/bucket-benchmark.ts';
 import { benchmarkGrowth } from '../lab/benchmarks/growth-benchmark.ts';
 import type { Bench } from '../lab/benchmarks/measure.ts';
+import { type OtherService, readOtherService } from '../lab/benchmarks/other-service.ts';
+import { benchmarkProfile } from '../lab/benchmarks/profile-benchmark.ts';
 import { benchmarkPurchase } from '../lab/benchmarks/purchase-benchmark.ts';
 import { benchmarkRungs } from '../lab/benchmarks/rung-benchmark.ts';
 import { saturate } from '../lab/benchmarks/saturation.ts';
 import type { BenchmarkResult } from '../lab/benchmarks/targets.ts';
+import { besideText } from '../lab/report/bench-beside-text.ts';
+import { bucketsText } from '../lab/report/bench-buckets-text.ts';
+import { profileText } from '../lab/report/bench-profile-text.ts';
 import { saturationText } from '../lab/report/bench-saturation-text.ts';
 import { growthText, purchaseText, rungsText } from '../lab/report/bench-text.ts';
+import { flameGraph } from '../lab/report/flame-graph.ts';
 import { type RungName, rungNames } from '../ladder/rungs.ts';
 
-export const hows = ['saturate'] as const;
+export const hows = ['saturate', 'profile', 'buckets'] as const;
 
 /** The words and options of the command line that choose the mode. */
 export interface Choice {
@@ -18,6 +26,10 @@ export interface Choice {
   readonly ladder: boolean;
   readonly rate?: number;
   readonly orders?: number;
+  /** The file that describes the other service. */
+  readonly beside?: string;
+  /** Of orders: without HTTP. */
+  readonly byScript: boolean;
 }
 
 /** `bench` alone, or with a word or an option that chooses another one. */
@@ -29,7 +41,12 @@ export interface Mode {
   readonly run: (
     bench: Bench,
     rounds: number,
-  ) => Promise<{ readonly result: BenchmarkResult; readonly text: string }>;
+  ) => Promise<{
+    readonly result: BenchmarkResult;
+    readonly text: string;
+    /** More files for its folder, by name. */
+    readonly files?: Readonly<Record<string, string>>;
+  }>;
 }
 
 const purchase: Mode = {
@@ -63,17 +80,46 @@ const saturation = (rung: RungName, first?: number): Mode => ({
   },
 });
 
-const growth = (rung: RungName, orders: number): Mode => ({
+const profile = (rung: RungName): Mode => ({
+  ...{ name: 'bench-profile', seconds: 10, rounds: 1 },
+  run: async (bench) => {
+    const { result, tree } = await benchmarkProfile(bench, rung);
+    const files = { 'flame-graph.svg': flameGraph(tree) };
+    return { result, text: profileText(result), files };
+  },
+});
+
+const buckets: Mode = {
+  ...{ name: 'bench-buckets', seconds: 4, rounds: 5 },
+  run: async (bench, rounds) => {
+    const result = await benchmarkBuckets(bench, rounds);
+    return { result, text: bucketsText(result) };
+  },
+};
+
+const growth = (rung: RungName, orders: number, byScript: boolean): Mode => ({
   ...{ name: 'bench-orders', seconds: 2, rounds: 1 },
   run: async (bench) => {
-    const result = await benchmarkGrowth(bench, rung, orders);
+    const result = await benchmarkGrowth(bench, rung, orders, byScript);
     return { result, text: growthText(result) };
   },
 });
 
-export function modeOf({ how, rung, ladder, rate, orders }: Choice): Mode {
+const beside = (other: OtherService): Mode => ({
+  ...{ name: 'bench-beside', seconds: 4, rounds: 5 },
+  run: async (bench, rounds) => {
+    const result = await benchmarkBeside(bench, other, rounds);
+    return { result, text: besideText(result) };
+  },
+});
+
+export function modeOf(choice: Choice): Mode {
+  const { how, rung, ladder, rate, orders, byScript, beside: file } = choice;
+  if (file !== undefined) return beside(readOtherService(file));
   if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
-  if (orders !== undefined) return growth(rung ?? 'lua-stream', orders);
+  if (how === 'profile') return profile(rung ?? 'lua-stream');
+  if (how === 'buckets') return buckets;
+  if (orders !== undefined) return growth(rung ?? 'lua-stream', orders, byScript);
   if (ladder) return rungs('bench-ladder', rungNames, 2, 2);
   return rung ? rungs('bench-rung', [rung], 4, 5) : purchase;
 }

@@ -1,9 +1,8 @@
 import { Argument, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
-import { timeStamp, writeFolder } from '../lab/report/folder.ts';
-import { describeMachine, type Machine } from '../lab/report/machine.ts';
-import { wrap } from '../lab/report/wrap.ts';
+import { writeFolder } from '../lab/report/folder.ts';
+import { describeRun, runText } from '../lab/report/measured-run.ts';
 import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
 import { type Choice, hows, modeOf } from './bench-modes.ts';
 import { json, whole } from './options.ts';
@@ -23,6 +22,8 @@ interface BenchOptions extends JsonOption, Choice {
 }
 
 const defaultConnections = 128;
+/** What a voucher may have in stock. */
+const mostOrders = 10_000_000;
 
 /** @throws UnknownRung, with the names of all rungs. */
 function rungName(name: string): RungName {
@@ -35,7 +36,12 @@ export const addBench: AddCommand = (program, place) =>
     .command('bench')
     .description('the cost of a purchase, beside requests that do less (needs wrk)')
     .addArgument(
-      new Argument('[how]', 'saturate: the highest rate of an open model (needs k6)').choices(hows),
+      new Argument(
+        '[how]',
+        'saturate: the highest rate of an open model (needs k6); ' +
+          'profile: where an instance spends its time, with a flame graph; ' +
+          'buckets: a hot voucher on several masters',
+      ).choices(hows),
     )
     .option('--rung <name>', 'one rung of the ladder', rungName)
     .addOption(
@@ -43,7 +49,19 @@ export const addBench: AddCommand = (program, place) =>
         .conflicts(['rung', 'orders'])
         .default(false),
     )
-    .option('--orders <n>', 'one voucher with so many orders', whole(10_000, 5_000_000))
+    .option('--orders <n>', 'one voucher with so many orders', whole(10_000, mostOrders))
+    .addOption(
+      new Option('--by-script', 'of --orders: without HTTP, by the script of lua-stream alone')
+        .conflicts(['rung', 'ladder'])
+        .implies({ orders: 1_000_000 })
+        .default(false),
+    )
+    .addOption(
+      new Option(
+        '--beside <file>',
+        'another service, which this JSON file describes, in turns',
+      ).conflicts(['rung', 'ladder', 'orders', 'rate']),
+    )
     .option('--rate <n>', 'of saturate: the first requests/s that it tries', whole(1, 50_000))
     .option('--seconds <n>', 'how long each load lasts (by default 2, 4 or 5)', whole(1, 120))
     .option(
@@ -58,34 +76,32 @@ export const addBench: AddCommand = (program, place) =>
 async function bench({ labFolder, runsFolder }: Place, options: BenchOptions): Promise<void> {
   const mode = modeOf(options);
   const { seconds = mode.seconds, rounds = mode.rounds, connections } = options;
-  const { result, text } = await withBench(labFolder, { seconds, connections }, progress, (bench) =>
-    mode.run(bench, rounds),
+  const { result, text, files } = await withBench(
+    labFolder,
+    { seconds, connections },
+    progress,
+    (bench) => mode.run(bench, rounds),
   );
-  const run = { command: commandOf(options), time: timeStamp(), machine: await describeMachine() };
+  const run = await describeRun(commandOf(options));
   const report = `${text}\n\n${runText(run)}`;
   const folder = writeFolder(runsFolder, mode.name, {
     'bench.json': { ...run, ...result },
     'report.txt': report,
+    ...files,
   });
   print(options.json, result, () => `\n${report}\n\nreport: ${folder}/report.txt`);
   const isMissed = result.targets.some(({ answer }) => answer === 'missed');
   setExitCode([isMissed || result.faults.length > 0 ? 'no' : 'yes']);
 }
 
-function commandOf({ how, ladder, connections, ...options }: BenchOptions): string {
-  const given = ['rung', 'orders', 'rate', 'seconds', 'rounds'] as const;
+function commandOf({ how, ladder, byScript, connections, ...options }: BenchOptions): string {
+  const given = ['rung', 'orders', 'beside', 'rate', 'seconds', 'rounds'] as const;
   return [
     'npx lockstep bench',
     ...(how ? [how] : []),
     ...(ladder ? ['--ladder'] : []),
     ...given.flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${options[name]}`])),
+    ...(byScript ? ['--by-script'] : []),
     ...(connections === defaultConnections ? [] : [`--connections ${connections}`]),
   ].join(' ');
 }
-
-const runText = ({
-  command,
-  time,
-  machine,
-}: Record<'command' | 'time', string> & { machine: Machine }) =>
-  [command, time, ...Object.values(machine)].map((line) => wrap(line)).join('\n');

@@ -12,7 +12,7 @@ import { factsFiles } from '../lab/report/facts-files.ts';
 import { timeStamp, writeFolder } from '../lab/report/folder.ts';
 import { printLive } from '../lab/report/live-lines.ts';
 import { describeMachine } from '../lab/report/machine.ts';
-import { database, json, minutes, whole } from './options.ts';
+import { database, json, minutes, onDatabase, whole } from './options.ts';
 import {
   type AddCommand,
   answerOf,
@@ -71,7 +71,8 @@ async function drill(
   );
   const { timeline, ...shown } = runs.find(({ verdict }) => verdict !== 'held') ?? firstOf(runs);
   const { facts, ...result } = shown;
-  const command = `npx lockstep drill ${name} --minutes ${length} --seed ${seed}`;
+  const own = `--minutes ${length} --seed ${seed}`;
+  const command = `npx lockstep drill ${name} ${own}${onDatabase(database)}`;
   const machine = await describeMachine();
   const recorded = timeline.recorded();
   const { about } = drills[name];

@@ -1,6 +1,6 @@
 /** The parsers of command line options. */
 import { InvalidArgumentError, Option } from 'commander';
-import { databases } from '../lab/environment/servers/database.ts';
+import { type Database, databases } from '../lab/environment/servers/database.ts';
 import { parsePause, pauseFormat } from '../lab/races/pauses.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { languages } from '../ladder/texts/texts.ts';
@@ -30,6 +30,10 @@ export const json = () => new Option('--json', 'print JSON instead of text').def
 
 export const database = () =>
   new Option('--database <name>', 'the lab’s database (default: mariadb)').choices(databases);
+
+/** For a command that repeats this one. */
+export const onDatabase = (chosen: Database | undefined): string =>
+  chosen === undefined ? '' : ` --database ${chosen}`;
 
 export const language = () =>
   new Option('--language <code>', 'the language of the ladder’s sentences')

@@ -10,7 +10,7 @@ import { timeStamp, writeFolder } from '../lab/report/folder.ts';
 import { describeMachine } from '../lab/report/machine.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { type SoakResult, soak } from '../lab/soak/soak.ts';
-import { database, json, minutes, whole } from './options.ts';
+import { database, json, minutes, onDatabase, whole } from './options.ts';
 import {
   type AddCommand,
   answerOf,
@@ -55,7 +55,8 @@ async function run({ labFolder, runsFolder }: Place, options: SoakCommand): Prom
     play,
     options.database,
   );
-  const command = `npx lockstep soak --minutes ${length} --seed ${seed}${gate ? ' --gate' : ''}`;
+  const own = `--minutes ${length} --seed ${seed}${gate ? ' --gate' : ''}`;
+  const command = `npx lockstep soak ${own}${onDatabase(options.database)}`;
   const folder = await keep(runsFolder, command, timeline, { facts, coverage, played, ...result });
   const shown = { minutes: length, seed, ...result, coverage, folder };
   print(options.json, shown, () =>

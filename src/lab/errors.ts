@@ -262,6 +262,17 @@ export class BareInstanceEnded extends LockstepError {
   }
 }
 
+/** A load by HTTP cannot stop at the last unit: it would be refused at the end. */
+export class OrdersNeedScript extends LockstepError {
+  readonly code = 'ORDERS_NEED_SCRIPT';
+
+  constructor(most: number) {
+    super(
+      `More than ${most} orders of one voucher are bought by its script only: add --by-script.`,
+    );
+  }
+}
+
 /** The JVM of the lock benchmark ended before its measurement. */
 export class RedissonEnded extends LockstepError {
   readonly code = 'REDISSON_ENDED';
@@ -300,5 +311,14 @@ export class TrialNotPlayed extends LockstepError {
 
   constructor(why: string) {
     super(`The fault did not meet its moment: ${why}. Run the mutant again.`);
+  }
+}
+
+/** The description of another service, for `bench --beside`. */
+export class OtherServiceInvalid extends LockstepError {
+  readonly code = 'OTHER_SERVICE_INVALID';
+
+  constructor(file: string, reason: string) {
+    super(`${file} describes no service: ${reason}. Its form is in docs/performance.md.`);
   }
 }

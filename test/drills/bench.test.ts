@@ -1,8 +1,12 @@
 /** `lockstep bench` in a short form: its figures count, or the command says why not and fails. */
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newDataFolder } from '../support/data-home.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
@@ -59,11 +63,20 @@ beforeAll(async () => {
   await compile(copy);
   const { exitCode, stderr } = await lockstep('up');
   expect(exitCode, stderr).toBe(0);
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await lockstep('down');
   for (const each of [copy, folder]) rmSync(each, { recursive: true, force: true });
 });
+
+/** As every bench wants it: then none of those that follow restarts the service, twice each. */
+async function serveWithoutHistory(): Promise<void> {
+  const { Lab, defaultShape }: typeof import('../../src/lab/environment/lab.ts') = await import(
+    pathToFileURL(join(copy, 'dist/lab/environment/lab.js')).href
+  );
+  const lab = Lab.running(join(folder, 'lab'));
+  await lab?.serve({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
+}
 
 /** One round has no spread, so that no target is judged: no test looks at a speed. */
 const short = ['--seconds', '1', '--rounds', '1', '--connections', '16', '--json'];
@@ -77,7 +90,31 @@ async function bench(...args: string[]) {
 
 const figure = { median: expect.any(Number), least: expect.any(Number), most: expect.any(Number) };
 
-describe('lockstep bench', () => {
+/** Answers every purchase with 200. @returns the file that describes it. */
+async function otherService(sells: (count: number) => boolean): Promise<string> {
+  let count = 0;
+  const users = new Set<string | undefined>();
+  const server = createServer((request, response) => {
+    users.add(request.headers.authorization);
+    response.end(JSON.stringify({ success: sells(++count) && request.method === 'POST' }));
+  });
+  server.listen({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  writeFileSync(join(folder, 'users.txt'), 'user 1\nuser 2\nuser 3\n');
+  const file = join(folder, 'beside.json');
+  const description = {
+    ...{ name: 'other', tokens: 'users.txt', sold: '"success":true' },
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    processes: { api: [process.pid] },
+  };
+  writeFileSync(file, JSON.stringify(description));
+  onTestFinished(() => expect([...users].sort()).toEqual(['user 1', 'user 2', 'user 3']));
+  return file;
+}
+
+// Each load lasts a second or two, and beside another drill all around it takes longer.
+describe('lockstep bench', { timeout: 180_000 }, () => {
   test('compares a purchase with requests that do less, and counts the CPU of each process', async () => {
     const { result, exitCode } = await bench();
     expect(result).toMatchObject({ faults: [], ratioToBare: expect.any(Number), rounds: 1 });
@@ -95,6 +132,7 @@ describe('lockstep bench', () => {
     expect(exitCode).toBe(0);
     const { stdout } = await lockstep('status');
     expect(stdout).toContain('nginx'); // The lab that was up is still up.
+    await serveWithoutHistory();
   });
 
   test('measures any rung by one load, and does not fail for the refusals that it may give', async () => {
@@ -115,6 +153,36 @@ describe('lockstep bench', () => {
     expect((await lockstep('status')).stdout).toContain('rabbitmq');
   });
 
+  test('buys by the script alone exactly what was asked for, and all of it is recorded', async () => {
+    const { result, exitCode } = await bench('--orders', '10000', '--by-script');
+    expect(result).toMatchObject({ byScript: true, faults: [] });
+    const { rows } = result;
+    expect(rows).toMatchObject([{ orders: 10_000, redisBytesPerOrder: figure, workerMb: figure }]);
+    expect(exitCode).toBe(0);
+  });
+
+  test('does not begin a load by HTTP that could not stop at the last unit', async () => {
+    const { stderr, exitCode } = await lockstep('bench', '--orders', '5000001');
+    expect(stderr).toContain('ORDERS_NEED_SCRIPT');
+    expect(exitCode).toBe(2);
+  });
+
+  test('sells a voucher in buckets on masters of its own, and gives the lab back', async () => {
+    const { result, exitCode } = await bench('buckets');
+    expect(result.faults).toEqual([]);
+    const { rows } = result;
+    expect(rows.map(({ buckets }: { buckets: number }) => buckets)).toEqual([1, 2, 3, 4]);
+    for (const { mastersCpu, apiCpu, end } of rows) {
+      expect([...mastersCpu, apiCpu]).toEqual([figure, figure, figure, figure]);
+      expect(end).toMatchObject({ oversold: 0, stranded: 0, soldOutWrongly: 0 });
+    }
+    const [one, , three] = rows;
+    expect(one.end.transfers).toBe(0);
+    expect(three.mastersCpu[2].median).toBeGreaterThan(one.mastersCpu[2].median);
+    expect(exitCode).toBe(0);
+    expect((await bench('--rung', 'lua-stream')).exitCode).toBe(0);
+  }, 120_000);
+
   test('fails when purchases are refused, however fast', async () => {
     const { result, exitCode } = await bench('--rung', 'refuses-fast');
     expect(result.faults).toEqual([
@@ -130,5 +198,19 @@ describe('lockstep bench', () => {
       expect.stringMatching(/^sells-nothing: [1-9]\d* orders accepted, 0 recorded$/),
     ]);
     expect(exitCode).toBe(1);
+  });
+
+  test('measures another service beside this one, and counts only what it sold', async () => {
+    const file = await otherService((count) => count % 10 !== 0);
+    const { result, exitCode } = await bench('--beside', file);
+    expect(result.faults).toEqual([expect.stringMatching(/^other: [1-9]\d* not-sold$/)]);
+    expect(exitCode).toBe(1);
+    const [ours, theirs] = result.sellers;
+    expect(ours).toMatchObject({ name: 'lockstep', acceptedPerSecond: figure });
+    expect(ours.recording).toMatchObject({ recorded: figure, perSecond: figure });
+    expect(theirs).toMatchObject({ name: 'other', acceptedPerSecond: figure, recording: null });
+    for (const { cpu } of result.sellers) expect(cpu.api.median).toBeGreaterThan(0);
+    expect(theirs.acceptedPerSecond.median).toBeLessThan(theirs.requestsPerSecond.median);
+    expect(result.ratios).toMatchObject({ accepted: figure, recorded: null });
   });
 });

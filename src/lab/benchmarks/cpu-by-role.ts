@@ -41,6 +41,17 @@ function sum(before: Readings = new Map(), after: Readings = new Map()): number 
   return microseconds;
 }
 
+/** Without the load generator, which a customer's own machine pays for. */
+export function sumOfServers(cpu: CpuByRole): number | null {
+  let sum = 0;
+  for (const role of cpuRoles.filter((each) => each !== 'load')) {
+    const time = cpu[role];
+    if (time === null) return null;
+    sum += time;
+  }
+  return sum;
+}
+
 /** For each of so many requests. Without a request there is no figure. */
 export function cpuPerRequest(cpu: CpuByRole, requests: number): CpuByRole {
   const each = (time: number | null) => (time === null || requests === 0 ? null : time / requests);

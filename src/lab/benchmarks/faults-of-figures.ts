@@ -25,11 +25,25 @@ export function faultsOfAnswers(
 
 export function faultsOfSale(rung: string, sale: MeasuredSale, connections: number): string[] {
   const { purchase, accepted, recorded } = sale;
-  const faults = faultsOfAnswers(rung, purchase, 'accepted', legitimateRefusals(rungNamed(rung)));
-  // At the end of the load, each connection may have a purchase whose answer is not counted.
-  if (recorded < accepted || recorded > accepted + purchase.broken + connections)
-    faults.push(`${rung}: ${accepted} orders accepted, ${recorded} recorded`);
-  return faults;
+  const unknown = purchase.broken + connections;
+  return [
+    ...faultsOfAnswers(rung, purchase, 'accepted', legitimateRefusals(rungNamed(rung))),
+    ...faultsOfRecording(rung, accepted, recorded, unknown),
+  ];
+}
+
+/**
+ * @param unknown purchases that may have happened. At the end of a load, each connection may have
+ * one whose answer is not counted.
+ */
+export function faultsOfRecording(
+  name: string,
+  accepted: number,
+  recorded: number,
+  unknown: number,
+): string[] {
+  if (recorded >= accepted && recorded <= accepted + unknown) return [];
+  return [`${name}: ${accepted} orders accepted, ${recorded} recorded`];
 }
 
 /**

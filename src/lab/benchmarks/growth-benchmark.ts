@@ -1,8 +1,17 @@
-/** One voucher with more and more orders: its millionth purchase should cost what its first did. */
+/**
+ * One voucher with more and more orders: its millionth purchase should cost what its first did. The
+ * orders are bought by HTTP or, for many millions, by the script of the rung alone. What this
+ * command keeps itself does not grow with the orders: a slice of the load is forgotten when its
+ * line is written.
+ */
 import type { RungName } from '../../ladder/rungs.ts';
+import { OrdersNeedScript } from '../errors.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
+import { labProcesses } from './lab-processes.ts';
 import { type Bench, measureSale, putVoucherOnSale } from './measure.ts';
+import { memoryOf } from './process-memory.ts';
 import { cpuPerOrder } from './rung-benchmark.ts';
+import { type Seller, type SellSlice, type SoldSlice, scriptBuyer } from './script-buyer.ts';
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import {
   type ClosedBenchmarkResult,
@@ -11,7 +20,7 @@ import {
   leastRounds,
   type Target,
 } from './targets.ts';
-import { writeTokens } from './wrk.ts';
+import { type Tokens, writeTokens } from './wrk.ts';
 
 /** Some slices of the load, up to a number of orders. */
 export interface GrowthRow {
@@ -23,10 +32,14 @@ export interface GrowthRow {
   readonly cpuPerOrder: Spread | null;
   /** Bytes of redis-main for each order, once the queue is empty. */
   readonly redisBytesPerOrder: Spread;
+  /** Megabytes of all order workers. Null is unknown. */
+  readonly workerMb: Spread | null;
 }
 
 export interface Growth extends ClosedBenchmarkResult {
   readonly rung: RungName;
+  /** Without HTTP: the load called the script of the rung itself. */
+  readonly byScript: boolean;
   readonly rows: readonly GrowthRow[];
 }
 
@@ -34,10 +47,12 @@ export interface Growth extends ClosedBenchmarkResult {
 const warmUpLoads = 4;
 /** Of a voucher: more than the orders of any run. */
 const mostStock = 10_000_000;
+const mostByHttp = 5_000_000;
 
-type Slice = Readonly<Record<'rate' | 'p99Ms' | 'lagMs' | 'redisBytes', number>> & {
-  readonly cpu: number | null;
-};
+interface Slice extends SoldSlice {
+  readonly redisBytes: number;
+  readonly workerMb: number | null;
+}
 
 /** The last row against the first one. */
 const flat: readonly [Target, (row: GrowthRow) => Spread | null][] = [
@@ -67,33 +82,50 @@ export async function benchmarkGrowth(
   bench: Bench,
   rung: RungName,
   orders: number,
+  byScript = false,
 ): Promise<Growth> {
+  if (!byScript && orders > mostByHttp) throw new OrdersNeedScript(mostByHttp);
   bench.progress('Warming up …');
   for (let load = 0; load < warmUpLoads; load++) await measureSale(bench, rung);
   const voucherId = await putVoucherOnSale(bench, rung, mostStock);
+  const buyer = byScript
+    ? await scriptBuyer(bench, rung, voucherId)
+    : byHttp(bench, rung, voucherId);
+  try {
+    const measured = await grow(bench, buyer.sell, orders);
+    const { seconds, connections } = bench.load;
+    const { instances } = bench.lab.shape;
+    return { rung, byScript, seconds, connections, instances, ...measured };
+  } finally {
+    buyer.close();
+  }
+}
+
+async function grow(
+  bench: Bench,
+  sell: SellSlice,
+  orders: number,
+): Promise<Pick<Growth, 'rows' | 'targets' | 'otherWork' | 'faults'>> {
   const emptyBytes = await redisBytes(bench);
   const rows: GrowthRow[] = [];
   const faults: string[] = [];
   const otherWork: (number | null)[] = [];
-  let [total, firstUser, slices]: [number, number, Slice[]] = [0, 1, []];
+  let [total, firstUser] = [0, 1];
   for (const mark of marksUpTo(orders)) {
+    const slices: Slice[] = [];
     while (total < mark && faults.length === 0) {
-      const { sale, users } = await measureSlice(bench, rung, voucherId, firstUser);
-      total += sale.recorded;
-      firstUser += users;
-      faults.push(...faultsOfSale(rung, sale, bench.load.connections));
+      const slice = await sell(firstUser, mark - total);
+      total += slice.recorded;
+      firstUser += slice.users;
+      faults.push(...slice.faults);
+      otherWork.push(slice.otherWork);
       const bytes = ((await redisBytes(bench)) - emptyBytes) / total;
-      slices.push(sliceOf(sale, bytes));
-      otherWork.push(sale.purchase.otherWork);
+      slices.push({ ...slice, redisBytes: bytes, workerMb: workerMemory(bench) });
     }
     if (slices.length > 0) rows.push(rowOf(total, slices));
     bench.progress(`${total} orders …`);
-    slices = [];
   }
-  const { seconds, connections } = bench.load;
-  const { instances } = bench.lab.shape;
-  const shape = { rung, seconds, connections, instances, otherWork: spreadOfKnown(otherWork) };
-  return { ...shape, rows, targets: flatness(rows), faults };
+  return { rows, targets: flatness(rows), otherWork: spreadOfKnown(otherWork), faults };
 }
 
 /** 10,000, 20,000, 50,000, 100,000 … and the last. */
@@ -105,20 +137,33 @@ export function marksUpTo(orders: number): number[] {
 }
 
 /** Each slice has new users: a user buys this voucher once. */
-async function measureSlice(bench: Bench, rung: RungName, voucherId: string, firstUser: number) {
+function byHttp(bench: Bench, rung: RungName, voucherId: string): Seller {
   const { lab, load, connections } = bench;
   const { count } = load.tokens;
-  const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count, firstUser);
-  const sale = await measureSale({ ...bench, load: { ...load, tokens } }, rung, voucherId);
-  return { sale, users: tokens.next };
+  let tokens: Tokens = { file: '', count: 0, next: 0 };
+  let used = 0;
+  const sell: SellSlice = async (firstUser) => {
+    // Signed for several slices, as far as the last one shows how many a slice needs.
+    if (tokens.count - tokens.next <= 2 * used)
+      tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count, firstUser);
+    const from = tokens.next;
+    const own = { ...bench, load: { ...load, tokens } };
+    const sale = await measureSale(own, rung, { voucherId, firstUser });
+    used = tokens.next - from;
+    const { recorded, acceptedPerSecond: rate, lagMs, purchase } = sale;
+    return {
+      ...{ recorded, rate, lagMs, users: used, p99Ms: purchase.p99Ms },
+      ...{ cpu: cpuPerOrder(purchase, sale.accepted), otherWork: purchase.otherWork },
+      faults: faultsOfSale(rung, sale, load.connections),
+    };
+  };
+  return { sell, close: () => {} };
 }
 
-type Sale = Awaited<ReturnType<typeof measureSale>>;
-
-const sliceOf = (sale: Sale, bytes: number): Slice => ({
-  ...{ rate: sale.acceptedPerSecond, p99Ms: sale.purchase.p99Ms, lagMs: sale.lagMs },
-  ...{ redisBytes: bytes, cpu: cpuPerOrder(sale.purchase, sale.accepted) },
-});
+function workerMemory({ lab }: Bench): number | null {
+  const workers = labProcesses(lab).filter(({ role }) => role === 'worker');
+  return memoryOf(workers.map(({ pid }) => pid));
+}
 
 const rowOf = (orders: number, slices: readonly Slice[]): GrowthRow => ({
   orders,
@@ -127,6 +172,7 @@ const rowOf = (orders: number, slices: readonly Slice[]): GrowthRow => ({
   lagMs: spreadOf(slices.map(({ lagMs }) => lagMs)),
   cpuPerOrder: spreadOfKnown(slices.map(({ cpu }) => cpu)),
   redisBytesPerOrder: spreadOf(slices.map(({ redisBytes }) => redisBytes)),
+  workerMb: spreadOfKnown(slices.map(({ workerMb }) => workerMb)),
 });
 
 export function flatness(rows: readonly GrowthRow[]): JudgedTarget[] {

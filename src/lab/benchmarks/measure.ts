@@ -9,7 +9,7 @@ import { provideFor } from '../workload/provide.ts';
 import { beginCpuPeriod, type CpuByRole, cpuPerRequest, type RoleProcess } from './cpu-by-role.ts';
 import { labProcesses } from './lab-processes.ts';
 import { machineTime, otherShare } from './other-work.ts';
-import { type Answers, countAnswers, type WrkLoad, wrk } from './wrk.ts';
+import { type Answers, countAnswers, type WrkLoad, type WrkResult, wrk } from './wrk.ts';
 
 export interface Bench {
   readonly lab: Lab;
@@ -33,18 +33,32 @@ export interface Measured {
   readonly otherWork: number | null;
 }
 
+type Settle = (result: WrkResult) => Promise<void>;
+
 /** @param others processes that are not the lab's. */
-export async function measurePath(
+export function measurePath(
   { lab, load, signal }: Bench,
   path: string,
   others: readonly RoleProcess[] = [],
-  settle: () => Promise<void> = async () => {},
+  settle?: Settle,
+): Promise<Measured> {
+  const processes = () => [...labProcesses(lab), ...others];
+  return measureUrl(`${lab.baseUrl}${path}`, load, processes, signal, settle);
+}
+
+/** @param settle what belongs to the cost of the load, although it goes on after it. */
+export async function measureUrl(
+  url: string,
+  load: WrkLoad,
+  processes: () => readonly RoleProcess[],
+  signal: AbortSignal,
+  settle: Settle = async () => {},
 ): Promise<Measured> {
   signal.throwIfAborted();
-  const endPeriod = beginCpuPeriod(() => [...labProcesses(lab), ...others]);
+  const endPeriod = beginCpuPeriod(processes);
   const before = machineTime();
-  const result = await wrk(`${lab.baseUrl}${path}`, load, signal);
-  await settle();
+  const result = await wrk(url, load, signal);
+  await settle(result);
   const count = countAnswers(result.answers);
   const time = endPeriod();
   const otherWork = otherShare(before, machineTime(), time);
@@ -67,10 +81,24 @@ export interface MeasuredSale {
   readonly deepest: number;
 }
 
-export async function measureSale(bench: Bench, rung: string, of = ''): Promise<MeasuredSale> {
+/** Of a voucher that is on sale already. */
+export interface OpenSale {
+  readonly voucherId: string;
+  /** The users of this load are numbered from it. */
+  readonly firstUser?: number;
+  /** Processes that are not the lab's. */
+  readonly others?: readonly RoleProcess[];
+}
+
+export async function measureSale(
+  bench: Bench,
+  rung: string,
+  open?: OpenSale,
+): Promise<MeasuredSale> {
   const { load, connections } = bench;
-  const voucherId = of || (await putVoucherOnSale(bench, rung, load.tokens.count));
-  const before = await countConfirmed(connections, voucherId);
+  const voucherId = open?.voucherId ?? (await putVoucherOnSale(bench, rung, load.tokens.count));
+  const count = () => countConfirmed(connections, voucherId, open?.firstUser);
+  const before = await count();
   const depth = depthOf(connections, rung);
   const watch = watchDepth(depth);
   let lagMs = 0;
@@ -79,9 +107,10 @@ export async function measureSale(bench: Bench, rung: string, of = ''): Promise<
     await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0, 10);
     lagMs = performance.now() - endedAt;
   };
-  const purchase = await measurePath(bench, orderPath(voucherId), [], drained).finally(watch.stop);
-  const recordedInTime = (await countConfirmed(connections, voucherId)) - before;
-  const recorded = (await settledCount(connections, voucherId)) - before;
+  const path = orderPath(voucherId);
+  const purchase = await measurePath(bench, path, open?.others, drained).finally(watch.stop);
+  const recordedInTime = (await count()) - before;
+  const recorded = (await settledCount(count)) - before;
   const { seconds, answers } = purchase;
   const { accepted = 0 } = answers;
   const acceptedPerSecond = accepted / seconds;
@@ -111,24 +140,34 @@ export function depthOf(connections: Connections, rung: string): () => Promise<n
 
 const betweenCountsMs = 100;
 
-/** The number of confirmed orders, once the last requests of the load are answered. */
-async function settledCount(connections: Connections, voucherId: string): Promise<number> {
+/**
+ * The number of orders, once the last requests of the load are answered: the same in so many
+ * counts after the first.
+ */
+export async function settledCount(orders: () => Promise<number>, times = 1): Promise<number> {
   let last = -1;
+  let same = 0;
   const isSettled = async () => {
-    const count = await countConfirmed(connections, voucherId);
-    const isSame = count === last;
+    const count = await orders();
+    same = count === last ? same + 1 : 0;
     last = count;
-    return isSame;
+    return same === times;
   };
   await waitUntil('the last purchases to end', 30_000, isSettled, betweenCountsMs);
   return last;
 }
 
-export async function countConfirmed(connections: Connections, voucherId: string): Promise<number> {
+/** Of this user and later ones, by the key over voucher and user: fast among millions. */
+export async function countConfirmed(
+  connections: Connections,
+  voucherId: string,
+  firstUser = 0,
+): Promise<number> {
   const [row] = await select<{ count: string | number }>(
     connections.mysql(),
-    "SELECT COUNT(*) AS count FROM orders WHERE voucher_id = ? AND status = 'confirmed'",
-    [voucherId],
+    `SELECT COUNT(*) AS count FROM orders
+     WHERE voucher_id = ? AND user_id >= ? AND status = 'confirmed'`,
+    [voucherId, firstUser],
   );
   return Number(row?.count ?? 0);
 }

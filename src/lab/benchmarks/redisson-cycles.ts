@@ -14,6 +14,7 @@ import { RedissonEnded } from '../errors.ts';
 export const redissonLock = 'Redisson (getLock)';
 
 export interface Redisson {
+  readonly pid: number;
   /** Cycles of acquire and release for so long. @throws RedissonEnded */
   repeat(lock: string, forMs: number): Promise<{ cyclesPerSecond: number; p99Ms: number }>;
   close(): void;
@@ -42,7 +43,9 @@ export async function openRedisson(redisUrl: string): Promise<Redisson> {
   });
   const next = lineReader(child);
   await next();
+  if (child.pid === undefined) throw new RedissonEnded();
   return {
+    pid: child.pid,
     repeat: async (lock, forMs) => {
       child.stdin.write(`${lock} ${forMs}\n`);
       const [cycles = 0, nanoseconds = 0, p99 = 0] = (await next()).split(' ').map(Number);

@@ -4,7 +4,7 @@
  */
 import { circumstances, type Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName } from '../../ladder/rungs.ts';
-import { cpuRoles } from './cpu-by-role.ts';
+import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { type Bench, type Measured, type MeasuredSale, measureSale } from './measure.ts';
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
@@ -85,15 +85,10 @@ function sumOf(all: readonly Answers[]): Answers {
   return sum;
 }
 
-/** Without the load generator. A refusal costs too: the accepted orders pay for it. */
+/** A refusal costs too: the accepted orders pay for it. */
 export function cpuPerOrder({ cpu, answers }: Measured, accepted: number): number | null {
-  let sum = 0;
-  for (const role of cpuRoles.filter((each) => each !== 'load')) {
-    const time = cpu[role];
-    if (time === null) return null;
-    sum += time;
-  }
-  return (sum * countAnswers(answers)) / accepted;
+  const sum = sumOfServers(cpu);
+  return sum === null ? null : (sum * countAnswers(answers)) / accepted;
 }
 
 /** Shown by a rush alone: such a rung is fast because it does not protect. */

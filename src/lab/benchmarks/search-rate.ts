@@ -6,8 +6,8 @@ export interface RateStep {
 }
 
 export interface RateSearch<Step> {
-  /** The highest rate that was good, and good again when it was repeated. Null: none was. */
-  readonly best: Step | null;
+  /** The highest rate that was good in most of its measurements. Null: none was. */
+  readonly best: number | null;
   /** In the order they were measured. */
   readonly steps: readonly Step[];
 }
@@ -25,42 +25,40 @@ const beyond = 1.25;
 /** The search ends when the next higher rate, which is not good, is nearer than this. */
 const precision = 1.1;
 
+/** Two of at most three measurements decide: neither one hiccup nor luck is a knee. */
+const majority = 2;
+
 export async function searchRate<Step extends RateStep>(
   measure: (rate: number) => Promise<Step>,
   { first, least, most }: RateLimits,
 ): Promise<RateSearch<Step>> {
   const steps: Step[] = [];
   const isGood = async (rate: number): Promise<boolean> => {
-    const step = await measure(Math.round(rate));
+    const step = await measure(rate);
     steps.push(step);
     return step.isGood;
   };
-  /** A hiccup of the machine is no knee: a rate that is not good is measured again. */
-  const isGoodInTwo = async (rate: number) => (await isGood(rate)) || (await isGood(rate));
+  const isSustained = async (rate: number): Promise<boolean> => {
+    const counts = { good: 0, bad: 0 };
+    while (counts.good < majority && counts.bad < majority)
+      counts[(await isGood(rate)) ? 'good' : 'bad'] += 1;
+    return counts.good === majority;
+  };
 
   let good = 0;
-  let bad = first;
-  while (bad <= most && (await isGoodInTwo(bad))) [good, bad] = [bad, bad * growth];
-  if (bad <= most) await isGood(bad * beyond);
+  let bad = Math.round(first);
+  while (bad <= most && (await isSustained(bad))) [good, bad] = [bad, Math.round(bad * growth)];
+  if (bad <= most) await isGood(Math.round(bad * beyond));
   while (good === 0 && bad / growth >= least) {
-    if (await isGood(bad / growth)) good = bad / growth;
-    else bad /= growth;
+    const lower = Math.round(bad / growth);
+    if (await isSustained(lower)) good = lower;
+    else bad = lower;
   }
   while (good > 0 && bad / good > precision) {
-    const between = Math.sqrt(good * bad);
-    if (await isGood(between)) good = between;
+    const between = Math.round(Math.sqrt(good * bad));
+    if (between === good || between === bad) break;
+    if (await isSustained(between)) good = between;
     else bad = between;
   }
-  return { best: await confirmed(steps, isGood), steps };
-}
-
-/** One good measurement can be luck: the highest good rate must be good again, or the next one. */
-async function confirmed<Step extends RateStep>(
-  steps: readonly Step[],
-  isGood: (rate: number) => Promise<boolean>,
-): Promise<Step | null> {
-  const rates = new Set(steps.filter((step) => step.isGood).map(({ rate }) => rate));
-  for (const rate of [...rates].sort((one, other) => other - one))
-    if (await isGood(rate)) return steps.at(-1) ?? null;
-  return null;
+  return { best: good === 0 ? null : good, steps };
 }

@@ -22,8 +22,9 @@ export interface WrkResult {
   readonly p99Ms: number;
 }
 
-/** One token for each user. A load goes on where the one before ended. */
+/** One Authorization header for each user. A load goes on where the one before ended. */
 export interface Tokens {
+  /** Each line is a header. */
   readonly file: string;
   readonly count: number;
   next: number;
@@ -34,6 +35,8 @@ export interface WrkLoad {
   /** Requests at once. */
   readonly connections: number;
   readonly seconds: number;
+  /** The body of a purchase that sold has this text. Without it, the status alone decides. */
+  readonly sold?: string;
 }
 
 const script = fileURLToPath(new URL('../../../bench/wrk.lua', import.meta.url));
@@ -50,7 +53,7 @@ export async function writeTokens(
   const users = Array.from({ length: count }, (_, index) => String(first + index));
   const tokens = await Promise.all(users.map((userId) => signToken(tokenSecret, userId, 'user')));
   const file = join(folder, 'bench-tokens.txt');
-  writeFileSync(file, `${tokens.join('\n')}\n`);
+  writeFileSync(file, tokens.map((token) => `Bearer ${token}\n`).join(''));
   return { file, count, next: 0 };
 }
 
@@ -63,12 +66,12 @@ const Summary = z.object({
 });
 
 export async function wrk(url: string, load: WrkLoad, signal: AbortSignal): Promise<WrkResult> {
-  const { tokens, connections, seconds } = load;
+  const { tokens, connections, seconds, sold = '' } = load;
   const options = [
     ...['--threads', '1', '--connections', String(connections), '--timeout', answerWithin],
     ...['--duration', `${seconds}s`, '--script', script],
   ];
-  const args = [...options, url, '--', tokens.file, String(tokens.next)];
+  const args = [...options, url, '--', tokens.file, String(tokens.next), sold];
   const { stdout } = await execa(programPath('wrk'), args, { cancelSignal: signal });
   const { microseconds, answers, broken, p50, p99 } = Summary.parse(
     JSON.parse(stdout.trim().split('\n').at(-1) ?? ''),

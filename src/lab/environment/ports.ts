@@ -12,6 +12,16 @@ export async function freePorts(preferred: number, count = 1): Promise<number> {
   throw new NoFreePorts(preferred);
 }
 
+/** The port of a Redis Cluster node for the other nodes, beside its own. */
+const busOffset = 10_000;
+
+/** The first of `count` ports in a row that are free together with those of their cluster bus. */
+export async function freeClusterPorts(preferred: number, count: number): Promise<number> {
+  const first = await freePorts(preferred, count);
+  const bus = (await freePorts(first + busOffset, count)) - busOffset;
+  return bus === first ? first : freeClusterPorts(bus, count);
+}
+
 export async function areFree(ports: readonly number[]): Promise<boolean> {
   return (await Promise.all(ports.map(isFree))).every(Boolean);
 }

@@ -11,7 +11,7 @@ import {
   viewOf,
 } from './servers/sentinel.ts';
 import type { Ports } from './state.ts';
-import { waitUntil } from './wait-until.ts';
+import { waitFor, waitUntil } from './wait-until.ts';
 
 type SentinelPorts = Pick<Ports, 'redisMain' | 'replica' | 'sentinels'>;
 
@@ -44,17 +44,10 @@ export async function restoreMain(ports: SentinelPorts): Promise<void> {
   if ((await roleOf(replica)) === 'master') await follow(replica, redisMain);
 }
 
-async function settled(
+const settled = (
   ports: SentinelPorts,
   masterOf: (ports: SentinelPorts) => Promise<number | null>,
-): Promise<number> {
-  let master: number | null = null;
-  await waitUntil('the Sentinels to agree', settledWithinMs, async () => {
-    master = await masterOf(ports);
-    return master !== null;
-  });
-  return master ?? 0;
-}
+): Promise<number> => waitFor('the Sentinels to agree', settledWithinMs, () => masterOf(ports));
 
 /**
  * Sentinel would promote redis-main while the replica goes on taking writes, and those would be
@@ -88,12 +81,15 @@ async function failBack(ports: SentinelPorts): Promise<void> {
  */
 async function seenAsReplica({ redisMain, sentinels }: SentinelPorts): Promise<void> {
   const look = (everyMs: number) => Promise.all(sentinels.map((port) => lookEvery(port, everyMs)));
-  await look(200);
-  await waitUntil('the Sentinels to see a replica', settledWithinMs, async () => {
-    const saw = await Promise.all(sentinels.map((port) => sawReplica(port, redisMain)));
-    return saw.every(Boolean);
-  });
-  await look(defaultLookEveryMs);
+  try {
+    await look(200);
+    await waitUntil('the Sentinels to see a replica', settledWithinMs, async () => {
+      const saw = await Promise.all(sentinels.map((port) => sawReplica(port, redisMain)));
+      return saw.every(Boolean);
+    });
+  } finally {
+    await look(defaultLookEveryMs);
+  }
 }
 
 /** Asks for one failover: a second one would go the other way. */

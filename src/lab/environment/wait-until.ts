@@ -12,15 +12,26 @@ export async function waitUntil(
   description: string,
   withinMs: number,
   condition: () => Promise<boolean> | boolean,
-  everyMs = 25,
+  everyMs?: number,
 ): Promise<void> {
+  await waitFor(description, withinMs, async () => (await condition()) || null, everyMs);
+}
+
+/** Looks for it every `everyMs`; null and an error count as "not yet". @throws DeadlinePassed */
+export async function waitFor<T>(
+  description: string,
+  withinMs: number,
+  find: () => Promise<T | null>,
+  everyMs = 25,
+): Promise<T> {
   const deadline = performance.now() + withinMs;
   let last: unknown;
   while (performance.now() < deadline) {
     try {
-      if (await condition()) return;
+      const found = await find();
+      if (found !== null) return found;
     } catch (error) {
-      // Then the condition can never become true.
+      // Then it can never be there.
       if (error instanceof ServerEnded || error instanceof Interrupted) throw error;
       last = error;
     }

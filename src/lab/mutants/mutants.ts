@@ -35,9 +35,9 @@ export const mutants = {
     turnsRed: 'responses-match-database',
     code: {
       file: 'lua/sale/purchase.lua',
-      find: `if requestId == ARGV[4] then return { 'accepted', orderId } end
-             return { 'already-ordered', orderId }`,
-      replace: `if requestId ~= ARGV[4] then return { 'already-ordered', orderId } end`,
+      find: `if boughtBy == requestId then return { 'accepted', boughtId } end
+             return { 'already-ordered', boughtId }`,
+      replace: `if boughtBy ~= requestId then return { 'already-ordered', boughtId } end`,
     },
   },
   'no-unique-key': {
@@ -164,13 +164,16 @@ export const mutants = {
     turnsRed: 'redis-matches-mysql',
     code: {
       file: 'inventory/shared/purchase-script',
-      find: `return { outcome: unknown(id, cause), askedAtMs };`,
-      replace: `const undo = () => {
-        const undoing = redis.multi().hincrby(touched[0], 'stock', 1).hdel(touched[1], userId);
-        undoing.exec().catch(() => setTimeout(undo, 20));
-      };
-      undo();
-      return { outcome: unknown(id, cause), askedAtMs };`,
+      find: `return answerAll(buyers, unknownBecause(cause), askedAtMs);`,
+      replace: `{
+        const undo = ({ voucherId, userId }) => {
+          const undoing = redis.multi().hincrby(shard.voucher(voucherId), 'stock', 1);
+          undoing.hdel(shard.buyers(voucherId), userId);
+          undoing.exec().catch(() => setTimeout(undo, 20, { voucherId, userId }));
+        };
+        for (const { order } of buyers) undo(order);
+        return answerAll(buyers, unknownBecause(cause), askedAtMs);
+      }`,
     },
   },
   'claims-only-others': {

@@ -150,7 +150,13 @@ const countsOf = (answers: Readonly<Record<string, number>>): string =>
     .map(([code, count]) => `${count} ${code}`)
     .join(', ');
 
-const roundsText = ({ rounds, seconds, connections, instances, otherWork }: Rounds): string =>
+export const roundsText = ({
+  rounds,
+  seconds,
+  connections,
+  instances,
+  otherWork,
+}: Rounds): string =>
   `Median (and least..most)
 of ${rounds} rounds of ${seconds} s in turns, wrk with ${connections} connections,
 ${instances} instances behind one nginx, order workers running
@@ -162,8 +168,8 @@ export function otherWorkText(share: Spread | null): string {
   const { median, least, most } = share;
   const isQuiet = share.median <= mostOtherWork;
   const advice = isQuiet ? '' : `\n${notQuiet}`;
-  const range = `${percent(least)}..${percent(most)}`;
-  return `other work on this machine: ${percent(median)} of its CPU time (${range})${advice}`;
+  const range = least === most ? '' : ` (${percent(least)}..${percent(most)})`;
+  return `other work on this machine: ${percent(median)} of its CPU time${range}${advice}`;
 }
 
 const marks = { met: '✓', unclear: '~', missed: '✗', unknown: '·' } as const;
@@ -185,7 +191,7 @@ export const faultsText = (faults: readonly string[]): string =>
     : 'Every answer was the expected one, and every accepted order was recorded.';
 
 export function growthText(result: Growth): string {
-  const { rung, rows, targets, faults, seconds, connections, instances } = result;
+  const { rung, byScript, rows, targets, faults, seconds, connections, instances } = result;
   const table = rows.map((row) => [
     String(row.orders),
     row.acceptedPerSecond.median.toFixed(0),
@@ -194,15 +200,23 @@ export function growthText(result: Growth): string {
     row.lagMs.median.toFixed(0),
     cpuText(row.cpuPerOrder),
     row.redisBytesPerOrder.median.toFixed(0),
+    cpuText(row.workerMb),
   ]);
-  const head = ['orders', 'accepted/s', 'p99 ms', 'least..most', 'lag ms', 'CPU µs', 'Redis bytes'];
+  const columns = ['orders', 'accepted/s', 'p99 ms', 'least..most', 'lag ms', 'CPU µs'];
+  const head = [...columns, 'Redis bytes', 'worker MB'];
   return [
     `${rung}: one voucher with more and more orders`,
     plainTable(head, table),
     `Each line is of the orders since the line before. CPU: of all servers for each order.
-Redis bytes: the memory of redis-main for each order so far, once the queue is empty.`,
+Redis bytes: the memory of redis-main for each order so far, once the queue is empty.
+worker MB: the memory of the order workers.`,
     ...(targets.length > 0 ? [targetsText(targets)] : []),
-    `Slices of ${seconds} s, wrk with ${connections} connections, each request by another user,
+    byScript
+      ? `BY SCRIPT, WITHOUT HTTP: accepted/s and p99 are those of the script alone.
+Each order by another user, ${connections} at once, in slices of 20,000; a slice begins
+when the one before is recorded
+${otherWorkText(result.otherWork)}`
+      : `Slices of ${seconds} s, wrk with ${connections} connections, each request by another user,
 ${instances} instances behind one nginx, order workers running
 ${otherWorkText(result.otherWork)}`,
     faultsText(faults),

@@ -18,7 +18,8 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
 
 /** The names of their runs, and of their parts in docs/performance.md. */
-const benchmarks = ['bench', 'bench-ladder', 'bench-saturate', 'bench-orders', 'bench-locks'];
+const modes = ['', '-ladder', '-beside', '-saturate', '-profile', '-orders', '-buckets', '-locks'];
+const benchmarks = modes.map((mode) => `bench${mode}`);
 
 /** By file. A part without a run to take it from is left out. */
 export function generatedParts(runsFolder: string): Record<string, Parts> {

@@ -4,13 +4,13 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { html, raw } from 'hono/html';
 import type { DrillResult, Phase } from '../drills/drill.ts';
-import type { Hop } from '../drills/hops.ts';
 import type { Survival } from '../drills/survival.ts';
 import type { Recorded, Second } from '../drills/timeline.ts';
 import { chartScript } from './drill-chart.ts';
 import { drillSeries, refusedIn } from './drill-series.ts';
-import { figureRows, hopHead, hopRow, survivalHead, survivalRow } from './drill-text.ts';
+import { figureRows, survivalHead, survivalRow } from './drill-text.ts';
 import type { Machine } from './machine.ts';
+import { type QueueTable, queueTables } from './queue-tables.ts';
 
 export interface DrillRecord {
   readonly drill: string;
@@ -25,7 +25,8 @@ export interface DrillRecord {
 
 export function drillPage(record: DrillRecord): string {
   const { drill, about, command, time, machine, result, recorded } = record;
-  const { verdict, reasons, asClaimed = [], phases = [], hops = [], survived = [] } = result;
+  const { verdict, reasons, asClaimed = [], phases = [], survived = [] } = result;
+  const queues = queueTables(result.hops ?? []);
   const page = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -41,7 +42,7 @@ export function drillPage(record: DrillRecord): string {
 ${reasons.length > 0 ? html`<h2>Reasons</h2><ul>${reasons.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
 ${asClaimed.length > 0 ? html`<h2>Violations, as the ladder claims</h2><ul>${asClaimed.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
 ${phases.length > 0 ? phaseRows(phases) : ''}
-${hops.length > 0 ? hopRows(hops) : ''}
+${queues.map(queueRows)}
 ${survived.length > 0 ? survivalRows(survived) : ''}
 <h2>Figures</h2>
 <table>${figureRows(result.figures).map(([name, value]) => html`<tr><th>${name}</th><td class="number">${value}</td></tr>`)}</table>
@@ -85,9 +86,9 @@ const survivalRows = (survived: readonly Survival[]) => html`<h2>What accepted o
 ${survived.map((each) => html`<tr>${survivalRow(each).map((value) => html`<td>${value}</td>`)}</tr>`)}
 </table>`;
 
-const hopRows = (hops: readonly Hop[]) => html`<h2>Accepted is not sold</h2>
-<table><tr>${hopHead.map((name) => html`<th>${name}</th>`)}</tr>
-${hops.map((hop) => html`<tr>${hopRow(hop).map((value) => html`<td>${value}</td>`)}</tr>`)}
+const queueRows = ({ title, head, rows }: QueueTable) => html`<h2>${title}</h2>
+<table><tr>${head.map((name) => html`<th>${name}</th>`)}</tr>
+${rows.map((row) => html`<tr>${row.map((value) => html`<td>${value}</td>`)}</tr>`)}
 </table>`;
 
 const hasGap = ({ withoutSalesMs }: Phase): boolean => withoutSalesMs !== undefined;

@@ -1,7 +1,7 @@
 /** A drill's result for a terminal. */
 import type { DrillResult, Phase } from '../drills/drill.ts';
-import type { Hop } from '../drills/hops.ts';
 import type { Survival } from '../drills/survival.ts';
+import { type QueueTable, queueTables } from './queue-tables.ts';
 import { plainTable } from './tables.ts';
 import { wrap } from './wrap.ts';
 
@@ -19,7 +19,7 @@ export function drillText({
   const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`);
   return [
     ...(phases.length > 0 ? [phaseTable(phases), ''] : []),
-    ...(hops.length > 0 ? [hopTable(hops), ''] : []),
+    ...queueTables(hops).flatMap((table) => [queueText(table), '']),
     ...(survived.length > 0 ? [survivalTable(survived), ''] : []),
     ...rows,
     wrap(`  faults: ${injected.join(', ') || 'none'}`, 79, '    '),
@@ -45,18 +45,12 @@ function phaseTable(phases: readonly Phase[]): string {
   return plainTable(head, rows, 2);
 }
 
-/** `yes`: accepted orders. `s`: the seconds from the last fault until all is recorded. */
-function hopTable(hops: readonly Hop[]): string {
-  return plainTable([...hopHead], hops.map(hopRow), 2);
-}
-
-export const hopHead = ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'] as const;
-
-export function hopRow({ rung, hop, accepted, seconds, ...counts }: Hop): string[] {
-  const { once, twice, never, stuck } = counts;
-  const numbers = [accepted, once, twice, never, stuck].map(String);
-  return [rung, hop, ...numbers, seconds?.toFixed(1) ?? '–'];
-}
+const queueText = ({ title, head, rows }: QueueTable): string =>
+  `${title}\n${plainTable(
+    [...head],
+    rows.map((row) => [...row]),
+    2,
+  )}`;
 
 const survivalTable = (survived: readonly Survival[]): string =>
   plainTable([...survivalHead], survived.map(survivalRow), 2);

@@ -7,6 +7,7 @@ import type { Service } from '../../http/service.ts';
 import { labGate } from './lab-gate.ts';
 import { labRoutes } from './lab-routes.ts';
 import { processFaultRoutes } from './process-faults.ts';
+import { profileRoute } from './profile-route.ts';
 
 export function labExtensions(service: Service): Extensions {
   const { LAB_ID, HISTORY_FOLDER, TOKEN_SECRET } = service.connections.config;
@@ -16,6 +17,6 @@ export function labExtensions(service: Service): Extensions {
     // A lab must not mistake the instances of another lab on this machine for its own.
     headers: { 'X-Lab-Id': LAB_ID },
     middleware: gate,
-    routes: [labRoutes(service), processFaultRoutes(TOKEN_SECRET)],
+    routes: [labRoutes(service), processFaultRoutes(TOKEN_SECRET), profileRoute(TOKEN_SECRET)],
   };
 }

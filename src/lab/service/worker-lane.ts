@@ -16,13 +16,8 @@ export const isOfWorkers = (name: CheckpointName): boolean => ofWorkers.includes
 const raceOf = /^([0-9a-f-]{36})-[A-Z]$/;
 
 /** For an order worker: its only gate. */
-export function installWorkerGate(connections: Connections, instance: string): void {
-  const meet = meetAsWorker(connections, instance);
-  installGate(async (checkpoint, order) => {
-    if (checkpoint === 'consuming') await untilWorkersMayStart(connections);
-    else await meet(checkpoint, order);
-  });
-}
+export const installWorkerGate = (connections: Connections, instance: string): void =>
+  installGate(meetAsWorker(connections, instance));
 
 /** For every process that may consume a queue. */
 export function meetAsWorker(connections: Connections, instance: string): Gate {
@@ -48,7 +43,11 @@ export function meetAsWorker(connections: Connections, instance: string): Gate {
  * A fault may keep the workers away: a new one waits here before it consumes. Only an answer lets
  * it go: its connection may not be open yet.
  */
-async function untilWorkersMayStart(connections: Connections): Promise<void> {
+export async function untilWorkersMayStart(
+  connections: Connections,
+  stop: AbortSignal,
+): Promise<void> {
   const lab = connections.labRedis();
-  while ((await lab.exists(workersAway.key).catch(() => 1)) === 1) await sleep(20);
+  const mayStart = async () => (await lab.exists(workersAway.key).catch(() => 1)) === 0;
+  while (!stop.aborted && !(await mayStart())) await sleep(20);
 }

@@ -7,6 +7,7 @@ export interface NewSale {
   readonly title: string;
   readonly stock: number;
   readonly rung: string;
+  readonly buckets?: number;
   readonly lab?: { readonly rails?: boolean; readonly workMs?: number; readonly retries?: number };
 }
 

@@ -12,8 +12,12 @@ const quietMs = 5_000;
 const lookEveryMs = 100;
 
 /** After the deadline the facts as they are: the audit then says "unknown". */
-export async function drained(connections: Connections, voucherId: string): Promise<Facts> {
-  const [facts] = await allDrained(connections, [voucherId]);
+export async function drained(
+  connections: Connections,
+  voucherId: string,
+  withinMs = drainWithinMs,
+): Promise<Facts> {
+  const [facts] = await allDrained(connections, [voucherId], withinMs);
   return facts as Facts;
 }
 
@@ -21,16 +25,15 @@ export async function drained(connections: Connections, voucherId: string): Prom
 export async function allDrained(
   connections: Connections,
   voucherIds: readonly string[],
+  withinMs = drainWithinMs,
 ): Promise<Facts[]> {
   const redis = connections.redis('admin');
-  const { of, bucketsOf } = connections.saleKeys;
-  const places = voucherIds.flatMap((id) => [of(id), ...bucketsOf(id)]);
-  const queues = [...new Set(places.map(({ queued }) => queued))];
+  const queues = connections.saleKeys.shards.map(({ queued }) => queued);
   const areEmpty = async () => {
     const depths = await Promise.all(queues.map((queued) => redis.hlen(queued)));
     return depths.every((depth) => depth === 0);
   };
-  await waitUntil('the queue to drain', drainWithinMs, areEmpty).catch(() => {});
+  await waitUntil('the queue to drain', withinMs, areEmpty).catch(() => {});
   const all: Facts[] = [];
   for (const voucherId of voucherIds) all.push(await onceComplete(connections, voucherId));
   return all;

@@ -1,0 +1,242 @@
+/**
+ * Another service beside this one: the same load buys from each, in turns, so that other work of
+ * the machine hits both. One function measures both. An answer counts when it says that it sold,
+ * and an order when it is in the database.
+ */
+import { DeadlinePassed } from '../../errors.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import type { RoleProcess } from './cpu-by-role.ts';
+import { faultsOfAnswers, faultsOfRecording } from './faults-of-figures.ts';
+import { labProcesses } from './lab-processes.ts';
+import {
+  type Bench,
+  countConfirmed,
+  type Measured,
+  measureUrl,
+  orderPath,
+  putVoucherOnSale,
+  settledCount,
+} from './measure.ts';
+import { type OtherService, withCounter } from './other-service.ts';
+import { type RequestFigures, requestFigures } from './purchase-benchmark.ts';
+import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
+import { type ClosedBenchmarkResult, judgeTarget } from './targets.ts';
+import type { WrkLoad } from './wrk.ts';
+
+/** What is measured: a service that sells one voucher, and what counts its orders. */
+interface Seller {
+  readonly name: string;
+  readonly url: string;
+  readonly load: WrkLoad;
+  readonly processes: readonly RoleProcess[];
+  /** The orders in its database. Null: nobody counts them. */
+  readonly orders: (() => Promise<number>) | null;
+}
+
+/** What became of the accepted orders. */
+export interface Recording {
+  readonly recorded: number;
+  readonly duringPerSecond: number;
+  /** After the load. */
+  readonly afterPerSecond: number;
+  /** From the end of the load until the last order was in the database. */
+  readonly drainSeconds: number;
+  /** Accepted and in the database, for each second of both. */
+  readonly perSecond: number;
+}
+
+export interface SellerRound {
+  readonly purchase: Measured;
+  readonly accepted: number;
+  readonly acceptedPerSecond: number;
+  readonly recording: Recording | null;
+}
+
+export interface SellerFigures extends RequestFigures {
+  readonly name: string;
+  readonly acceptedPerSecond: Spread;
+  readonly recording: Readonly<Record<keyof Recording, Spread>> | null;
+}
+
+export interface BesideBenchmark extends ClosedBenchmarkResult {
+  readonly rounds: number;
+  readonly sellers: readonly SellerFigures[];
+  /** This service ÷ the other one, round by round. Null is unknown. */
+  readonly ratios: {
+    readonly accepted: Spread | null;
+    readonly recorded: Spread | null;
+    readonly p99: Spread | null;
+  };
+}
+
+interface Pair {
+  readonly ours: SellerRound;
+  readonly theirs: SellerRound;
+}
+
+const ourName = 'lockstep';
+/** A JVM compiles what it runs often, and is slow until then: it gets the time of two rounds. */
+const warmUpRounds = 2;
+/** The work that one leaves would be done while the other one is measured. */
+const mostDrainMs = 300_000;
+const betweenCountsMs = 100;
+/** Another service may record one order after the other, and slowly: nothing came for a second. */
+const countsThatSettle = 10;
+
+export function benchmarkBeside(
+  bench: Bench,
+  other: OtherService,
+  rounds: number,
+): Promise<BesideBenchmark> {
+  return withCounter(other, async (orders) => {
+    const pairs: Pair[] = [];
+    const seconds = bench.load.seconds * warmUpRounds;
+    bench.progress(`Warming up: ${seconds} s for each, which do not count …`);
+    const warmUp = { ...bench, load: { ...bench.load, seconds } };
+    await measurePair(warmUp, other, orders, false);
+    for (let round = 1; round <= rounds; round++) {
+      bench.progress(`Round ${round} of ${rounds}: ${bench.load.seconds} s for each …`);
+      pairs.push(await measurePair(bench, other, orders, round % 2 === 0));
+    }
+    return summarize(bench, other.name, pairs);
+  });
+}
+
+/** They take turns at being the first, too. */
+async function measurePair(
+  bench: Bench,
+  other: OtherService,
+  orders: Seller['orders'],
+  oursFirst: boolean,
+): Promise<Pair> {
+  const measureOurs = async () => measureSeller(await ourSale(bench), bench);
+  const first = oursFirst ? await measureOurs() : null;
+  const theirs = await measureSeller(otherSale(bench, other, orders), bench);
+  return { theirs, ours: first ?? (await measureOurs()) };
+}
+
+async function ourSale(bench: Bench): Promise<Seller> {
+  const { lab, load, connections } = bench;
+  const voucherId = await putVoucherOnSale(bench, 'lua-stream', load.tokens.count);
+  return {
+    name: ourName,
+    url: `${lab.baseUrl}${orderPath(voucherId)}`,
+    load: { ...load, sold: '"voucherId"' },
+    processes: labProcesses(lab),
+    orders: () => countConfirmed(connections, voucherId),
+  };
+}
+
+function otherSale({ load }: Bench, other: OtherService, orders: Seller['orders']): Seller {
+  const { name, url, tokens, sold, processes } = other;
+  const loadGenerator: RoleProcess = { role: 'load', pid: process.pid };
+  const more = sold === undefined ? {} : { sold };
+  return {
+    ...{ name, url, orders },
+    load: { ...load, tokens, ...more },
+    processes: [loadGenerator, ...processes],
+  };
+}
+
+async function measureSeller(
+  { name, url, load, processes, orders }: Seller,
+  { signal }: Bench,
+): Promise<SellerRound> {
+  const before = (await orders?.()) ?? 0;
+  let during = 0;
+  let drainSeconds = 0;
+  const settle = async ({ answers: { accepted = 0 } }: Pick<Measured, 'answers'>) => {
+    if (!orders) return;
+    during = (await orders()) - before;
+    const endedAt = performance.now();
+    const isDone = async () => {
+      signal.throwIfAborted();
+      return (await orders()) - before >= accepted;
+    };
+    const draining = waitUntil(`${name} to record`, mostDrainMs, isDone, betweenCountsMs);
+    await draining.catch(isTooLate);
+    drainSeconds = (performance.now() - endedAt) / 1_000;
+  };
+  const purchase = await measureUrl(url, load, () => processes, signal, settle);
+  const { accepted = 0 } = purchase.answers;
+  const { seconds } = purchase;
+  const recorded = orders ? (await settledCount(orders, countsThatSettle)) - before : 0;
+  const inTime = Math.min(recorded, accepted);
+  const recording = {
+    ...{ recorded, drainSeconds, duringPerSecond: during / seconds },
+    afterPerSecond: Math.max(0, inTime - during) / drainSeconds,
+    perSecond: inTime / (seconds + drainSeconds),
+  };
+  const acceptedPerSecond = accepted / seconds;
+  return { purchase, accepted, acceptedPerSecond, recording: orders ? recording : null };
+}
+
+/** Then fewer orders are recorded than were accepted, which is a fault of the figures. */
+function isTooLate(error: unknown): void {
+  if (!(error instanceof DeadlinePassed)) throw error;
+}
+
+function summarize({ lab, load }: Bench, name: string, pairs: readonly Pair[]): BesideBenchmark {
+  const { seconds, connections } = load;
+  const { instances } = lab.shape;
+  const rounds = pairs.length;
+  const ours = pairs.map((pair) => pair.ours);
+  const theirs = pairs.map((pair) => pair.theirs);
+  const ratios = ratiosOf(pairs);
+  const target = {
+    name: `accepted/s ÷ ${name}`,
+    atLeast: 2,
+    because: 'to lose no order must not cost a shop its speed: the safe service is the faster one',
+  };
+  return {
+    ...{ seconds, connections, rounds, instances, ratios },
+    sellers: [figuresOf(ourName, ours), figuresOf(name, theirs)],
+    otherWork: spreadOfKnown([...ours, ...theirs].map(({ purchase }) => purchase.otherWork)),
+    targets: [judgeTarget(target, ratios.accepted, rounds)],
+    faults: [
+      ...ours.flatMap((round) => faultsOfSeller(ourName, round, connections)),
+      ...theirs.flatMap((round) => faultsOfSeller(name, round, connections)),
+    ],
+  };
+}
+
+export function ratiosOf(pairs: readonly Pair[]): BesideBenchmark['ratios'] {
+  const ratio = (figure: (round: SellerRound) => number | undefined) =>
+    spreadOfKnown(
+      pairs.map(
+        ({ ours, theirs }) => (figure(ours) ?? Number.NaN) / (figure(theirs) ?? Number.NaN),
+      ),
+    );
+  return {
+    accepted: ratio(({ acceptedPerSecond }) => acceptedPerSecond),
+    recorded: ratio(({ recording }) => recording?.perSecond),
+    p99: ratio(({ purchase }) => purchase.p99Ms),
+  };
+}
+
+function figuresOf(name: string, rounds: readonly SellerRound[]): SellerFigures {
+  const recordings = rounds.flatMap(({ recording }) => recording ?? []);
+  const spread = (figure: keyof Recording) => spreadOf(recordings.map((each) => each[figure]));
+  const recording = () => ({
+    recorded: spread('recorded'),
+    duringPerSecond: spread('duringPerSecond'),
+    afterPerSecond: spread('afterPerSecond'),
+    drainSeconds: spread('drainSeconds'),
+    perSecond: spread('perSecond'),
+  });
+  return {
+    name,
+    ...requestFigures(rounds.map(({ purchase }) => purchase)),
+    acceptedPerSecond: spreadOf(rounds.map(({ acceptedPerSecond }) => acceptedPerSecond)),
+    recording: recordings.length > 0 ? recording() : null,
+  };
+}
+
+/** Why a round does not count: a refusal is no purchase, and an order is in the database. */
+export function faultsOfSeller(name: string, round: SellerRound, connections: number): string[] {
+  const { purchase, accepted, recording } = round;
+  const faults = faultsOfAnswers(name, purchase, 'accepted');
+  if (!recording) return faults;
+  const { recorded } = recording;
+  return [...faults, ...faultsOfRecording(name, accepted, recorded, purchase.broken + connections)];
+}

@@ -1,0 +1,176 @@
+/**
+ * One hot voucher in 1, 2, 3 and 4 buckets on three masters of a Redis Cluster. Where the masters
+ * share two cores, more of them cannot sell more in a second. What a bucket takes off the busiest
+ * master is its CPU time for each order: that time is the limit of a sale. The end of stock shows
+ * what buckets cost: units that nobody could buy, and users who were turned away wrongly.
+ */
+import { type Connections, readEpoch } from '../../connections/connections.ts';
+import { saleKeys } from '../../connections/sale-keys.ts';
+import { stockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
+import { type EndFigures, type EndOfStock, endFigures } from '../drills/hot-voucher-figures.ts';
+import { withConnections } from '../environment/lab-connections.ts';
+import { type RedisMasters, startSaleMasters } from '../environment/redis-masters.ts';
+import { putOnSale } from '../workload/create-voucher.ts';
+import { drained } from '../workload/drained.ts';
+import { endSales } from '../workload/end-sales.ts';
+import { buySteadily, type Purchase } from '../workload/steady-purchases.ts';
+import { faultsOfSale } from './faults-of-figures.ts';
+import { type Bench, type MeasuredSale, measureSale } from './measure.ts';
+import { cpuBetween, readCpu } from './process-cpu.ts';
+import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
+import type { ClosedBenchmarkResult } from './targets.ts';
+import { countAnswers } from './wrk.ts';
+
+const rung = 'lua-buckets';
+const masterCount = 3;
+/** One on each master. */
+const shardCount = masterCount;
+const numbers = [1, 2, 3, 4] as const;
+/** Sold out by a few more users, who are spread over the buckets unevenly. */
+const endOfStock = { stock: 1_200, users: 1_210, purchasesPerSecond: 10_000, withinMs: 60_000 };
+
+export interface BucketRow {
+  readonly buckets: number;
+  readonly acceptedPerSecond: Spread;
+  /** Microseconds of each master for each accepted order, the busiest first. Null is unknown. */
+  readonly mastersCpu: readonly (Spread | null)[];
+  /** Microseconds of all instances for each accepted order. */
+  readonly apiCpu: Spread | null;
+  readonly end: EndFigures;
+}
+
+export interface BucketBenchmark extends ClosedBenchmarkResult {
+  readonly rounds: number;
+  readonly masters: number;
+  /** Of each sale that ran out of stock. */
+  readonly endOfStock: { readonly stock: number; readonly users: number };
+  readonly rows: readonly BucketRow[];
+}
+
+export async function benchmarkBuckets(bench: Bench, rounds: number): Promise<BucketBenchmark> {
+  const { lab, progress } = bench;
+  const { shape } = lab;
+  progress(`Starting ${masterCount} masters …`);
+  const masters = await startSaleMasters(lab.folder, masterCount, saleKeys(shardCount).shards);
+  const settings = { REDIS_URL: masters.url, REDIS_CLUSTER: '1', SALE_SHARDS: `${shardCount}` };
+  try {
+    return await withConnections(
+      { environment: { ...lab.environment, ...settings } },
+      async (connections) => {
+        await giveEpoch(connections);
+        await lab.ensure({ ...shape, settings: { ...shape.settings, ...settings } });
+        return measureAll({ ...bench, connections }, masters, rounds);
+      },
+    );
+  } finally {
+    await lab.ensure(shape);
+    await masters.stop();
+  }
+}
+
+/** These masters are new, and no sale was lost: the service may sell there. */
+async function giveEpoch(connections: Connections): Promise<void> {
+  const epoch = await readEpoch(connections.mysql());
+  for (const shard of connections.saleKeys.shards)
+    await connections.redis('admin').set(shard.epoch, epoch);
+}
+
+interface Round {
+  readonly sale: MeasuredSale;
+  /** Microseconds of each master for each accepted order, the busiest first. */
+  readonly masters: readonly (number | null)[];
+  readonly api: number | null;
+}
+
+async function measureAll(
+  bench: Bench,
+  masters: RedisMasters,
+  rounds: number,
+): Promise<BucketBenchmark> {
+  bench.progress('Warming up …');
+  await measureRound(bench, masters, 1);
+  const measured = new Map<number, Round[]>(numbers.map((buckets) => [buckets, []]));
+  for (let round = 1; round <= rounds; round++)
+    for (const buckets of numbers) {
+      bench.progress(`Round ${round} of ${rounds}: ${buckets} buckets …`);
+      measured.get(buckets)?.push(await measureRound(bench, masters, buckets));
+    }
+  const rows: BucketRow[] = [];
+  for (const [buckets, all] of measured) {
+    bench.progress(`The end of stock: ${buckets} buckets …`);
+    rows.push({ buckets, ...figuresOf(all), end: await measureEnd(bench, buckets) });
+  }
+  const sales = [...measured.values()].flat().map(({ sale }) => sale);
+  const { seconds, connections } = bench.load;
+  return {
+    ...{ seconds, connections, rounds, instances: bench.lab.shape.instances },
+    ...{ masters: masterCount, endOfStock, rows, targets: [] },
+    otherWork: spreadOfKnown(sales.map(({ purchase }) => purchase.otherWork)),
+    faults: [
+      ...sales.flatMap((sale) => faultsOfSale(rung, sale, connections)),
+      ...rows.flatMap(faultsOfEnd),
+    ],
+  };
+}
+
+async function measureRound(bench: Bench, masters: RedisMasters, buckets: number): Promise<Round> {
+  const voucherId = await onSale(bench, bench.load.tokens.count, buckets);
+  const before = masters.pids.map(readCpu);
+  const others = masters.pids.map((pid) => ({ role: 'redis', pid }) as const);
+  const sale = await measureSale(bench, rung, { voucherId, others });
+  const times = masters.pids.map((pid, number) => cpuBetween(before[number] ?? null, readCpu(pid)));
+  await endSales(bench.connections, [voucherId]);
+  const each = (time: number | null) => (time === null ? null : time / sale.accepted);
+  const api = sale.purchase.cpu.api;
+  return {
+    sale,
+    masters: times.map(each).toSorted((one, other) => (other ?? 0) - (one ?? 0)),
+    api: api === null ? null : each(api * countAnswers(sale.purchase.answers)),
+  };
+}
+
+function figuresOf(rounds: readonly Round[]): Omit<BucketRow, 'buckets' | 'end'> {
+  const places = Array.from({ length: masterCount }, (_, place) => place);
+  return {
+    acceptedPerSecond: spreadOf(rounds.map(({ sale }) => sale.acceptedPerSecond)),
+    mastersCpu: places.map((at) => spreadOfKnown(rounds.map(({ masters }) => masters[at] ?? null))),
+    apiCpu: spreadOfKnown(rounds.map(({ api }) => api)),
+  };
+}
+
+/** All users come at once, and each is asked about once more when stock moved. */
+async function measureEnd(bench: Bench, buckets: number): Promise<EndFigures> {
+  const { lab, connections, signal } = bench;
+  const { stock, users, purchasesPerSecond, withinMs } = endOfStock;
+  const voucherId = await onSale(bench, stock, buckets);
+  const purchases = Array.from({ length: users }, (_, index): Purchase => {
+    const userId = String(index + 1);
+    return { voucherId, userId, requestId: `end-${voucherId}-${userId}` };
+  });
+  const tries = await buySteadily(purchases, {
+    ...{ baseUrl: lab.baseUrl, tokenSecret: connections.config.TOKEN_SECRET, purchasesPerSecond },
+    giveUp: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),
+  });
+  const facts = { ...(await drained(connections, voucherId)), attempts: tries };
+  const keys = connections.saleKeys;
+  const end = await stockOfBuckets(connections.redis('admin'), keys, voucherId, buckets);
+  await endSales(connections, [voucherId]);
+  const places = purchases.map(({ userId }) => keys.bucketOf(voucherId, userId, buckets));
+  const demands = keys
+    .bucketsOf(voucherId, buckets)
+    .map((bucket) => places.filter((place) => place === bucket).length);
+  const sale: EndOfStock = { tries, facts, end, demands };
+  return endFigures([sale]);
+}
+
+function onSale({ lab, connections }: Bench, stock: number, buckets: number): Promise<string> {
+  const sale = { title: 'benchmark', stock, rung, buckets };
+  return putOnSale(lab.baseUrl, connections.config.TOKEN_SECRET, lab.shape.instances, sale);
+}
+
+export function faultsOfEnd({ buckets, end }: Pick<BucketRow, 'buckets' | 'end'>): string[] {
+  const { oversold, stranded, soldOutWrongly } = end;
+  return Object.entries({ oversold, stranded, soldOutWrongly })
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${buckets} buckets, the end of stock: ${count} ${name}`);
+}

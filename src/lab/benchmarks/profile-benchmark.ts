@@ -1,0 +1,46 @@
+/** Where an instance spends the CPU time of a purchase: its profile under the load of `bench`. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { takeProfile } from '../environment/ask-instance.ts';
+import { instanceNames } from '../environment/servers/service.ts';
+import { type Call, CpuProfile, callTree, type Part, shareOfParts } from './cpu-profile.ts';
+import { faultsOfSale } from './faults-of-figures.ts';
+import { type Bench, measureSale } from './measure.ts';
+import type { BenchmarkResult } from './targets.ts';
+
+export interface ProfileBenchmark extends BenchmarkResult {
+  readonly rung: string;
+  readonly purchases: number;
+  /** Of all instances, by the kernel, for each purchase: while one of them is profiled. */
+  readonly apiMicroseconds: number | null;
+  readonly parts: readonly Part[];
+}
+
+/** The profile begins later than the load, and ends before it. */
+const margin = 0.2;
+
+export async function benchmarkProfile(bench: Bench, rung: string) {
+  const { lab, load, progress } = bench;
+  const [instance = ''] = instanceNames(lab.shape);
+  progress('Warming up …');
+  await measureSale(bench, rung);
+  progress(`${load.seconds} s of purchases, and a profile of ${instance} …`);
+  const forMs = load.seconds * 1_000 * (1 - 2 * margin);
+  const [sale, tree] = await Promise.all([
+    measureSale(bench, rung),
+    profileLater(bench, instance, forMs),
+  ]);
+  const result: ProfileBenchmark = {
+    ...{ rung, seconds: load.seconds, instances: lab.shape.instances },
+    purchases: sale.accepted,
+    apiMicroseconds: sale.purchase.cpu.api,
+    parts: shareOfParts(tree),
+    targets: [],
+    faults: faultsOfSale(rung, sale, load.connections),
+  };
+  return { result, tree };
+}
+
+async function profileLater({ lab, load }: Bench, instance: string, forMs: number): Promise<Call> {
+  await sleep(load.seconds * 1_000 * margin);
+  return callTree(CpuProfile.parse(await takeProfile(lab, instance, forMs)));
+}

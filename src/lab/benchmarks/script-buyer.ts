@@ -1,0 +1,125 @@
+/**
+ * Buys by the purchase of a rung, in this process: no HTTP, no token, no instance. For millions of
+ * orders, where Redis, the workers and MySQL are what is measured.
+ */
+import { pino } from 'pino';
+import type { Order, Voucher } from '../../domain.ts';
+import { openRung } from '../../ladder/open-rung.ts';
+import type { RungName } from '../../ladder/rungs.ts';
+import { openOrderIds } from '../../order-ids/open-order-ids.ts';
+import { openVouchers } from '../../purchase/vouchers.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import { UnknownVoucher } from '../errors.ts';
+import { percentiles } from '../workload/percentiles.ts';
+import { beginCpuPeriod, type CpuByRole, sumOfServers } from './cpu-by-role.ts';
+import { labProcesses } from './lab-processes.ts';
+import { type Bench, countConfirmed, depthOf } from './measure.ts';
+import { machineTime, otherShare } from './other-work.ts';
+import type { Answers } from './wrk.ts';
+
+/** A part of a load, by users that did not buy before. */
+export interface SoldSlice {
+  readonly recorded: number;
+  /** How many users it had at most: the next one begins after them. */
+  readonly users: number;
+  /** Accepted orders per second. */
+  readonly rate: number;
+  readonly p99Ms: number;
+  readonly lagMs: number;
+  /** Microseconds of all servers for each accepted order. */
+  readonly cpu: number | null;
+  readonly otherWork: number | null;
+  readonly faults: readonly string[];
+}
+
+/** @param most how many orders are wanted; a load by HTTP may sell more. */
+export type SellSlice = (firstUser: number, most: number) => Promise<SoldSlice>;
+
+export interface Seller {
+  readonly sell: SellSlice;
+  close(): void;
+}
+
+/** So many orders are queued at most: the next slice begins when all are recorded. */
+const ordersOfSlice = 20_000;
+const recordedWithinMs = 300_000;
+
+/** @throws UnknownVoucher */
+export async function scriptBuyer(
+  bench: Bench,
+  rung: RungName,
+  voucherId: string,
+): Promise<Seller> {
+  const { connections, lab, load, signal } = bench;
+  const { purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
+  const voucher = await openVouchers(connections).find(voucherId);
+  if (!voucher) throw new UnknownVoucher(voucherId);
+  const orderIds = await openOrderIds(connections, pino({ level: 'silent' }));
+  const depth = depthOf(connections, rung);
+  const sellTo = async (userId: string): Promise<string> => {
+    const order: Order = { id: await orderIds.next(), voucherId, userId, requestId: `s${userId}` };
+    const outcome = await purchase(order, voucher as Voucher);
+    return outcome.kind === 'refused' ? outcome.reason : outcome.kind;
+  };
+  const sell: SellSlice = async (firstUser, most) => {
+    signal.throwIfAborted();
+    const users = Math.min(ordersOfSlice, most);
+    const endPeriod = beginCpuPeriod(() => labProcesses(lab));
+    const before = machineTime();
+    const bought = await buyAll(firstUser, users, load.connections, sellTo);
+    const soldAt = performance.now();
+    const isEmpty = async () => (await depth()) === 0;
+    await waitUntil('the orders to be recorded', recordedWithinMs, isEmpty, 10);
+    const lagMs = performance.now() - soldAt;
+    const time = endPeriod();
+    const otherWork = otherShare(before, machineTime(), time);
+    const recorded = await countConfirmed(connections, voucherId, firstUser);
+    return { users, lagMs, otherWork, recorded, ...figuresOfScript(bought, time, recorded) };
+  };
+  return { sell, close: () => orderIds.close() };
+}
+
+export interface Bought {
+  readonly seconds: number;
+  readonly p99Ms: number;
+  readonly answers: Answers;
+}
+
+async function buyAll(
+  firstUser: number,
+  users: number,
+  atOnce: number,
+  sellTo: (userId: string) => Promise<string>,
+): Promise<Bought> {
+  const answers: Record<string, number> = {};
+  const latencies: number[] = [];
+  let next = firstUser;
+  const buyer = async (): Promise<void> => {
+    while (next < firstUser + users) {
+      const sentAt = performance.now();
+      const answer = await sellTo(String(next++));
+      latencies.push(performance.now() - sentAt);
+      answers[answer] = (answers[answer] ?? 0) + 1;
+    }
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: atOnce }, buyer));
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return { seconds, answers, p99Ms: percentiles(latencies).p99 };
+}
+
+/** The figures count when every order was accepted, and every accepted one recorded. */
+export function figuresOfScript(
+  { seconds, answers, p99Ms }: Bought,
+  time: CpuByRole,
+  recorded: number,
+) {
+  const { accepted = 0, ...others } = answers;
+  const servers = sumOfServers(time);
+  const faults = Object.entries(others).map(([code, count]) => `by script: ${count} ${code}`);
+  if (recorded !== accepted)
+    faults.push(`by script: ${accepted} orders accepted, ${recorded} recorded`);
+  if (servers === null) faults.push('by script: a process ended or started');
+  const cpu = servers === null ? null : servers / accepted;
+  return { rate: accepted / seconds, p99Ms, cpu, faults };
+}

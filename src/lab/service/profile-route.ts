@@ -1,0 +1,42 @@
+/** A CPU profile of this instance, taken while it answers other requests. */
+import { Session } from 'node:inspector/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRoute, z } from '@hono/zod-openapi';
+import { type App, routes } from '../../http/openapi.ts';
+import { problemAnswers } from '../../http/problems.ts';
+import { requireRole } from '../../http/tokens.ts';
+
+const betweenSamplesMicroseconds = 500;
+
+export function profileRoute(tokenSecret: string): App {
+  const profile = createRoute({
+    method: 'post',
+    path: '/lab/profile',
+    description: 'What this process does for so long, as a .cpuprofile of V8.',
+    security: [{ token: [] }],
+    middleware: requireRole('operator', tokenSecret),
+    request: { query: z.object({ ms: z.coerce.number().int().min(1).max(60_000) }) },
+    responses: {
+      200: { description: 'The profile, as JSON' },
+      ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden'),
+    },
+  });
+  return routes().openapi(profile, async (c) => {
+    const taken = await takeProfile(c.req.valid('query').ms);
+    return c.body(JSON.stringify(taken), 200, { 'Content-Type': 'application/json' });
+  });
+}
+
+async function takeProfile(ms: number) {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: betweenSamplesMicroseconds });
+    await session.post('Profiler.start');
+    await sleep(ms);
+    return (await session.post('Profiler.stop')).profile;
+  } finally {
+    session.disconnect();
+  }
+}

@@ -1,0 +1,142 @@
+/** `bench --beside`: what it is told about another service, and when its figures count. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type BesideBenchmark,
+  faultsOfSeller,
+  ratiosOf,
+  type SellerRound,
+} from '../../src/lab/benchmarks/beside-benchmark.ts';
+import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
+import type { Measured } from '../../src/lab/benchmarks/measure.ts';
+import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
+import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
+import { OtherServiceInvalid } from '../../src/lab/errors.ts';
+import { besideText } from '../../src/lab/report/bench-beside-text.ts';
+
+const cpu = Object.fromEntries(cpuRoles.map((role) => [role, 1])) as Measured['cpu'];
+const purchase = (answers: Measured['answers'], broken = 0): Measured => ({
+  ...{ seconds: 4, requestsPerSecond: 25, answers, broken, p50Ms: 1, p99Ms: 2, cpu },
+  otherWork: 0,
+});
+const recordingOf = (recorded: number): NonNullable<SellerRound['recording']> => ({
+  ...{ recorded, duringPerSecond: 1, afterPerSecond: 1, drainSeconds: 1, perSecond: 20 },
+});
+const round = (given: Partial<SellerRound> = {}): SellerRound => ({
+  ...{ purchase: purchase({ accepted: 100 }), accepted: 100, acceptedPerSecond: 25 },
+  recording: recordingOf(100),
+  ...given,
+});
+
+describe('the description of another service', () => {
+  const complete = {
+    ...{ name: 'other', url: 'http://127.0.0.1:1/buy', tokens: 'tokens.txt' },
+    ...{ sold: '"success":true', processes: { api: [1, 2], redis: [3] } },
+    count: { database: 'mysql://root@127.0.0.1:1/shop', query: 'SELECT 1 AS count' },
+  };
+
+  function describeIt(description: unknown, tokens = 'one\ntwo\n'): string {
+    const folder = mkdtempSync(join(tmpdir(), 'beside-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'tokens.txt'), tokens);
+    const file = join(folder, 'beside.json');
+    writeFileSync(
+      file,
+      typeof description === 'string' ? description : JSON.stringify(description),
+    );
+    return file;
+  }
+
+  test('names its tokens beside it, and its processes by role', () => {
+    const { name, tokens, processes } = readOtherService(describeIt(complete));
+    expect([name, tokens.count, tokens.next]).toEqual(['other', 2, 0]);
+    expect(processes).toEqual([
+      { role: 'api', pid: 1 },
+      { role: 'api', pid: 2 },
+      { role: 'redis', pid: 3 },
+    ]);
+  });
+
+  test('needs a name, a URL and tokens, and nothing else', () => {
+    const { name, url, tokens } = complete;
+    expect(readOtherService(describeIt({ name, url, tokens })).processes).toEqual([]);
+  });
+
+  test.each<[string, unknown, string?]>([
+    ['no JSON', 'name: other'],
+    ['no URL', { ...complete, url: undefined }],
+    ['a word that it does not have', { ...complete, sould: 'true' }],
+    ['a role that no process has', { ...complete, processes: { java: [1] } }],
+    ['no tokens', { ...complete, tokens: 'none.txt' }],
+    ['an empty list of tokens', complete, ''],
+    ['a name wider than its column', { ...complete, name: 'a-very-long-name-of-a-service' }],
+  ])('is refused with %s', (_, description, tokens) => {
+    const file = describeIt(description, tokens);
+    expect(() => readOtherService(file)).toThrow(OtherServiceInvalid);
+  });
+});
+
+describe('the figures of a service beside another one count', () => {
+  test('when each answer says that it sold, and each order is recorded', () => {
+    expect(faultsOfSeller('other', round(), 8)).toEqual([]);
+    expect(faultsOfSeller('other', round({ recording: null }), 8)).toEqual([]);
+    expect(faultsOfSeller('other', round({ recording: recordingOf(108) }), 8)).toEqual([]);
+  });
+
+  test.each<[string, Partial<SellerRound>]>([
+    ['an answer was 200 and sold nothing', { purchase: purchase({ accepted: 99, 'not-sold': 1 }) }],
+    ['a purchase got no answer', { purchase: purchase({ accepted: 100 }, 1) }],
+    ['an accepted order is not recorded', { recording: recordingOf(99) }],
+    ['more is recorded than was requested', { recording: recordingOf(109) }],
+  ])('not when %s', (_, given) => {
+    expect(faultsOfSeller('other', round(given), 8)).toHaveLength(1);
+  });
+});
+
+describe('the ratio to another service', () => {
+  const pair = (ours: number, theirs: number) => ({
+    ours: round({ acceptedPerSecond: ours }),
+    theirs: round({ acceptedPerSecond: theirs }),
+  });
+
+  test('is of the two that were measured in the same round', () => {
+    const { accepted } = ratiosOf([pair(100, 50), pair(30, 10), pair(900, 300)]);
+    expect(accepted).toEqual({ median: 3, least: 2, most: 3 });
+  });
+
+  test('is unknown when one of the two has no figure', () => {
+    expect(ratiosOf([pair(100, 50), pair(100, 0)]).accepted).toBeNull();
+    const uncounted = { ours: round(), theirs: round({ recording: null }) };
+    expect(ratiosOf([uncounted]).recorded).toBeNull();
+  });
+});
+
+test('The text fits 80 columns, and has no figure for what a service does not name', () => {
+  const one = (value: number) => spreadOf([value]);
+  const speeds = {
+    ...{ requestsPerSecond: one(12_345), acceptedPerSecond: spreadOf([12_345, 23_456]) },
+    ...{ p50Ms: one(123.4), p99Ms: spreadOf([1_234.5, 2_345.6]) },
+  };
+  const costs = (api: number) => {
+    const all = cpuRoles.map((role) => [role, one(role === 'api' ? api : 0)]);
+    return Object.fromEntries(all) as BesideBenchmark['sellers'][number]['cpu'];
+  };
+  const recording = {
+    ...{ recorded: one(1), duringPerSecond: one(12_345), afterPerSecond: one(123) },
+    ...{ drainSeconds: one(123.4), perSecond: one(123) },
+  };
+  const text = besideText({
+    ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, otherWork: one(0) },
+    sellers: [
+      { name: 'lockstep', ...speeds, cpu: costs(100), recording },
+      { name: 'sixteen-columns-', ...speeds, cpu: costs(0), recording: null },
+    ],
+    ratios: { accepted: one(2), recorded: null, p99: one(0.5) },
+    ...{ targets: [], faults: [] },
+  });
+  expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  expect(text).toMatch(/sixteen-columns- +(– +){7}\?/);
+  expect(text).toContain('NOBODY COUNTED THE ORDERS of sixteen-columns-: ');
+});
