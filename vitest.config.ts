@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 const realServers = {
   globalSetup: './test/support/lab.ts',
-  maxWorkers: 2, // Two files at once, each with a lab of its own (test/support/own-lab.ts).
+  // So many files at once, each with a lab of its own (test/support/own-lab.ts): they mostly wait.
+  maxWorkers: 2,
   testTimeout: 60_000,
   hookTimeout: 60_000,
 };
@@ -29,7 +31,7 @@ const mysql = {
     name: 'real MySQL',
     env: { LAB_DATABASE: 'mysql' },
     include: withSql,
-    sequence: { groupOrder: 3 },
+    sequence: { groupOrder: 4 },
   },
 };
 
@@ -46,8 +48,7 @@ const newer = {
   test: {
     ...realServers,
     name: 'Redis 8.0, nginx 1.30',
-    maxWorkers: 1, // These files share their servers.
-    globalSetup: './test/support/newer-servers.ts',
+    globalSetup: './test/support/newer-servers.ts', // All of these files share them.
     include: [
       'test/newer/*.test.ts',
       'test/integration/{nginx,purchase-script}.test.ts',
@@ -61,11 +62,24 @@ const newer = {
   },
 };
 
+/** Their verdict is about time: how soon a lock sells again, how long an answer takes. */
+const timed = ['test/drills/{hung-master,saturate,scoreboard,stop-masters}.test.ts'];
+
 export default defineConfig({
   test: {
     reporters: ['default', './test/support/closing-line.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          maxWorkers: 2,
+          isolate: false, // They leave no state behind: each module is loaded once for all files.
+          testTimeout: 30_000, // On a busy machine.
+        },
+      },
       {
         extends: true,
         test: {
@@ -81,10 +95,21 @@ export default defineConfig({
         test: {
           ...realServers,
           name: 'drills',
-          maxWorkers: 1, // A drill has both cores: a slow machine makes its verdict unknown.
           env: { LAB_DATABASE: 'mariadb' },
           include: ['test/drills/**/*.test.ts'],
+          exclude: timed,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...realServers,
+          name: 'drills alone',
+          maxWorkers: 1, // Such a drill has both cores: a slow machine makes its verdict unknown.
+          env: { LAB_DATABASE: 'mariadb' },
+          include: timed,
+          sequence: { groupOrder: 3 },
         },
       },
       ...(hasMysql ? [mysql] : []),

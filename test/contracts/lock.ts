@@ -246,7 +246,7 @@ export const clauses = {
     const timers = liveTimers();
     const cycles = async (resource: string) => {
       for (let time = 0; time < 20; time++)
-        await (await lock.acquire(resource, { waitMs: 3_000 }))?.release();
+        await (await lock.acquire(resource, { waitMs: 1_000 }))?.release();
     };
     // Two contenders for each of fifty resources: some cycles wait, most do not.
     const resources = Array.from({ length: 100 }, (_, index) => `test:${mark}:${index >> 1}`);

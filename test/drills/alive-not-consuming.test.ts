@@ -5,7 +5,7 @@ import { Timeline } from '../../src/lab/drills/timeline.ts';
 import { expectHeld } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const lab = theLab();
+const lab = theLab(null);
 
 test('after each incident orders are recorded again, and no accepted order is lost', async () => {
   const recorder = new Timeline();

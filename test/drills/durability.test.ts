@@ -5,7 +5,7 @@ import { Timeline } from '../../src/lab/drills/timeline.ts';
 import { drillText } from '../../src/lab/report/drill-text.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const lab = theLab();
+const lab = theLab(null);
 
 test('a power loss costs `always` no order, and a promotion costs `replica` none', async () => {
   const cells = [

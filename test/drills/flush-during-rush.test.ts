@@ -18,7 +18,8 @@ test('after FLUSHALL and a rebuild exactly the stock is sold, and only what Redi
     oversold: 0,
     usersWithTwoOrders: 0,
   });
-  expect(lostAccepted).toBeGreaterThan(0);
+  // The workers were away, so that none of these was recorded: also without a history.
+  expect(lostAccepted).toBeGreaterThanOrEqual(60);
   expect((accepted ?? 0) - (lostAccepted ?? 0)).toBeLessThanOrEqual(2_000);
   expect(result.asClaimed).toHaveLength(1);
 }, 180_000);

@@ -6,7 +6,7 @@ import { pausesReached } from '../../src/lab/report/sentences.ts';
 import { testConnections } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const lab = theLab();
+const lab = theLab(null);
 
 /** Those of one shape after each other: every change of the shape restarts the service. */
 const shapeOf = ({ instances, balancer }: RunRequest) => `${instances} ${balancer}`;

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { Connections } from '../../src/connections/connections.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
 import { roleOf } from '../../src/lab/environment/replication.ts';
-import { viewOf } from '../../src/lab/environment/servers/sentinel.ts';
+import { lookEvery, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import { killServer } from '../../src/lab/faults/kill-server.ts';
@@ -25,9 +25,9 @@ const list = 'sentinel-network-test';
 const roles = () =>
   Promise.all(['redis-main', 'redis-replica'].map((name) => roleOf(lab().portOf(name))));
 const network = () => lab().network('sentinel');
+const sentinels = ['sentinel-1', 'sentinel-2', 'sentinel-3'];
 const masterPorts = async () => {
-  const names = ['sentinel-1', 'sentinel-2', 'sentinel-3'];
-  const views = await Promise.all(names.map((name) => viewOf(lab().portOf(name))));
+  const views = await Promise.all(sentinels.map((name) => viewOf(lab().portOf(name))));
   return [...new Set(views.map(({ port }) => port))];
 };
 
@@ -79,6 +79,8 @@ test('an old master that comes back follows the new one', async () => {
   const undo = await pauseServer('redis-main').inject(lab());
   await promoted();
   await undo();
+  // They correct it when they look, by themselves every ten seconds. The heal sets this again.
+  await Promise.all(sentinels.map((name) => lookEvery(lab().portOf(name), 200)));
   await waitUntil('redis-main to follow', 20_000, () => network().follows('redis-main'));
   expect(await network().isMaster('redis-replica')).toBe(true);
 });

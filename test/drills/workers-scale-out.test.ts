@@ -5,7 +5,7 @@ import { scaleOut } from '../../src/lab/drills/workers-scale-out.ts';
 import { expectHeld } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const lab = theLab();
+const lab = theLab(null);
 
 test('the orders that a killed worker had in hand are recorded once, by the other one', async () => {
   const options = { seed: 3, minutes: 0.05, progress: () => {}, recorder: new Timeline() };

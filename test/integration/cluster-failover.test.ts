@@ -58,7 +58,8 @@ async function failover(ORDER_DURABILITY: 'always' | 'replica') {
   const { orders } = sale.connections.saleKeys.of(moved.id);
   const over = new AbortController();
   const late = AbortSignal.timeout(3 * withinMs);
-  const selling = sellUntil(sale, over.signal, late);
+  const users = { begun: 0 };
+  const selling = sellUntil(sale, users, over.signal, late);
   try {
     await sold(sale, moved, 0);
     const from = await cluster.ownerOf(orders);
@@ -66,7 +67,7 @@ async function failover(ORDER_DURABILITY: 'always' | 'replica') {
     await cluster.moveSlot(orders, to, 50);
     await sold(sale, moved, sale.attempts.length);
     const atStake = await vouchersOn(sale, cluster, to);
-    const cutAt = await loseMaster(sale, cluster, to, moved);
+    const cutAt = await loseMaster(sale, cluster, to, { voucher: moved, users });
     await sold(sale, moved, sale.attempts.length);
     return { sale, settings, cutAt, atStake };
   } finally {
@@ -75,11 +76,22 @@ async function failover(ORDER_DURABILITY: 'always' | 'replica') {
   }
 }
 
-async function sellUntil(sale: Sale, over: AbortSignal, giveUp: AbortSignal): Promise<void> {
+/** Users are numbered in the order in which they begin to buy. */
+interface Users {
+  begun: number;
+}
+
+async function sellUntil(
+  sale: Sale,
+  users: Users,
+  over: AbortSignal,
+  giveUp: AbortSignal,
+): Promise<void> {
   const buying: Promise<void>[] = [];
-  for (let user = 1; !over.aborted; user++) {
+  while (!over.aborted) {
+    users.begun += 1;
     for (const voucher of sale.vouchers)
-      buying.push(buyUntilKnown(sale, voucher, String(user), giveUp));
+      buying.push(buyUntilKnown(sale, voucher, String(users.begun), giveUp));
     await sleep(40);
   }
   await Promise.all(buying);
@@ -94,20 +106,22 @@ const sold = (sale: Sale, voucher: Voucher, from: number): Promise<void> =>
     return answers.filter(({ outcome }) => outcome === 'accepted').length >= atRisk;
   });
 
-/** @returns how many answers there were before the replica was cut off. */
+/** @returns how many answers there were before the replica was cut off: it has all of these. */
 async function loseMaster(
   sale: Sale,
   cluster: RedisCluster,
   master: ClusterNode,
-  voucher: Voucher,
+  { voucher, users }: { voucher: Voucher; users: Users },
 ): Promise<number> {
-  const replica = await cluster.replicaOf(master);
   const cutAt = sale.attempts.length;
+  const replica = await cluster.replicaOf(master);
   replica.pause(); // Alone, it would read later what waits in its connection.
   await master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+  const { begun } = users;
   await waitUntil('orders without a replica', withinMs, () => {
     const answers = answersSince(sale, voucher, cutAt);
-    return answers.filter(({ outcome }) => outcome !== 'refused').length >= atRisk;
+    const late = answers.filter(({ userId }) => Number(userId) > begun);
+    return late.filter(({ outcome }) => outcome !== 'refused').length >= atRisk;
   });
   await master.kill();
   replica.resume();

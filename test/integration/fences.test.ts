@@ -98,7 +98,7 @@ test('a sale under an old fence sells nothing, although its lease says that it i
   expect(() => older.assertHeld()).not.toThrow();
   const refusal = { kind: 'refused', reason: 'stale-fence' };
   expect(await inventory.sell(stale, voucher, older)).toEqual(refusal);
-  expect(await inventory.remaining(voucher.id)).toBe(voucher.stock);
+  expect(await inventory.remaining(voucher)).toBe(voucher.stock);
   expect(await inventory.sell(current, voucher, newer)).toMatchObject({ kind: 'accepted' });
   expect(await inventory.sell(stale, voucher, older)).toMatchObject({
     ...{ reason: 'already-ordered', orderId: current.id },

@@ -67,7 +67,7 @@ describe.skipIf(isOnMysql)('a frozen connection to Redis', () => {
     });
     expect(tookMs).toBeLessThan(answerMs + reconnectMs);
     // Nothing of the frozen connection took effect.
-    expect(await inventory.remaining(voucher.id)).toBe(99);
+    expect(await inventory.remaining(voucher)).toBe(99);
   });
 
   test.each(['lock', 'admin'] satisfies RedisRole[])(

@@ -1,6 +1,7 @@
 /** The gate of the races: for requests with a valid token only, and without traces in Redis. */
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { keptSeconds, raceKeys } from '../../src/lab/races/race-keys.ts';
 import { call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
@@ -13,6 +14,7 @@ const lane = (race: string) => ({ 'x-lab-lane': `${race}:A` });
 
 test('a request without a valid token opens no connection and pauses nowhere', async () => {
   const redis = testConnections().labRedis();
+  await waitUntil('the connection', 5_000, () => redis.status === 'ready');
   const voucherId = await putOnSale();
   const connections = async () =>
     Number(/total_connections_received:(\d+)/.exec(await redis.info('stats'))?.[1]);
@@ -32,6 +34,7 @@ test('a request without a valid token opens no connection and pauses nowhere', a
 test('the messages of a race expire', async () => {
   const connections = testConnections();
   const redis = connections.labRedis();
+  await waitUntil('the connection', 5_000, () => redis.status === 'ready');
   const player = connections.newLabRedis();
   onTestFinished(() => player.disconnect());
   const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });

@@ -84,5 +84,5 @@ test('a COMMIT whose answer is lost is unknown, and its connection is not used a
   const lookBeforeCommit = { ...lease, assertHeld: () => proxy.swallowNextAnswer() };
   const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lookBeforeCommit);
   expect(outcome.kind).toBe('unknown');
-  expect(await inventory.remaining(voucher.id)).toBe(9);
+  expect(await inventory.remaining(voucher)).toBe(9);
 });

@@ -190,12 +190,12 @@ describe('a fault', () => {
       ),
     );
     expect(outcomes).toMatchObject(orders.map(({ id }) => ({ kind: 'unknown', orderId: id })));
-    expect(await inventory.remaining(voucher.id)).toBe(7);
+    expect(await inventory.remaining(voucher)).toBe(7);
     for (const { id, userId, requestId } of orders)
       expect(
         await inventory.sell(someOrder(voucher.id, userId, requestId), voucher, lease),
       ).toMatchObject({ kind: 'accepted', orderId: id });
-    expect(await inventory.remaining(voucher.id)).toBe(7);
+    expect(await inventory.remaining(voucher)).toBe(7);
   });
 
   test('before COMMIT: every buyer gets the error, nothing is sold, and the next buyer buys', async () => {

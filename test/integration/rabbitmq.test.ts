@@ -42,8 +42,9 @@ async function onSale({ connections, inventory }: Opened) {
   await inventory.prepare(voucher);
   const lease = endlessLease(async () => {});
   return {
-    sell: (user: number) => inventory.sell(someOrder(voucher.id, String(user)), voucher, lease),
-    stock: () => inventory.remaining(voucher.id),
+    sell: async (user: number) =>
+      inventory.sell(someOrder(voucher.id, String(user)), voucher, lease),
+    stock: () => inventory.remaining(voucher),
     buyers: () =>
       connections.redis('admin').hlen(connections.saleKeys.of(voucher.id).buyers(voucher.id)),
   };

@@ -74,7 +74,7 @@ describe.each([
       const users = acceptedOf(sale, voucher).map(({ userId }) => userId);
       expect(users).toHaveLength(5);
       expect(new Set(users).size).toBe(5);
-      expect(await sale.inventory.remaining(voucher.id)).toBe(0);
+      expect(await sale.inventory.remaining(voucher)).toBe(0);
     }
     expect(await waiting(sale)).toEqual(shards === 1 ? [20] : [5, 5, 5, 5]);
   });
@@ -85,7 +85,7 @@ describe.each([
       const first = await buy(voucher, '7', 'once');
       expect(first).toMatchObject({ kind: 'accepted' });
       expect(await buy(voucher, '7', 'once')).toEqual(first);
-      expect(await inventory.remaining(voucher.id)).toBe(4);
+      expect(await inventory.remaining(voucher)).toBe(4);
     }
   });
 
@@ -218,12 +218,12 @@ describe('a Redis Cluster', () => {
     expect(lost).toMatchObject({ kind: 'unknown' });
     await sleep(500); // Longer than a client waits before it sends a command again.
     expect(await callsOfPurchase(node)).toBe(1);
-    expect(await sale.inventory.remaining(voucher.id)).toBe(3);
+    expect(await sale.inventory.remaining(voucher)).toBe(3);
     expect(await sale.buy(voucher, '7', 'once')).toMatchObject({
       kind: 'accepted',
       orderId: lost.orderId,
     });
-    expect(await sale.inventory.remaining(voucher.id)).toBe(3);
+    expect(await sale.inventory.remaining(voucher)).toBe(3);
   });
 
   test('delivers what is published to every shard, over connections that the queue duplicates', async () => {

@@ -45,6 +45,16 @@ describe('without MySQL', () => {
     expect(await answer(away.app, 'GET', `/vouchers/${away.known}`)).toBe('200');
   });
 
+  test('a known voucher in buckets is sold: its number of buckets is remembered too', async () => {
+    const away = await instanceWithout('MySQL', { rung: 'lua-buckets', buckets: 2 });
+    const path = `/vouchers/${away.known}/orders`;
+    const answers: string[] = [];
+    for (let user = 10; user <= 20; user++)
+      answers.push(await answer(away.app, 'POST', path, `${user}`));
+    expect(answers.filter((each) => each === '202')).toHaveLength(4);
+    expect(new Set(answers.slice(4))).toEqual(new Set(['409 sold-out']));
+  });
+
   test('the instance is ready, and says that it is degraded', async () => {
     const { app } = await instanceWithout('MySQL');
     const response = await app.request('/readyz');

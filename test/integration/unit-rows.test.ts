@@ -174,7 +174,7 @@ describe('the units of a new voucher', () => {
     const opened = open();
     const voucher = await onSale(opened, { stock });
     await opened.inventory.prepare(voucher);
-    expect(await opened.inventory.remaining(voucher.id)).toBe(stock);
+    expect(await opened.inventory.remaining(voucher)).toBe(stock);
   });
 
   test('are refused above 100,000', async () => {
@@ -187,7 +187,7 @@ describe('the units of a new voucher', () => {
     const inventory = unitRows(pool, { ...roomy, connections: 1 });
     const vouchers = openVouchers(connections);
     const { id } = await vouchers.create(sale, inventory.prepare);
-    expect(await inventory.remaining(id)).toBe(5);
+    expect(await inventory.remaining({ id })).toBe(5);
 
     let failedId = '';
     const failing = vouchers.create(sale, async (voucher, db) => {

@@ -57,7 +57,7 @@ const isUnit = (file: string): boolean => file.startsWith('test/unit/');
 /** Of vitest.config.ts. */
 function projectOf(file: string): string {
   if (isUnit(file)) return 'unit';
-  return file.startsWith('test/drills/') ? 'drills' : 'real servers';
+  return file.startsWith('test/drills/') ? 'drills*' : 'real servers';
 }
 
 export interface Mutation {

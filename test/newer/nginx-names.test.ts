@@ -9,11 +9,11 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { freePorts } from '../../src/lab/environment/ports.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { renderNginx } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/folder.ts';
+import { ownPorts } from '../support/own-ports.ts';
 
 const apiPort = 17_960;
 
@@ -59,7 +59,7 @@ async function instanceAt(address: string): Promise<void> {
 async function nginxOfCompose(nameServerPort: number): Promise<string> {
   const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
   const folder = someFolder();
-  const port = await freePorts(17_900);
+  const port = await ownPorts(19_900);
   const upstream: string = services.nginx.environment.UPSTREAM_SERVERS;
   expect(upstream).toContain('resolver 127.0.0.11 ');
   const file = join(folder, 'nginx.conf');

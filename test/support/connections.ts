@@ -1,11 +1,11 @@
 /** Connections to the test lab's servers, as a process of the service would open them. */
-import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { Connections } from '../../src/connections/connections.ts';
 import { ownLab } from './own-lab.ts';
+import { quiet } from './quiet.ts';
 
-export const quiet = pino({ level: 'silent' });
+export { quiet };
 
 /**
  * A Redis that the lab's own order workers do not read, so that a test alone settles what it

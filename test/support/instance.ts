@@ -1,6 +1,7 @@
 /** An instance of the service in the test's own process, with vouchers and orders. */
 import { expect, onTestFinished } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
+import type { Voucher } from '../../src/domain.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openService } from '../../src/http/service.ts';
@@ -29,7 +30,10 @@ export async function openInstance(connections: Connections) {
 }
 
 /** An instance whose stores are behind proxies; the store is cut off after everything is set up. */
-export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Promise<Instance> {
+export async function instanceWithout(
+  store: 'MySQL' | 'Redis' | 'nothing',
+  changes: Partial<Voucher> = {},
+): Promise<Instance> {
   const mysqlUrl = new URL(ownLab.environment['MYSQL_URL'] ?? '');
   const redisUrl = new URL(quietRedis());
   const proxies: Record<'MySQL' | 'Redis', SwallowingProxy> = {
@@ -42,7 +46,7 @@ export async function instanceWithout(store: 'MySQL' | 'Redis' | 'nothing'): Pro
   const connections = testConnections({ ...stores, ORDER_DURABILITY: 'everysec' });
   const { service, app } = await openInstance(connections);
   const onSale = async () => {
-    const voucher = await someVoucher(connections, { stock: 5 });
+    const voucher = await someVoucher(connections, { stock: 5, ...changes });
     await (await service.openRung(voucher)).inventory.prepare(voucher);
     return voucher.id;
   };

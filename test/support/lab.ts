@@ -19,6 +19,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Where the workers start none themselves. */
     readonly lab: TestLab;
+    /** How many files of the project run at the same time. */
+    readonly workers: number;
   }
 }
 
@@ -33,7 +35,9 @@ export const shortLeases = {
 export const testLabFolder = (root: string, database: string, worker: number): string =>
   join(labHome(root), `test-${database}-${worker}`);
 
-export default function setup({ config }: TestProject): () => Promise<void> {
+export default function setup(project: TestProject): () => Promise<void> {
+  const { config } = project;
+  project.provide('workers', config.maxWorkers);
   const database = config.env['LAB_DATABASE'] ?? '';
   const workers = Array.from({ length: config.maxWorkers }, (_, index) => index + 1);
   return async () => {

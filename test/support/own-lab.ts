@@ -1,18 +1,25 @@
 /**
- * The lab of this worker: another file runs at the same time, in another worker. The first file of
- * a worker starts it, for itself and for the files after it.
+ * The lab of this worker: other files run at the same time, in other workers. The first file of a
+ * worker starts it, for itself and for the files after it. Each file first gives it the shape that
+ * it needs, and leaves it so: the next one may need the same.
  */
-import { inject } from 'vitest';
-import { Lab } from '../../src/lab/environment/lab.ts';
+import { beforeAll, inject } from 'vitest';
+import { defaultShape, Lab } from '../../src/lab/environment/lab.ts';
 import { processRef } from '../../src/lab/environment/process-table.ts';
-import type { Database } from '../../src/lab/environment/servers/database.ts';
+import { type Database, databases } from '../../src/lab/environment/servers/database.ts';
+import { networkOf, type ServiceShape } from '../../src/lab/environment/servers/service.ts';
 import { shortLeases, type TestLab, testLabFolder } from './lab.ts';
 import { worker } from './own-ports.ts';
 
 async function startedLab(database: Database): Promise<TestLab> {
   const folder = testLabFolder(process.cwd(), database, worker);
   const owner = processRef(process.ppid) ?? undefined; // Vitest. That of an earlier run is dead.
+  // The tests on the other database are over.
+  const other = databases.find((each) => each !== database) ?? '';
+  await Lab.stop(testLabFolder(process.cwd(), other, worker));
   const lab = Lab.running(folder) ?? (await Lab.start(folder, () => {}, { database, owner }));
+  // Its environment would ask the Sentinels of the file before.
+  if (networkOf(lab.shape) === 'sentinel') await lab.serve(defaultShape);
   return { folder, baseUrl: lab.baseUrl, environment: { ...lab.environment, ...shortLeases } };
 }
 
@@ -20,3 +27,15 @@ const database = process.env['LAB_DATABASE'] as Database | undefined;
 /** There, what sends no SQL is not tested again. */
 export const isOnMysql = database === 'mysql';
 export const ownLab: TestLab = database ? await startedLab(database) : inject('lab');
+
+let shape: ServiceShape | null = defaultShape;
+
+/** Of this file. Called before its tests run. Null: any shape, because they choose their own. */
+export function needShape(needed: ServiceShape | null): void {
+  shape = needed;
+}
+
+if (database)
+  beforeAll(async () => {
+    if (shape) await Lab.running(ownLab.folder)?.ensure(shape);
+  });

@@ -7,18 +7,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { Redis } from 'ioredis';
-import { freePorts } from '../../src/lab/environment/ports.ts';
+import { freeClusterPorts } from '../../src/lab/environment/ports.ts';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { newDataFolder } from './data-home.ts';
-import { ownPorts } from './own-ports.ts';
+import { worker } from './own-ports.ts';
 
 const password = 'one password for all nodes';
 /** A master that is silent for this time is down for the others. */
 const nodeTimeoutMs = 2_000;
-/** The port of a node's cluster bus, beside its own. */
-const busOffset = 10_000;
+/** Below the labs: the ports of the bus are then below those of outgoing connections. */
+const firstPort = 16_000;
+const portsOfWorker = 100;
 const masterCount = 3;
 
 export interface ClusterNode {
@@ -53,7 +54,7 @@ export interface RedisCluster {
 export async function startRedisCluster({ replicas = false } = {}): Promise<RedisCluster> {
   const folder = newDataFolder();
   const count = replicas ? 2 * masterCount : masterCount;
-  const first = await freePortPairs(await ownPorts(19_400), count);
+  const first = await freeClusterPorts(firstPort + worker * portsOfWorker, count);
   const all = Array.from({ length: count }, (_, index) => clusterNode(folder, first + index));
   const [nodes, others] = [all.slice(0, masterCount), all.slice(masterCount)];
   const stop = async () => {
@@ -77,15 +78,6 @@ export async function startRedisCluster({ replicas = false } = {}): Promise<Redi
     announce: (node, port) => announce(nodes, node, port),
     stop,
   };
-}
-
-/**
- * The first of `count` ports in a row that are free together with the ports of their cluster bus.
- */
-async function freePortPairs(preferred: number, count: number): Promise<number> {
-  const first = await freePorts(preferred, count);
-  const bus = (await freePorts(first + busOffset, count)) - busOffset;
-  return bus === first ? first : freePortPairs(bus, count);
 }
 
 function clusterNode(folder: string, port: number): ClusterNode {

@@ -25,7 +25,7 @@ export function onSale(
 
 const inventories = new WeakMap<Connections, Inventory>();
 
-export function buyOrder(
+export async function buyOrder(
   connections: Connections,
   voucher: Voucher,
   order: Order,

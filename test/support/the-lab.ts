@@ -1,20 +1,15 @@
-/**
- * The lab that all tests on real servers share, in the shape that a file of them needs; as it was,
- * when they are over.
- */
-import { afterAll, beforeAll } from 'vitest';
+/** The lab of this worker, for a file of tests that needs more of it than its address. */
 import { defaultShape, Lab } from '../../src/lab/environment/lab.ts';
 import type { ServiceShape } from '../../src/lab/environment/servers/service.ts';
-import { ownLab } from './own-lab.ts';
+import { needShape, ownLab } from './own-lab.ts';
 
-export function theLab(shape: ServiceShape = defaultShape): () => Lab {
+/** @param shape in which the lab is when the first test begins; null: as it was left. */
+export function theLab(shape: ServiceShape | null = defaultShape): () => Lab {
+  needShape(shape);
   let lab: Lab | null = null;
-  const running = () => {
+  return () => {
     lab ??= Lab.running(ownLab.folder);
     if (!lab) throw new Error('the lab is gone');
     return lab;
   };
-  beforeAll(() => running().ensure(shape));
-  afterAll(() => running().ensure(defaultShape));
-  return running;
 }

@@ -166,7 +166,8 @@ test('the messages of the program name only scripts and commands that exist', ()
 test('each measured table has its place in a document', () => {
   const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
   onTestFinished(() => rmSync(runs, { recursive: true }));
-  const names = ['bench', 'bench-ladder', 'bench-saturate', 'bench-orders', 'bench-locks'];
+  const modes = ['ladder', 'beside', 'saturate', 'orders', 'locks'];
+  const names = ['bench', ...modes.map((mode) => `bench-${mode}`)];
   for (const name of names) {
     const folder = join(runs, `2026-01-01T000000Z-${name}`);
     mkdirSync(folder);

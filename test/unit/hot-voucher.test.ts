@@ -12,7 +12,13 @@ const sold = (sentAt: number) => answer('accepted', '', sentAt);
 const soldOut = (sentAt: number) => answer('refused', 'sold-out', sentAt);
 
 const sale = (changes: Partial<HotSale> = {}): HotSale => ({
-  ...{ purchases: [], facts: facts({ initialStock: 8 }), demands: [4, 4], isCut: true, kills: 4 },
+  ...{
+    purchases: [],
+    facts: facts({ initialStock: 8, stock: 0 }),
+    demands: [4, 4],
+    isCut: true,
+    kills: 4,
+  },
   tries: [sold(1), sold(2), soldOut(20), soldOut(21)],
   end: { stock: 0, inTransit: 0, open: [], transfers: 2 },
   ...changes,
@@ -30,6 +36,11 @@ describe('the figures of a sale in buckets', () => {
     const end = { stock: 3, inTransit: 3, open: ['0>1:1:3'], transfers: 2 };
     expect(bucketFigures([sale({ end })]).stranded).toBe(2);
     expect(bucketFigures([sale({ end, tries: [sold(1)] })]).stranded).toBe(0);
+  });
+
+  test('count units as stranded that Redis has lost, and MySQL never sold', () => {
+    const lost = facts({ initialStock: 8, stock: 3 });
+    expect(bucketFigures([sale({ facts: lost })]).stranded).toBe(2);
   });
 
   test('count "sold out" as wrong when a later purchase was sold, and not when an earlier one was', () => {

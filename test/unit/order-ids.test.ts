@@ -5,8 +5,8 @@ import { Id } from '../../src/http/ids.ts';
 import { composeId, counterKey } from '../../src/order-ids/redis-worker.ts';
 import { snowflakes } from '../../src/order-ids/snowflake.ts';
 import type { Stretch } from '../../src/order-ids/worker-id.ts';
-import { quiet } from '../support/connections.ts';
 import { always, firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
+import { quiet } from '../support/quiet.ts';
 
 const start = Date.UTC(2026, 10, 20);
 const hourMs = 3_600_000;
