@@ -43,12 +43,19 @@ async function firstInside(voucherId: string): Promise<HistoryEvent> {
  * a final answer.
  */
 async function sellThrough(rung: string, fault: (inside: HistoryEvent) => Promise<unknown>) {
-  const voucherId = await putOnSale({ rung, stock, lab: { workMs: 200, retries: 20 } });
+  const voucherId = await voucherOn(rung);
+  return sellDuring(voucherId, async () => fault(await firstInside(voucherId)));
+}
+
+const voucherOn = (rung: string): Promise<string> =>
+  putOnSale({ rung, stock, lab: { workMs: 200, retries: 20 } });
+
+async function sellDuring(voucherId: string, happens: () => Promise<unknown>) {
   const plan = planPurchases(voucherId, users, 11);
   const giveUp = AbortSignal.timeout(40_000);
   const load = { baseUrl: lab().baseUrl, tokenSecret: labTokenSecret, giveUp };
   const buying = buySteadily(plan, { ...load, purchasesPerSecond: 1_000, clients: 90 });
-  await fault(await firstInside(voucherId));
+  await happens();
   const tries = await buying;
   const connections = testConnections();
   connections.redis('admin');
@@ -93,6 +100,17 @@ test.each([
 
 /** The store was away: the client tried again. */
 const isRefusedForNow = ({ reason = '' }: Try) => ['not-ready', 'database-busy'].includes(reason);
+
+test('a voucher that no instance could read yet is sold once the database is back', async () => {
+  const voucherId = await voucherOn('unit-rows');
+  const store = lab().server(database());
+  await store.kill();
+  const { tries, facts, notHeld, open } = await sellDuring(voucherId, () => store.start());
+  const received = facts.history.filter(({ event }) => event === 'received');
+  expect(tries.length - received.length).toBeGreaterThan(0); // So many came before it was read.
+  expect(notHeld).toEqual([]);
+  expect(open).toEqual([]);
+});
 
 test('an instance that is told to stop finishes the batch that it has gathered', async () => {
   let stopped: HistoryEvent | undefined;

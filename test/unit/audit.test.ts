@@ -733,6 +733,22 @@ const responsesMatchDatabase: readonly Row[] = [
     held,
   ],
   [
+    'accepts a refusal from before the sale, which the history does not have',
+    {
+      history: history('5 a 1 accepted', '7 b 2 accepted'),
+      attempts: [timed(refused('1', 'not-ready'), 1, 3), bought('1', 'a', 4), accepted('2', 'b')],
+    },
+    held,
+  ],
+  [
+    'finds an answer that only the outcome of another try agrees with',
+    {
+      history: history('2 a 1 accepted', '6 a 1 refused busy', '7 b 2 accepted'),
+      attempts: [timed(refused('1', 'busy'), 1, 3), accepted('2', 'b')],
+    },
+    violated(1, 'request r1 was answered refused, and the history says accepted'),
+  ],
+  [
     'finds an answer that differs from the outcome in the history',
     { history: history('5 a 1 refused busy', '6 b 2 accepted') },
     violated(1, 'request r1 was answered accepted, and the history says refused'),

@@ -4,6 +4,7 @@
  * it.
  */
 import { reopensAfterMs } from '../../domain.ts';
+import type { HistoryEvent } from '../../trace/history.ts';
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import type { Attempt, Facts, OrderRow } from '../facts.ts';
 import { groupBy } from '../group-by.ts';
@@ -139,18 +140,24 @@ function soldAfterSoldOut({ attempts = [], mysql }: Facts): Case[] {
 }
 
 /**
- * The history has an outcome that the client was answered. A repeated request has several; an
- * answer of nginx has none.
+ * The history has an outcome that the client was answered. Tries that overlap may each have one.
+ * There is none for an answer of nginx, or of an instance that could not read the voucher.
  */
 function historyDisagrees({ attempts = [], history = [] }: Facts): Case[] {
   const events = history.filter(({ event }) => ['accepted', 'refused', 'unknown'].includes(event));
   const recorded = groupBy(events, ({ requestId }) => requestId);
   return attempts.flatMap((attempt) => {
     if (attempt.outcome === 'unknown' || attempt.instance === 'nginx') return [];
-    const all = recorded.get(attempt.requestId) ?? [];
+    const all = (recorded.get(attempt.requestId) ?? []).filter(isDuring(attempt));
     const last = all.at(-1);
     if (!last || all.some(({ event }) => event === attempt.outcome)) return [];
     const evidence = `request ${attempt.requestId} was answered ${attempt.outcome}, and the history says ${last.event}`;
     return [{ evidence, severity: 1, orders: [last.orderId] }];
   });
 }
+
+/** An instance records its outcome before it answers. */
+const isDuring =
+  (attempt: Attempt) =>
+  ({ at }: HistoryEvent): boolean =>
+    BigInt(attempt.sentAt ?? 0) <= BigInt(at) && BigInt(at) <= answeredAt(attempt);
