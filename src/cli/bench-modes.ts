@@ -6,22 +6,30 @@ import type { Bench } from '../lab/benchmarks/measure.ts';
 import { type OtherService, readOtherService } from '../lab/benchmarks/other-service.ts';
 import { benchmarkProfile } from '../lab/benchmarks/profile-benchmark.ts';
 import { benchmarkPurchase } from '../lab/benchmarks/purchase-benchmark.ts';
+import { benchmarkQueues } from '../lab/benchmarks/queue-benchmark.ts';
 import { benchmarkRungs } from '../lab/benchmarks/rung-benchmark.ts';
 import { saturate } from '../lab/benchmarks/saturation.ts';
 import type { BenchmarkResult } from '../lab/benchmarks/targets.ts';
 import { besideText } from '../lab/report/bench-beside-text.ts';
 import { bucketsText } from '../lab/report/bench-buckets-text.ts';
 import { profileText } from '../lab/report/bench-profile-text.ts';
+import { queuesText } from '../lab/report/bench-queues-text.ts';
 import { saturationText } from '../lab/report/bench-saturation-text.ts';
 import { growthText, purchaseText, rungsText } from '../lab/report/bench-text.ts';
 import { flameGraph } from '../lab/report/flame-graph.ts';
 import { type RungName, rungNames } from '../ladder/rungs.ts';
 
-export const hows = ['saturate', 'profile', 'buckets'] as const;
+/** The words after `bench`, and what they measure. */
+export const hows = {
+  saturate: 'the highest rate of an open model (needs k6)',
+  profile: 'where an instance spends its time, with a flame graph',
+  buckets: 'a hot voucher on several masters',
+  queues: 'how fast each queue drains, beside BullMQ',
+} as const;
 
 /** The words and options of the command line that choose the mode. */
 export interface Choice {
-  readonly how?: (typeof hows)[number] | undefined;
+  readonly how?: keyof typeof hows | undefined;
   readonly rung?: RungName;
   readonly ladder: boolean;
   readonly rate?: number;
@@ -97,6 +105,14 @@ const buckets: Mode = {
   },
 };
 
+const queues: Mode = {
+  ...{ name: 'bench-queues', seconds: 5, rounds: 3 },
+  run: async (bench, rounds) => {
+    const result = await benchmarkQueues(bench, rounds);
+    return { result, text: queuesText(result) };
+  },
+};
+
 const growth = (rung: RungName, orders: number, byScript: boolean): Mode => ({
   ...{ name: 'bench-orders', seconds: 2, rounds: 1 },
   run: async (bench) => {
@@ -119,6 +135,7 @@ export function modeOf(choice: Choice): Mode {
   if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
   if (how === 'profile') return profile(rung ?? 'lua-stream');
   if (how === 'buckets') return buckets;
+  if (how === 'queues') return queues;
   if (orders !== undefined) return growth(rung ?? 'lua-stream', orders, byScript);
   if (ladder) return rungs('bench-ladder', rungNames, 2, 2);
   return rung ? rungs('bench-rung', [rung], 4, 5) : purchase;

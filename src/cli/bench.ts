@@ -25,6 +25,10 @@ const defaultConnections = 128;
 /** What a voucher may have in stock. */
 const mostOrders = 10_000_000;
 
+const howText = Object.entries(hows)
+  .map(([name, text]) => `${name}: ${text}`)
+  .join('; ');
+
 /** @throws UnknownRung, with the names of all rungs. */
 function rungName(name: string): RungName {
   if (!isRungName(name)) throw new UnknownRung(name, rungNames);
@@ -35,14 +39,7 @@ export const addBench: AddCommand = (program, place) =>
   program
     .command('bench')
     .description('the cost of a purchase, beside requests that do less (needs wrk)')
-    .addArgument(
-      new Argument(
-        '[how]',
-        'saturate: the highest rate of an open model (needs k6); ' +
-          'profile: where an instance spends its time, with a flame graph; ' +
-          'buckets: a hot voucher on several masters',
-      ).choices(hows),
-    )
+    .addArgument(new Argument('[how]', howText).choices(Object.keys(hows)))
     .option('--rung <name>', 'one rung of the ladder', rungName)
     .addOption(
       new Option('--ladder', 'every rung under the same load, in short rounds')

@@ -86,6 +86,17 @@ export function takesNoWrites(error: unknown): boolean {
   return number !== undefined && writesRefused.includes(number);
 }
 
+/**
+ * The server gives no session, or has ended this one: too many connections (1040, 1203, 1226), a
+ * shutdown (1053), KILL (1317, 1927), an administrator (4031).
+ */
+const sessionsRefused: readonly number[] = [1040, 1053, 1203, 1226, 1317, 1927, 4031];
+
+export function givesNoSession(error: unknown): boolean {
+  const number = errorNumber(error);
+  return number !== undefined && sessionsRefused.includes(number);
+}
+
 /** The server refused the row itself (SQLSTATE 22 or 23): a retry will not help. */
 export function isRowRefused(error: unknown): boolean {
   const number = errorNumber(error);
@@ -94,11 +105,14 @@ export function isRowRefused(error: unknown): boolean {
 }
 
 /**
- * The server answered with an error about this statement, and not about the connection (SQLSTATE
- * 08) or all writes: another statement may still succeed.
+ * The server answered with an error about this statement, and not about the session (SQLSTATE 08)
+ * or all writes: another statement may still succeed.
  */
 export const isStatementRefused = (error: unknown): boolean =>
-  /^(?!08)./.test(sqlStateOf(error)) && !isContention(error) && !takesNoWrites(error);
+  /^(?!08)./.test(sqlStateOf(error)) &&
+  !isContention(error) &&
+  !takesNoWrites(error) &&
+  !givesNoSession(error);
 
 /** Empty when the error is not the server's. */
 function sqlStateOf(error: unknown): string {

@@ -1,6 +1,6 @@
 /** Tells a store that is away from a fault of the service. */
 import { ReplyError } from 'ioredis';
-import { takesNoWrites } from './mysql.ts';
+import { givesNoSession, takesNoWrites } from './mysql.ts';
 
 /** Error codes of node's sockets, of mysql2, and ours. */
 const codes = [
@@ -38,7 +38,7 @@ const messages = [
 /** Also a store that takes no writes for now. */
 export function isStoreUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (takesNoWrites(error)) return true;
+  if (takesNoWrites(error) || givesNoSession(error)) return true;
   const { code, message } = error as Error & { readonly code?: unknown };
   return (
     codes.some((known) => known === code) || messages.some((known) => message.startsWith(known))

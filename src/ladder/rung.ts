@@ -23,6 +23,8 @@ export const circumstances = {
   'worker-away': 'fault',
   'queue-restarts': 'fault',
   'database-restarts': 'fault',
+  'session-killed': 'fault',
+  'connections-used-up': 'fault',
   'holder-dies': 'fault',
   'release-after-expiry': 'fault',
   'lease-expires-in-release': 'fault',

@@ -1,6 +1,7 @@
 /** Each fault that a drill can inject: it bites, and its undo mends it; so does `lab.heal()`. */
 import { connect } from 'node:net';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import mysql from 'mysql2/promise';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
@@ -9,15 +10,18 @@ import { zookeeperSessions } from '../../src/lab/environment/zookeeper-sessions.
 import { blockedEventLoop } from '../../src/lab/faults/block-event-loop.ts';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
 import { dropConnections } from '../../src/lab/faults/drop-connections.ts';
+import { exhaustConnections } from '../../src/lab/faults/exhaust-connections.ts';
 import { expireSession } from '../../src/lab/faults/expire-session.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import { flushAll } from '../../src/lab/faults/flush-all.ts';
 import { flushScripts } from '../../src/lab/faults/flush-scripts.ts';
 import { holdReplication } from '../../src/lab/faults/hold-replication.ts';
 import { killServer } from '../../src/lab/faults/kill-server.ts';
+import { killOpenTransaction } from '../../src/lab/faults/kill-session.ts';
 import { loseAnswers } from '../../src/lab/faults/lose-answers.ts';
 import { pauseServer } from '../../src/lab/faults/pause-server.ts';
 import { promoteReplica } from '../../src/lab/faults/promote-replica.ts';
+import { readOnlyDatabase } from '../../src/lab/faults/read-only-database.ts';
 import { refuseConnections } from '../../src/lab/faults/refuse-connections.ts';
 import { reloadNginx } from '../../src/lab/faults/reload-nginx.ts';
 import { resetConnections } from '../../src/lab/faults/reset-connections.ts';
@@ -79,6 +83,16 @@ afterEach(async () => {
   await lab().heal();
   for (const name of ['redis-main', 'redis-1'])
     await withRedis(lab().portOf(name), (redis) => redis.del(key));
+});
+
+let voucherInMysql = '';
+let lastUser = 0;
+/** Each purchase is another user's. */
+const buyInMysql = () => buyOn('api-1', voucherInMysql, String(++lastUser));
+
+beforeAll(async () => {
+  voucherInMysql = await putOnSale({ rung: 'stock-positive', stock: 1_000 });
+  expect(await buyInMysql()).toBe(201);
 });
 
 interface Case {
@@ -177,6 +191,16 @@ const cases: Record<string, Case> = {
     fault: () => blockedEventLoop('api-1', 5 * silentMs),
     seen: () => livez('api-1'),
     ...{ broken: 'silence', healed: '200' },
+  },
+  'read-only': {
+    fault: () => readOnlyDatabase(lab().database),
+    seen: () => buyInMysql(),
+    ...{ broken: 503, healed: 201 },
+  },
+  'exhaust-connections': {
+    fault: () => exhaustConnections(lab().database),
+    seen: () => buyInMysql(),
+    ...{ broken: 503, healed: 201 },
   },
   'step-clock-back': {
     fault: () => lateClock('api-1', 60_000),
@@ -277,6 +301,20 @@ test('flush-scripts: the Redis has forgotten a script, and no key', async () => 
   await flushScripts('redis-1').inject(lab());
   expect(await known(String(sha))).toBe(0);
   expect(await keyOf('redis-1')).toBe('redis-1');
+});
+
+test('kill-session: an open transaction is lost, its connection too, and the next purchase sells', async () => {
+  const url = lab().environment['MYSQL_URL'] ?? '';
+  const connection = await mysql.createConnection({ uri: url });
+  const lost = new Promise((resolve) => connection.on('error', resolve));
+  await connection.beginTransaction();
+  const stock = 'UPDATE seckill_stock SET stock = 0 WHERE voucher_id = ?';
+  await connection.query(stock, [voucherInMysql]);
+  await killOpenTransaction(lab().database).inject(lab());
+  await lost;
+  expect(await buyInMysql()).toBe(201);
+  const none = killOpenTransaction(lab().database).inject(lab());
+  await expect(none).rejects.toThrow('an open transaction');
 });
 
 test('expire-session: ZooKeeper forgets the session of this process only', async () => {

@@ -41,7 +41,7 @@ test('counts the seconds from the fault to the last order, when all are recorded
 });
 
 test('plays every hop on every queue that a rush does not break', () => {
-  expect(hops).toHaveLength(7);
+  expect(hops).toHaveLength(9);
   const expected = ['memory', 'redis-list', 'redis-pubsub', 'rabbitmq', 'lua-stream'];
   expect(queueRungs).toEqual(expect.arrayContaining(expected));
   expect(queueRungs).not.toContain('redis-commands');

@@ -37,3 +37,15 @@ test.each([1021, 1114, 1290, 1836])(
     expect([isStoreUnavailable(error), isStatementRefused(error)]).toEqual([true, false]);
   },
 );
+
+/** With the SQLSTATE that MySQL or MariaDB sends. */
+test.each([
+  [1040, '08004'],
+  [1203, '42000'],
+  [1226, '42000'],
+  [1317, '70100'],
+  [1927, '70100'],
+])('so does error %i: the session is refused, or was killed', (errno, sqlState) => {
+  const error = Object.assign(new Error('no session'), { errno, sqlState });
+  expect([isStoreUnavailable(error), isStatementRefused(error)]).toEqual([true, false]);
+});

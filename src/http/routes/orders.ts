@@ -93,7 +93,7 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
   });
 
 export function orderRoutes(service: Service): App {
-  const { connections, vouchers, orderIds } = service;
+  const { connections, vouchers } = service;
   const { TOKEN_SECRET } = connections.config;
   const claimsOf = identify('user', TOKEN_SECRET);
 
@@ -105,20 +105,10 @@ export function orderRoutes(service: Service): App {
       if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
       const requestId = c.req.header('idempotency-key') ?? newRequestId();
       if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
-      return whenKnown(vouchers.find(voucherId), (voucher) => {
-        if (!voucher) return problem(c, 'unknown-voucher');
-        if (!isAllowed(service, voucher))
-          return problem(
-            c,
-            'not-ready',
-            `This deployment does not allow the rung ${voucher.rung}.`,
-          );
-        return whenKnown(orderIds.next(), (id) => {
-          const order = { id, voucherId, userId: claims.sub, requestId };
-          record('received', order);
-          return whenKnown(buy(service, order, voucher), (outcome) => answer(c, order, outcome));
-        });
-      });
+      const wish = { voucherId, userId: claims.sub, requestId };
+      return whenKnown(vouchers.find(voucherId), (voucher) =>
+        voucher ? sellTo(c, service, wish, voucher) : problem(c, 'unknown-voucher'),
+      );
     })
     .openapi(showRoute(requireRole('user', TOKEN_SECRET)), async (c) => {
       const order = await findOrder(connections, c.req.valid('param').id);
@@ -127,6 +117,16 @@ export function orderRoutes(service: Service): App {
       const { userId: _, ...view } = order;
       return c.json(view, 200);
     });
+}
+
+function sellTo(c: Context, service: Service, wish: Omit<Order, 'id'>, voucher: Voucher) {
+  if (!isAllowed(service, voucher))
+    return problem(c, 'not-ready', `This deployment does not allow the rung ${voucher.rung}.`);
+  return whenKnown(service.orderIds.next(), (id) => {
+    const order = { id, ...wish };
+    record('received', order);
+    return whenKnown(buy(service, order, voucher), (outcome) => answer(c, order, outcome));
+  });
 }
 
 /** A voucher with lab options is sold in the lab only. */

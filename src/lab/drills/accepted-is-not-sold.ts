@@ -29,6 +29,8 @@ export const hops: readonly RaceName[] = [
   'worker-away',
   'queue-restarts',
   'database-restarts',
+  'session-killed',
+  'connections-used-up',
 ];
 
 /** The rungs whose orders wait in a queue, and that a rush does not break already. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { Interrupted, NetworkMissing, ServerEnded, UnknownServer } from '../errors.ts';
 import { stepClockBack } from './ask-instance.ts';
 import { giveAllBack, giveBack, isKept } from './data-folder.ts';
+import { restoreSettings } from './database-root.ts';
 import { LabNetwork } from './lab-network.ts';
 import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
 import { networkEnvironment, networkServers } from './network.ts';
@@ -247,6 +248,7 @@ export class Lab {
   async #healStores(): Promise<void> {
     const names = this.servers.map(({ name }) => name).filter((name) => !isService(name));
     for (const name of names) await this.#runAgain(name);
+    await restoreSettings(this.dataFolder(this.database));
     await this.#network().heal();
     for (const name of names) if (isKept(this.dataFolder(name))) await this.restoreData(name);
   }

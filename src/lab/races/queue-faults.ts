@@ -1,7 +1,9 @@
 /** The faults of a race behind the sale: in the order workers, the queue's server, the database. */
 import type { Lab } from '../environment/lab.ts';
 import { workerNames } from '../environment/servers/service.ts';
+import { exhaustConnections } from '../faults/exhaust-connections.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
+import { killOpenTransaction } from '../faults/kill-session.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { restartServer } from '../faults/restart-server.ts';
 import { stopWorkers } from '../faults/stop-workers.ts';
@@ -16,6 +18,8 @@ const queueFaults = {
   'workers-paused': (_, { shape }) => workerNames(shape).map(pauseServer),
   'queue-restarts': ({ queueServer }) => [restartServer(queueServer)],
   'database-restarts': (_, { database }) => [restartServer(database)],
+  'session-killed': (_, { database }) => [killOpenTransaction(database)],
+  'connections-used-up': (_, { database }) => [exhaustConnections(database)],
 } as const satisfies Record<string, (target: QueueFaultTarget, lab: Lab) => Fault[]>;
 export type QueueFaultName = keyof typeof queueFaults;
 

@@ -108,4 +108,31 @@ export const queueSchedules = {
       { run: 'W', until: 'recorded', text: 'has lost its commit', wrong: true },
     ],
   },
+  'session-killed': {
+    title: 'the session of the worker is killed in the database',
+    under: 'session-killed',
+    rung: 'memory',
+    ...queued,
+    lanes: { A: '7' },
+    steps: [
+      isAccepted,
+      { run: 'W', until: 'recording', text: 'is about to commit' },
+      { fault: 'session-killed', text: 'its session is killed' },
+      { run: 'W', until: 'recorded', text: 'has lost its commit', wrong: true },
+    ],
+  },
+  'connections-used-up': {
+    title: 'other clients have all connections of the database',
+    under: 'connections-used-up',
+    rung: 'memory',
+    ...queued,
+    lanes: { A: '7' },
+    steps: [
+      isAccepted,
+      delivered,
+      { fault: 'connections-used-up', text: 'refuses the worker: too many connections' },
+      { run: 'W', until: 'recorded', text: 'could not record it', wrong: true },
+      { heal: 'connections-used-up', text: 'the others are gone' },
+    ],
+  },
 } as const satisfies Record<string, Schedule>;

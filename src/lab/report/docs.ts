@@ -18,7 +18,17 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
 
 /** The names of their runs, and of their parts in docs/performance.md. */
-const modes = ['', '-ladder', '-beside', '-saturate', '-profile', '-orders', '-buckets', '-locks'];
+const modes = [
+  '',
+  '-ladder',
+  '-beside',
+  '-saturate',
+  '-profile',
+  '-orders',
+  '-buckets',
+  '-queues',
+  '-locks',
+];
 const benchmarks = modes.map((mode) => `bench${mode}`);
 
 /** By file. A part without a run to take it from is left out. */

@@ -202,6 +202,8 @@ export const en: LadderText = {
     'worker-away': 'no order worker runs while an order is queued',
     'queue-restarts': 'the server of the queue is killed and restarts with its data',
     'database-restarts': 'the database is killed during a batch, and restarts',
+    'session-killed': 'the session of a worker is killed in the database',
+    'connections-used-up': 'other clients have all connections of the database',
     'holder-dies': 'the owner of the lock dies',
     'release-after-expiry': 'the owner releases after its lease expired',
     'lease-expires-in-release': 'the lease expires between comparing and deleting',

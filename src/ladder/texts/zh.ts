@@ -202,6 +202,8 @@ export const zh: LadderText = {
     'worker-away': '订单入队时没有消费者在运行',
     'queue-restarts': '队列服务器被杀掉，带着数据重启',
     'database-restarts': '数据库在处理一批订单时被杀掉并重启',
+    'session-killed': '消费者的数据库会话被杀掉',
+    'connections-used-up': '数据库的连接被其他客户端占满',
     'holder-dies': '锁的持有者宕机',
     'release-after-expiry': '租约到期之后才释放',
     'lease-expires-in-release': '租约在比较和删除之间到期',

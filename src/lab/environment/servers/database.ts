@@ -34,6 +34,8 @@ export function temporaryFolder(data: string): string {
   return folder;
 }
 
+export const mostConnections = 300;
+
 /** The same for both, so that the rungs meet the same waits and the same durability. */
 export const settings = (data: string, port: number, firstStatements: string): string[] => [
   `--datadir=${data}`,
@@ -44,7 +46,7 @@ export const settings = (data: string, port: number, firstStatements: string): s
   '--bind-address=127.0.0.1',
   `--init-file=${firstStatements}`,
   '--skip-name-resolve',
-  '--max-connections=300',
+  `--max-connections=${mostConnections}`,
   '--innodb-buffer-pool-size=256M',
   '--innodb-flush-log-at-trx-commit=1',
   '--innodb-lock-wait-timeout=5',

@@ -1,0 +1,52 @@
+/** The administrator of the lab's database. Its faults need more than the service's account. */
+import { join } from 'node:path';
+import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
+import { mostConnections } from './servers/database.ts';
+
+/**
+ * By the socket, where no password is asked for.
+ * @param data the data folder of the database.
+ */
+export async function asDatabaseRoot<T>(
+  data: string,
+  work: (root: Connection) => Promise<T>,
+): Promise<T> {
+  const socketPath = join(data, 'server.sock');
+  const root = await mysql.createConnection({ socketPath, user: 'root' });
+  try {
+    return await work(root);
+  } finally {
+    await root.end();
+  }
+}
+
+/** What the faults change is as it was when the database started. */
+export const restoreSettings = (data: string): Promise<void> =>
+  asDatabaseRoot(data, async (root) => {
+    await root.query('SET GLOBAL read_only = OFF');
+    await allowConnections(root, mostConnections);
+  });
+
+export async function allowConnections(root: Connection, most: number): Promise<void> {
+  await root.query(`SET GLOBAL max_connections = ${most}`);
+}
+
+interface Session extends RowDataPacket {
+  readonly Id: number;
+  readonly User: string;
+}
+
+/** The ids of the sessions that this account has in the database. */
+export async function sessionsOf(root: Connection, user: string): Promise<number[]> {
+  const [sessions] = await root.query<Session[]>('SHOW PROCESSLIST');
+  return sessions.filter(({ User }) => User === user).map(({ Id }) => Number(Id));
+}
+
+const unknownThread = 1094;
+
+/** A session that has ended meanwhile is no error. */
+export async function killSession(root: Connection, id: number): Promise<void> {
+  await root.query(`KILL ${id}`).catch((error: { readonly errno?: number }) => {
+    if (error.errno !== unknownThread) throw error;
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * Other clients have all connections of the database: the service has lost those that it had, and
+ * is refused a new one (1040, "Too many connections"). The database itself is well.
+ */
+import mysql, { type Connection } from 'mysql2/promise';
+import {
+  allowConnections,
+  asDatabaseRoot,
+  killSession,
+  restoreSettings,
+  sessionsOf,
+} from '../environment/database-root.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import type { Fault } from './fault.ts';
+
+/** The least that MariaDB accepts. Root has one more. */
+const fewest = 10;
+const tooManyConnections = 1040;
+
+export const exhaustConnections = (database: string): Fault => ({
+  name: `use up the connections of ${database}`,
+  async inject(lab) {
+    const data = lab.dataFolder(database);
+    const url = new URL(lab.environment['MYSQL_URL'] ?? '');
+    const taken: Connection[] = [];
+    const undo = async () => {
+      await restoreSettings(data);
+      for (const connection of taken) connection.destroy();
+    };
+    try {
+      await asDatabaseRoot(data, async (root) => {
+        await allowConnections(root, fewest);
+        const isUsedUp = () => takeAll(root, url, taken);
+        await waitUntil('the last connection of the database', 10_000, isUsedUp);
+      });
+    } catch (error) {
+      await undo();
+      throw error;
+    }
+    return undo;
+  },
+});
+
+/** @returns whether nobody else has a connection, and no further one is given. */
+async function takeAll(root: Connection, url: URL, taken: Connection[]): Promise<boolean> {
+  const own = new Set(taken.map(({ threadId }) => threadId));
+  const others = (await sessionsOf(root, url.username)).filter((id) => !own.has(id));
+  for (const id of others) await killSession(root, id);
+  const next = await connect(url);
+  if (next) taken.push(next);
+  return next === null && others.length === 0;
+}
+
+/** Null when the database has none to give. */
+async function connect({ href: uri }: URL): Promise<Connection | null> {
+  try {
+    const connection = await mysql.createConnection({ uri });
+    connection.on('error', () => {}); // It is closed by the undo, or with its database.
+    return connection;
+  } catch (error) {
+    if ((error as { readonly errno?: number }).errno === tooManyConnections) return null;
+    throw error;
+  }
+}

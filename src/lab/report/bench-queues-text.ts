@@ -1,0 +1,42 @@
+/** The figures of `bench queues`, for an 80-column terminal. */
+import type { QueueBenchmark, QueueRow } from '../benchmarks/queue-benchmark.ts';
+import { isOutsider } from '../outsiders/with-outsiders.ts';
+import { faultsText, rangeText } from './bench-text.ts';
+import { plainTable } from './tables.ts';
+
+export function queuesText(result: QueueBenchmark): string {
+  const { rows, bullmqPerSecond, rate, seconds, rounds, instances, faults } = result;
+  const head = ['queue', 'accepted/s', 'recorded/s', 'waiting', 'least..most', 'drained s'];
+  return [
+    `The load: ${rate} purchases/s, 1.5 times what BullMQ records (${bullmqPerSecond.toFixed(0)}/s)`,
+    plainTable([...head, 'drain/s'], rows.map(row)),
+    `recorded/s  into MySQL, while the purchases came
+waiting     accepted orders that were not in MySQL when the last purchase was
+            answered
+drained s   from then until MySQL had all of them; drain/s: orders of this backlog
+            in a second (– below ${fewest}: such a queue keeps up)
+*           no rung: an outsider
+Medians of ${rounds} rounds of ${seconds} s in turns. Different users, one voucher with
+stock for all, ${instances} instances behind one nginx, order workers running.`,
+    faultsText(faults),
+  ].join('\n\n');
+}
+
+/** So many orders are in hand in a queue that keeps up. */
+const fewest = 200;
+
+function row({
+  rung,
+  acceptedPerSecond,
+  recordedPerSecond,
+  waiting,
+  drainSeconds,
+}: QueueRow): string[] {
+  const drain = waiting.median / drainSeconds.median;
+  return [
+    isOutsider(rung) ? `${rung} *` : rung,
+    ...[acceptedPerSecond, recordedPerSecond, waiting].map(({ median }) => median.toFixed(0)),
+    ...[rangeText(waiting), drainSeconds.median.toFixed(1)],
+    waiting.median < fewest ? '–' : drain.toFixed(0),
+  ];
+}

@@ -1,0 +1,30 @@
+/** `bench queues` on real servers, in a short form. */
+import { expect, test } from 'vitest';
+import type { QueueRow } from '../../src/lab/benchmarks/queue-benchmark.ts';
+import { benchmarkQueues } from '../../src/lab/benchmarks/queue-benchmark.ts';
+import { writeTokens } from '../../src/lab/benchmarks/wrk.ts';
+import { withConnections } from '../../src/lab/environment/lab-connections.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab(null);
+
+test('every queue gets one and a half times what BullMQ records, and loses nothing of it', async () => {
+  const { bullmqPerSecond, rate, rows, faults } = await withConnections(
+    lab(),
+    async (connections) => {
+      const tokens = await writeTokens(lab().folder, connections.config.TOKEN_SECRET, 20_000);
+      const load = { tokens, connections: 16, seconds: 1 };
+      const { signal } = new AbortController();
+      const bench = { lab: lab(), connections, load, signal, progress: () => {} };
+      return benchmarkQueues(bench, 1, ['lua-stream', 'rabbitmq']);
+    },
+  );
+  expect(faults).toEqual([]);
+  expect(bullmqPerSecond).toBeGreaterThan(0);
+  expect(rate).toBe(Math.ceil(bullmqPerSecond * 1.5));
+  expect(rows.map(({ rung }) => rung)).toEqual(['lua-stream', 'rabbitmq', 'bullmq']);
+  for (const row of rows) expect(acceptedMost(row)).toBeLessThanOrEqual(rate * 1.05);
+  for (const row of rows) expect(acceptedMost(row)).toBeGreaterThan(0);
+});
+
+const acceptedMost = ({ acceptedPerSecond }: QueueRow) => acceptedPerSecond.most;
