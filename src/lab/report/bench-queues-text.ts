@@ -13,8 +13,8 @@ export function queuesText(result: QueueBenchmark): string {
     `recorded/s  into MySQL, while the purchases came
 waiting     accepted orders that were not in MySQL when the last purchase was
             answered
-drained s   from then until MySQL had all of them; drain/s: orders of this backlog
-            in a second (– below ${fewest}: such a queue keeps up)
+drained s   from then until MySQL had all of them
+drain/s     of this backlog (– below ${fewest} orders: such a queue keeps up)
 *           no rung: an outsider
 Medians of ${rounds} rounds of ${seconds} s in turns. Different users, one voucher with
 stock for all, ${instances} instances behind one nginx, order workers running.`,
