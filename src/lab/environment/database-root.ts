@@ -7,12 +7,14 @@ import { mostConnections } from './servers/database.ts';
  * By the socket, where no password is asked for.
  * @param data the data folder of the database.
  */
+export const connectAsRoot = (data: string): Promise<Connection> =>
+  mysql.createConnection({ socketPath: join(data, 'server.sock'), user: 'root' });
+
 export async function asDatabaseRoot<T>(
   data: string,
   work: (root: Connection) => Promise<T>,
 ): Promise<T> {
-  const socketPath = join(data, 'server.sock');
-  const root = await mysql.createConnection({ socketPath, user: 'root' });
+  const root = await connectAsRoot(data);
   try {
     return await work(root);
   } finally {

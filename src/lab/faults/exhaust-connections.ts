@@ -5,7 +5,7 @@
 import mysql, { type Connection } from 'mysql2/promise';
 import {
   allowConnections,
-  asDatabaseRoot,
+  connectAsRoot,
   killSession,
   restoreSettings,
   sessionsOf,
@@ -13,7 +13,7 @@ import {
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from './fault.ts';
 
-/** The least that MariaDB accepts. Root has one more. */
+/** The least that MariaDB accepts. One more is left for another administrator. */
 const fewest = 10;
 const tooManyConnections = 1040;
 
@@ -22,17 +22,17 @@ export const exhaustConnections = (database: string): Fault => ({
   async inject(lab) {
     const data = lab.dataFolder(database);
     const url = new URL(lab.environment['MYSQL_URL'] ?? '');
-    const taken: Connection[] = [];
+    const root = await connectAsRoot(data); // It counts: without it, one would be free.
+    root.on('error', () => {}); // The database may be stopped meanwhile.
+    const taken = [root];
     const undo = async () => {
       await restoreSettings(data);
       for (const connection of taken) connection.destroy();
     };
     try {
-      await asDatabaseRoot(data, async (root) => {
-        await allowConnections(root, fewest);
-        const isUsedUp = () => takeAll(root, url, taken);
-        await waitUntil('the last connection of the database', 10_000, isUsedUp);
-      });
+      await allowConnections(root, fewest);
+      const isUsedUp = () => takeAll(root, url, taken);
+      await waitUntil('the last connection of the database', 10_000, isUsedUp);
     } catch (error) {
       await undo();
       throw error;

@@ -12,19 +12,32 @@ export const killOpenTransaction = (database: string): Fault => ({
   async inject(lab) {
     await asDatabaseRoot(lab.dataFolder(database), async (root) => {
       let open: number[] = [];
-      await waitUntil('an open transaction', 5_000, async () => {
-        open = await openTransactions(root);
-        return open.length > 0;
-      });
+      await waitUntil(
+        'an open transaction',
+        5_000,
+        async () => {
+          open = await openTransactions(root);
+          return open.length > 0;
+        },
+        rereadMs,
+      );
       for (const id of open) await killSession(root, id);
-      await waitUntil('the end of the killed session', 5_000, async () => {
-        const left = await openTransactions(root);
-        return !open.some((id) => left.includes(id));
-      });
+      await waitUntil(
+        'the end of the killed session',
+        5_000,
+        async () => {
+          const left = await openTransactions(root);
+          return !open.some((id) => left.includes(id));
+        },
+        rereadMs,
+      );
     });
     return async () => {}; // The pool opens another one by itself.
   },
 });
+
+/** InnoDB copies its list of transactions when nobody has read it for 100 ms. */
+const rereadMs = 150;
 
 interface Transaction extends RowDataPacket {
   readonly session: number;
