@@ -6,7 +6,11 @@ import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/fault
 import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
 import type { Measured, MeasuredSale } from '../../src/lab/benchmarks/measure.ts';
 import { machineTime, otherShare } from '../../src/lab/benchmarks/other-work.ts';
-import { faultsOfRound, type Round } from '../../src/lab/benchmarks/purchase-benchmark.ts';
+import {
+  faultsOfRound,
+  type Round,
+  reachableRatio,
+} from '../../src/lab/benchmarks/purchase-benchmark.ts';
 import { isCorrectOrderByOrder } from '../../src/lab/benchmarks/rung-benchmark.ts';
 import {
   faultsOfStep,
@@ -100,6 +104,26 @@ describe('the figures of a round count', () => {
     ['a refusal has another reason', { 'sold-out': measured({ answers: { 'not-ready': 9 } }) }],
   ])('not when %s', (_, given) => {
     expect(faultsOfRound(round(given), 8)).not.toEqual([]);
+  });
+});
+
+describe('the ratio that a purchase could reach', () => {
+  const cpuOf = (times: Partial<Record<(typeof cpuRoles)[number], number | null>>) => {
+    const spread = (time: number | null = 0) => (time === null ? null : spreadOf([time]));
+    const all = cpuRoles.map((role) => [role, spread(times[role])] as const);
+    return {
+      cpu: Object.fromEntries(all) as Record<(typeof cpuRoles)[number], (typeof all)[0][1]>,
+    };
+  };
+  const bare = cpuOf({ load: 20, nginx: 20, api: 60 });
+
+  test('leaves out what the API itself could save', () => {
+    const purchase = cpuOf({ load: 90, nginx: 90, api: 900, redis: 15, worker: 8, database: 2 });
+    expect(reachableRatio({ bare, purchase })).toBe(0.8);
+  });
+
+  test('is unknown when a process ended meanwhile', () => {
+    expect(reachableRatio({ bare, purchase: cpuOf({ redis: null }) })).toBeNull();
   });
 });
 

@@ -184,3 +184,18 @@ export function requestFigures(measured: readonly Measured[]): RequestFigures {
     cpu: Object.fromEntries(cpu) as RequestFigures['cpu'],
   };
 }
+
+/**
+ * purchase ÷ bare for a purchase whose load, nginx and API cost no more than those of bare Hono.
+ * All cores are busy, so a rate is one divided by the CPU time of a request. Null is unknown.
+ */
+export function reachableRatio({
+  bare,
+  purchase,
+}: Readonly<Record<'bare' | 'purchase', Pick<RequestFigures, 'cpu'>>>): number | null {
+  const sum = ({ cpu }: Pick<RequestFigures, 'cpu'>, roles: readonly CpuRole[]) =>
+    roles.reduce((time, role) => time + (cpu[role]?.median ?? Number.NaN), 0);
+  const http = sum(bare, ['load', 'nginx', 'api']);
+  const ratio = http / (http + sum(purchase, ['redis', 'worker', 'database']));
+  return Number.isNaN(ratio) ? null : ratio;
+}

@@ -1,10 +1,11 @@
 /** The figures of `bench`, for an 80-column terminal. */
 import type { CpuRole } from '../benchmarks/cpu-by-role.ts';
 import type { Growth } from '../benchmarks/growth-benchmark.ts';
-import type {
-  PurchaseBenchmark,
-  RequestFigures,
-  RequestName,
+import {
+  type PurchaseBenchmark,
+  type RequestFigures,
+  type RequestName,
+  reachableRatio,
 } from '../benchmarks/purchase-benchmark.ts';
 import type { RungBenchmark } from '../benchmarks/rung-benchmark.ts';
 import type { Spread } from '../benchmarks/spread.ts';
@@ -41,6 +42,7 @@ export function purchaseText(result: PurchaseBenchmark): string {
     speedTable(requests),
     'CPU microseconds per request, by process (kernel accounting)',
     cpuTable(requests),
+    reachableText(requests),
     capacityText(requests.purchase),
     workerText(worker),
     targetsText(targets),
@@ -77,6 +79,12 @@ function totalText(cpu: Readonly<Record<CpuRole, Spread | null>>): string {
   const medians = roles.map((role) => cpu[role]?.median ?? Number.NaN);
   const total = medians.reduce((sum, median) => sum + median, 0);
   return Number.isNaN(total) ? '?' : total.toFixed(0);
+}
+
+function reachableText(requests: PurchaseBenchmark['requests']): string {
+  const ratio = reachableRatio(requests)?.toFixed(2) ?? '?';
+  return `reachable: a purchase whose HTTP costs no more than bare Hono would be
+${ratio} × bare here, since Redis, worker and database use the same cores`;
 }
 
 /** From CPU time to cores. What has one thread, as a Redis has, cannot use more than one. */
