@@ -15,7 +15,9 @@
 //   npx lockstep fault pause redis-main; sleep 5; npx lockstep fault heal
 //   npx lockstep fault kill api-2                     kills an instance; it is replaced
 // `npx lockstep drill k6-failover` does both, and judges them.
-// With containers: docker compose pause redis-main; sleep 5; docker compose unpause redis-main
+// With the lab's containers:
+//   docker compose --env-file containers/lab.env pause redis-main; sleep 5
+//   docker compose --env-file containers/lab.env unpause redis-main
 // Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS, BASE_URL,
 //   TOKEN_SECRET.
 import exec from 'k6/execution';

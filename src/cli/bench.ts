@@ -60,10 +60,10 @@ export const addBench: AddCommand = (program, place) =>
       ).conflicts(['rung', 'ladder', 'orders', 'rate']),
     )
     .option('--rate <n>', 'of saturate: the first requests/s that it tries', whole(1, 50_000))
-    .option('--seconds <n>', 'how long each load lasts (by default 2, 4 or 5)', whole(1, 120))
+    .option('--seconds <n>', 'how long each load lasts (by default 2 to 10)', whole(1, 120))
     .option(
       '--rounds <n>',
-      'how often each is measured (5, or 2 of a ladder); 1 judges no target',
+      'how often each is measured (by default 1, 2, 3 or 5); 1 judges no target',
       whole(1, 100),
     )
     .option('--connections <n>', 'requests at once', whole(1, 1_000), defaultConnections)

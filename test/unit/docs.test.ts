@@ -16,6 +16,7 @@ import type { AddCommand } from '../../src/cli/output.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
+import { circumstances } from '../../src/ladder/rung.ts';
 import { rungNames } from '../../src/ladder/rungs.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -239,4 +240,11 @@ describe('replacing the generated parts of a file', () => {
   test('changes nothing when there is nothing to replace', () => {
     expect(replaceParts(file, {})).toBe(file);
   });
+});
+
+test('every circumstance has its line on the page of the ladder', () => {
+  const [, section = ''] = read('docs/ladder.md').split('## The circumstances\n');
+  const [table = ''] = section.split('\n## ');
+  const named = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
+  expect(named.sort()).toEqual(Object.keys(circumstances).sort());
 });
