@@ -16,15 +16,16 @@ const codes = [
 ] as const;
 
 /**
- * The first word of an answer with which Redis refuses every write for now; in a cluster, also
- * because this node does not have the keys, or not all of them.
+ * The first word of an answer with which Redis refuses every write for now: its role, its memory or
+ * its disk; in a cluster, also because this node does not have the keys, or not all of them. A
+ * script is refused so before its first write only.
  */
 const refusals = [
-  ...['LOADING', 'READONLY', 'NOREPLICAS', 'MASTERDOWN'],
+  ...['LOADING', 'READONLY', 'NOREPLICAS', 'MASTERDOWN', 'OOM', 'MISCONF'],
   ...['CLUSTERDOWN', 'MOVED', 'ASK', 'TRYAGAIN'],
 ];
 
-/** ioredis has no codes for these. */
+/** ioredis has no codes for these, and mysql2 none for the last one. */
 const messages = [
   'Connection is closed',
   "Stream isn't writeable",
@@ -32,7 +33,9 @@ const messages = [
   'Failed to refresh slots cache',
   'Command timed out',
   'Reached the max retries',
+  'Command aborted due to connection close',
   ...refusals,
+  "Can't add new command when connection is in closed state",
 ] as const;
 
 /** Also a store that takes no writes for now. */
@@ -44,6 +47,12 @@ export function isStoreUnavailable(error: unknown): boolean {
     codes.some((known) => known === code) || messages.some((known) => message.startsWith(known))
   );
 }
+
+/** The connection ended while MySQL worked on a statement, or MySQL was silent. */
+const answerLost = ['ECONNRESET', 'EPIPE', 'MYSQL_SILENT', 'PROTOCOL_CONNECTION_LOST'];
+
+export const isAnswerLost = (error: unknown): boolean =>
+  answerLost.includes(String((error as { code?: unknown } | null)?.code));
 
 /** Redis answered that it takes no writes for now: a script has written nothing. */
 export const refusesWrites = (error: unknown): boolean =>

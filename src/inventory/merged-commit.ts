@@ -28,49 +28,36 @@ import { type BatchLimits, batches } from './shared/batches.ts';
 import { outcomeOfError, stockLeft } from './shared/sql-sale.ts';
 import { work } from './shared/work.ts';
 
-const defaults: BatchLimits = { gatherMs: 1, batchSize: 250, mostWaiting: 5_000 };
+const defaults = { gatherMs: 1, batchSize: 250, mostWaiting: 5_000 } as const;
 
-interface Limits extends Partial<BatchLimits> {
-  /** A buyer who waits longer until the batch begins is refused. */
-  readonly waitMs: number;
-}
+type Limits = Partial<BatchLimits> & Pick<BatchLimits, 'waitMs'>;
 
 interface Buyer {
   readonly order: Order;
   readonly voucher: Voucher;
   readonly lease: Lease;
-  readonly cameAt: number;
   /** A checkpoint of this buyer's own request. */
   readonly reach: ReturnType<typeof ownCheckpoint>;
   readonly answer: (outcome: Outcome | Promise<Outcome>) => void;
 }
 
-export function mergedCommit(pool: Pool, { waitMs, ...limits }: Limits): Inventory {
-  const add = batches<Buyer>((buyers) => sell(pool, refuseLate(buyers, waitMs)), {
-    ...defaults,
-    ...limits,
-  });
+export function mergedCommit(pool: Pool, limits: Limits): Inventory {
+  const add = batches<Buyer>(
+    {
+      run: (buyers) => sell(pool, buyers),
+      refuse: ({ answer }) => answer(refused('database-busy')),
+    },
+    { ...defaults, ...limits },
+  );
   return {
     clock: 'instance',
     prepare: async () => {}, // The stock row is inserted together with the voucher.
     sell: (order, voucher, lease) =>
       new Promise((answer) => {
-        const cameAt = performance.now();
-        const buyer = { order, voucher, lease, cameAt, reach: ownCheckpoint(), answer };
-        if (!add(voucher.id, buyer)) answer(refused('database-busy'));
+        add(voucher.id, { order, voucher, lease, reach: ownCheckpoint(), answer });
       }),
     remaining: ({ id }) => stockLeft(pool, id),
   };
-}
-
-/**
- * While the row of the stock stays locked, each batch waits for it until MySQL gives up. Without an
- * end, the buyers behind them would wait for all those batches.
- */
-function refuseLate(buyers: readonly Buyer[], waitMs: number): Buyer[] {
-  const earliest = performance.now() - waitMs;
-  for (const { cameAt, answer } of buyers) if (cameAt < earliest) answer(refused('database-busy'));
-  return buyers.filter(({ cameAt }) => cameAt >= earliest);
 }
 
 /** To buyers of one voucher. Each of them is answered, and this does not reject. */

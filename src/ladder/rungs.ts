@@ -55,6 +55,7 @@ const timedLock = ({ config }: Connections) => ({
 const luaStreamOptions = ({ config, epoch }: Connections) => ({
   epoch,
   waitForReplica: config.ORDER_DURABILITY === 'replica',
+  waitMs: config.PURCHASE_ANSWER_MS,
 });
 const messageLock = (connections: Connections) => ({
   ...timedLock(connections),

@@ -317,6 +317,15 @@ test('kill-session: an open transaction is lost, its connection too, and the nex
   await expect(none).rejects.toThrow('an open transaction');
 });
 
+test('kill-session: a purchase in the middle of its transaction is refused as not-ready', async () => {
+  const sale = { rung: 'stock-positive', stock: 10, lab: { workMs: 1_000, retries: 0 } };
+  const voucher = await putOnSale(sale);
+  const purchase = buyOn('api-1', voucher, '7');
+  await killOpenTransaction(lab().database).inject(lab());
+  expect(await purchase).toBe(503);
+  expect(await buyOn('api-1', voucher, '7')).toBe(201);
+});
+
 test('expire-session: ZooKeeper forgets the session of this process only', async () => {
   const voucher = await putOnSale({ rung: 'zookeeper' });
   for (const instance of ['api-1', 'api-2']) await buyOn(instance, voucher, instance.slice(-1));

@@ -115,14 +115,33 @@ test('with `replica`, an order is accepted once a replica has it: until then it 
   const other = await opened(settings);
   const again = { ...someOrder(voucher.id, '2'), requestId: order.requestId };
   expect(await buy(other, again)).toMatchObject({ kind: 'unknown', orderId: order.id });
-  expect(await buy(other, someOrder(voucher.id, '1'))).toMatchObject({ reason: 'already-ordered' });
+  // That answer would rest on an order that a new master may not have.
+  expect(await buy(other, someOrder(voucher.id, '2'))).toMatchObject({ reason: 'not-ready' });
 
   replica.resume();
   await waitUntil('the order to be accepted', 20_000, async () => {
     const repeated = await buy(other, again);
     return repeated.kind === 'accepted' && repeated.orderId === order.id;
   });
+  expect(await buy(other, someOrder(voucher.id, '2'))).toMatchObject({ reason: 'already-ordered' });
   expect(await stockOf(connections, voucher)).toBe('498');
+});
+
+test('with `replica`, nobody is told `sold-out` because of an order that no replica has', async () => {
+  const { replica, connections } = await replicated();
+  const voucher = await someVoucher(connections, { stock: 1 });
+  const inventory = openLuaStream(connections);
+  await inventory.prepare(voucher);
+  const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, lease);
+  replica.pause();
+  expect(await buy('1')).toMatchObject({ kind: 'unknown' });
+  for (const user of ['2', '3']) expect(await buy(user)).toMatchObject({ reason: 'not-ready' });
+  replica.resume();
+  const isSoldOut = async () => {
+    const outcome = await buy('4');
+    return outcome.kind === 'refused' && outcome.reason === 'sold-out';
+  };
+  await waitUntil('the answer sold-out', 20_000, isSoldOut);
 });
 
 test('with `replica`, a purchase is not answered 202 while no replica can have its order', async () => {

@@ -56,6 +56,7 @@ describe('a purchase whose answer is lost', () => {
 test.each([
   ['a replica now', ['REPLICAOF', '127.0.0.1', '1']],
   ['without the replicas that it needs', ['CONFIG', 'SET', 'min-replicas-to-write', '1']],
+  ['full', ['CONFIG', 'SET', 'maxmemory', '1']],
 ])('a purchase is refused as not-ready by a Redis that is %s, and wrote nothing', async (_, by) => {
   const connections = testConnections({ REDIS_URL: (await startOwnRedis()).url });
   const inventory = openLuaStream(connections);

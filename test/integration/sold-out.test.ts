@@ -16,12 +16,14 @@ import {
   type Voucher,
 } from '../../src/domain.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
+import { SoldOutMemory } from '../../src/inventory/shared/sold-out-memory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { freeLease } from '../../src/locks/none.ts';
 import { deadLetter } from '../../src/orders/dead-letters.ts';
+import { addBuyers, repairPlace } from '../../src/orders/reconcile/repair.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+import { openLuaStream, someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
 import { facts } from '../unit/facts.ts';
 
 let connections: Connections;
@@ -182,4 +184,45 @@ test('stock that comes back is for sale in no instance before it is in all of th
   });
   const sale = { ...facts({ orders: rows, attempts, history }), initialStock: 5 };
   expect(responsesMatchDatabase.cases(sale)).toEqual([]);
+});
+
+test('a buyer who was restored by a repair is told of the order, although the voucher stays sold out', async () => {
+  await onSale({ stock: 3 });
+  await sellOut();
+  await untilRemembered();
+  const order = someOrder(voucher.id, nextUser());
+  const { id: voucherId, stock: initialStock } = voucher;
+  const epoch = (await redis().get(connections.saleKeys.of(voucherId).epoch)) ?? '';
+  const sale = { voucherId, initialStock };
+  await addBuyers(repairPlace(connections, sale, epoch), [order]);
+  const accepted = { kind: 'accepted', orderId: order.id };
+  await sleep(soldOutKeptMs); // What was remembered before the repair has ended.
+  for (const instance of instances)
+    for (let times = 0; times < 3; times++) {
+      await waitUntil('the instance to remember', 5_000, () => remembers(instance));
+      expect(await buy(instance, order)).toMatchObject(accepted);
+    }
+});
+
+test('a voucher for which there is no room is not remembered, and pushes out no other', async () => {
+  await onSale({ stock: 1 });
+  const memory = new SoldOutMemory(connections.redis('purchase'));
+  const hkeys = async () =>
+    Number(/cmdstat_hkeys:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1] ?? 0);
+  const ids = Array.from({ length: 10 }, someVoucherId);
+  const shardOf = (id: string) => connections.saleKeys.of(id);
+  const learn = (id: string) => {
+    const answer = ['sold-out', '', 'last', 60_000];
+    memory.learn({ ...voucher, id, stock: 20_000 }, shardOf(id), answer, performance.now());
+  };
+  const known = () => ids.filter((id) => memory.isTrueFor(someOrder(id, nextUser()), shardOf(id)));
+  const before = await hkeys();
+  for (const id of ids) learn(id);
+  for (const id of ids) learn(id);
+  await waitUntil('the buyers of nine', 5_000, () => known().length === 9, 1);
+  expect((await hkeys()) - before).toBe(9);
+  await sleep(soldOutKeptMs);
+  learn(ids[9] as string);
+  await waitUntil('the tenth', 5_000, () => known().length === 1, 1);
+  expect(known()).toEqual([ids[9]]);
 });

@@ -1,25 +1,30 @@
 /** Items of one key, gathered into batches that run one at a time. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type BatchLimits, batches } from '../../src/inventory/shared/batches.ts';
 
-const limits = { gatherMs: 1, batchSize: 3, mostWaiting: 10 };
+const limits = { gatherMs: 1, batchSize: 3, mostWaiting: 10, waitMs: 30_000 };
 
 /** The batches that ran, and what ends the one that runs now. */
 function recordBatches(changes: Partial<BatchLimits> = {}) {
   const ran: string[] = [];
+  const refused: string[] = [];
   const ends: (() => void)[] = [];
   const begun: (() => void)[] = [];
   const add = batches<string>(
-    (items) => {
-      ran.push(items.join(' '));
-      begun.shift()?.();
-      return new Promise((end) => ends.push(end));
+    {
+      run: (items) => {
+        ran.push(items.join(' '));
+        begun.shift()?.();
+        return new Promise((end) => ends.push(end));
+      },
+      refuse: (item) => void refused.push(item),
     },
     { ...limits, ...changes },
   );
   const next = () => new Promise<void>((resolve) => begun.push(resolve));
   const end = () => ends.shift()?.();
-  return { ran, add, next, end };
+  return { ran, refused, add, next, end };
 }
 
 describe('a batch', () => {
@@ -81,10 +86,25 @@ describe('a batch', () => {
   });
 });
 
-test('an item is not added when too many of its key wait already', async () => {
-  const { add, next } = recordBatches({ batchSize: 1, mostWaiting: 2 });
+test('an item is refused at once when too many of its key wait already', async () => {
+  const { ran, refused, add, next } = recordBatches({ batchSize: 1, mostWaiting: 2 });
   add('key', 'a');
   await next();
-  expect(['b', 'c', 'd'].map((item) => add('key', item))).toEqual([true, true, false]);
-  expect(add('other', 'e')).toBe(true);
+  for (const item of ['b', 'c', 'd']) add('key', item);
+  expect(refused).toEqual(['d']);
+  add('other', 'e');
+  await next();
+  expect([ran, refused]).toEqual([['a', 'e'], ['d']]);
+});
+
+test('an item that has waited too long is refused, and those behind it have their batch', async () => {
+  const { ran, refused, add, next, end } = recordBatches({ batchSize: 1, waitMs: 20 });
+  add('key', 'a');
+  await next();
+  add('key', 'b');
+  await sleep(30);
+  add('key', 'c');
+  end();
+  await next();
+  expect([ran, refused]).toEqual([['a', 'c'], ['b']]);
 });

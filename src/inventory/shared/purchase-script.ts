@@ -20,8 +20,10 @@ const purchase = loadScript('sale/purchase');
 export const noEpoch = oneEpoch('');
 
 export interface ScriptOptions {
-  /** An order is accepted once a replica has it, and not before. */
+  /** An answer is given once a replica has the writes that it rests on, and not before. */
   readonly waitForReplica?: boolean;
+  /** The longest that a buyer waits until the script is called. */
+  readonly waitMs?: number;
   /** Redis refuses to sell in another one. */
   readonly epoch?: Pick<KnownEpoch, 'value' | 'refresh'>;
 }
@@ -44,12 +46,15 @@ interface Buyer {
 }
 type Buyers = readonly [Buyer, ...Buyer[]];
 
-/** Redis does nothing else during a call: so many take it one or two milliseconds. */
-const mostAtOnce = 100;
+/**
+ * Redis does nothing else during a call: so many take it one or two milliseconds. More of one
+ * voucher wait at an instance only while Redis, its disk or its replica is slow.
+ */
+const defaults = { gatherMs: 0, batchSize: 100, mostWaiting: 5_000, waitMs: 2_000 } as const;
 
 export function sellByScript(
   redis: Redis,
-  { waitForReplica = false, epoch = noEpoch }: ScriptOptions,
+  { waitForReplica = false, epoch = noEpoch, waitMs = defaults.waitMs }: ScriptOptions,
 ): SellByScript {
   const replica = waitForReplica ? new ReplicaAcknowledgement() : null;
 
@@ -74,8 +79,13 @@ export function sellByScript(
     }
   }
 
-  const limits = { gatherMs: 0, batchSize: mostAtOnce, mostWaiting: Number.POSITIVE_INFINITY };
-  const add = batches<Buyer>((buyers) => sell(buyers as Buyers), limits);
+  const add = batches<Buyer>(
+    {
+      run: (buyers) => sell(buyers as Buyers),
+      refuse: (buyer) => answerAll([buyer], notReady, performance.now()), // Nothing was sent.
+    },
+    { ...defaults, waitMs },
+  );
   return (shard, order) =>
     new Promise((answer) => {
       add(shard.voucher(order.voucherId), { shard, order, answer });
@@ -123,23 +133,31 @@ interface Written {
   readonly whenReplicated: () => Promise<void>;
 }
 
-/** @param asked the order of this request; an earlier request may have been accepted instead. */
+/**
+ * A refusal because of other orders rests on writes too: a master that dies takes those with it
+ * that no replica has, and then there is stock, or the user has no order.
+ * @param asked the order of this request; an earlier request may have been accepted instead.
+ */
 async function confirmed(
   sold: Sold,
   asked: Order,
   { by, shard, whenReplicated }: Written,
 ): Promise<Sold> {
-  const { outcome } = sold;
-  if (outcome.kind !== 'accepted') return sold;
-  const { orderId } = outcome;
+  const { outcome, askedAtMs } = sold;
+  if (!restsOnWrites(outcome)) return sold;
   try {
-    // Another connection may have written the earlier order. After a write on this one, a replica
-    // that has this write has the order too. A message would not do: in a cluster, it takes another
-    // way to the replicas.
-    if (orderId !== asked.id) await by.set(shard.queue('repeated'), '');
+    // Another connection may have written the earlier orders. After a write on this one, a replica
+    // that has this write has the orders too. A message would not do: in a cluster, it takes
+    // another way to the replicas.
+    if (outcome.orderId !== asked.id) await by.set(shard.queue('repeated'), '');
     await whenReplicated();
     return sold;
   } catch (cause) {
-    return { ...sold, outcome: { kind: 'unknown', orderId, cause } };
+    if (outcome.kind === 'refused') return { outcome: refused('not-ready'), askedAtMs };
+    return { ...sold, outcome: { kind: 'unknown', orderId: outcome.orderId ?? asked.id, cause } };
   }
 }
+
+const restsOnWrites = (outcome: Outcome): boolean =>
+  outcome.kind === 'accepted' ||
+  (outcome.kind === 'refused' && ['sold-out', 'already-ordered'].includes(outcome.reason));

@@ -6,7 +6,8 @@
  *   which is shorter, and counts from before the question. So it ends before the sale reopens, also
  *   in a process that stood still. No message is needed, and none can be lost.
  * - A buyer is answered by Redis: `already-ordered`, or the order when it is the same request.
- *   While a voucher is sold out nobody becomes a buyer, so one list of its buyers is enough.
+ *   While a voucher is sold out nobody becomes a buyer, so one list of its buyers is enough. A
+ *   repair that restores a buyer gives that state another name.
  * - The order that took the last one names that state, also after a failover: a server that has
  *   this order has every sale before it.
  * - It lasts no longer than the sale, nor than the connection that it came from.
@@ -64,12 +65,15 @@ export class SoldOutMemory {
     const known = this.#known.get(key);
     const begin = () => this.#begin(key, shard.buyers(id), stock, soldOutBy);
     const soldOut = known?.soldOutBy === soldOutBy ? known : begin();
+    if (!soldOut) return;
     const keptMs = Math.min(soldOutKeptMs, leftMs - 1); // Redis rounds its clock down.
     soldOut.untilMs = Math.max(soldOut.untilMs, askedAtMs + keptMs);
     soldOut.askMs = soldOut.untilMs - keptMs / 2;
   }
 
-  #begin(key: string, buyersKey: string, stock: number, soldOutBy: string): SoldOut {
+  #begin(key: string, buyersKey: string, stock: number, soldOutBy: string): SoldOut | undefined {
+    this.#known.delete(key);
+    if (!this.#makeRoom(stock + 1)) return undefined;
     const soldOut: SoldOut = { soldOutBy, untilMs: 0, askMs: 0 };
     this.#known.set(key, soldOut, { size: stock + 1 });
     this.#redis.hkeys(buyersKey).then(
@@ -79,5 +83,21 @@ export class SoldOutMemory {
       () => this.#known.delete(key), // The next answer begins again.
     );
     return soldOut;
+  }
+
+  /**
+   * Forgets what is over. It forgets nothing that is still true: that voucher would push out the
+   * next one, and each time its buyers would be read again.
+   */
+  #makeRoom(size: number): boolean {
+    const known = this.#known;
+    const hasRoom = () => known.calculatedSize + size <= mostBuyersOfAll;
+    const nowMs = performance.now();
+    while (!hasRoom()) {
+      const oldest = known.rkeys().next().value;
+      if (oldest === undefined || nowMs < (known.peek(oldest)?.untilMs ?? 0)) return false;
+      known.delete(oldest);
+    }
+    return true;
   }
 }

@@ -9,7 +9,7 @@ import {
   select,
   transaction,
 } from '../../connections/mysql.ts';
-import { isStoreUnavailable } from '../../connections/store-errors.ts';
+import { isAnswerLost, isStoreUnavailable } from '../../connections/store-errors.ts';
 import { hasRails, type Order, type Outcome, refused, type Voucher } from '../../domain.ts';
 import { CommitUnknown, ConnectionsBusy, LeaseLost, StaleFence } from '../../errors.ts';
 import type { Lease } from '../../locks/lock.ts';
@@ -35,8 +35,11 @@ export type Run = (
 
 const inTransaction: Run = (pool, statements) => transaction(pool, 'READ COMMITTED', statements);
 
-/** Each statement commits by itself. */
-export const withoutTransaction: Run = (pool, statements) => statements(pool);
+/** Each statement commits by itself, so one without an answer may have sold. */
+export const withoutTransaction: Run = (pool, statements) =>
+  statements(pool).catch((error: unknown) => {
+    throw isAnswerLost(error) ? new CommitUnknown(error) : error;
+  });
 
 export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): Inventory {
   return {

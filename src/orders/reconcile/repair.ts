@@ -154,7 +154,8 @@ export async function addBuyers(place: RepairPlace, orders: readonly Order[]): P
   const { shardOf, voucherId, epoch } = place;
   const byPlace = groupBy(orders, ({ userId }) => shardOf(userId).buyers(voucherId));
   for (const [buyersKey, own] of byPlace) {
-    const keys = [buyersKey, shardOf(own[0]?.userId ?? '').epoch];
+    const shard = shardOf(own[0]?.userId ?? '');
+    const keys = [buyersKey, shard.epoch, shard.voucher(voucherId)];
     for (let from = 0; from < own.length; from += buyersAtOnce) {
       const some = own.slice(from, from + buyersAtOnce);
       const buyers = some.flatMap(({ id, userId, requestId }) => [userId, `${id}:${requestId}`]);
