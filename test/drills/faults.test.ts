@@ -318,7 +318,7 @@ test('kill-session: an open transaction is lost, its connection too, and the nex
 });
 
 test('kill-session: a purchase in the middle of its transaction is refused as not-ready', async () => {
-  const sale = { rung: 'stock-positive', stock: 10, lab: { workMs: 1_000, retries: 0 } };
+  const sale = { rung: 'unit-rows', stock: 10, lab: { workMs: 1_000, retries: 0 } };
   const voucher = await putOnSale(sale);
   const purchase = buyOn('api-1', voucher, '7');
   await killOpenTransaction(lab().database).inject(lab());
