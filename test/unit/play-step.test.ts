@@ -1,0 +1,48 @@
+/** A fault of a race that takes longer than the lease: then the race proves nothing about it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { playStep, type Stage } from '../../src/lab/races/play-step.ts';
+import { outlastsLease } from '../../src/lab/races/race-verdict.ts';
+
+const faultMs = 30;
+
+/** The fault is not injected: it only takes its time, and after it the lock answers late. */
+function stageWith(leaseMs: number, answersAfterMs = 0): Stage {
+  const target = {
+    ...{ servers: ['zookeeper'], needed: 1, pid: 1, instance: 'api-1', key: 'lock' },
+    ...{ leaseMs, answerMs: 1_000 },
+  };
+  return {
+    lanes: { state: () => undefined },
+    undos: new Map(),
+    lockFaultTarget: () => target,
+    lockAnswers: () => sleep(answersAfterMs),
+    inject: async () => {
+      await sleep(faultMs);
+      return async () => {};
+    },
+  } as unknown as Stage;
+}
+
+const restart = { fault: 'restart-all', text: 'restarts with its data' } as const;
+const startEmpty = { fault: 'start-empty', text: 'starts without its data' } as const;
+
+test('a restart within the lease is as planned', async () => {
+  const step = await playStep(restart, stageWith(60_000));
+  expect(step).toMatchObject({ at: 'injected', asPlanned: true });
+});
+
+test('a restart that outlasts the lease is not as planned', async () => {
+  const step = await playStep(restart, stageWith(faultMs / 2));
+  expect(step).toMatchObject({ at: outlastsLease, asPlanned: false });
+});
+
+test('the time until the lock answers again counts, too', async () => {
+  const step = await playStep(restart, stageWith(3 * faultMs, 4 * faultMs));
+  expect(step).toMatchObject({ at: outlastsLease, asPlanned: false });
+});
+
+test('a server that is meant to stay away for longer than the lease may do so', async () => {
+  const step = await playStep(startEmpty, stageWith(faultMs / 2));
+  expect(step).toMatchObject({ at: 'injected', asPlanned: true });
+});
