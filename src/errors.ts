@@ -246,7 +246,7 @@ export class CommitUnknown extends LockstepError {
   readonly code = 'COMMIT_UNKNOWN';
 
   constructor(cause: unknown) {
-    super('COMMIT was sent and no answer came. Look the order up before you try again.', { cause });
+    super('No answer to a commit: it may be done. Look the order up before you try again.', { cause });
   }
 }
 

@@ -17,6 +17,7 @@ import { equalParts, stockOfBuckets } from './shared/bucket-stock.ts';
 import { type Borrowed, BucketTransfers } from './shared/bucket-transfers.ts';
 import { prepareIn } from './shared/claims.ts';
 import { noEpoch, type ScriptOptions, type Sold, sellByScript } from './shared/purchase-script.ts';
+import { ReplicaAcknowledgement } from './shared/replica-acknowledgement.ts';
 import { SoldOutMemory } from './shared/sold-out-memory.ts';
 
 /** What a bucket borrows may be sold to others before this buyer asks again: not without an end. */
@@ -32,6 +33,7 @@ const stockMoves: Outcome = {
 export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions = {}): Inventory {
   const soldOut = new SoldOutMemory(redis);
   const purchase = sellByScript(redis, options);
+  const replica = options.waitForReplica ? new ReplicaAcknowledgement() : null;
   const transfers = new BucketTransfers(redis, keys, options.epoch ?? noEpoch);
 
   async function sell(order: Order, voucher: Voucher): Promise<Outcome> {
@@ -43,7 +45,11 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
       const sold = await purchase(bucket, order);
       if (!isSoldOut(sold)) return sold.outcome;
       const borrowed = await transfers.borrowFor(order, voucher.buckets);
-      if (borrowed.word === 'empty') return learn(voucher, bucket, sold, borrowed);
+      if (borrowed.word === 'empty') {
+        const buckets = keys.bucketsOf(order.voucherId, voucher.buckets);
+        const isSure = replica === null || (await replica.hasAllOf(redis, buckets));
+        return isSure ? learn(voucher, bucket, sold, borrowed) : stockMoves;
+      }
       if (borrowed.word === 'unsure') return stockMoves;
     } while (performance.now() - startedMs < borrowWithinMs);
     return stockMoves;

@@ -5,6 +5,7 @@ import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnDurability } from '../../src/connections/durability.ts';
 import type { Order, Outcome, Voucher } from '../../src/domain.ts';
 import { ReplicaBehind } from '../../src/errors.ts';
+import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
@@ -139,6 +140,29 @@ test('with `replica`, nobody is told `sold-out` because of an order that no repl
   replica.resume();
   const isSoldOut = async () => {
     const outcome = await buy('4');
+    return outcome.kind === 'refused' && outcome.reason === 'sold-out';
+  };
+  await waitUntil('the answer sold-out', 20_000, isSoldOut);
+});
+
+test('with `replica`, nobody is told `sold-out` because another bucket sold what no replica has', async () => {
+  const { replica, connections } = await replicated();
+  const { saleKeys } = connections;
+  const voucher = await someVoucher(connections, { stock: 1, rung: 'lua-buckets', buckets: 2 });
+  const options = { epoch: connections.epoch, waitForReplica: true };
+  const inventory = luaBuckets(connections.redis('purchase'), saleKeys, options);
+  await inventory.prepare(voucher);
+  const users = Array.from({ length: 40 }, (_, user) => String(user + 1));
+  const [first, second] = saleKeys.bucketsOf(voucher.id, 2);
+  const userOf = (bucket: unknown) =>
+    users.find((user) => saleKeys.bucketOf(voucher.id, user, 2) === bucket) ?? '';
+  const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, lease);
+  replica.pause();
+  expect(await buy(userOf(first))).toMatchObject({ kind: 'unknown' });
+  expect(await buy(userOf(second))).toMatchObject({ reason: 'not-ready' });
+  replica.resume();
+  const isSoldOut = async () => {
+    const outcome = await buy(userOf(second));
     return outcome.kind === 'refused' && outcome.reason === 'sold-out';
   };
   await waitUntil('the answer sold-out', 20_000, isSoldOut);

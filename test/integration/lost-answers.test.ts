@@ -2,7 +2,10 @@
  * An answer that is lost on the wire: the write took effect once, and the caller is told that it
  * does not know.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { bypassedTransaction } from '../../src/inventory/bypassed-transaction.ts';
+import { luaStream } from '../../src/inventory/lua-stream.ts';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
@@ -71,6 +74,41 @@ test.each([
   const { voucher: stock, buyers, orders } = connections.saleKeys.of(voucher.id);
   expect(await admin.hget(stock(voucher.id), 'stock')).toBe('10');
   expect(await admin.exists(buyers(voucher.id), orders)).toBe(0);
+});
+
+test('a buyer who waits too long behind a slow call is refused, and nothing was sent', async () => {
+  const own = await startOwnRedis();
+  const connections = testConnections({ REDIS_URL: own.url, PURCHASE_ANSWER_MS: '5000' });
+  const inventory = luaStream(connections.redis('purchase'), connections.saleKeys, { waitMs: 50 });
+  await connections.ready();
+  const voucher = await someVoucher(connections, { stock: 10 });
+  await inventory.prepare(voucher);
+  const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, lease);
+  await buy('1');
+  own.pause();
+  const first = buy('2');
+  await sleep(20); // Its call is sent, and not answered.
+  const behind = buy('3');
+  await sleep(200);
+  own.resume();
+  expect(await first).toMatchObject({ kind: 'accepted' });
+  expect(await behind).toEqual({ kind: 'refused', reason: 'not-ready' });
+  expect(await inventory.remaining(voucher)).toBe(8);
+});
+
+test('a statement without a transaction whose answer is lost may have sold', async () => {
+  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
+  const proxy = await swallowingProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const connections = testConnections({ MYSQL_URL: url.href, MYSQL_POOL_SIZE: '1' });
+  const voucher = await someVoucher(testConnections(), { stock: 10 });
+  const inventory = bypassedTransaction(connections.mysql());
+  // Its first statement answers; the next one, whose answer is lost, is a write.
+  const order = someOrder(voucher.id, '7');
+  proxy.swallowNextAnswer();
+  expect(await inventory.sell(order, voucher, lease)).toMatchObject({
+    ...{ kind: 'unknown', orderId: order.id },
+  });
 });
 
 test('a COMMIT whose answer is lost is unknown, and its connection is not used again', async () => {

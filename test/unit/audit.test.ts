@@ -749,6 +749,36 @@ const responsesMatchDatabase: readonly Row[] = [
     violated(1, 'request r1 was answered refused, and the history says accepted'),
   ],
   [
+    'finds an acceptance that only an earlier try has an event for',
+    {
+      history: history('2 a 1 refused busy', '7 b 2 accepted'),
+      attempts: [timed(refused('1', 'busy'), 1, 3), bought('1', 'a', 4), accepted('2', 'b')],
+    },
+    violated(1, 'request r1 was answered accepted, and the history says nothing'),
+  ],
+  [
+    'accepts a refusal of one instance while another one accepts the same request',
+    {
+      history: history('5 a 1 accepted', '7 b 2 accepted'),
+      attempts: [
+        { ...timed(refused('1', 'not-ready'), 4, 6), instance: 'api-2' },
+        timed(accepted('1', 'a'), 1, 8),
+        accepted('2', 'b'),
+      ],
+    },
+    held,
+  ],
+  [
+    'finds a refusal that only another instance agrees with',
+    {
+      history: history('5 a 1 accepted', '7 b 2 accepted').map((event, index) =>
+        index === 0 ? { ...event, instance: 'api-2' } : event,
+      ),
+      attempts: [{ ...timed(refused('1', 'busy'), 4, 6), instance: 'api-2' }, accepted('2', 'b')],
+    },
+    violated(1, 'request r1 was answered refused, and the history says accepted'),
+  ],
+  [
     'finds an answer that differs from the outcome in the history',
     { history: history('5 a 1 refused busy', '6 b 2 accepted') },
     violated(1, 'request r1 was answered accepted, and the history says refused'),

@@ -98,11 +98,11 @@ test('an item is refused at once when too many of its key wait already', async (
 });
 
 test('an item that has waited too long is refused, and those behind it have their batch', async () => {
-  const { ran, refused, add, next, end } = recordBatches({ batchSize: 1, waitMs: 20 });
+  const { ran, refused, add, next, end } = recordBatches({ batchSize: 1, waitMs: 300 });
   add('key', 'a');
   await next();
   add('key', 'b');
-  await sleep(30);
+  await sleep(350);
   add('key', 'c');
   end();
   await next();

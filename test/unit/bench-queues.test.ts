@@ -19,20 +19,25 @@ test('a row has both rates of the load, what waited at its end, and how long tha
 
 test('a full queue may refuse; any other refusal, and a lost order, is a fault', () => {
   const full = answered(9, 'refused', 'queue-full');
-  expect(faultsOfRun('memory', { ...run, tries: [...run.tries, ...full] })).toEqual([]);
+  expect(faultsOfRun('memory', { ...run, tries: [...run.tries, ...full] }, 500)).toEqual([]);
   const away = answered(2, 'refused', 'not-ready');
-  expect(faultsOfRun('memory', { ...run, tries: [...run.tries, ...away] })).toEqual([
+  expect(faultsOfRun('memory', { ...run, tries: [...run.tries, ...away] }, 500)).toEqual([
     'memory: 2 not-ready',
   ]);
-  expect(faultsOfRun('memory', { ...run, recorded: 999 })).toEqual([
+  expect(faultsOfRun('memory', { ...run, recorded: 999 }, 500)).toEqual([
     'memory: 1000 orders accepted, 999 recorded',
   ]);
 });
 
+test('a load that was sent late is a fault: it was another load', () => {
+  expect(faultsOfRun('memory', run, 520)).toEqual([]);
+  expect(faultsOfRun('memory', run, 530)).toEqual(['memory: sent 500 purchases/s only']);
+});
+
 test('an order whose outcome is unknown may be there, or not', () => {
   const tries = [...run.tries, ...answered(1, 'unknown')];
-  expect(faultsOfRun('memory', { ...run, tries, recorded: 1_001 })).toEqual([]);
-  expect(faultsOfRun('memory', { ...run, tries, recorded: 1_002 })).toHaveLength(1);
+  expect(faultsOfRun('memory', { ...run, tries, recorded: 1_001 }, 500)).toEqual([]);
+  expect(faultsOfRun('memory', { ...run, tries, recorded: 1_002 }, 500)).toHaveLength(1);
 });
 
 test('prints the drain rate of a backlog, and none for a queue that keeps up', () => {

@@ -141,23 +141,28 @@ function soldAfterSoldOut({ attempts = [], mysql }: Facts): Case[] {
 
 /**
  * The history has an outcome that the client was answered. Tries that overlap may each have one.
- * There is none for an answer of nginx, or of an instance that could not read the voucher.
+ * There is none for an answer of nginx, or for a refusal of an instance that could not read the
+ * voucher.
  */
 function historyDisagrees({ attempts = [], history = [] }: Facts): Case[] {
   const events = history.filter(({ event }) => ['accepted', 'refused', 'unknown'].includes(event));
   const recorded = groupBy(events, ({ requestId }) => requestId);
   return attempts.flatMap((attempt) => {
     if (attempt.outcome === 'unknown' || attempt.instance === 'nginx') return [];
-    const all = (recorded.get(attempt.requestId) ?? []).filter(isDuring(attempt));
-    const last = all.at(-1);
-    if (!last || all.some(({ event }) => event === attempt.outcome)) return [];
-    const evidence = `request ${attempt.requestId} was answered ${attempt.outcome}, and the history says ${last.event}`;
-    return [{ evidence, severity: 1, orders: [last.orderId] }];
+    const all = recorded.get(attempt.requestId) ?? [];
+    const own = all.filter(isAbout(attempt));
+    const mayHaveNone = own.length === 0 && (all.length === 0 || attempt.outcome === 'refused');
+    if (mayHaveNone || own.some(({ event }) => event === attempt.outcome)) return [];
+    const last = own.at(-1)?.event ?? 'nothing';
+    const evidence = `request ${attempt.requestId} was answered ${attempt.outcome}, and the history says ${last}`;
+    return [{ evidence, severity: 1, orders: all.slice(-1).map(({ orderId }) => orderId) }];
   });
 }
 
-/** An instance records its outcome before it answers. */
-const isDuring =
+/** Of the same instance, where it is known. It records its outcome before it answers. */
+const isAbout =
   (attempt: Attempt) =>
-  ({ at }: HistoryEvent): boolean =>
-    BigInt(attempt.sentAt ?? 0) <= BigInt(at) && BigInt(at) <= answeredAt(attempt);
+  ({ at, instance }: HistoryEvent): boolean =>
+    (attempt.instance ?? instance) === instance &&
+    BigInt(attempt.sentAt ?? 0) <= BigInt(at) &&
+    BigInt(at) <= answeredAt(attempt);

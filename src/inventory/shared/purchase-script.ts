@@ -65,12 +65,14 @@ export function sellByScript(
     const by = replica ? connectionOf(redis, shard.epoch) : redis;
     if (by?.status !== 'ready') return answerAll(buyers, notReady, askedAtMs); // Nothing was sent.
     const whenReplicated = replica?.begin(by);
+    const replicated = (isOwn: boolean) =>
+      isOwn ? whenReplicated?.() : replica?.confirmAll(by, shard);
     try {
       const answers = await callScript(by, buyers, epoch.value);
       if (answers.some(isOtherEpoch)) epoch.refresh();
       for (const [index, { order, answer }] of buyers.entries()) {
         const sold = soldTo(order, answers[index], askedAtMs);
-        answer(whenReplicated ? confirmed(sold, order, { by, shard, whenReplicated }) : sold);
+        answer(replica ? confirmed(sold, order, replicated) : sold);
       }
     } catch (cause) {
       if (!refusesWrites(cause)) return answerAll(buyers, unknownBecause(cause), askedAtMs);
@@ -126,31 +128,22 @@ function soldTo(order: Order, answer: unknown, askedAtMs: number): Sold {
 const isOtherEpoch = (answer: unknown): boolean =>
   (answer as readonly string[])[0] === 'other-epoch';
 
-interface Written {
-  /** The connection of the script. */
-  readonly by: Redis;
-  readonly shard: ShardKeys;
-  readonly whenReplicated: () => Promise<void>;
-}
-
 /**
  * A refusal because of other orders rests on writes too: a master that dies takes those with it
  * that no replica has, and then there is stock, or the user has no order.
  * @param asked the order of this request; an earlier request may have been accepted instead.
+ * @param replicated once a replica has the writes of this call, or also those of every other
+ *   connection.
  */
 async function confirmed(
   sold: Sold,
   asked: Order,
-  { by, shard, whenReplicated }: Written,
+  replicated: (isOwn: boolean) => Promise<void> | undefined,
 ): Promise<Sold> {
   const { outcome, askedAtMs } = sold;
   if (!restsOnWrites(outcome)) return sold;
   try {
-    // Another connection may have written the earlier orders. After a write on this one, a replica
-    // that has this write has the orders too. A message would not do: in a cluster, it takes
-    // another way to the replicas.
-    if (outcome.orderId !== asked.id) await by.set(shard.queue('repeated'), '');
-    await whenReplicated();
+    await replicated(outcome.orderId === asked.id);
     return sold;
   } catch (cause) {
     if (outcome.kind === 'refused') return { outcome: refused('not-ready'), askedAtMs };

@@ -8,6 +8,8 @@
  * writes of all.
  */
 import type { Redis } from 'ioredis';
+import { connectionOf } from '../../connections/redis.ts';
+import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { ReplicaBehind } from '../../errors.ts';
 
 /** Meanwhile the connection does nothing else, so it is shorter than PURCHASE_ANSWER_MS. */
@@ -25,6 +27,30 @@ export class ReplicaAcknowledgement {
       const replicas = await this.#wait(redis);
       if (replicas < 1 || redis.stream !== stream) throw new ReplicaBehind(replicaWithinMs);
     };
+  }
+
+  /**
+   * Waits until a replica has everything that any connection wrote there before: after a write on
+   * this one, a replica that has this write has the others too. A message would not do: in a
+   * cluster, it takes another way to the replicas.
+   */
+  async confirmAll(redis: Redis, { queue }: ShardKeys): Promise<void> {
+    const whenReplicated = this.begin(redis);
+    await redis.set(queue('repeated'), '');
+    await whenReplicated();
+  }
+
+  /** The same for several shards, each on the connection of its master. */
+  async hasAllOf(redis: Redis, shards: readonly ShardKeys[]): Promise<boolean> {
+    const confirm = async (shard: ShardKeys) => {
+      const by = connectionOf(redis, shard.epoch);
+      if (!by) throw new ReplicaBehind(replicaWithinMs);
+      await this.confirmAll(by, shard);
+    };
+    return Promise.all(shards.map(confirm)).then(
+      () => true,
+      () => false,
+    );
   }
 
   #wait(redis: Redis): Promise<number> {

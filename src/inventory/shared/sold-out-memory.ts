@@ -7,7 +7,8 @@
  *   in a process that stood still. No message is needed, and none can be lost.
  * - A buyer is answered by Redis: `already-ordered`, or the order when it is the same request.
  *   While a voucher is sold out nobody becomes a buyer, so one list of its buyers is enough. A
- *   repair that restores a buyer gives that state another name.
+ *   repair that restores a buyer gives that state another name; until `soldOutKeptMs` after it, the
+ *   restored buyer may still be told "sold out".
  * - The order that took the last one names that state, also after a failover: a server that has
  *   this order has every sale before it.
  * - It lasts no longer than the sale, nor than the connection that it came from.
@@ -58,12 +59,18 @@ export class SoldOutMemory {
    * @param shard of the user who was answered; the bucket, where all the buckets are empty
    * @param askedAtMs before the question was sent
    */
-  learn({ id, stock }: Voucher, shard: ShardKeys, answer: unknown, askedAtMs: number): void {
+  learn(
+    { id, stock, buckets = 1 }: Voucher,
+    shard: ShardKeys,
+    answer: unknown,
+    askedAtMs: number,
+  ): void {
     const [word, , soldOutBy, leftMs] = (answer ?? []) as Partial<Answer>;
     if (word !== 'sold-out' || !soldOutBy || leftMs === undefined || stock > mostBuyers) return;
     const key = shard.voucher(id);
     const known = this.#known.get(key);
-    const begin = () => this.#begin(key, shard.buyers(id), stock, soldOutBy);
+    const size = Math.ceil(stock / buckets) + 1; // About as many buyers, and the entry itself.
+    const begin = () => this.#begin(key, shard.buyers(id), size, soldOutBy);
     const soldOut = known?.soldOutBy === soldOutBy ? known : begin();
     if (!soldOut) return;
     const keptMs = Math.min(soldOutKeptMs, leftMs - 1); // Redis rounds its clock down.
@@ -71,11 +78,11 @@ export class SoldOutMemory {
     soldOut.askMs = soldOut.untilMs - keptMs / 2;
   }
 
-  #begin(key: string, buyersKey: string, stock: number, soldOutBy: string): SoldOut | undefined {
+  #begin(key: string, buyersKey: string, size: number, soldOutBy: string): SoldOut | undefined {
     this.#known.delete(key);
-    if (!this.#makeRoom(stock + 1)) return undefined;
+    if (!this.#makeRoom(size)) return undefined;
     const soldOut: SoldOut = { soldOutBy, untilMs: 0, askMs: 0 };
-    this.#known.set(key, soldOut, { size: stock + 1 });
+    this.#known.set(key, soldOut, { size });
     this.#redis.hkeys(buyersKey).then(
       (buyers) => {
         soldOut.buyers = new Set(buyers);
@@ -93,11 +100,8 @@ export class SoldOutMemory {
     const known = this.#known;
     const hasRoom = () => known.calculatedSize + size <= mostBuyersOfAll;
     const nowMs = performance.now();
-    while (!hasRoom()) {
-      const oldest = known.rkeys().next().value;
-      if (oldest === undefined || nowMs < (known.peek(oldest)?.untilMs ?? 0)) return false;
-      known.delete(oldest);
-    }
-    return true;
+    for (const key of hasRoom() ? [] : [...known.keys()])
+      if ((known.peek(key)?.untilMs ?? 0) <= nowMs) known.delete(key);
+    return hasRoom();
   }
 }

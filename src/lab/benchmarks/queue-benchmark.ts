@@ -15,7 +15,7 @@ import {
   putVoucherOnSale,
   settledCount,
 } from './measure.ts';
-import { type Spread, spreadOf } from './spread.ts';
+import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import type { BenchmarkResult } from './targets.ts';
 
 /** The outsider with its own times. */
@@ -23,6 +23,10 @@ const [bullmq] = outsiderNames;
 const overload = 1.5;
 const clients = 512;
 const drainWithinMs = 60_000;
+/** So many orders are in hand in a queue that keeps up. */
+export const fewestWaiting = 200;
+/** Sent late, a load is another load. */
+const leastShareOfRate = 0.95;
 
 export interface QueueRow {
   readonly rung: string;
@@ -33,6 +37,8 @@ export interface QueueRow {
   readonly waiting: Spread;
   /** From then until MySQL had all of them. */
   readonly drainSeconds: Spread;
+  /** Of the orders that waited, in a second; null when too few waited in a round to tell. */
+  readonly drainedPerSecond: Spread | null;
 }
 
 export interface QueueBenchmark extends BenchmarkResult {
@@ -60,7 +66,11 @@ export async function benchmarkQueues(
   const rate = Math.ceil(recordedPerSecond * overload);
   const runs = new Map<string, Run[]>(rungs.map((rung) => [rung, []]));
   for (let round = 1; round <= rounds; round++)
-    for (const rung of rungs) {
+    // Another one begins each round: other work of the machine hits all.
+    for (const rung of [
+      ...rungs.slice(round % rungs.length),
+      ...rungs.slice(0, round % rungs.length),
+    ]) {
       progress(`Round ${round} of ${rounds}: ${rung}, ${rate} purchases/s …`);
       runs.get(rung)?.push(await overloaded(bench, rung, rate));
     }
@@ -69,7 +79,7 @@ export async function benchmarkQueues(
     ...{ seconds, instances: lab.shape.instances, targets: [] },
     ...{ bullmqPerSecond: recordedPerSecond, rate, rounds },
     rows: rungs.map((rung) => rowOf(rung, runs.get(rung) ?? [])),
-    faults: [...runs].flatMap(([rung, all]) => all.flatMap((run) => faultsOfRun(rung, run))),
+    faults: [...runs].flatMap(([rung, all]) => all.flatMap((run) => faultsOfRun(rung, run, rate))),
   };
 }
 
@@ -111,27 +121,38 @@ function* purchases(voucherId: string, count: number): Generator<Purchase> {
     yield { voucherId, userId: String(user), requestId: `queue-${voucherId}-${user}` };
 }
 
+const acceptedOf = ({ tries }: Run): number => tries.filter(isAccepted).length;
+const waitingOf = (run: Run): number => Math.max(0, acceptedOf(run) - run.recordedInTime);
+const drainRate = (run: Run): number | null =>
+  waitingOf(run) < fewestWaiting ? null : waitingOf(run) / run.drainSeconds;
+
 export function rowOf(rung: string, runs: readonly Run[]): QueueRow {
   const spread = (figure: (run: Run) => number) => spreadOf(runs.map(figure));
-  const acceptedOf = ({ tries }: Run) => tries.filter(isAccepted).length;
   return {
     rung,
     acceptedPerSecond: spread((run) => acceptedOf(run) / run.seconds),
     recordedPerSecond: spread(({ recordedInTime, seconds }) => recordedInTime / seconds),
-    waiting: spread((run) => Math.max(0, acceptedOf(run) - run.recordedInTime)),
+    waiting: spread(waitingOf),
     drainSeconds: spread(({ drainSeconds }) => drainSeconds),
+    drainedPerSecond: spreadOfKnown(runs.map(drainRate)),
   };
 }
 
 /** There is stock for all, and each user asks once: a queue that is full says so. */
-export function faultsOfRun(rung: string, { tries, recorded }: Run): string[] {
+export function faultsOfRun(
+  rung: string,
+  { tries, seconds, recorded }: Run,
+  rate: number,
+): string[] {
   const count = (outcome: Try['outcome']) =>
     tries.filter((each) => each.outcome === outcome).length;
   const wrong = tries.filter(
     ({ outcome, reason }) => outcome === 'refused' && reason !== 'queue-full',
   );
   const reasons = [...new Set(wrong.map(({ reason }) => reason))].join(', ');
+  const isLate = tries.length / seconds < rate * leastShareOfRate;
   return [
+    ...(isLate ? [`${rung}: sent ${(tries.length / seconds).toFixed(0)} purchases/s only`] : []),
     ...(wrong.length > 0 ? [`${rung}: ${wrong.length} ${reasons}`] : []),
     ...faultsOfRecording(rung, count('accepted'), recorded, count('unknown')),
   ];

@@ -1,7 +1,7 @@
 /**
- * Every queue of the ladder, and BullMQ as an outsider: a kill at every hop of an order behind the
- * sale. Each kill happens at a named checkpoint, so what a queue loses shows every time; and what
- * its row claims to lose must show.
+ * Every queue of the ladder, and BullMQ as an outsider: a fault at every hop of an order behind the
+ * sale. Each fault has its place in the steps of a race, so what a queue loses shows every time;
+ * and what its row claims to lose must show.
  */
 
 import type { Rung } from '../../ladder/rung.ts';
@@ -47,7 +47,7 @@ export const acceptedShape: ServiceShape = {
 };
 
 export const acceptedIsNotSold: Drill = {
-  about: 'a kill at every hop of an order, on every queue: what was accepted, and what is sold',
+  about: 'a fault at every hop of an order, on every queue: what was accepted, and what is sold',
   run: (lab, options) =>
     tryQueues(lab, { rungs: [...queueRungs, ...outsiderNames], hops }, options),
 };
@@ -69,7 +69,7 @@ export async function tryQueues(
   for (const rung of trials.rungs) {
     for (const hop of trials.hops) {
       options.signal.throwIfAborted();
-      const cell = await killAt(lab, hop, rung, options);
+      const cell = await playHop(lab, hop, rung, options);
       played.push(cell);
       options.progress(`${hop} on ${rung}: ${cell.race.verdict}${cell.hop.asClaimed ? '' : '!'}`);
     }
@@ -83,7 +83,7 @@ interface Cell {
   readonly faults: readonly string[];
 }
 
-async function killAt(
+async function playHop(
   lab: Lab,
   name: RaceName,
   rung: string,
@@ -123,7 +123,7 @@ function result(cells: readonly Cell[]): DrillResult {
     }),
     asClaimed: shown.map(({ race }) => `${race.race} on ${race.rung}: ${race.evidence}`),
     figures: {
-      kills: cells.length,
+      hopsPlayed: cells.length,
       accepted: sum(({ accepted }) => accepted),
       recordedTwice: sum(({ twice }) => twice),
       neverRecorded: sum(({ never }) => never),

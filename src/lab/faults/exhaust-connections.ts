@@ -7,9 +7,9 @@ import {
   allowConnections,
   connectAsRoot,
   killSession,
-  restoreSettings,
   sessionsOf,
 } from '../environment/database-root.ts';
+import { mostConnections } from '../environment/servers/database.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from './fault.ts';
 
@@ -20,14 +20,16 @@ const tooManyConnections = 1040;
 export const exhaustConnections = (database: string): Fault => ({
   name: `use up the connections of ${database}`,
   async inject(lab) {
-    const data = lab.dataFolder(database);
     const url = new URL(lab.environment['MYSQL_URL'] ?? '');
-    const root = await connectAsRoot(data); // It counts: without it, one would be free.
+    const root = await connectAsRoot(lab.dataFolder(database)); // It counts, too.
     root.on('error', () => {}); // The database may be stopped meanwhile.
     const taken = [root];
     const undo = async () => {
-      await restoreSettings(data);
-      for (const connection of taken) connection.destroy();
+      try {
+        await allowConnections(root, mostConnections);
+      } finally {
+        for (const connection of taken) connection.destroy();
+      }
     };
     try {
       await allowConnections(root, fewest);
@@ -41,13 +43,13 @@ export const exhaustConnections = (database: string): Fault => ({
   },
 });
 
-/** @returns whether nobody else has a connection, and no further one is given. */
+/** @returns whether no further connection is given, and nobody else has one. */
 async function takeAll(root: Connection, url: URL, taken: Connection[]): Promise<boolean> {
+  const next = await connect(url);
+  if (next) taken.push(next);
   const own = new Set(taken.map(({ threadId }) => threadId));
   const others = (await sessionsOf(root, url.username)).filter((id) => !own.has(id));
   for (const id of others) await killSession(root, id);
-  const next = await connect(url);
-  if (next) taken.push(next);
   return next === null && others.length === 0;
 }
 

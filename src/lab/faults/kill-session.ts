@@ -1,6 +1,6 @@
 /**
- * An administrator, or a proxy of the database, ends one session: the one whose transaction is
- * open. Its process runs on, and so does the database.
+ * An administrator, or a proxy of the database, ends each session whose open transaction has locked
+ * or changed a row. Its process runs on, and so does the database.
  */
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { asDatabaseRoot, killSession } from '../environment/database-root.ts';
@@ -8,7 +8,7 @@ import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from './fault.ts';
 
 export const killOpenTransaction = (database: string): Fault => ({
-  name: `kill the session in ${database} whose transaction is open`,
+  name: `kill the sessions in ${database} that are in a transaction`,
   async inject(lab) {
     await asDatabaseRoot(lab.dataFolder(database), async (root) => {
       let open: number[] = [];
@@ -43,10 +43,11 @@ interface Transaction extends RowDataPacket {
   readonly session: number;
 }
 
-/** The sessions of all open transactions. */
+/** The sessions of open transactions that are no mere reads. */
 async function openTransactions(root: Connection): Promise<number[]> {
   const [transactions] = await root.query<Transaction[]>(
-    'SELECT trx_mysql_thread_id AS session FROM information_schema.innodb_trx',
+    `SELECT trx_mysql_thread_id AS session FROM information_schema.innodb_trx
+     WHERE trx_rows_locked + trx_rows_modified > 0`,
   );
   return transactions.map(({ session }) => Number(session)).filter((session) => session > 0);
 }

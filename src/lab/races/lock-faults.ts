@@ -39,6 +39,12 @@ const tooMany = ({ servers, needed }: LockService): readonly string[] =>
 const proxies = (names: readonly string[]): ProxyName[] => names.filter(isProxied);
 const redisOf = (names: readonly string[]): ProxyName[] => proxies(names).filter(isRedis);
 
+/**
+ * The next owner has the lock after one to one and a half leases, and must still have it when the
+ * event loop goes on. A session of ZooKeeper is renewed meanwhile.
+ */
+const blockedLeases = (target: LockService): number => (isRedis(first(target)) ? 1.75 : 2.5);
+
 const lockFaults = {
   'stop-spare': (target) => spare(target).map(stopServer),
   'stop-first': (target) => [stopServer(first(target))],
@@ -50,7 +56,7 @@ const lockFaults = {
   'flush-scripts': ({ servers }) => servers.filter(isRedis).map(flushScripts),
   'cut-off': ({ servers, pid, instance }) =>
     proxies(servers).map((name) => dropConnections(name, pid, instance)),
-  block: ({ instance, leaseMs }) => [blockedEventLoop(instance, 2.5 * leaseMs)],
+  block: (target) => [blockedEventLoop(target.instance, blockedLeases(target) * target.leaseMs)],
   slow: (target) =>
     proxies(tooMany(target)).map((name) => slowConnections(name, 3 * target.answerMs)),
   pause: (target) => tooMany(target).map(pauseServer),

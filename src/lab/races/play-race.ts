@@ -129,6 +129,8 @@ function stageOf(
   return {
     waitsFor,
     waitsIn: (lane: string) => waitingProcess(historyFolder, `${id}-${lane}`, waitsFor),
+    isRecorded: () =>
+      readHistory(historyFolder, voucherId).history.some(({ event }) => event === 'recorded'),
     expire: (lane: string) => leaseExpired(connections, keyOf(lane)),
     queueFaultTarget: { queueServer: rung.queueServer },
     lockFaultTarget: (lane?: LaneState) => lockFaultTarget(rung, keyOf('A'), connections, lane),

@@ -54,6 +54,8 @@ export interface Stage {
   /** The process in which the lane waits, by the history. */
   readonly waitsIn: (lane: string) => number | undefined;
   readonly waitsFor: WaitsFor;
+  /** Whether an order of this race is recorded, by the history. */
+  readonly isRecorded: () => boolean;
   /** What the faults in the lock servers hit; undefined where the lock has no servers. */
   readonly lockFaultTarget: (lane?: LaneState) => LockFaultTarget | undefined;
   readonly queueFaultTarget: QueueFaultTarget;
@@ -80,7 +82,11 @@ async function reach(step: Step, stage: Stage): Promise<Reached> {
       ? injectBehind(step.fault, stage)
       : injectFault(step.fault, lane, stage);
   if ('heal' in step) return healFault(step.heal, stage);
-  if ('run' in step) return runUntil(step.until, step.orUntil ?? [], lane, stage);
+  if ('run' in step) {
+    const reached = await runUntil(step.until, step.orUntil ?? [], lane, stage);
+    const isTooLate = step.unlessRecorded && stage.isRecorded();
+    return isTooLate ? { ...reached, asPlanned: false } : reached;
+  }
   if ('kill' in step) return kill(lane, stage);
   if ('pause' in step) return hit(pauseProcess, lane, stage, paused);
   if ('resume' in step) return resume(lane, stage);

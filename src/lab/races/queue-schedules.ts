@@ -131,7 +131,7 @@ export const queueSchedules = {
       isAccepted,
       delivered,
       { fault: 'connections-used-up', text: 'refuses the worker: too many connections' },
-      { run: 'W', until: 'recorded', text: 'cannot record it yet' },
+      { run: 'W', until: 'recorded', unlessRecorded: true, text: 'cannot record it yet' },
       { heal: 'connections-used-up', text: 'the others are gone' },
     ],
   },

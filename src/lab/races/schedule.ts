@@ -26,6 +26,8 @@ export type Step =
       readonly orUntil?: readonly CheckpointName[];
       readonly text: string;
       readonly wrong?: true;
+      /** The order is in the database by then: the step is not as planned. */
+      readonly unlessRecorded?: true;
     }
   /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
   | { readonly expire: string; readonly text: string }

@@ -1,5 +1,9 @@
 /** The figures of `bench queues`, for an 80-column terminal. */
-import type { QueueBenchmark, QueueRow } from '../benchmarks/queue-benchmark.ts';
+import {
+  fewestWaiting,
+  type QueueBenchmark,
+  type QueueRow,
+} from '../benchmarks/queue-benchmark.ts';
 import { isOutsider } from '../outsiders/with-outsiders.ts';
 import { faultsText, rangeText } from './bench-text.ts';
 import { plainTable } from './tables.ts';
@@ -14,7 +18,7 @@ export function queuesText(result: QueueBenchmark): string {
 waiting     accepted orders that were not in MySQL when the last purchase was
             answered
 drained s   from then until MySQL had all of them
-drain/s     of this backlog (– below ${fewest} orders: such a queue keeps up)
+drain/s     of this backlog (– below ${fewestWaiting} orders: such a queue keeps up)
 *           no rung: an outsider
 Medians of ${rounds} rounds of ${seconds} s in turns. Different users, one voucher with
 stock for all, ${instances} instances behind one nginx, order workers running.`,
@@ -22,21 +26,12 @@ stock for all, ${instances} instances behind one nginx, order workers running.`,
   ].join('\n\n');
 }
 
-/** So many orders are in hand in a queue that keeps up. */
-const fewest = 200;
-
-function row({
-  rung,
-  acceptedPerSecond,
-  recordedPerSecond,
-  waiting,
-  drainSeconds,
-}: QueueRow): string[] {
-  const drain = waiting.median / drainSeconds.median;
+function row({ rung, waiting, drainSeconds, drainedPerSecond, ...rates }: QueueRow): string[] {
+  const { acceptedPerSecond, recordedPerSecond } = rates;
   return [
     isOutsider(rung) ? `${rung} *` : rung,
     ...[acceptedPerSecond, recordedPerSecond, waiting].map(({ median }) => median.toFixed(0)),
     ...[rangeText(waiting), drainSeconds.median.toFixed(1)],
-    waiting.median < fewest ? '–' : drain.toFixed(0),
+    drainedPerSecond?.median.toFixed(0) ?? '–',
   ];
 }

@@ -23,7 +23,7 @@ const counted = ({ accepted, once, twice, never }: Hop): string[] =>
 
 /** `yes`: accepted orders. `s`: the seconds from the last fault until all is recorded. */
 const hopTable = (hops: readonly Hop[]): QueueTable => ({
-  title: 'A kill at each hop (* no rung: an outsider)',
+  title: 'A fault at each hop (* no rung: an outsider)',
   head: ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'],
   rows: hops.map((each) => [
     ...[named(each.rung), each.hop, ...counted(each), String(each.stuck)],
