@@ -166,6 +166,17 @@ test('with `replica`, nobody is told `sold-out` because another bucket sold what
     return outcome.kind === 'refused' && outcome.reason === 'sold-out';
   };
   await waitUntil('the answer sold-out', 20_000, isSoldOut);
+
+  // Each bucket may have a master of its own: each is asked for its replica.
+  const sets = async () => {
+    const stats = await connections.redis('admin').info('commandstats');
+    return Number(/cmdstat_set:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  };
+  const before = await sets();
+  const other = luaBuckets(connections.redis('purchase'), saleKeys, options);
+  const answer = await other.sell(someOrder(voucher.id, userOf(second)), voucher, lease);
+  expect(answer).toMatchObject({ reason: 'sold-out' });
+  expect((await sets()) - before).toBe(3); // For the refusal of its own bucket, and for both.
 });
 
 test('with `replica`, a purchase is not answered 202 while no replica can have its order', async () => {
