@@ -246,7 +246,9 @@ export class CommitUnknown extends LockstepError {
   readonly code = 'COMMIT_UNKNOWN';
 
   constructor(cause: unknown) {
-    super('No answer to a commit: it may be done. Look the order up before you try again.', { cause });
+    super('No answer to a commit: it may be done. Look the order up before you try again.', {
+      cause,
+    });
   }
 }
 
