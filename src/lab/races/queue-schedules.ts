@@ -130,8 +130,14 @@ export const queueSchedules = {
     steps: [
       isAccepted,
       delivered,
-      { fault: 'connections-used-up', text: 'refuses the worker: too many connections' },
-      { run: 'W', until: 'recorded', unlessRecorded: true, text: 'cannot record it yet' },
+      { fault: 'connections-used-up', text: 'refuses: too many connections' },
+      {
+        run: 'W',
+        until: 'recorded',
+        unlessRecorded: true,
+        text: 'gives the order up',
+        wrong: true,
+      },
       { heal: 'connections-used-up', text: 'the others are gone' },
     ],
   },
