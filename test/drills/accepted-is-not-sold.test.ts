@@ -29,3 +29,10 @@ test('a killed worker loses the order of a list, and none of a queue that acknow
   expect(hops).toMatchObject([lost, kept, kept, kept]);
   expect(asClaimed).toEqual([expect.stringMatching(/^worker-dies on redis-list: order/)]);
 }, 120_000);
+
+test('an order that was recorded and not acknowledged is delivered again, and recorded once', async () => {
+  const rungs = ['rabbitmq', 'redis-stream-group'];
+  const { hops } = await play({ rungs, hops: ['worker-dies-after-commit'] });
+  expect(hops).toMatchObject(rungs.map(() => ({ accepted: 1, once: 1, twice: 0 })));
+  for (const { seconds } of hops ?? []) expect(seconds).toBeGreaterThan(0);
+}, 120_000);
