@@ -63,8 +63,8 @@ export async function benchmarkBuckets(bench: Bench, rounds: number): Promise<Bu
       },
     );
   } finally {
-    await lab.ensure(shape);
-    await masters.stop();
+    // An interrupted lab cannot be given back, but its masters must end.
+    await lab.ensure(shape).finally(() => masters.stop());
   }
 }
 
