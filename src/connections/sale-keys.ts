@@ -53,9 +53,12 @@ export function saleKeys(shardCount: number, defaultBuckets = 1): SaleKeys {
   const shardOf = (voucherId: string) => remainder(voucherId, shardCount);
   const bucketsOf: SaleKeys['bucketsOf'] = (voucherId, declared) => {
     const count = declared ?? defaultBuckets;
-    const all = known.get(count) ?? shards.map((_, home) => bucketsFrom(shards, home, count));
-    known.set(count, all);
-    return all[shardOf(voucherId)] as readonly ShardKeys[];
+    if (!known.has(count))
+      known.set(
+        count,
+        shards.map((_, home) => bucketsFrom(shards, home, count)),
+      );
+    return known.get(count)?.[shardOf(voucherId)] as readonly ShardKeys[];
   };
   return {
     shards,

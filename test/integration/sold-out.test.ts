@@ -211,9 +211,10 @@ test('a voucher for which there is no room is not remembered, and pushes out no 
     Number(/cmdstat_hkeys:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1] ?? 0);
   const ids = Array.from({ length: 10 }, someVoucherId);
   const shardOf = (id: string) => connections.saleKeys.of(id);
-  const learn = (id: string) => {
+  const learn = (id: string, buckets = 1) => {
     const answer = ['sold-out', '', 'last', 60_000];
-    memory.learn({ ...voucher, id, stock: 20_000 }, shardOf(id), answer, performance.now());
+    const sale = { ...voucher, id, stock: 20_000, buckets };
+    memory.learn(sale, shardOf(id), answer, performance.now());
   };
   const known = () => ids.filter((id) => memory.isTrueFor(someOrder(id, nextUser()), shardOf(id)));
   const before = await hkeys();
@@ -225,4 +226,8 @@ test('a voucher for which there is no room is not remembered, and pushes out no 
   learn(ids[9] as string);
   await waitUntil('the tenth', 5_000, () => known().length === 1, 1);
   expect(known()).toEqual([ids[9]]);
+
+  await sleep(soldOutKeptMs);
+  for (const id of ids) learn(id, 2); // In a bucket of two there are half as many buyers.
+  await waitUntil('the buyers of all ten', 5_000, () => known().length === 10, 1);
 });

@@ -771,8 +771,8 @@ const responsesMatchDatabase: readonly Row[] = [
   [
     'finds a refusal that only another instance agrees with',
     {
-      history: history('5 a 1 accepted', '7 b 2 accepted').map((event, index) =>
-        index === 0 ? { ...event, instance: 'api-2' } : event,
+      history: history('5 a 1 accepted', '5 a 1 refused busy', '7 b 2 accepted').map(
+        (event, index) => (index === 0 ? { ...event, instance: 'api-2' } : event),
       ),
       attempts: [{ ...timed(refused('1', 'busy'), 4, 6), instance: 'api-2' }, accepted('2', 'b')],
     },

@@ -40,7 +40,7 @@ export class ReplicaAcknowledgement {
     await whenReplicated();
   }
 
-  /** The same for several shards, each on the connection of its master. */
+  /** The same for several shards, each by its master. @returns false when one is not confirmed. */
   async hasAllOf(redis: Redis, shards: readonly ShardKeys[]): Promise<boolean> {
     const confirm = async (shard: ShardKeys) => {
       const by = connectionOf(redis, shard.epoch);

@@ -99,8 +99,9 @@ export class SoldOutMemory {
   #makeRoom(size: number): boolean {
     const known = this.#known;
     const hasRoom = () => known.calculatedSize + size <= mostBuyersOfAll;
+    if (hasRoom()) return true;
     const nowMs = performance.now();
-    for (const key of hasRoom() ? [] : [...known.keys()])
+    for (const key of [...known.keys()])
       if ((known.peek(key)?.untilMs ?? 0) <= nowMs) known.delete(key);
     return hasRoom();
   }

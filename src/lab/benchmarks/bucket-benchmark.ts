@@ -13,7 +13,7 @@ import { type RedisMasters, startSaleMasters } from '../environment/redis-master
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
 import { endSales } from '../workload/end-sales.ts';
-import { buySteadily, type Purchase } from '../workload/steady-purchases.ts';
+import { buySteadily, onePurchaseEach } from '../workload/steady-purchases.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { type Bench, type MeasuredSale, measureSale } from './measure.ts';
 import { cpuBetween, readCpu } from './process-cpu.ts';
@@ -143,10 +143,7 @@ async function measureEnd(bench: Bench, buckets: number): Promise<EndFigures> {
   const { lab, connections, signal } = bench;
   const { stock, users, purchasesPerSecond, withinMs } = endOfStock;
   const voucherId = await onSale(bench, stock, buckets);
-  const purchases = Array.from({ length: users }, (_, index): Purchase => {
-    const userId = String(index + 1);
-    return { voucherId, userId, requestId: `end-${voucherId}-${userId}` };
-  });
+  const purchases = onePurchaseEach(voucherId, 'end', users);
   const tries = await buySteadily(purchases, {
     ...{ baseUrl: lab.baseUrl, tokenSecret: connections.config.TOKEN_SECRET, purchasesPerSecond },
     giveUp: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),

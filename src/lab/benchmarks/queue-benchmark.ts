@@ -6,7 +6,7 @@ import { queueRungs } from '../drills/accepted-is-not-sold.ts';
 import { defaultShape } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
-import { buySteadily, type Purchase, type Try } from '../workload/steady-purchases.ts';
+import { buySteadily, onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import {
   type Bench,
@@ -20,7 +20,8 @@ import type { BenchmarkResult } from './targets.ts';
 
 /** The outsider with its own times. */
 const [bullmq] = outsiderNames;
-const overload = 1.5;
+export const overload = 1.5;
+const warmUpRate = 100;
 const clients = 512;
 const drainWithinMs = 60_000;
 /** So many orders are in hand in a queue that keeps up. */
@@ -61,16 +62,12 @@ export async function benchmarkQueues(
   await lab.ensure({ ...defaultShape, settings: { ...settings, ...withOutsiders } });
   const rungs = [...queues, bullmq];
   progress('Warming up …');
-  for (const rung of rungs) await overloaded(bench, rung, 100);
+  for (const rung of rungs) await overloaded(bench, rung, warmUpRate);
   const { recordedPerSecond } = await measureSale(bench, bullmq);
   const rate = Math.ceil(recordedPerSecond * overload);
   const runs = new Map<string, Run[]>(rungs.map((rung) => [rung, []]));
   for (let round = 1; round <= rounds; round++)
-    // Another one begins each round: other work of the machine hits all.
-    for (const rung of [
-      ...rungs.slice(round % rungs.length),
-      ...rungs.slice(0, round % rungs.length),
-    ]) {
+    for (const rung of inTurn(rungs, round)) {
       progress(`Round ${round} of ${rounds}: ${rung}, ${rate} purchases/s …`);
       runs.get(rung)?.push(await overloaded(bench, rung, rate));
     }
@@ -81,6 +78,12 @@ export async function benchmarkQueues(
     rows: rungs.map((rung) => rowOf(rung, runs.get(rung) ?? [])),
     faults: [...runs].flatMap(([rung, all]) => all.flatMap((run) => faultsOfRun(rung, run, rate))),
   };
+}
+
+/** Another one begins each round: other work of the machine hits all. */
+function inTurn(rungs: readonly string[], round: number): string[] {
+  const first = round % rungs.length;
+  return [...rungs.slice(first), ...rungs.slice(0, first)];
 }
 
 /** One load on one queue. */
@@ -100,13 +103,13 @@ async function overloaded(bench: Bench, rung: string, rate: number): Promise<Run
   const voucherId = await putVoucherOnSale(bench, rung, due);
   const count = () => countConfirmed(connections, voucherId);
   const startedAt = performance.now();
-  const tries = await buySteadily(purchases(voucherId, due), {
+  const tries = await buySteadily(onePurchaseEach(voucherId, 'queue', due), {
     ...{ baseUrl: lab.baseUrl, tokenSecret: connections.config.TOKEN_SECRET },
     ...{ purchasesPerSecond: rate, clients, repeats: false, giveUp: signal },
   });
   const endedAt = performance.now();
   const recordedInTime = await count();
-  const accepted = tries.filter(isAccepted).length;
+  const accepted = acceptedOf({ tries });
   const isDrained = async () => (await count()) >= accepted;
   await waitUntil('the queue to drain', drainWithinMs, isDrained, 20).catch(() => {}); // A fault.
   const drainSeconds = (performance.now() - endedAt) / 1_000;
@@ -114,14 +117,9 @@ async function overloaded(bench: Bench, rung: string, rate: number): Promise<Run
   return { tries, seconds: (endedAt - startedAt) / 1_000, recordedInTime, recorded, drainSeconds };
 }
 
-const isAccepted = ({ outcome }: Pick<Try, 'outcome'>): boolean => outcome === 'accepted';
-
-function* purchases(voucherId: string, count: number): Generator<Purchase> {
-  for (let user = 1; user <= count; user++)
-    yield { voucherId, userId: String(user), requestId: `queue-${voucherId}-${user}` };
-}
-
-const acceptedOf = ({ tries }: Run): number => tries.filter(isAccepted).length;
+const countOf = ({ tries }: Pick<Run, 'tries'>, wanted: Try['outcome']): number =>
+  tries.filter(({ outcome }) => outcome === wanted).length;
+const acceptedOf = (run: Pick<Run, 'tries'>): number => countOf(run, 'accepted');
 const waitingOf = (run: Run): number => Math.max(0, acceptedOf(run) - run.recordedInTime);
 const drainRate = (run: Run): number | null =>
   waitingOf(run) < fewestWaiting ? null : waitingOf(run) / run.drainSeconds;
@@ -139,21 +137,17 @@ export function rowOf(rung: string, runs: readonly Run[]): QueueRow {
 }
 
 /** There is stock for all, and each user asks once: a queue that is full says so. */
-export function faultsOfRun(
-  rung: string,
-  { tries, seconds, recorded }: Run,
-  rate: number,
-): string[] {
-  const count = (outcome: Try['outcome']) =>
-    tries.filter((each) => each.outcome === outcome).length;
+export function faultsOfRun(rung: string, run: Run, rate: number): string[] {
+  const { tries, seconds, recorded } = run;
   const wrong = tries.filter(
     ({ outcome, reason }) => outcome === 'refused' && reason !== 'queue-full',
   );
   const reasons = [...new Set(wrong.map(({ reason }) => reason))].join(', ');
-  const isLate = tries.length / seconds < rate * leastShareOfRate;
+  const sentPerSecond = tries.length / seconds;
+  const isLate = sentPerSecond < rate * leastShareOfRate;
   return [
-    ...(isLate ? [`${rung}: sent ${(tries.length / seconds).toFixed(0)} purchases/s only`] : []),
+    ...(isLate ? [`${rung}: sent ${sentPerSecond.toFixed(0)} purchases/s only`] : []),
     ...(wrong.length > 0 ? [`${rung}: ${wrong.length} ${reasons}`] : []),
-    ...faultsOfRecording(rung, count('accepted'), recorded, count('unknown')),
+    ...faultsOfRecording(rung, acceptedOf(run), recorded, countOf(run, 'unknown')),
   ];
 }

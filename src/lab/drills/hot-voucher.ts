@@ -16,7 +16,7 @@ import { killServer } from '../faults/kill-server.ts';
 import { buyOnce } from '../workload/buy-once.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
-import type { Purchase, Try } from '../workload/steady-purchases.ts';
+import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import { type HotSale, judgeHotVoucher } from './hot-voucher-figures.ts';
 import { buyRecorded, inject } from './recorded.ts';
@@ -94,10 +94,7 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
 
 /** Other users in each sale, so that the buckets are wanted unequally in another way. */
 const planSale = (voucherId: string, seed: number): Purchase[] =>
-  Array.from({ length: users }, (_, index) => {
-    const userId = String(seed * 1_000 + index + 1);
-    return { voucherId, userId, requestId: `hot-${voucherId}-${userId}` };
-  });
+  onePurchaseEach(voucherId, 'hot', users, seed * 1_000 + 1);
 
 function byBucket({ saleKeys }: Connections, purchases: readonly Purchase[]): Purchase[][] {
   const bucketOf = ({ voucherId, userId }: Purchase) =>

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lab } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { firstLoadUser } from '../races/race-verdict.ts';
-import type { Purchase, Try } from '../workload/steady-purchases.ts';
+import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
 import type { Phase } from './drill.ts';
 import { phaseOf } from './outages.ts';
 import { buyRecorded } from './recorded.ts';
@@ -54,10 +54,7 @@ export const loadUsers = purchasesPerSecond * mostSeconds;
 const waitForSaleMs = 10_000;
 
 const planned = (voucherId: string): Purchase[] =>
-  Array.from({ length: loadUsers }, (_, index) => {
-    const userId = String(firstLoadUser + index);
-    return { voucherId, userId, requestId: `load-${voucherId}-${userId}` };
-  });
+  onePurchaseEach(voucherId, 'load', loadUsers, firstLoadUser);
 
 export async function loadAround(
   lab: Lab,

@@ -13,6 +13,9 @@ const queued = {
   shows: 'no-lost-orders',
 } as const;
 
+/** Faults of the database, which no rung is meant to break under. */
+const onDatabase = { ...queued, rung: 'memory', lanes: { A: '7' } } as const;
+
 const isAccepted: Step = { run: 'A', until: 'answer', text: 'is told: accepted' };
 const soldOut: Step = {
   run: 'B',
@@ -21,6 +24,13 @@ const soldOut: Step = {
   wrong: true,
 };
 const delivered: Step = { run: 'W', until: 'delivered', text: 'has the order in hand' };
+const isCommitting: Step = { run: 'W', until: 'recording', text: 'is about to commit' };
+const commitLost: Step = {
+  run: 'W',
+  until: 'recorded',
+  text: 'has lost its commit',
+  wrong: true,
+};
 
 export const queueSchedules = {
   'instance-dies': {
@@ -98,35 +108,29 @@ export const queueSchedules = {
   'database-restarts': {
     title: 'the database is killed during a batch, and restarts',
     under: 'database-restarts',
-    rung: 'memory',
-    ...queued,
-    lanes: { A: '7' },
+    ...onDatabase,
     steps: [
       isAccepted,
-      { run: 'W', until: 'recording', text: 'is about to commit' },
+      isCommitting,
       { fault: 'database-restarts', text: 'is killed, and starts' },
-      { run: 'W', until: 'recorded', text: 'has lost its commit', wrong: true },
+      commitLost,
     ],
   },
   'session-killed': {
     title: 'the session of the worker is killed in the database',
     under: 'session-killed',
-    rung: 'memory',
-    ...queued,
-    lanes: { A: '7' },
+    ...onDatabase,
     steps: [
       isAccepted,
-      { run: 'W', until: 'recording', text: 'is about to commit' },
+      isCommitting,
       { fault: 'session-killed', text: 'its session is killed' },
-      { run: 'W', until: 'recorded', text: 'has lost its commit', wrong: true },
+      commitLost,
     ],
   },
   'connections-used-up': {
     title: 'other clients have all connections of the database',
     under: 'connections-used-up',
-    rung: 'memory',
-    ...queued,
-    lanes: { A: '7' },
+    ...onDatabase,
     steps: [
       isAccepted,
       delivered,

@@ -1,6 +1,7 @@
 /** The figures of `bench queues`, for an 80-column terminal. */
 import {
   fewestWaiting,
+  overload,
   type QueueBenchmark,
   type QueueRow,
 } from '../benchmarks/queue-benchmark.ts';
@@ -12,7 +13,7 @@ export function queuesText(result: QueueBenchmark): string {
   const { rows, bullmqPerSecond, rate, seconds, rounds, instances, faults } = result;
   const head = ['queue', 'accepted/s', 'recorded/s', 'waiting', 'least..most', 'drained s'];
   return [
-    `The load: ${rate} purchases/s, 1.5 times what BullMQ records (${bullmqPerSecond.toFixed(0)}/s)`,
+    `The load: ${rate} purchases/s, ${overload} times what BullMQ records (${bullmqPerSecond.toFixed(0)}/s)`,
     plainTable([...head, 'drain/s'], rows.map(row)),
     `recorded/s  into MySQL, while the purchases came
 waiting     accepted orders that were not in MySQL when the last purchase was

@@ -44,6 +44,18 @@ const temporary: readonly string[] = ['not-ready', 'busy', 'database-busy'];
 export const isFinal = ({ outcome, reason = '' }: Attempt): boolean =>
   outcome === 'accepted' || (outcome === 'refused' && !temporary.includes(reason));
 
+/** One of each of so many users. @param name tells these requests from those of other loads. */
+export const onePurchaseEach = (
+  voucherId: string,
+  name: string,
+  users: number,
+  firstUser = 1,
+): Purchase[] =>
+  Array.from({ length: users }, (_, index) => {
+    const userId = String(firstUser + index);
+    return { voucherId, userId, requestId: `${name}-${voucherId}-${userId}` };
+  });
+
 /** Users 1 to `users` in a random order; every tenth sends a second purchase right after. */
 export function planPurchases(voucherId: string, users: number, seed: number): Purchase[] {
   const generator = xoroshiro128plus(seed);
