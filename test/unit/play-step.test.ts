@@ -1,8 +1,8 @@
 /** A fault of a race that takes longer than the lease: then the race proves nothing about it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { playStep, type Stage } from '../../src/lab/races/play-step.ts';
-import { outlastsLease } from '../../src/lab/races/race-verdict.ts';
+import { outlastsLease, recordedAnyway } from '../../src/lab/races/race-verdict.ts';
 
 const faultMs = 30;
 
@@ -45,4 +45,25 @@ test('the time until the lock answers again counts, too', async () => {
 test('a server that is meant to stay away for longer than the lease may do so', async () => {
   const step = await playStep(startEmpty, stageWith(faultMs / 2));
   expect(step).toMatchObject({ at: 'injected', asPlanned: true });
+});
+
+describe('a worker that a fault keeps from the database', () => {
+  const step = { run: 'W', until: 'recorded', unlessRecorded: true, text: 'gives up' } as const;
+  const giveUp = (isRecorded: boolean) =>
+    playStep(step, {
+      lanes: {
+        resume: async () => {},
+        settled: async () => true,
+        state: () => ({ kind: 'paused', arrival: { checkpoint: 'recorded', instance: 'w-1' } }),
+      },
+      isRecorded: () => isRecorded,
+    } as unknown as Stage);
+
+  test('is as planned when no order is recorded', async () => {
+    expect(await giveUp(false)).toMatchObject({ at: 'recorded', asPlanned: true });
+  });
+
+  test('says that the fault missed when the order is recorded', async () => {
+    expect(await giveUp(true)).toMatchObject({ at: recordedAnyway, asPlanned: false });
+  });
 });

@@ -10,6 +10,7 @@ import {
   type Played,
   type RaceResult,
   raceVerdict,
+  recordedAnyway,
   slow,
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
@@ -256,6 +257,7 @@ describe('the verdict of a race', () => {
   test.each<[string, Given, string]>([
     ['nobody bought', nobody, 'answer'],
     ['a fault found no process', {}, unreached],
+    ['a fault did not keep the order from the database', {}, recordedAnyway],
     ['a lane neither arrived nor waited', {}, slow],
     [
       'an answer does not belong to a sale',

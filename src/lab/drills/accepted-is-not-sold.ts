@@ -36,6 +36,9 @@ export const hops: readonly RaceName[] = [
   'connections-used-up',
 ];
 
+const readAgainAt: RaceName = 'worker-dies-after-commit';
+const readAgainWithinMs = 10_000;
+
 /** The rungs whose orders wait in a queue, and that a rush does not break already. */
 export const queueRungs: readonly RungName[] = rungNames.filter(
   (name) => (ladder[name] as Rung).queue !== undefined && hops.every((hop) => isPlayed(hop, name)),
@@ -54,9 +57,6 @@ export const acceptedIsNotSold: Drill = {
   run: (lab, options) =>
     tryQueues(lab, { rungs: [...queueRungs, ...outsiderNames], hops }, options),
 };
-
-const readAgainAt: RaceName = 'worker-dies-after-commit';
-const readAgainWithinMs = 10_000;
 
 export interface Trials {
   /** Of the ladder, or outsiders. */

@@ -9,6 +9,7 @@ import {
   notLocked,
   type PlayedRace,
   raceFindings,
+  recordedAnyway,
   slow,
   unclaimed,
   unreached,
@@ -61,7 +62,7 @@ function refusals(facts: Facts): number {
   return staleFence + duplicate;
 }
 
-const unplayed: readonly string[] = [unreached, notLocked, slow];
+const unplayed: readonly string[] = [unreached, notLocked, recordedAnyway, slow];
 
 /** Each makes it undecided: without a fault, or without a load, a drill proves nothing. */
 function missing(play: PlayUnderLoad): string[] {

@@ -5,6 +5,7 @@
 import mysql, { type Connection } from 'mysql2/promise';
 import {
   allowConnections,
+  asDatabaseRoot,
   connectAsRoot,
   killSession,
   sessionsOf,
@@ -21,15 +22,15 @@ export const exhaustConnections = (database: string): Fault => ({
   name: `use up the connections of ${database}`,
   async inject(lab) {
     const url = new URL(lab.environment['MYSQL_URL'] ?? '');
-    const root = await connectAsRoot(lab.dataFolder(database)); // It counts, too.
+    const data = lab.dataFolder(database);
+    const root = await connectAsRoot(data); // It counts, too.
     root.on('error', () => {}); // The database may be stopped meanwhile.
     const taken = [root];
     const undo = async () => {
-      try {
-        await allowConnections(root, mostConnections);
-      } finally {
-        for (const connection of taken) connection.destroy();
-      }
+      for (const connection of taken) connection.destroy();
+      await asDatabaseRoot(data, (administrator) =>
+        allowConnections(administrator, mostConnections),
+      );
     };
     try {
       await allowConnections(root, fewest);

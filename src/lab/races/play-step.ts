@@ -27,6 +27,7 @@ import {
   outlastsLease,
   type Played,
   paused,
+  recordedAnyway,
   slow,
   unreached,
 } from './race-verdict.ts';
@@ -84,8 +85,8 @@ async function reach(step: Step, stage: Stage): Promise<Reached> {
   if ('heal' in step) return healFault(step.heal, stage);
   if ('run' in step) {
     const reached = await runUntil(step.until, step.orUntil ?? [], lane, stage);
-    const isTooLate = step.unlessRecorded && stage.isRecorded();
-    return isTooLate ? { ...reached, asPlanned: false } : reached;
+    const isMissed = step.unlessRecorded && stage.isRecorded();
+    return isMissed ? { asPlanned: false, at: recordedAnyway } : reached;
   }
   if ('kill' in step) return kill(lane, stage);
   if ('pause' in step) return hit(pauseProcess, lane, stage, paused);

@@ -36,6 +36,8 @@ export const unreached = 'not there';
 export const slow = 'slow';
 /** A fault was to make a server forget the lock, and the server did not have it. */
 export const notLocked = 'no lock there';
+/** A fault was to keep the database from recording the order, and the order is there. */
+export const recordedAnyway = 'recorded anyway';
 /** A server that should be back within the lease was away for longer. */
 export const outlastsLease = 'outlasts the lease';
 
@@ -218,6 +220,8 @@ function inconclusive(
   const known = [...ordinary, ...expects];
   if (steps.some(({ at }) => at === unreached)) return 'a fault found no process of its lane';
   if (steps.some(({ at }) => at === notLocked)) return 'a server could not forget the lock';
+  if (steps.some(({ at }) => at === recordedAnyway))
+    return 'a fault did not keep the order from the database';
   if (steps.some(({ at }) => at === slow))
     return 'a lane neither arrived nor visibly waited for a lock';
   const wasKilled = steps.some(({ at }) => at === killed);
