@@ -10,6 +10,7 @@ import { stockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { type EndFigures, type EndOfStock, endFigures } from '../drills/hot-voucher-figures.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { type RedisMasters, startSaleMasters } from '../environment/redis-masters.ts';
+import { byBucket } from '../workload/by-bucket.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
 import { endSales } from '../workload/end-sales.ts';
@@ -152,10 +153,7 @@ async function measureEnd(bench: Bench, buckets: number): Promise<EndFigures> {
   const keys = connections.saleKeys;
   const end = await stockOfBuckets(connections.redis('admin'), keys, voucherId, buckets);
   await endSales(connections, [voucherId]);
-  const places = purchases.map(({ userId }) => keys.bucketOf(voucherId, userId, buckets));
-  const demands = keys
-    .bucketsOf(voucherId, buckets)
-    .map((bucket) => places.filter((place) => place === bucket).length);
+  const demands = byBucket(keys, purchases, buckets).map((each) => each.length);
   const sale: EndOfStock = { tries, facts, end, demands };
   return endFigures([sale]);
 }

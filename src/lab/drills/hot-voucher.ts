@@ -14,6 +14,7 @@ import { instanceNames, type ServiceShape } from '../environment/servers/service
 import { waitUntil } from '../environment/wait-until.ts';
 import { killServer } from '../faults/kill-server.ts';
 import { buyOnce } from '../workload/buy-once.ts';
+import { byBucket } from '../workload/by-bucket.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
 import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
@@ -69,7 +70,7 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
   const sale = { title: `hot-voucher, seed ${seed}`, stock, rung, buckets };
   const voucherId = await putOnSale(lab.baseUrl, tokenSecret, lab.shape.instances, sale);
   const purchases = planSale(voucherId, seed);
-  const perBucket = byBucket(connections, purchases);
+  const perBucket = byBucket(connections.saleKeys, purchases, buckets);
   const share = stock / perBucket.length;
   const [first = []] = perBucket.toSorted((one, other) => other.length - one.length);
   const tries: Try[] = await buy(stage, first.slice(0, share));
@@ -95,14 +96,6 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
 /** Other users in each sale, so that the buckets are wanted unequally in another way. */
 const planSale = (voucherId: string, seed: number): Purchase[] =>
   onePurchaseEach(voucherId, 'hot', users, seed * 1_000 + 1);
-
-function byBucket({ saleKeys }: Connections, purchases: readonly Purchase[]): Purchase[][] {
-  const bucketOf = ({ voucherId, userId }: Purchase) =>
-    saleKeys.bucketOf(voucherId, userId, buckets);
-  return saleKeys
-    .bucketsOf(purchases[0]?.voucherId ?? '', buckets)
-    .map((bucket) => purchases.filter((each) => bucketOf(each) === bucket));
-}
 
 function buy({ lab, connections, options }: Stage, purchases: readonly Purchase[]): Promise<Try[]> {
   const { baseUrl } = lab;
