@@ -10,7 +10,7 @@ import { type Pool, select } from './mysql.ts';
 import { openPool } from './mysql-pool.ts';
 import { Rabbitmq } from './rabbitmq.ts';
 import { openRedis, type RedisRole, whenReady } from './redis.ts';
-import { leaveOldMaster, watchMaster } from './redis-sentinel.ts';
+import { MasterFollowers, watchMaster } from './redis-sentinel.ts';
 import { type SaleKeys, saleKeys } from './sale-keys.ts';
 import { Zookeeper } from './zookeeper.ts';
 
@@ -28,9 +28,8 @@ export class Connections {
   readonly #log: Logger;
   readonly #clients = new Map<string, Redis>();
   readonly #closers: (() => Promise<unknown>)[] = [];
-  /** The clients of REDIS_URL, which follow its master. */
-  readonly #followers = new Set<Redis>();
-  #isWatching = false;
+  /** The clients of REDIS_URL, when it has Sentinels. */
+  #followers: MasterFollowers | undefined;
   #pool: Pool | undefined;
   #zookeeper: Zookeeper | undefined;
   #rabbitmq: Rabbitmq | undefined;
@@ -138,16 +137,17 @@ export class Connections {
 
   #follow(redis: Redis): void {
     if (this.config.REDIS_SENTINELS.length === 0) return;
-    if (!this.#isWatching) {
-      this.#isWatching = true;
-      this.#closers.push(watchMaster(this.config, (master) => this.#moveTo(master)));
-    }
+    this.#followers ??= this.#watchMaster();
     this.#followers.add(redis);
-    redis.once('end', () => this.#followers.delete(redis));
   }
 
-  #moveTo(master: string): void {
-    this.#log.warn({ event: 'redis-master-moved', master });
-    for (const redis of this.#followers) leaveOldMaster(redis, master);
+  #watchMaster(): MasterFollowers {
+    const followers = new MasterFollowers();
+    const end = watchMaster(this.config, (master, old) => {
+      this.#log.warn({ event: 'redis-master-moved', master });
+      followers.move(master, old);
+    });
+    this.#closers.push(end);
+    return followers;
   }
 }

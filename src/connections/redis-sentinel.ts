@@ -33,11 +33,12 @@ const isTls = ({ REDIS_URL }: SentinelConfig): boolean => REDIS_URL.startsWith('
 /**
  * Asks each Sentinel all the time. `onMoved` is called when the answer of one has changed: they may
  * learn it at different moments, and a client may have asked the last one.
+ * @param onMoved `host:port` of the master, and of the old one.
  * @returns a function that ends it.
  */
 export function watchMaster(
   config: SentinelConfig,
-  onMoved: (master: string) => void,
+  onMoved: (master: string, old: string) => void,
 ): () => Promise<void> {
   const watches = config.REDIS_SENTINELS.map((sentinel) => {
     const client = new Redis({
@@ -52,7 +53,7 @@ export function watchMaster(
     let known: string | undefined;
     const ask = async () => {
       const master = await masterOf(client, config.REDIS_SENTINEL_NAME);
-      if (known !== undefined && known !== master) onMoved(master);
+      if (known !== undefined && known !== master) onMoved(master, known);
       known = master;
     };
     const asking = setInterval(() => void ask().catch(() => {}), askEveryMs).unref();
@@ -74,12 +75,35 @@ async function masterOf(sentinel: Redis, name: string): Promise<string> {
 }
 
 /**
- * Ends the connection unless it is to this master; the client asks Sentinel and connects again. Its
- * commands without an answer fail, and are not sent again.
+ * Clients that are connected to the master, and to no old one. A Sentinel that has not heard of the
+ * new master sends them to the old one. It may run again, and sell until it is made a replica: all
+ * that it sells is lost.
  */
-export function leaveOldMaster(client: Redis, master: string): void {
-  const { remoteAddress, remotePort } = client.stream ?? {};
+export class MasterFollowers {
+  readonly #clients = new Set<Redis>();
+  readonly #old = new Set<string>();
+
+  add(client: Redis): void {
+    this.#clients.add(client);
+    client.on('connect', () => {
+      if (this.#old.has(addressOf(client))) client.disconnect(true);
+    });
+    client.once('end', () => this.#clients.delete(client));
+  }
+
+  /** The clients ask Sentinel, and connect again. */
+  move(master: string, old: string): void {
+    this.#old.delete(master);
+    this.#old.add(old);
+    for (const client of this.#clients) leaveOldMaster(client, master);
+  }
+}
+
+/** Its commands without an answer fail, and are not sent again. */
+function leaveOldMaster(client: Redis, master: string): void {
   const isConnected = client.status === 'ready' || client.status === 'connect';
   // A client that is still asking for the master would end for ever.
-  if (isConnected && `${remoteAddress}:${remotePort}` !== master) client.disconnect(true);
+  if (isConnected && addressOf(client) !== master) client.disconnect(true);
 }
+
+const addressOf = ({ stream }: Redis): string => `${stream?.remoteAddress}:${stream?.remotePort}`;

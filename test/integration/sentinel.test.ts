@@ -5,6 +5,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { RedisRole } from '../../src/connections/redis.ts';
+import { MasterFollowers } from '../../src/connections/redis-sentinel.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
@@ -185,3 +186,21 @@ test.each([
     await waitUntil('the instance to be ready', 5_000, async () => (await readyz()) === 200);
   },
 );
+
+test('a client that a late Sentinel sends to the old master is never ready there', async () => {
+  const { url } = await startOwnRedis();
+  const client = testConnections({ REDIS_URL: url }).redis('purchase');
+  const master = `127.0.0.1:${new URL(url).port}`;
+  const other = '127.0.0.1:1';
+  const isReady = () => client.status === 'ready';
+  await waitUntil('the client to be ready', 5_000, isReady);
+  const followers = new MasterFollowers();
+  followers.add(client);
+  const seen = { connect: 0, ready: 0 };
+  for (const event of ['connect', 'ready'] as const) client.on(event, () => void seen[event]++);
+  followers.move(other, master);
+  await waitUntil('the client to try again and again', 10_000, () => seen.connect >= 5);
+  expect(seen.ready).toBe(0);
+  followers.move(master, other);
+  await waitUntil('the client to be ready', 5_000, isReady);
+});
