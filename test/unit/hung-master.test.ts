@@ -29,6 +29,11 @@ test.each([
   ['a majority refuses one as away', majority({ attempts: [sale, away] }), '1 were refused'],
   ['it sells without every server', all({ attempts: [sale, ...many(away)] }), '1 were accepted'],
   ['it refuses for another reason', all({ attempts: [ordered, ...many(away)] }), 'only 49 of 50'],
+  [
+    'a refusal comes much later than a client waits',
+    all({ attempts: [{ ...away, latencyMs: 12_000 }, ...many(away)] }),
+    'a refusal took 12000 ms',
+  ],
   ['a lock stays away', all({ after: [away, away] }), 'nobody could buy afterwards'],
   ['a lock stays behind', all({ after: [refused('8', 'busy')] }), 'nobody could buy afterwards'],
 ])('%s: broken', (_, crowd, reason) => {

@@ -256,7 +256,7 @@ describe('the verdict of a race', () => {
   const nobody: Given = { ...lockFacts(), attempts: [refused('1', 'busy')] };
   test.each<[string, Given, string]>([
     ['nobody bought', nobody, 'answer'],
-    ['a fault found no process', {}, unreached],
+    ['a fault found no request of its lane', {}, unreached],
     ['a fault did not keep the order from the database', {}, recordedAnyway],
     ['a lane neither arrived nor waited', {}, slow],
     [

@@ -116,7 +116,8 @@ interface Play {
 }
 
 async function playAll(incidents: readonly Incident[], play: Play): Promise<Omit<Part, 'facts'>> {
-  const { lab, options, tries } = play;
+  const { lab, options, tries, connections } = play;
+  const [shard] = connections.saleKeys.shards;
   const faults: string[] = [];
   const stage: Stage = {
     lab,
@@ -127,6 +128,7 @@ async function playAll(incidents: readonly Incident[], play: Play): Promise<Omit
         return condition();
       }),
     soldSince: (since) => ordersSince(tries, since).length,
+    waiting: () => connections.redis('admin').hlen(shard?.queued ?? ''),
     inject: (fault) => {
       faults.push(fault.name);
       return inject(lab, fault, options.recorder);

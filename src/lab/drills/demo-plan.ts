@@ -82,6 +82,7 @@ function isRaced(rung: Rung, { under, instances, needs }: Schedule): boolean {
     lock: rung.lock !== undefined,
     waiters: rung.lock !== undefined && rung.waitMs !== 0,
     queue: rung.queue !== undefined,
+    stored: !rung.breaks.some((each) => each.under === 'instance-dies'),
     'lock-service': rung.lockService !== undefined,
     'lock-redis': rung.lockService?.servers.every((name) => name.startsWith('redis')) ?? false,
   };

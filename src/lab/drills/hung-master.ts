@@ -27,6 +27,8 @@ const crowd = 50;
 const workMs = 200;
 
 const backWithinMs = 10_000;
+/** More than twice what a request may wait for the lock and for an answer of its servers. */
+const refusedWithinMs = 10_000;
 
 /** What the crowd, and one user after it, were answered. */
 export interface Crowd {
@@ -120,7 +122,7 @@ function judge(crowds: readonly Crowd[], facts: readonly Facts[]): DrillResult {
   const findings = audits.flatMap(judgedFindings);
   const figures = crowds.flatMap(({ rung, attempts, waiting }) => [
     [`${rung} waiting`, waiting] as const,
-    [`${rung} slowest answer ms`, Math.max(...attempts.map(({ latencyMs }) => latencyMs))] as const,
+    [`${rung} slowest answer ms`, slowestMs(attempts)] as const,
   ]);
   return {
     ...drillVerdict(
@@ -138,6 +140,9 @@ function judge(crowds: readonly Crowd[], facts: readonly Facts[]): DrillResult {
   };
 }
 
+const slowestMs = (attempts: readonly Attempt[]): number =>
+  Math.round(Math.max(...attempts.map(({ latencyMs }) => latencyMs)));
+
 const isAway = ({ reason }: Attempt): boolean => reason === 'lock-service-unavailable';
 
 /** Against the claim of the rung. */
@@ -151,6 +156,9 @@ export function brokenIn({ rung, sells, attempts, after }: Crowd): string[] {
   if (!sells && sold > 0) found.push(`${rung}: ${sold} were accepted without every server`);
   if (!sells && sold === 0 && away < attempts.length)
     found.push(`${rung}: only ${away} of ${attempts.length} learned that the lock is away`);
+  const slowest = slowestMs(attempts);
+  if (!sells && slowest > refusedWithinMs)
+    found.push(`${rung}: a refusal took ${slowest} ms, the limit is ${refusedWithinMs} ms`);
   const last = after.at(-1);
   if (!last || !isSale(last)) found.push(`${rung}: nobody could buy afterwards (${last?.reason})`);
   return found;

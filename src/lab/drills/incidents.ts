@@ -2,8 +2,10 @@
  * The incidents of `alive-not-consuming`, each from real events: it ends when the Sentinels have
  * promoted, or when what was broken is mended.
  */
+import { saleKeys } from '../../connections/sale-keys.ts';
 import type { Lab } from '../environment/lab.ts';
-import type { Network } from '../environment/servers/service.ts';
+import { withRedis } from '../environment/replication.ts';
+import { instanceNames, type Network } from '../environment/servers/service.ts';
 import { dropConnections } from '../faults/drop-connections.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { hangWorker } from '../faults/hang-worker.ts';
@@ -23,8 +25,8 @@ const noticedWithinMs = 1.5 * progressWithinMs;
 const worker = 'api-worker-1';
 const silentMs = { service: 3_500, worker: 5_000 } as const;
 const waitMs = 20_000;
-/** Orders that wait while the consumer group is lost. */
-const waiting = 20;
+/** So many orders wait while a worker is cut off, or its consumer group is lost. */
+const fewestWaiting = 20;
 
 /** What an incident needs of the drill. */
 export interface Stage {
@@ -38,6 +40,8 @@ export interface Stage {
   ) => Promise<void>;
   /** Accepted purchases that were sent since then. */
   readonly soldSince: (since: bigint) => number;
+  /** The orders that are accepted and not recorded. */
+  readonly waiting: () => Promise<number>;
 }
 
 interface Played {
@@ -77,10 +81,19 @@ async function withoutMaster(
   await until(`the promotion of ${other}`, waitMs, () => network.isMaster(other));
   const mendedAt = now();
   const after = async () => {
+    // The old master can sell until the Sentinels have made it a replica, and then loses all of it.
+    await until(`every instance to sell at ${other}`, waitMs, () => areReady(lab));
     await undo();
     await until(`${master} to follow`, waitMs, () => network.follows(master));
   };
   return { mendedAt, after };
+}
+
+/** Redis takes a write of each instance. */
+async function areReady(lab: Lab): Promise<boolean> {
+  const ports = instanceNames(lab.shape).map((name) => lab.portOf(name));
+  const answers = ports.map((port) => fetch(`http://127.0.0.1:${port}/readyz`));
+  return (await Promise.all(answers)).every(({ ok }) => ok);
 }
 
 const frozenMaster: Incident = {
@@ -118,9 +131,10 @@ const silentNetwork: Incident = {
 
 const silentForWorker: Incident = {
   ...{ name: 'network silent for the worker', key: 'silentForWorker', readyz: 'ready', ...usual },
-  play: async ({ lab, inject, rest }) => {
+  play: async ({ lab, inject, rest, until, waiting }) => {
     const undo = await inject(dropConnections('redis-main', lab.pidOf(worker)));
     await rest(silentMs.worker);
+    await until('orders to wait', waitMs, async () => (await waiting()) >= fewestWaiting);
     await undo();
     return { mendedAt: now() };
   },
@@ -129,15 +143,24 @@ const silentForWorker: Incident = {
 /** The worker is paused, so that orders wait in the stream: a group from its end misses them. */
 const lostGroup: Incident = {
   ...{ name: 'consumer group lost', key: 'lostGroup', ...usual },
-  play: async ({ inject, until, soldSince }) => {
+  play: async ({ lab, inject, until, soldSince }) => {
     const resume = await inject(pauseServer(worker));
     const pausedAt = now();
-    await until('orders to wait', waitMs, () => soldSince(pausedAt) >= waiting);
+    await until('orders to wait', waitMs, () => soldSince(pausedAt) >= fewestWaiting);
     await inject(loseGroup('redis-main')).then((end) => end());
+    await until('the group to be gone', waitMs, () => hasNoGroup(lab));
     await resume();
     return { mendedAt: now() };
   },
 };
+
+async function hasNoGroup(lab: Lab): Promise<boolean> {
+  const [shard] = saleKeys(1).shards;
+  const groups = await withRedis(lab.portOf('redis-main'), (redis) =>
+    redis.xinfo('GROUPS', shard?.orders ?? ''),
+  );
+  return Array.isArray(groups) && groups.length === 0;
+}
 
 /** Measured from the hang: nothing mends it but the worker itself. */
 const hungWorker: Incident = {

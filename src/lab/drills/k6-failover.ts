@@ -25,6 +25,8 @@ const mostSeconds = 300;
 
 interface Planned {
   readonly fault: Fault;
+  /** Nobody can buy meanwhile. */
+  readonly isAway?: true;
   /** Of the load's time. */
   readonly atShare: number;
   readonly forMs: number;
@@ -32,8 +34,8 @@ interface Planned {
 
 /** The seed decides which instance is killed. */
 const plan = (seed: number): readonly Planned[] => [
-  { fault: stopServer('redis-main'), atShare: 0.1, forMs: 3_000 },
-  { fault: pauseServer('redis-main'), atShare: 0.4, forMs: 3_000 },
+  { fault: stopServer('redis-main'), atShare: 0.1, forMs: 3_000, isAway: true },
+  { fault: pauseServer('redis-main'), atShare: 0.4, forMs: 3_000, isAway: true },
   { fault: killServer(`api-${1 + (seed % defaultShape.instances)}`), atShare: 0.65, forMs: 0 },
   { fault: killServer('nginx'), atShare: 0.8, forMs: 1_000 },
 ];
@@ -55,7 +57,7 @@ export const k6Failover: Drill = {
     const facts = voucherId === null ? [] : [await collect(lab, voucherId)];
     const audits = auditAll(facts);
     return {
-      ...k6Verdict(run, audits),
+      ...k6Verdict(run, audits, missedFaults(plan(options.seed), attempts, played)),
       figures: k6Figures(run),
       phases: phasesOfFaults(attempts, played),
       faults: countBy(played.map(({ name }) => name)),
@@ -129,6 +131,23 @@ async function playFaults(
   recorder.loadEnded('k6/failover.js');
   return played;
 }
+
+/** A fault that was not played, or that refused nobody, has shown nothing. */
+export function missedFaults(
+  planned: readonly Pick<Planned, 'fault' | 'isAway'>[],
+  attempts: readonly K6Attempt[],
+  played: readonly Played[],
+): string[] {
+  return planned.flatMap(({ fault: { name }, isAway }) => {
+    const own = played.find((each) => each.name === name);
+    if (!own) return [`there was no ${name}`];
+    const meanwhile = attempts.filter(({ answeredAt }) => isWithin(own, BigInt(answeredAt)));
+    const isNoticed = meanwhile.some(({ outcome }) => outcome !== 'accepted');
+    return isAway && !isNoticed ? [`nobody was refused during ${name}`] : [];
+  });
+}
+
+const isWithin = ({ from, to }: Played, at: bigint): boolean => at >= from && at < to;
 
 /** By when the attempts were answered: before the first fault, during each, and after it. */
 function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly Played[]): Phase[] {

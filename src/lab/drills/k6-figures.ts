@@ -24,10 +24,14 @@ export const k6Figures = ({ summary }: K6Run) => ({
 
 const oneLine = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
 
-/** A threshold that k6 could not measure has a `?`, although it counts as not met. */
+/**
+ * A threshold that k6 could not measure has a `?`, although it counts as not met.
+ * @param missed the faults that were not played, or that nobody noticed.
+ */
 export function k6Verdict(
   run: K6Run,
   audits: readonly Audited[],
+  missed: readonly string[],
 ): Pick<DrillResult, 'verdict' | 'reasons'> {
   const { exitCode, summary, errors } = run;
   const marked = (mark: string) =>
@@ -43,6 +47,7 @@ export function k6Verdict(
     missing.push(`k6 ended with exit code ${exitCode ?? 'none'}: ${oneLine(errors)}`);
   else if (audits.length === 0) missing.push('k6 named no voucher, so none was audited');
   else if (k6Figures(run).accepted === 0) missing.push('nobody bought');
+  missing.push(...missed);
   const audited = notHeldTexts(audits.flatMap(findingsOf));
   const verdicts = audits.map(({ audit }) => audit.verdict);
   return drillVerdict(verdicts, { broken, audited, missing });

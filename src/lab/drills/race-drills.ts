@@ -67,6 +67,7 @@ export const raceDrills = {
     [
       { race: 'scripts-forgotten', rung: 'redis-reentrant' },
       { race: 'scripts-forgotten', rung: 'redlock' },
+      { race: 'renewal-forgotten', rung: 'redis-reentrant' },
     ],
   ),
 } as const satisfies Record<string, RaceDrill>;

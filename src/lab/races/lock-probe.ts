@@ -1,6 +1,11 @@
-/** Tells when the lock of a rung can be acquired in every instance: by purchases there. */
+/**
+ * Tells when the lock of a rung can be acquired in every instance, and when its orders are recorded:
+ * by purchases of another voucher.
+ */
 import { randomInt } from 'node:crypto';
 import { Agent } from 'undici';
+import type { Connections } from '../../connections/connections.ts';
+import { select } from '../../connections/mysql.ts';
 import { signToken } from '../../http/tokens.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -18,12 +23,19 @@ const withinMs = 15_000;
 const probed = (rung: string): string =>
   (rungNamed(rung).lockService?.servers.length ?? 1) > 1 ? 'multilock' : rung;
 
-/** @returns a function that resolves once every instance has sold a unit of another voucher. */
+export interface Probe {
+  /** Resolves once every instance has sold a unit. */
+  readonly lockAnswers: () => Promise<void>;
+  /** Resolves once an order of the probe is in MySQL. */
+  readonly workersRecord: () => Promise<void>;
+}
+
 export async function lockProbe(
   lab: Lab,
   rung: string,
-  tokenSecret: string,
-): Promise<() => Promise<void>> {
+  { config, mysql }: Pick<Connections, 'config' | 'mysql'>,
+): Promise<Probe> {
+  const { TOKEN_SECRET: tokenSecret } = config;
   const sale = { title: 'is the lock there?', stock: 1_000, rung: probed(rung) };
   const voucherId = await createVoucher(lab.baseUrl, tokenSecret, sale);
   const sells = async (instance: string): Promise<boolean> => {
@@ -36,10 +48,21 @@ export async function lockProbe(
     await agent.destroy();
     return outcome === 'accepted';
   };
-  return async () => {
+  const lockAnswers = async () => {
     const waits = instanceNames(lab.shape).map((instance) =>
       waitUntil(`${instance} to sell on ${rung}`, withinMs, () => sells(instance)),
     );
     await Promise.all(waits);
   };
+  // Some queues lose an order that comes before a worker listens: so each look sells another one.
+  const isRecorded = async () => {
+    const sql = 'SELECT id FROM orders WHERE voucher_id = ? LIMIT 1';
+    if ((await select(mysql(), sql, [voucherId])).length > 0) return true;
+    await lockAnswers();
+    return false;
+  };
+  const workersRecord = () => waitUntil(`an order of ${rung} in MySQL`, withinMs, isRecorded, 200);
+  return { lockAnswers, workersRecord };
 }
+
+export const noProbe: Probe = { lockAnswers: async () => {}, workersRecord: async () => {} };

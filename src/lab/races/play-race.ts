@@ -18,7 +18,7 @@ import { drained } from '../workload/drained.ts';
 import { provideFor } from '../workload/provide.ts';
 import { type LaneState, Lanes } from './lanes.ts';
 import type { LockFaultTarget } from './lock-faults.ts';
-import { lockProbe } from './lock-probe.ts';
+import { lockProbe, noProbe } from './lock-probe.ts';
 import { playStep, type Stage } from './play-step.ts';
 import { workerLane } from './race-keys.ts';
 import { type Played, type PlayedRace, raceVerdict } from './race-verdict.ts';
@@ -78,7 +78,8 @@ export async function playRace(
   const send = sender(schedule, { id, voucherId, agent, baseUrlOf, tokenSecret });
   const lanes = new Lanes(id, connections.labRedis(), send);
   const isProbed = rungNamed(rung).lockService || rungNamed(rung).queue;
-  const lockAnswers = isProbed ? await lockProbe(lab, rung, tokenSecret) : async () => {};
+  const probe = isProbed ? await lockProbe(lab, rung, connections) : noProbe;
+  const { lockAnswers } = probe;
   const stage: Stage = {
     ...stageOf({ id, voucherId, schedule, rung: rungNamed(rung) }, lab, connections),
     ...{ lab, lanes, lockAnswers, inject: (fault) => inject(lab, fault), undos: new Map() },
@@ -98,7 +99,8 @@ export async function playRace(
       await agent.destroy();
     }
   };
-  await lockAnswers(); // A fault before may have cut connections.
+  await lockAnswers(); // A fault before may have cut connections,
+  await probe.workersRecord(); // or killed a worker.
   const others = await around(voucherId, play);
   await connections.ready();
   const collected = await drained(connections, voucherId, drainWithinMs);

@@ -31,7 +31,7 @@ import {
   slow,
   unreached,
 } from './race-verdict.ts';
-import { laneOf, type Step } from './schedules.ts';
+import { laneOf, type Step, serversLane } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
 
 /**
@@ -71,6 +71,8 @@ interface Reached {
   readonly instance?: string;
 }
 
+const missed: Reached = { asPlanned: false, at: unreached };
+
 export async function playStep(step: Step, stage: Stage): Promise<Played> {
   const reached = await reach(step, stage);
   return { lane: laneOf(step), text: step.text, wrong: 'wrong' in step, ...reached };
@@ -88,8 +90,8 @@ async function reach(step: Step, stage: Stage): Promise<Reached> {
     const isMissed = step.unlessRecorded && stage.isRecorded();
     return isMissed ? { asPlanned: false, at: recordedAnyway } : reached;
   }
-  if ('kill' in step) return kill(lane, stage);
-  if ('pause' in step) return hit(pauseProcess, lane, stage, paused);
+  if ('kill' in step) return kill(lane, stage, step.answered);
+  if ('pause' in step) return pause(lane, stage);
   if ('resume' in step) return resume(lane, stage);
   const undo = await stage.inject(leaseEnds(lane, stage));
   await undo();
@@ -107,7 +109,7 @@ const leaseEnds = (lane: string, { expire }: Stage): Fault => ({
 
 async function injectFault(name: LockFaultName, lane: string, stage: Stage): Promise<Reached> {
   const target = stage.lockFaultTarget(stage.lanes.state(lane));
-  if (!target) return { asPlanned: false, at: unreached };
+  if (!target || (lane !== serversLane && target.pid === 0)) return missed;
   if (!(await isLockToLose(name, target, stage.lab))) return { asPlanned: false, at: notLocked };
   const startedAt = performance.now();
   stage.undos.set(name, await injectLockFault(name, target, stage.inject));
@@ -132,13 +134,18 @@ async function healFault(name: LockFaultName | QueueFaultName, stage: Stage): Pr
   return { asPlanned: true, at: 'healed' };
 }
 
-async function kill(lane: string, stage: Stage): Promise<Reached> {
+async function kill(lane: string, stage: Stage, isAnswered = false): Promise<Reached> {
+  if (stage.lanes.state(lane)?.kind === 'answered' && !isAnswered) return missed;
   const reached = await hit(killProcess, lane, stage, killed);
   if (!reached.asPlanned) return reached;
   if (lane === workerLane) stage.lanes.watch(lane);
   else await stage.lanes.settled(lane, slowMs);
   return reached;
 }
+
+/** After the answer there is nothing to stop: the step before came too far. */
+const pause = async (lane: string, stage: Stage): Promise<Reached> =>
+  stage.lanes.state(lane)?.kind === 'answered' ? missed : hit(pauseProcess, lane, stage, paused);
 
 /** Injects the fault into the process in which the lane is paused, or waits. */
 async function hit(
@@ -148,7 +155,7 @@ async function hit(
   at: string,
 ): Promise<Reached> {
   const pid = processOf(lane, stage);
-  if (pid === undefined) return { asPlanned: false, at: unreached };
+  if (pid === undefined) return missed;
   const state = stage.lanes.state(lane);
   const name = state?.kind === 'paused' ? state.arrival.instance : instanceOf(state);
   stage.undos.set(lane, await stage.inject(fault(pid, name)));
@@ -168,7 +175,7 @@ function processOf(lane: string, { lab, lanes, waitsIn }: Stage): number | undef
 
 async function resume(lane: string, { undos }: Stage): Promise<Reached> {
   const undo = undos.get(lane);
-  if (!undo) return { asPlanned: false, at: unreached };
+  if (!undo) return missed;
   await undo();
   undos.delete(lane);
   return { asPlanned: true, at: 'resumed' };

@@ -48,7 +48,7 @@ export const queueSchedules = {
       },
       delivered,
       isAccepted,
-      { kill: 'A', text: 'dies, with all that it remembers' },
+      { kill: 'A', answered: true, text: 'dies, with all that it remembers' },
       soldOut,
     ],
   },

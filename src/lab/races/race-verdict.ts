@@ -218,7 +218,7 @@ function inconclusive(
 ): string | null {
   const { attempts = [] } = facts;
   const known = [...ordinary, ...expects];
-  if (steps.some(({ at }) => at === unreached)) return 'a fault found no process of its lane';
+  if (steps.some(({ at }) => at === unreached)) return 'a fault found no request of its lane';
   if (steps.some(({ at }) => at === notLocked)) return 'a server could not forget the lock';
   if (steps.some(({ at }) => at === recordedAnyway))
     return 'a fault did not keep the order from the database';
@@ -230,6 +230,9 @@ function inconclusive(
       (outcome === 'refused' && !known.includes(reason)) || (outcome === 'unknown' && !wasKilled),
   );
   if (odd) return `user ${odd.userId} was answered ${odd.reason}`;
+  const isAway = ({ reason = '' }: Attempt) => expects.includes(reason);
+  if (expects.length > 0 && !attempts.some(isAway))
+    return `nobody was answered ${expects.join(' or ')}`;
   const isViolated = findings.some(({ verdict }) => verdict === 'violated');
   return confirmed(facts).length > 0 || isViolated ? null : 'nobody bought';
 }

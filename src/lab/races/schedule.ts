@@ -31,15 +31,18 @@ export type Step =
     }
   /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
   | { readonly expire: string; readonly text: string }
-  /** Kills the process of this lane with SIGKILL. */
-  | { readonly kill: string; readonly text: string }
+  /** Kills the process of this lane with SIGKILL. `answered`: also after it has answered. */
+  | { readonly kill: string; readonly answered?: true; readonly text: string }
   /** Pauses the process of this lane with SIGSTOP. */
   | { readonly pause: string; readonly text: string }
   /** Resumes it with SIGCONT. */
   | { readonly resume: string; readonly text: string };
 
-/** What a rung must have, so that a race says something about it. */
-export type Need = 'lock' | 'waiters' | 'queue' | 'lock-service' | 'lock-redis';
+/**
+ * What a rung must have, so that a race says something about it. `stored`: no accepted order is in
+ * the memory of an instance alone, where it may or may not be when the instance dies.
+ */
+export type Need = 'lock' | 'waiters' | 'queue' | 'stored' | 'lock-service' | 'lock-redis';
 
 export interface Schedule {
   readonly title: string;
@@ -57,7 +60,7 @@ export interface Schedule {
   /** Lanes whose purchase never releases its lock. */
   readonly forgets?: readonly string[];
   readonly needs?: Need;
-  /** Refusals that belong to this race, beside those of every sale. */
+  /** Refusals that belong to this race, beside those of every sale: one at least must come. */
   readonly expects?: readonly string[];
   /** No fault hits these lanes: if one loses its lease, the machine is too slow for the race. */
   readonly undisturbed?: readonly string[];

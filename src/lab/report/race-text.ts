@@ -3,8 +3,8 @@ import type { Played, RaceResult } from '../races/race-verdict.ts';
 import { proofText } from './sentences.ts';
 import { wrap } from './wrap.ts';
 
-/** The widths of a step's text and of its result: with three lanes they fill the line. */
-export const textWidth = 36;
+/** The widths of a step's text and of its result: with four lanes they fill the line. */
+export const textWidth = 33;
 const atWidth = 24;
 /** Of both together: the name of a worker is longer than that of an instance. */
 const atAndInstance = 29;
