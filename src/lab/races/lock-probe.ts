@@ -30,12 +30,8 @@ export interface Probe {
   readonly workersRecord: () => Promise<void>;
 }
 
-export async function lockProbe(
-  lab: Lab,
-  rung: string,
-  { config, mysql }: Pick<Connections, 'config' | 'mysql'>,
-): Promise<Probe> {
-  const { TOKEN_SECRET: tokenSecret } = config;
+export async function lockProbe(lab: Lab, rung: string, connections: Connections): Promise<Probe> {
+  const { TOKEN_SECRET: tokenSecret } = connections.config;
   const sale = { title: 'is the lock there?', stock: 1_000, rung: probed(rung) };
   const voucherId = await createVoucher(lab.baseUrl, tokenSecret, sale);
   const sells = async (instance: string): Promise<boolean> => {
@@ -57,7 +53,7 @@ export async function lockProbe(
   // Some queues lose an order that comes before a worker listens: so each look sells another one.
   const isRecorded = async () => {
     const sql = 'SELECT id FROM orders WHERE voucher_id = ? LIMIT 1';
-    if ((await select(mysql(), sql, [voucherId])).length > 0) return true;
+    if ((await select(connections.mysql(), sql, [voucherId])).length > 0) return true;
     await lockAnswers();
     return false;
   };
