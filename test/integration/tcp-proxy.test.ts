@@ -21,11 +21,15 @@ test('a connection whose client went away behind a dropped network ends at the s
   const client = connect(port + 1, '127.0.0.1');
   const [atServer] = (await once(server, 'connection')) as [Socket];
   atServer.resume();
+  await proxy.setToxics([Toxic.parse({ type: 'timeout', pid: 1 })]);
+  expect(proxy.state.spoiled).toBe(0); // That process has no connection.
   await proxy.setToxics([Toxic.parse({ type: 'timeout' })]);
+  expect(proxy.state.spoiled).toBe(1);
   client.destroy();
   await once(client, 'close');
   connect(port + 1, '127.0.0.1');
   const [nextAtServer] = (await once(server, 'connection')) as [Socket]; // The proxy has seen both.
+  expect(proxy.state.spoiled).toBe(2);
   expect(atServer.closed).toBe(false);
   await proxy.setToxics([]);
   await expect.poll(() => atServer.closed).toBe(true);

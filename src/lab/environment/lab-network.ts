@@ -26,6 +26,11 @@ export class LabNetwork {
     await this.#proxies.change(name, { toxics });
   }
 
+  /** How many connections to this server its toxics have hit. */
+  async spoiled(name: ProxyName): Promise<number> {
+    return (await this.#proxies.state())[name].spoiled;
+  }
+
   /** The replica copies this server, and gets each later write: until a toxic stops them. */
   async replicate(name: ProxyName): Promise<void> {
     const source = upstreamPort(this.#ports, name);

@@ -143,9 +143,12 @@ class Injection {
     if (this.#reached.length === 0 || !(await this.#isStill(state))) return;
     const place = { lab, instance: this.#instance, worker: this.#worker ?? '', forMs: this.#forMs };
     await this.#inject(fault, soakFaults[fault].fault(place));
-    this.#cells = this.#reached.map((checkpoint) => cellName(checkpoint, target));
     await this.#freeAll();
     await sleep(this.#forMs);
+    const { spoils } = soakFaults[fault];
+    if (spoils && (await lab.network('proxied').spoiled(spoils)) === 0)
+      this.miss(`no connection to ${spoils}`);
+    else this.#cells = this.#reached.map((checkpoint) => cellName(checkpoint, target));
   }
 
   /** Always: nothing stays broken, and no request stays where it stands. */

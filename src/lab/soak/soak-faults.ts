@@ -28,6 +28,8 @@ interface SoakFault {
   readonly isOfInstance?: true;
   readonly leastMs: number;
   readonly mostMs: number;
+  /** It spoils the connections to this server: it must find some. */
+  readonly spoils?: ProxyName;
   readonly fault: (place: Place) => Fault;
 }
 
@@ -65,15 +67,35 @@ const table = {
   'pause whole service': { hits: 'both', ...long, fault: () => pauseServer('service') },
   'kill redis-main': { hits: 'both', ...short, fault: () => killServer(redis) },
   'pause redis-main': { hits: 'both', ...long, fault: () => pauseServer(redis) },
-  'reset redis-main': { hits: 'both', ...short, fault: () => resetConnections(redis) },
-  'lose answers of redis-main': { hits: 'both', ...long, fault: () => loseAnswers(redis) },
+  'reset redis-main': {
+    hits: 'both',
+    ...short,
+    spoils: redis,
+    fault: () => resetConnections(redis),
+  },
+  'lose answers of redis-main': {
+    hits: 'both',
+    ...long,
+    spoils: redis,
+    fault: () => loseAnswers(redis),
+  },
   'lose consumer group': { hits: 'worker', ...once, fault: () => loseGroup(redis) },
   'kill worker': { hits: 'worker', ...short, fault: ({ worker }) => killServer(worker) },
   'pause worker': { hits: 'worker', ...pastClaimMs, fault: ({ worker }) => pauseServer(worker) },
   'kill database': { hits: 'worker', ...short, fault: ({ lab }) => killServer(lab.database) },
   'pause database': { hits: 'worker', ...long, fault: ({ lab }) => pauseServer(lab.database) },
-  'reset database': { hits: 'worker', ...short, fault: () => resetConnections(database) },
-  'lose answers of database': { hits: 'worker', ...long, fault: () => loseAnswers(database) },
+  'reset database': {
+    hits: 'worker',
+    ...short,
+    spoils: database,
+    fault: () => resetConnections(database),
+  },
+  'lose answers of database': {
+    hits: 'worker',
+    ...long,
+    spoils: database,
+    fault: () => loseAnswers(database),
+  },
 } as const satisfies Record<string, SoakFault>;
 export type SoakFaultName = keyof typeof table;
 export const soakFaults: Readonly<Record<SoakFaultName, SoakFault>> = table;

@@ -18,6 +18,7 @@ export class TcpProxy {
   readonly port: number;
   #upstreamPort: number;
   #toxics: readonly Toxic[] = [];
+  #spoiled = 0;
   readonly #links = new Set<Link>();
   #server: Server | undefined;
 
@@ -35,7 +36,7 @@ export class TcpProxy {
   }
 
   get state(): ProxyState {
-    return { upstreamPort: this.#upstreamPort, toxics: this.#toxics };
+    return { upstreamPort: this.#upstreamPort, toxics: this.#toxics, spoiled: this.#spoiled };
   }
 
   /**
@@ -45,6 +46,7 @@ export class TcpProxy {
    */
   async setToxics(toxics: readonly Toxic[]): Promise<void> {
     this.#toxics = toxics;
+    this.#spoiled = [...this.#links].filter((link) => this.#of(link).length > 0).length;
     for (const link of this.#links) {
       if (!this.#has('timeout', link) && isOver(link)) end(link);
       if (this.#has('reset_peer', link)) reset(link);
@@ -70,6 +72,7 @@ export class TcpProxy {
     const upstream = connect(this.#upstreamPort, '127.0.0.1');
     const link: Link = { client, upstream, isTorn: false, belongsTo: new Map() };
     this.#links.add(link);
+    if (this.#of(link).length > 0) this.#spoiled++;
     for (const socket of [client, upstream]) {
       socket.setNoDelay(true);
       socket.on('error', () => {});

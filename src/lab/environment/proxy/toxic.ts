@@ -22,6 +22,8 @@ export type Toxic = z.infer<typeof Toxic>;
 export interface ProxyState {
   readonly upstreamPort: number;
   readonly toxics: readonly Toxic[];
+  /** The connections that these toxics have hit. */
+  readonly spoiled: number;
 }
 
 /** What the proxies' process is started with. */
