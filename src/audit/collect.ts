@@ -148,16 +148,18 @@ async function collectRedis(redis: Redis, sale: SalePlace) {
   const stock = rung.buckets
     ? (await stockOfBuckets(redis, saleKeys, voucherId, buckets)).stock
     : await remaining(redis, saleKeys, voucherId);
-  const bought: [string, string][] = [];
-  const queued: string[] = [];
+  // Lists of lists: `push(...buyers)` throws from 120,000 buyers on, each being an argument.
+  const bought: [string, string][][] = [];
+  const noted: [string, string][][] = [];
   for (const place of placesOf(sale)) {
-    bought.push(...(await scanHash(redis, place.buyers(voucherId))));
-    const waiting = await scanHash(redis, place.queued);
-    queued.push(...waiting.filter(isOf(voucherId)).map(([id]) => id));
+    bought.push(await scanHash(redis, place.buyers(voucherId)));
+    noted.push(await scanHash(redis, place.queued));
   }
   const orderOf = (value: string) => value.slice(0, value.indexOf(':'));
-  const buyers = bought.map(([userId, value]) => [userId, orderOf(value)]);
-  return { stock, buyers: Object.fromEntries(buyers), queued: [...new Set(queued)] };
+  const buyers = bought.flat().map(([userId, value]) => [userId, orderOf(value)]);
+  const queued = noted.flat().filter(isOf(voucherId));
+  const ids = new Set(queued.map(([id]) => id));
+  return { stock, buyers: Object.fromEntries(buyers), queued: [...ids] };
 }
 
 const isOf =

@@ -60,13 +60,13 @@ async function readPlaces(
   if (vouchers.length === 0) return [];
   const redis = connections.redis('admin');
   const queues = [...new Set(places.map(({ queued }) => queued))];
-  const notes = (await Promise.all(queues.map((queued) => scanHash(redis, queued)))).flat();
+  const early = (await Promise.all(queues.map((queued) => scanHash(redis, queued)))).flat();
   const before = [];
   for (const voucher of vouchers)
     before.push({ voucher, buyers: await buyersOf(redis, places, voucher.voucherId) });
   const streams = [...new Set(places.map(({ orders }) => orders))];
   const entries = (await Promise.all(streams.map((orders) => streamOf(redis, orders)))).flat();
-  notes.push(...(await laterNotes(redis, queues, notes, entries)));
+  const notes = early.concat(await laterNotes(redis, queues, early, entries));
   const sales: Sale[] = [];
   for (const { voucher, buyers } of before) {
     const isOwn = ({ order }: InStream) => order.voucherId === voucher.voucherId;

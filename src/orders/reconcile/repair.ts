@@ -37,18 +37,19 @@ export interface Repair {
 }
 
 export async function repair(connections: Connections, voucherId?: string): Promise<Repair> {
-  const repaired: Repaired[] = [];
+  // A list of lists: as arguments of one `push`, 150,000 would be too many.
+  const repaired: Repaired[][] = [];
   let { reconciliation: found, epoch } = await compare(connections, voucherId);
   for (const voucher of found.vouchers)
-    repaired.push(...(await finishTransfers(connections, voucher, epoch)));
+    repaired.push(await finishTransfers(connections, voucher, epoch));
   for (let times = 1; times <= mostRepairs && found.verdict === 'inconsistent'; times++) {
-    const before = repaired.length;
+    const before = repaired.flat().length;
     for (const voucher of found.vouchers)
-      repaired.push(...(await repairVoucher(connections, voucher, epoch)));
+      repaired.push(await repairVoucher(connections, voucher, epoch));
     ({ reconciliation: found, epoch } = await compare(connections, voucherId));
-    if (repaired.length === before) break;
+    if (repaired.flat().length === before) break;
   }
-  return { after: found, repaired };
+  return { after: found, repaired: repaired.flat() };
 }
 
 /** Those that a process left half-way. @throws DataChanged */
