@@ -114,19 +114,29 @@ const nobody = '0';
 
 /**
  * MySQL may refuse a column of the order, and then it refuses it here too: the id alone is enough.
+ * The user is kept for as long as possible, because only the user of an order is told its state.
  * @returns false when another worker has recorded the order.
  */
 export async function insertTombstone(pool: Pool, order: Order, reason: string): Promise<boolean> {
-  const { id } = order;
-  await insertFailed(pool, order, reason).catch((error: unknown) => {
-    if (!isRowRefused(error)) throw error;
-    const anonymous = { id, voucherId: nobody, userId: nobody, requestId: '' };
-    return insertFailed(pool, anonymous, reason);
-  });
+  const withoutRequest = { ...order, requestId: '' };
+  const withoutVoucher = { ...withoutRequest, voucherId: nobody };
+  const idAlone = { ...withoutVoucher, userId: nobody };
+  await insertFirst(pool, [order, withoutRequest, withoutVoucher, idAlone], reason);
   const [row] = await select<{ status: string }>(pool, 'SELECT status FROM orders WHERE id = ?', [
-    id,
+    order.id,
   ]);
   return row?.status === 'failed';
+}
+
+/** The first of these rows that MySQL does not refuse. @throws its error when it refuses all. */
+async function insertFirst(pool: Pool, rows: readonly Order[], reason: string): Promise<void> {
+  for (const [index, row] of rows.entries()) {
+    try {
+      return await insertFailed(pool, row, reason);
+    } catch (error) {
+      if (!isRowRefused(error) || index === rows.length - 1) throw error;
+    }
+  }
 }
 
 async function insertFailed(pool: Pool, order: Order, reason: string): Promise<void> {

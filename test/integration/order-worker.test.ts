@@ -8,7 +8,9 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { type Records, recordBatch, recordOne } from '../../src/orders/record-orders.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { tokenFor } from '../support/client.ts';
 import { openConnections, quietRedis, testConnections } from '../support/connections.ts';
+import { openInstance } from '../support/instance.ts';
 import { openStreamQueue, someOrder, someVoucherId } from '../support/sale.ts';
 import { buyOrder, onSale, startWorker, usersUpTo, workUntilEmpty } from '../support/selling.ts';
 
@@ -43,8 +45,8 @@ const stock = async () => {
 };
 const redisStock = () => connections.redis('admin').hget(keys.voucher(voucher.id), 'stock');
 
-async function buy(userId: string): Promise<Order> {
-  const order = someOrder(voucher.id, userId);
+async function buy(userId: string, requestId?: string): Promise<Order> {
+  const order = someOrder(voucher.id, userId, requestId);
   const outcome = await buyOrder(connections, voucher, order);
   expect(outcome.kind).toBe('accepted');
   return order;
@@ -259,23 +261,41 @@ describe('a poison entry', () => {
 
   test('in form an order, but refused by MySQL for good, is dead-lettered although MySQL refuses its tombstone too', async () => {
     const banned = someVoucherId();
-    const alter = 'ALTER TABLE orders';
-    const check = `CHECK (user_id <> ${banned})`;
-    await connections.mysql().query(`${alter} ADD CONSTRAINT banned ${check}`);
-    onTestFinished(async () => {
-      const later = openConnections();
-      await later.mysql().query(`${alter} DROP CONSTRAINT banned`);
-      await later.close();
-    });
+    await ban('user_id', banned);
     const [before, bad, after] = [await buy('1'), await buy(banned), await buy('3')];
     await workUntilEmpty(connections);
     for (const { id } of [before, after])
       expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+    // Not even its user: docs/pipeline.md says what the user sees.
     expect(await findOrder(connections, bad.id)).toMatchObject({
-      ...{ status: 'failed', reason: 'undeliverable' },
+      ...{ status: 'failed', reason: 'undeliverable', userId: '0' },
     });
     expect([await stock(), await redisStock()]).toEqual([1, '1']);
   });
+
+  test.each<[column: string, banned: () => string, kept: () => string]>([
+    ['request_id', () => bannedRequest, () => voucher.id],
+    ['voucher_id', () => voucher.id, () => '0'],
+  ])(
+    'whose %s is refused by MySQL for good has failed for its user',
+    async (column, banned, kept) => {
+      await ban(column, banned());
+      const bad = await buy('2', bannedRequest);
+      await workUntilEmpty(connections);
+      const { app } = await openInstance(connections);
+      const as = async (user: string) => {
+        const headers = { authorization: `Bearer ${await tokenFor(user)}` };
+        return app.request(`/orders/${bad.id}`, { headers });
+      };
+      const own = await as('2');
+      expect([own.status, await own.json()]).toEqual([
+        200,
+        { id: bad.id, voucherId: kept(), status: 'failed', reason: 'undeliverable' },
+      ]);
+      expect((await as('3')).status).toBe(404);
+      expect([await stock(), await redisStock()]).toEqual([3, '3']);
+    },
+  );
 
   test('that was delivered often while MySQL was away is not dead-lettered at its first refusal', async () => {
     const user = someVoucherId();
@@ -301,6 +321,18 @@ describe('a poison entry', () => {
     expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
   });
 });
+
+const bannedRequest = 'a-request-that-MySQL-refuses';
+
+/** MySQL refuses every row with this value, until the test is over. */
+async function ban(column: string, value: string): Promise<void> {
+  const alter = 'ALTER TABLE orders';
+  const check = `CHECK (${column} <> '${value}')`;
+  await connections.mysql().query(`${alter} ADD CONSTRAINT banned ${check}`);
+  onTestFinished(() =>
+    openAndClose((later) => later.mysql().query(`${alter} DROP CONSTRAINT banned`)),
+  );
+}
 
 /** How often the first order that is pending was delivered; 0 without one. */
 async function deliveries(): Promise<number> {

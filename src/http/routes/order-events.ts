@@ -83,7 +83,7 @@ async function follow(
   try {
     await tell(stream, order);
     const final = await finals.of(order, open.signal);
-    // MySQL may have refused all of a failed order but its id.
+    // MySQL may have refused the voucher or the user of a failed order.
     if (final) await tell(stream, { ...final, voucherId: order.voucherId });
   } finally {
     clearInterval(beat);

@@ -16,7 +16,11 @@ import { type Identified, identify, requireRole } from '../tokens.ts';
 const OrderView = z
   .object({
     id: Id,
-    voucherId: Id,
+    voucherId: z.string().openapi({
+      pattern: '^(0|[1-9][0-9]{0,18})$',
+      example: '9',
+      description: '`0` only in a failed order whose voucher MySQL refused to store.',
+    }),
     status: z.enum(['queued', 'confirmed', 'failed']),
     reason: z.string().optional(),
   })

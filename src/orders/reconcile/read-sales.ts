@@ -209,7 +209,7 @@ const selectOrders = `
          CAST(user_id AS CHAR) AS userId, request_id AS requestId, status
   FROM orders`;
 
-/** A failed row may have the id alone, when MySQL refused the other columns. */
+/** A failed row may have no voucher, when MySQL refused this column. */
 async function underOtherVouchers(pool: Pool, ids: readonly string[]): Promise<OrderInMysql[]> {
   const found: OrderInMysql[] = [];
   for (let from = 0; from < ids.length; from += pageSize) {
