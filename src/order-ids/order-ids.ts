@@ -9,5 +9,7 @@ export interface OrderIds {
    * @throws OrderIdUnavailable, and no id is used.
    */
   next(): string | Promise<string>;
+  /** Why `next` would throw now, as a sentence; null when nothing is known against it. */
+  problem(): string | null;
   close(): void;
 }

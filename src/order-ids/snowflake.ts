@@ -5,24 +5,35 @@
 import { Snowflake } from '@sapphire/snowflake';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { WorkerIdUnavailable } from '../errors.ts';
+import { OrderIdUnavailable, WorkerIdUnavailable } from '../errors.ts';
 import { watchClock } from './clock.ts';
 import type { OrderIds } from './order-ids.ts';
-import { leaseWorkerId, type Stretch } from './worker-id.ts';
+import { leaseWorkerId, type Stretch, type WorkerIdLease } from './worker-id.ts';
 
 const epochMs = Date.UTC(2026, 0, 1);
 const layout = new Snowflake(epochMs);
 const largestSequence = 4095;
 
+/** Both throw OrderIdUnavailable when no id can be made. */
+interface Maker {
+  next(): string;
+  /** Makes none: only tells whether `next` would throw. */
+  check(): void;
+}
+
+/** On worker ids that need no renewal. */
+export const snowflakes = (...parts: Parameters<typeof snowflakeMaker>): (() => string) =>
+  snowflakeMaker(...parts).next;
+
 /**
  * Ascending ids, also when the worker id changes or the clock steps back: the timestamp never goes
  * back.
  */
-export function snowflakes(
+function snowflakeMaker(
   reserved: () => Stretch | undefined,
   log: Logger,
   now: () => number = () => Date.now(),
-): () => string {
+): Maker {
   const checkClock = watchClock(log);
   let timestampMs = 0;
   let sequence = 0;
@@ -35,7 +46,7 @@ export function snowflakes(
     return Math.max(afterLatestMs, stretch.fromMs, epochMs);
   }
 
-  return () => {
+  function nextIn(): { readonly nextMs: number; readonly stretch: Stretch } {
     const stretch = reserved();
     if (!stretch)
       throw new WorkerIdUnavailable('another process took the worker id, and no other id is free');
@@ -45,11 +56,18 @@ export function snowflakes(
     const nextMs = Math.max(earliestMs, clockMs);
     if (nextMs >= stretch.untilMs)
       throw new WorkerIdUnavailable(`the lease of worker id ${stretch.workerId} has expired`);
+    return { nextMs, stretch };
+  }
+
+  function next(): string {
+    const { nextMs, stretch } = nextIn();
     sequence = nextMs > timestampMs ? 0 : sequence + 1;
     timestampMs = nextMs;
     workerId = stretch.workerId;
     return compose(timestampMs, workerId, sequence);
-  };
+  }
+
+  return { next, check: () => void nextIn() };
 }
 
 /** The library has five bits of worker and five of process. Here the ten bits are one number. */
@@ -79,16 +97,57 @@ export async function openSnowflakes(
   { stretchMs = 60_000, now = () => Date.now() }: SnowflakeOptions = {},
 ): Promise<OrderIds> {
   const lease = await leaseWorkerId(redis, log, stretchMs, now);
+  const { renew, renewSoon } = renewals(lease, log, stretchMs / 60);
+  const timer = setInterval(renew, stretchMs / 6).unref();
+  const maker = snowflakeMaker(() => lease.stretch, log, now);
+
+  /** Without a lease the next tick may be 10 s away. A renewal does not set a clock right. */
+  function renewing<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof WorkerIdUnavailable) renewSoon();
+      throw error;
+    }
+  }
+
+  return {
+    next: () => renewing(maker.next),
+    problem: () => problemOf(() => renewing(maker.check)),
+    // The worker id is not released: its timestamps stay reserved until the clock has passed them.
+    close: () => clearInterval(timer),
+  };
+}
+
+/**
+ * One at a time. `renewSoon` is for callers who need it now: after one that failed it waits for
+ * `pauseMs`, so that a Redis without an answer is not asked again for each purchase.
+ */
+function renewals(lease: WorkerIdLease, log: Logger, pauseMs: number) {
   let isRenewing = false;
+  let pausedUntil = 0; // By the monotonic clock: the other one may just have stepped.
   const renew = async () => {
     if (isRenewing) return;
     isRenewing = true;
-    await lease
-      .renew()
-      .catch((error) => log.warn({ event: 'worker-id-not-renewed', error: String(error) }));
+    await lease.renew().catch((error) => {
+      pausedUntil = performance.now() + pauseMs;
+      log.warn({ event: 'worker-id-not-renewed', error: String(error) });
+    });
     isRenewing = false;
   };
-  const renewal = setInterval(renew, stretchMs / 6).unref();
-  // The worker id is not released: its timestamps stay reserved until the clock has passed them.
-  return { next: snowflakes(() => lease.stretch, log, now), close: () => clearInterval(renewal) };
+  const renewSoon = () => {
+    if (performance.now() >= pausedUntil) void renew();
+  };
+  return { renew, renewSoon };
+}
+
+/** The sentence of the OrderIdUnavailable that is thrown; null without one. */
+function problemOf(check: () => void): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof OrderIdUnavailable) return error.message;
+    throw error;
+  }
 }

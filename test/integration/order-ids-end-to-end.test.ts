@@ -112,6 +112,38 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
   });
 });
 
+/** Of the /readyz of an instance, before and while its clock is a minute late, and after that. */
+async function readinessAround(baseUrl: string): Promise<[status: number, body: unknown][]> {
+  const setBack = async (ms: number) => {
+    const token = await tokenFor('1', 'operator');
+    await call(`/lab/step-clock-back?ms=${ms}`, { method: 'POST', token, baseUrl });
+  };
+  const seen: [number, unknown][] = [];
+  for (const ms of [0, 60_000, 0]) {
+    await setBack(ms);
+    const answer = await call('/readyz', { baseUrl });
+    seen.push([answer.status, await answer.json()]);
+  }
+  return seen;
+}
+
+test('an instance that can make no order ids is not ready, and says why', async () => {
+  const [before, meanwhile, after] = await readinessAround(await instanceWith('snowflake'));
+  expect([before?.[0], after?.[0]]).toEqual([200, 200]);
+  expect(meanwhile).toEqual([
+    503,
+    expect.objectContaining({
+      code: 'not-ready',
+      detail: expect.stringMatching(/^No order id can be made: the clock is \d+ ms behind/),
+    }),
+  ]);
+});
+
+test('an instance whose order ids need no clock is ready with any', async () => {
+  const seen = await readinessAround(await instanceWith('redis-worker'));
+  expect(seen.map(([status]) => status)).toEqual([200, 200, 200]);
+});
+
 test('without an order id a purchase is refused as not-ready, and nothing is sold', async () => {
   const connections = testConnections();
   const redis = connections.redis('admin');

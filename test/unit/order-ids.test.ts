@@ -1,9 +1,10 @@
 /** Order ids: ascending and unique with any clock, and the same decimal string everywhere. */
-import { describe, expect, test } from 'vitest';
+import type { Redis } from 'ioredis';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ClockSteppedBack, OrderIdNotCounted, WorkerIdUnavailable } from '../../src/errors.ts';
 import { Id } from '../../src/http/ids.ts';
 import { composeId, counterKey } from '../../src/order-ids/redis-worker.ts';
-import { snowflakes } from '../../src/order-ids/snowflake.ts';
+import { openSnowflakes, snowflakes } from '../../src/order-ids/snowflake.ts';
 import type { Stretch } from '../../src/order-ids/worker-id.ts';
 import { always, firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { quiet } from '../support/quiet.ts';
@@ -133,6 +134,70 @@ describe('a clock that steps back', () => {
   test('to 1970 makes no negative ids', () => {
     expect(snowflakes(always(3), quiet, () => 0)).toThrow(ClockSteppedBack);
     expect(() => composeId(0, 1)).toThrow(OrderIdNotCounted);
+  });
+});
+
+describe('a maker on leased worker ids', () => {
+  /** It reserves whatever it is asked for, until it is told not to answer. */
+  function leasingRedis() {
+    const redis = { asked: 0, answers: true };
+    const evalsha = async () => {
+      redis.asked++;
+      if (!redis.answers) throw new Error('Redis does not answer');
+      return 'reserved';
+    };
+    return Object.assign(redis, { as: { evalsha } as unknown as Redis });
+  }
+
+  async function opened(log = quiet) {
+    const [clock, redis] = [setClock(start), leasingRedis()];
+    const ids = await openSnowflakes(redis.as, log, { now: clock.now });
+    onTestFinished(() => ids.close());
+    return { clock, redis, ids };
+  }
+  const aTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+  test('renews an expired lease at once, and once for all who ask meanwhile', async () => {
+    const { clock, redis, ids } = await opened();
+    const before = await ids.next();
+    clock.step(120_000);
+    for (let tries = 0; tries < 100; tries++) expect(() => ids.next()).toThrow(WorkerIdUnavailable);
+    expect(ids.problem()).toContain('has expired');
+    await aTurn();
+    expect(redis.asked).toBe(2);
+    expect(ids.problem()).toBeNull();
+    expect(firstOutOfOrder([before, await ids.next()])).toBeUndefined();
+  });
+
+  test('is renewed by whoever asks for its problem, so that an idle instance becomes ready', async () => {
+    const { clock, ids } = await opened();
+    clock.step(120_000);
+    expect(ids.problem()).toContain('has expired');
+    await aTurn();
+    expect(ids.problem()).toBeNull();
+  });
+
+  test('does not ask a Redis without an answer again for every id', async () => {
+    const { log, events } = listeningLog();
+    const { clock, redis, ids } = await opened(log);
+    clock.step(120_000);
+    redis.answers = false;
+    for (let tries = 0; tries < 100; tries++) {
+      expect(() => ids.next()).toThrow(WorkerIdUnavailable);
+      await aTurn();
+    }
+    expect(redis.asked).toBe(2);
+    expect(events).toEqual(['worker-id-not-renewed']);
+  });
+
+  test('has a problem while the clock is back, and says by how much', async () => {
+    const { clock, redis, ids } = await opened();
+    expect(ids.problem()).toBeNull();
+    clock.step(-60_000);
+    expect(ids.problem()).toContain('the clock is 60000 ms behind');
+    clock.step(60_000);
+    expect(ids.problem()).toBeNull();
+    expect(redis.asked).toBe(1); // A renewal cannot set a clock right.
   });
 });
 

@@ -1,9 +1,9 @@
 /**
- * /livez: the process runs. /readyz: it can sell. It is 503 while the process drains, and while
- * Redis takes no purchase on the connection that the purchases use, waits for its rebuild, or keeps
- * orders less safely than ORDER_DURABILITY promises. Without MySQL, or while it is read-only, the
- * vouchers that the process has in memory are sold and their orders wait: it is 200 with the status
- * `degraded`.
+ * /livez: the process runs. /readyz: it can sell. It is 503 while the process drains or can make no
+ * order ids, and while Redis takes no purchase on the connection that the purchases use, waits for
+ * its rebuild, or keeps orders less safely than ORDER_DURABILITY promises. Without MySQL, or while
+ * it is read-only, the vouchers that the process has in memory are sold and their orders wait: then
+ * it is 200 with the status `degraded`.
  */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Connections } from '../../connections/connections.ts';
@@ -42,7 +42,7 @@ const readyz = createRoute({
 const weakText = ({ config }: Connections, weak: readonly string[]): string =>
   new DurabilityTooWeak(config.ORDER_DURABILITY, weak).message;
 
-export function healthRoutes({ connections, isOpen }: Service): App {
+export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
   return routes()
     .openapi(livez, (c) => c.json({ status: 'ok' as const }, 200))
     .openapi(readyz, async (c) => {
@@ -58,6 +58,8 @@ export function healthRoutes({ connections, isOpen }: Service): App {
       if (!isCurrent)
         return problem(c, 'not-ready', 'Redis is being rebuilt, or has lost its data.');
       if (weak && weak.length > 0) return problem(c, 'not-ready', weakText(connections, weak));
+      const noIds = orderIds.problem();
+      if (noIds !== null) return problem(c, 'not-ready', noIds);
       const named = (state: MysqlState) => (mysql === state ? ['MySQL' as const] : []);
       const status = mysql === 'writable' ? ('ok' as const) : ('degraded' as const);
       const body = { status, unanswered: named('unanswered'), readOnly: named('read-only') };
