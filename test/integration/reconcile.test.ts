@@ -2,20 +2,23 @@
  * Redis and MySQL compared, on real stores: no alarm while sales go on, each difference found, and
  * a repair that sells exactly the stock, once to each user, and changes nothing the second time.
  */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
-import { change } from '../../src/connections/mysql.ts';
+import { agreeOnEpoch } from '../../src/connections/epoch.ts';
+import { change, type PoolConnection } from '../../src/connections/mysql.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import type { Difference } from '../../src/orders/reconcile/differences.ts';
+import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
 import {
   compare,
   type ReconciledVoucher,
   reconcile,
 } from '../../src/orders/reconcile/reconcile.ts';
 import { repair, repairVoucher } from '../../src/orders/reconcile/repair.ts';
+import { quiet } from '../support/connections.ts';
 import { type OwnStores, openProcess, ownStores } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
 import {
@@ -87,7 +90,49 @@ describe('two stores that agree', () => {
     await waitUntil('the end of the sale', 10_000, isRemoved);
     expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
   });
+
+  test('are compared, and rebuilt, without a look at the orders of a sale that is over and has no keys', async () => {
+    const over = await onSale(connections, 5, 500);
+    await buyAs(connections, over, usersUpTo(3));
+    await buyAs(connections, voucher, usersUpTo(2));
+    await workUntilEmpty(connections);
+    const hasEnded = async () => Date.now() > over.endTime.getTime();
+    await waitUntil('the end of the sale', 10_000, hasEnded);
+    const whose = watchOrdersRead();
+    await reconcile(connections);
+    expect(new Set(whose)).toEqual(new Set([over.id, voucher.id]));
+    await redis().del(keys.voucher(over.id), keys.buyers(over.id));
+    whose.length = 0;
+    expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent', removed: 1 });
+    expect(await reconcile(connections, over.id)).toMatchObject({ vouchers: [], removed: 1 });
+    await agreeOnEpoch(connections, quiet);
+    const { restored } = await rebuild(connections, () => {}, 100);
+    expect(restored.map(({ voucherId }) => voucherId)).toEqual([voucher.id]);
+    expect(new Set(whose)).toEqual(new Set([voucher.id]));
+  });
 });
+
+/** The voucher of each order that these connections read from MySQL, from now on. */
+function watchOrdersRead(): string[] {
+  const whose: string[] = [];
+  const pool = connections.mysql();
+  const open = pool.getConnection.bind(pool);
+  const watched = new WeakSet<PoolConnection>();
+  vi.spyOn(pool, 'getConnection').mockImplementation(async () => {
+    const db = await open();
+    if (watched.has(db)) return db;
+    watched.add(db);
+    const execute = db.execute.bind(db) as (...args: unknown[]) => Promise<[unknown, never]>;
+    const watching = async (...args: unknown[]) => {
+      const [rows, fields] = await execute(...args);
+      if (/FROM orders/.test(String(args[0])))
+        whose.push(...(rows as Order[]).map(({ voucherId }) => voucherId));
+      return [rows, fields];
+    };
+    return Object.assign(db, { execute: watching });
+  });
+  return whose;
+}
 
 interface Damage {
   /** Done to a sale with recorded orders of users 1 to 3, and orders in flight of 4 and 5. */

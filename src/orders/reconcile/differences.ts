@@ -41,9 +41,11 @@ export function orderDifferences(sale: Sale): Difference[] {
   ];
 }
 
-/** An operator may delete the keys of a sale that is over. */
-export const isRemoved = ({ redis, endMs, inStream }: Sale, nowMs = Date.now()): boolean =>
-  redis.stock === null && redis.buyers === 0 && inStream.length === 0 && nowMs > endMs;
+/** An operator may delete the keys of a sale that is over. MySQL is not asked about it. */
+export const isRemoved = (
+  { redis, endMs, inStream }: Pick<Sale, 'redis' | 'endMs' | 'inStream'>,
+  nowMs = Date.now(),
+): boolean => redis.stock === null && redis.buyers === 0 && inStream.length === 0 && nowMs > endMs;
 
 const saleMissing = ({ voucherId, redis }: Sale): Difference => ({
   ...{ identity: 'stock', kind: 'sale-missing' },

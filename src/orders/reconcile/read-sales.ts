@@ -8,6 +8,7 @@ import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { readOrder } from '../../queues/shared/order-fields.ts';
 import { throwFirst } from '../../queues/shared/redis-queue.ts';
+import { isRemoved } from './differences.ts';
 import type { Buyer, InStream, OrderInMysql, Sale } from './sale.ts';
 
 /** Those that sell with lua/sale/purchase.lua. */
@@ -23,20 +24,37 @@ interface VoucherRow {
   readonly endTime: Date;
 }
 
-/** @param voucherId only this one; every voucher of the final rung without it. */
-export async function readSales(connections: Connections, voucherId?: string): Promise<Sale[]> {
+export interface ReadSales<Kept> {
+  /** In the order of their vouchers. */
+  readonly sales: readonly Kept[];
+  /** How many sales are over, and have no keys in Redis: their orders are not read. */
+  readonly removed: number;
+}
+
+/**
+ * @param keep what is kept of a sale. The orders of the next voucher are read after it, so they are
+ *   not all in memory at the same time unless it keeps them.
+ * @param voucherId only this one; every voucher of the final rung without it.
+ */
+export async function readSales<Kept>(
+  connections: Connections,
+  keep: (sale: Sale) => Kept,
+  voucherId?: string,
+): Promise<ReadSales<Kept>> {
   const vouchers = await vouchersOf(connections.mysql(), voucherId);
   const places = ({ voucherId: id, rung, buckets }: VoucherRow) =>
     stockPlaces(connections.saleKeys, id, rungNamed(rung), buckets);
   const split = vouchers.filter(({ rung }) => rungNamed(rung).buckets);
   const reads = connections.saleKeys.shards.map((shard) => {
     const own = vouchers.filter((each) => places(each)[0] === shard);
-    return readPlaces(connections, [shard], own);
+    return readPlaces(connections, [shard], own, keep);
   });
-  reads.push(...split.map((voucher) => readPlaces(connections, places(voucher), [voucher])));
-  const sales = (await Promise.all(reads)).flat();
-  const byId = new Map(sales.map((sale) => [sale.voucherId, sale]));
-  return vouchers.flatMap(({ voucherId: id }) => byId.get(id) ?? []);
+  for (const voucher of split)
+    reads.push(readPlaces(connections, places(voucher), [voucher], keep));
+  const kept = new Map((await Promise.all(reads)).flatMap((each) => [...each]));
+  const found = vouchers.filter(({ voucherId: id }) => kept.has(id));
+  const sales = found.map(({ voucherId: id }) => kept.get(id) as Kept);
+  return { sales, removed: vouchers.length - found.length };
 }
 
 async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]> {
@@ -51,13 +69,18 @@ async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]>
   return rows;
 }
 
-/** Vouchers that are in one shard together, or one voucher in its buckets. */
-async function readPlaces(
+/**
+ * Vouchers that are in one shard together, or one voucher in its buckets.
+ * @returns what is kept, by voucher; nothing of a sale that was removed.
+ */
+async function readPlaces<Kept>(
   connections: Connections,
   places: readonly ShardKeys[],
   vouchers: readonly VoucherRow[],
-): Promise<Sale[]> {
-  if (vouchers.length === 0) return [];
+  keep: (sale: Sale) => Kept,
+): Promise<Map<string, Kept>> {
+  const kept = new Map<string, Kept>();
+  if (vouchers.length === 0) return kept;
   const redis = connections.redis('admin');
   const queues = [...new Set(places.map(({ queued }) => queued))];
   const early = (await Promise.all(queues.map((queued) => scanHash(redis, queued)))).flat();
@@ -67,19 +90,37 @@ async function readPlaces(
   const streams = [...new Set(places.map(({ orders }) => orders))];
   const entries = (await Promise.all(streams.map((orders) => streamOf(redis, orders)))).flat();
   const notes = early.concat(await laterNotes(redis, queues, early, entries));
-  const sales: Sale[] = [];
   for (const { voucher, buyers } of before) {
-    const isOwn = ({ order }: InStream) => order.voucherId === voucher.voucherId;
-    const noted = notes.filter(([, note]) => note.startsWith(`${voucher.voucherId}:`));
-    const read = {
-      voucher,
-      buyers,
-      inStream: entries.filter(isOwn),
-      noted: new Set(noted.map(idOf)),
-    };
-    sales.push(await withMysql(connections, places, read));
+    const { voucherId } = voucher;
+    const inStream = entries.filter(({ order }) => order.voucherId === voucherId);
+    if (await isRemovedNow(redis, places, voucher, inStream)) continue;
+    const noted = notes.filter(([, note]) => note.startsWith(`${voucherId}:`));
+    const read = { voucher, buyers, inStream, noted: new Set(noted.map(idOf)) };
+    const sale = await withMysql(connections, places, read);
+    if (!isRemoved(sale)) kept.set(voucherId, keep(sale));
   }
-  return sales;
+  return kept;
+}
+
+/** Before its orders are read: MySQL may have those of years, and Redis those of a few days. */
+async function isRemovedNow(
+  redis: Redis,
+  places: readonly ShardKeys[],
+  voucher: VoucherRow,
+  inStream: readonly InStream[],
+): Promise<boolean> {
+  const endMs = voucher.endTime.getTime();
+  if (Date.now() <= endMs || inStream.length > 0) return false;
+  return isRemoved({ redis: await momentOfSale(redis, places, voucher), endMs, inStream });
+}
+
+function momentOfSale(
+  redis: Redis,
+  places: readonly ShardKeys[],
+  { voucherId, rung }: VoucherRow,
+): Promise<Moment> {
+  if (rungNamed(rung).buckets) return momentOfBuckets(redis, places, voucherId);
+  return momentOf(redis, places[0] as ShardKeys, voucherId);
 }
 
 const idOf = ([id]: readonly [string, string]): string => id;
@@ -155,9 +196,7 @@ async function withMysql(
   const buyersKeys = places.map((each) => each.buyers(voucherId));
   const later = await askHashes(redis, buyersKeys, [...new Set(users)]);
   const laterBuyers = new Map([...later].map(([user, value]) => [user, asBuyer(user, value)]));
-  const now = inBuckets
-    ? await momentOfBuckets(redis, places, voucherId)
-    : await momentOf(redis, places[0] as ShardKeys, voucherId);
+  const now = await momentOfSale(redis, places, voucher);
   return {
     ...{ voucherId, initialStock, beginMs: beginTime.getTime(), endMs: endTime.getTime() },
     ...{ buyers, laterBuyers, noted: stillNoted, inStream, inMysql, stockInMysql: stock },

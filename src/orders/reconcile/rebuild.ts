@@ -22,7 +22,7 @@ import { loadScript } from '../../connections/scripts.ts';
 import { reopensAfterMs } from '../../domain.ts';
 import { DataChanged, RebuildRunning } from '../../errors.ts';
 import { equalParts } from '../../inventory/shared/bucket-stock.ts';
-import { isRemoved, orderDifferences } from './differences.ts';
+import { orderDifferences } from './differences.ts';
 import { readSales } from './read-sales.ts';
 import { type Reconciliation, reconcile } from './reconcile.ts';
 import { addBuyers, type RepairPlace, repairOne, repairPlace, runInEpoch } from './repair.ts';
@@ -84,7 +84,7 @@ async function rebuildAlone(
   await sleep(waitMs);
   await replaceEpoch(connections.mysql(), ofMysql, epoch);
   await onStep('alone');
-  const sales = (await readSales(connections)).filter((sale) => !isRemoved(sale));
+  const { sales } = await readSales(connections, (sale) => sale);
   await onStep('read');
   const restored: RestoredVoucher[] = [];
   for (const sale of sales) restored.push(await restore(connections, sale, epoch));

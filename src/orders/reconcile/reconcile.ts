@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
 import { RebuildUnfinished } from '../../errors.ts';
-import { type Difference, differencesOf, isRemoved } from './differences.ts';
-import { readSales } from './read-sales.ts';
+import { type Difference, differencesOf } from './differences.ts';
+import { type ReadSales, readSales } from './read-sales.ts';
 import { inFlight, recordedIn, type Sale } from './sale.ts';
 
 /** Longer than a worker takes from one step of an order to the next. */
@@ -82,41 +82,39 @@ async function comparableEpoch(connections: Connections): Promise<string> {
   return ofRedis;
 }
 
-interface Reading {
-  readonly sales: readonly (readonly [Sale, readonly Difference[]])[];
+interface Reading extends ReadSales<ReconciledVoucher> {
   readonly keys: ReadonlySet<string>;
 }
 
+/** Of each sale, only its numbers and differences are kept: its orders may be many. */
 async function read(connections: Connections, voucherId?: string): Promise<Reading> {
-  const sales = (await readSales(connections, voucherId)).map(
-    (sale) => [sale, differencesOf(sale)] as const,
-  );
-  const keys = sales.flatMap(([sale, found]) => found.map((each) => keyOf(sale, each)));
-  return { sales, keys: new Set(keys) };
+  const found = await readSales(connections, reconciled, voucherId);
+  const keys = found.sales.flatMap((each) => each.differences.map((one) => keyOf(each, one)));
+  return { ...found, keys: new Set(keys) };
 }
 
+const reconciled = (sale: Sale): ReconciledVoucher => ({
+  ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
+  ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
+  ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences: differencesOf(sale) },
+  ...(sale.buckets !== undefined && { buckets: sale.buckets }),
+});
+
 /** Its sentence has the order, or the numbers: another number is another difference. */
-const keyOf = ({ voucherId }: Sale, { kind, text, ...rest }: Difference): string =>
+const keyOf = ({ voucherId }: ReconciledVoucher, { kind, text, ...rest }: Difference): string =>
   'gap' in rest ? `${voucherId} ${kind} ${rest.gap}` : `${voucherId} ${kind} ${text}`;
 
-const only = ({ sales }: Reading, keys: ReadonlySet<string>): Reading => ({
-  sales: sales.map(
-    ([sale, found]) => [sale, found.filter((each) => keys.has(keyOf(sale, each)))] as const,
-  ),
+const only = (reading: Reading, keys: ReadonlySet<string>): Reading => ({
+  ...reading,
+  sales: reading.sales.map((sale) => ({
+    ...sale,
+    differences: sale.differences.filter((each) => keys.has(keyOf(sale, each))),
+  })),
   keys,
 });
 
-function result(
+const result = (
   verdict: Reconciliation['verdict'],
-  { sales }: Reading,
+  { sales: vouchers, removed }: Reading,
   passing: number,
-): Reconciliation {
-  const present = sales.filter(([sale]) => !isRemoved(sale));
-  const vouchers = present.map(([sale, differences]) => ({
-    ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
-    ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
-    ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences },
-    ...(sale.buckets !== undefined && { buckets: sale.buckets }),
-  }));
-  return { verdict, vouchers, removed: sales.length - present.length, passing };
-}
+): Reconciliation => ({ verdict, vouchers, removed, passing });
