@@ -33,7 +33,7 @@ export const noLostOrders: Check = {
   evidence: ['claimed', 'delivered', ...outcomes],
 };
 
-/** Null for a confirmed order, for a replayed one, and where another order of its user explains it. */
+/** Null for a confirmed order, for a replayed one, and for one whose user has another order. */
 function unprovenFailure({ status, reason, userId, id }: OrderRow, facts: Facts): string | null {
   if (status === 'confirmed') return null;
   const others = confirmed(facts);

@@ -1,6 +1,6 @@
 /**
- * Tells when the lock of a rung can be acquired in every instance, and when its orders are recorded:
- * by purchases of another voucher.
+ * Tells when the lock of a rung can be acquired in every instance, and when its orders are
+ * recorded: by purchases of another voucher.
  */
 import { randomInt } from 'node:crypto';
 import { Agent } from 'undici';

@@ -26,7 +26,7 @@ export type Step =
       readonly orUntil?: readonly CheckpointName[];
       readonly text: string;
       readonly wrong?: true;
-      /** If the order is in the database by then, the fault before has not hit: nothing is proved. */
+      /** If the order is in the database by then, the fault before has not hit. */
       readonly unlessRecorded?: true;
     }
   /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
