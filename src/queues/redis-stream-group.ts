@@ -19,6 +19,9 @@ import { noteQueued, readNote } from './shared/queued-note.ts';
 import { depthOfShards, firstEntry, ofConsumer, throwFirst } from './shared/redis-queue.ts';
 import { type Batch, type Malformed, streamReader, type Taken } from './shared/stream-reader.ts';
 
+const firstPauseMs = 50;
+const longestPauseMs = 2_000;
+
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
   readonly batchSize?: number;
@@ -88,16 +91,24 @@ async function consumeShard(
 ): Promise<void> {
   const { batchSize = 500, gatherMs = 50, newConsumer = () => redis.duplicate() } = options;
   const { claimIdleMs = 5_000, retireIdleMs = 60_000 } = options;
+  let refusedInRow = 0;
   const blocking = newConsumer();
   const reader = streamReader(redis, blocking, shard, { batchSize, claimIdleMs, retireIdleMs });
   await whenReady(blocking, 2_000);
   while (!signal.aborted) {
     try {
       const batch = await reader.next();
-      handlers.onTurn(batch.taken.length + batch.malformed.length);
-      handlers.onSettled(await settleBatch(redis, shard, batch, handlers));
-      // One commit costs about as much as fifty.
-      if (batch.taken.length > 0 && batch.taken.length < batchSize) await sleep(gatherMs);
+      const entries = batch.taken.length + batch.malformed.length;
+      handlers.onTurn(entries);
+      const settled = await settleBatch(redis, shard, batch, handlers);
+      handlers.onSettled(settled);
+      if (settled > 0) refusedInRow = 0;
+      if (entries > 0 && settled === 0) {
+        reader.endClaims();
+        await pauseAfter(++refusedInRow, signal);
+      } else if (batch.taken.length > 0 && batch.taken.length < batchSize) {
+        await sleep(gatherMs); // One commit costs about as much as fifty.
+      }
     } catch (error) {
       handlers.onSettled(0);
       reader.lookAgain();
@@ -106,6 +117,15 @@ async function consumeShard(
   }
   await reader.leave().catch(() => {}); // Another worker removes the name later.
   blocking.disconnect();
+}
+
+/**
+ * MySQL may refuse all of a large backlog, and quickly. Each delivery is a write in the Redis that
+ * sells, so the more batches were refused in a row, the longer a consumer waits.
+ */
+async function pauseAfter(refusedInRow: number, signal: AbortSignal): Promise<void> {
+  const pauseMs = Math.min(firstPauseMs * 2 ** (refusedInRow - 1), longestPauseMs);
+  await sleep(pauseMs, undefined, { signal }).catch(() => {});
 }
 
 /** @returns how many entries are settled. */

@@ -76,6 +76,12 @@ function consume(own: OrderQueue, before: () => Promise<void> = async () => {}) 
 const pending = async (): Promise<number> =>
   Number(((await redis.xpending(stream(), orderGroup)) as [number])[0]);
 
+/** How often a consumer has looked for idle entries. */
+async function claims(): Promise<number> {
+  const statistics = await redis.info('commandstats');
+  return Number(/cmdstat_xautoclaim:calls=(\d+)/.exec(statistics)?.[1] ?? 0);
+}
+
 const untilSettled = (withinMs: number) =>
   waitUntil(
     'every order to be settled',
@@ -197,6 +203,54 @@ describe('an order is handled, and not left pending', () => {
   });
 });
 
+describe('while every order of a large backlog is refused', () => {
+  test('consumers do not claim it again and again, and take all of it once it is recorded', async () => {
+    const count = 3_000;
+    const orders = Array.from({ length: count }, (_, user) => someOrder(voucherId, `${user + 1}`));
+    await Promise.all(orders.map((order) => queue.publish(order)));
+    let isRefused = true;
+    let delivered = 0;
+    const handle: Handle = async (deliveries) => {
+      delivered += deliveries.length;
+      return new Set(isRefused ? [] : deliveries.map(({ order }) => order.id));
+    };
+    const stop = new AbortController();
+    const options = { batchSize: 100, gatherMs: 0, claimIdleMs: 100 };
+    const open = () => redisStreamGroupQueue(redis, direct.saleKeys, options);
+    const consuming = [open(), open()].map((own) => own.consume(handle, stop.signal));
+    onTestFinished(async () => {
+      stop.abort();
+      await Promise.all(consuming);
+    });
+    const before = await claims();
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect((await claims()) - before).toBeLessThan(40);
+    expect(delivered).toBeLessThan(count);
+    isRefused = false;
+    await untilSettled(10_000);
+  });
+
+  test('a consumer that pauses ends at once when it is stopped', async () => {
+    await publish(1);
+    let refusals = 0;
+    const stop = new AbortController();
+    const refuse: Handle = async () => {
+      refusals += 1;
+      return new Set();
+    };
+    const claiming = { gatherMs: 0, claimIdleMs: 50 };
+    const consuming = redisStreamGroupQueue(redis, direct.saleKeys, claiming).consume(
+      refuse,
+      stop.signal,
+    );
+    await waitUntil('a long pause', 20_000, () => refusals >= 6);
+    const stoppedAt = performance.now();
+    stop.abort();
+    await consuming;
+    expect(performance.now() - stoppedAt).toBeLessThan(1_000);
+  });
+});
+
 describe('the name of a consumer', () => {
   const names = async (): Promise<string[]> => {
     const consumers = (await redis.xinfo('CONSUMERS', stream(), orderGroup)) as string[][];
@@ -266,13 +320,8 @@ describe('the name of a consumer', () => {
     consume(sweeping);
     await untilSettled(5_000);
     await redis.xgroup('CREATECONSUMER', stream(), orderGroup, 'just-seen');
-    const before = await sweeps();
-    await waitUntil('some sweeps', 10_000, async () => (await sweeps()) > before + 5);
+    const before = await claims();
+    await waitUntil('some sweeps', 10_000, async () => (await claims()) > before + 5);
     expect(await names()).toContain('just-seen');
   });
-
-  async function sweeps(): Promise<number> {
-    const statistics = await redis.info('commandstats');
-    return Number(/cmdstat_xautoclaim:calls=(\d+)/.exec(statistics)?.[1] ?? 0);
-  }
 });

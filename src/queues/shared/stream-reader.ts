@@ -37,6 +37,11 @@ export interface StreamReader {
   next(): Promise<Batch>;
   /** After an error: the consumer looks for orders that it has, and nobody handles. */
   lookAgain(): void;
+  /**
+   * Nothing of the batch could be settled: if it was claimed, the next claim has to wait. Otherwise
+   * the whole backlog would be claimed in a loop while MySQL is away.
+   */
+  endClaims(): void;
   /** Removes the consumer from the group, unless orders are pending for it. */
   leave(): Promise<void>;
 }
@@ -52,10 +57,12 @@ export function streamReader(
   const consumer = { redis, blocking, orders: shard.orders, name, batchSize };
   let claimFrom = '0-0';
   let claimAt = 0;
+  let isClaiming = false;
   let ownFrom: string | null = null;
   let ownUntil = 0;
 
   async function claim(): Promise<Batch> {
+    isClaiming = true;
     const [cursor, batch] = await claimIdle(consumer, claimIdleMs, claimFrom);
     claimFrom = cursor;
     if (cursor === '0-0') claimAt = Infinity; // New orders first: claims must not starve them.
@@ -72,6 +79,7 @@ export function streamReader(
 
   async function next(): Promise<Batch> {
     if (performance.now() >= claimAt) return claim();
+    isClaiming = false;
     const own = ownFrom === null ? null : await takeOwn(ownFrom);
     if (own && own.taken.length + own.malformed.length > 0) return own;
     claimAt = Math.min(claimAt, performance.now() + claimIdleMs / 2);
@@ -84,6 +92,9 @@ export function streamReader(
       ownFrom = '0-0';
       // Redis may still serve a read on the dead connection, until its BLOCK ends.
       ownUntil = performance.now() + 2 * mostBlockMs;
+    },
+    endClaims: () => {
+      if (isClaiming) claimAt = Infinity; // Until new orders were read.
     },
     leave: () => removeConsumers(redis, shard, 0, name),
   };
