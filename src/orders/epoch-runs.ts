@@ -7,11 +7,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Connections, readEpoch } from '../connections/connections.ts';
 import { epochsOf } from '../connections/epoch.ts';
+import { EpochsDiffer } from '../errors.ts';
 
 const lookEveryMs = 500;
 
 /** Resolves when `until` aborts, or when there is nothing more to do. */
 type Work = (epoch: string, until: AbortSignal) => Promise<void>;
+
+/**
+ * Called at each look for an epoch: whether there is none to work in, although the stores answer. A
+ * new process could do no more.
+ */
+export type OnWait = (isWaiting: boolean) => void;
 
 /** One run for each epoch, until `signal` aborts. A process that knows no epoch has one run. */
 export async function inEachEpoch(
@@ -19,10 +26,11 @@ export async function inEachEpoch(
   log: Logger,
   signal: AbortSignal,
   work: Work,
+  onWait: OnWait = () => {},
 ): Promise<void> {
   if (connections.epoch.value === '') return work('', signal);
   while (!signal.aborted) {
-    const epoch = await agreedEpoch(connections, log, signal);
+    const epoch = await agreedEpoch(connections, log, signal, onWait);
     if (epoch === undefined) return;
     connections.epoch.set(epoch);
     const over = new AbortController();
@@ -38,12 +46,16 @@ async function agreedEpoch(
   connections: Connections,
   log: Logger,
   signal: AbortSignal,
+  onWait: OnWait,
 ): Promise<string | undefined> {
   let said = '';
   while (!signal.aborted) {
-    const epochs = await epochsOf(connections).catch((error: unknown) => String(error));
-    if (typeof epochs !== 'string' && isAgreed(epochs)) return epochs.ofMysql;
-    const why = typeof epochs === 'string' ? epochs : 'Redis is being rebuilt, or has no epoch.';
+    const epochs = await epochsOf(connections).catch((error: Error) => error);
+    const isError = epochs instanceof Error;
+    const agreed = !isError && isAgreed(epochs) ? epochs.ofMysql : undefined;
+    onWait(agreed === undefined && (!isError || epochs instanceof EpochsDiffer));
+    if (agreed !== undefined) return agreed;
+    const why = isError ? String(epochs) : 'Redis is being rebuilt, or has no epoch.';
     if (why !== said) log.warn({ event: 'waiting-for-epoch', why });
     said = why;
     await pause(signal);

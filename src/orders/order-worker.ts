@@ -15,7 +15,7 @@ import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.
 import { checkpointEach } from '../trace/checkpoints.ts';
 import { record } from '../trace/history.ts';
 import { type DeadLetterReason, deadLetter, deadLetterPoison } from './dead-letters.ts';
-import { inEachEpoch } from './epoch-runs.ts';
+import { inEachEpoch, type OnWait } from './epoch-runs.ts';
 import { findRecorded, type Records, recordBatch, recordOne } from './record-orders.ts';
 import { Refusals } from './refusals.ts';
 
@@ -29,17 +29,21 @@ interface Worker {
   readonly log: Logger;
 }
 
+export interface WorkerHooks extends Hooks {
+  readonly onWait?: OnWait;
+}
+
 /** Runs until `signal` aborts; the current batch is finished first. */
 export async function workOrders(
   connections: Connections,
   queue: OrderQueue,
   log: Logger,
   signal: AbortSignal,
-  hooks: Hooks = {},
+  { onWait, ...hooks }: WorkerHooks = {},
 ): Promise<void> {
   const work = (epoch: string, until: AbortSignal) =>
     workUntil(connections, queue, { epoch, log }, until, hooks);
-  if (queue.keepsUnsettled) await inEachEpoch(connections, log, signal, work);
+  if (queue.keepsUnsettled) await inEachEpoch(connections, log, signal, work, onWait);
   else await work('', signal);
 }
 

@@ -4,7 +4,8 @@ import type { Connections } from '../connections/connections.ts';
 import { onNewConnections, recordsOrders } from '../connections/probes.ts';
 import { NoProgress } from '../errors.ts';
 import { ConsumerProgress } from '../orders/consumer-progress.ts';
-import type { Hooks, OrderQueue } from '../queues/order-queue.ts';
+import type { WorkerHooks } from '../orders/order-worker.ts';
+import type { OrderQueue } from '../queues/order-queue.ts';
 import { type Look, stuckFor } from './watch.ts';
 
 export interface Watched {
@@ -21,7 +22,10 @@ interface Consumer {
   readonly progress: ConsumerProgress;
   /** Since its last progress. */
   quietMs: number;
-  /** Of that, since both stores answer. Null when they do not, or when it is not quiet. */
+  /**
+   * Of that, since both stores answer and have an epoch to work in. Null when they do not, or when
+   * it is not quiet.
+   */
   stuckMs: number | null;
 }
 
@@ -36,14 +40,18 @@ type Oldest = readonly (readonly (string | null)[])[];
 export class ConsumerWatch {
   readonly #watched: Watched;
   readonly #consumers = new Map<string, Consumer>();
+  /** The queues that nobody may consume: Redis is being rebuilt. */
+  readonly #waiting = new Set<number>();
 
   constructor(watched: Watched) {
     this.#watched = watched;
   }
 
   /** What the consumers of this queue report. */
-  hooks(queue: number): Hooks {
+  hooks(queue: number): WorkerHooks {
     return {
+      onWait: (isWaiting) =>
+        void (isWaiting ? this.#waiting.add(queue) : this.#waiting.delete(queue)),
       onTurn: (number, entries) => this.#consumer(queue, number).progress.turned(entries),
       onSettled: (number, entries) => this.#consumer(queue, number).progress.settled(entries),
     };
@@ -82,12 +90,14 @@ export class ConsumerWatch {
 
   #count(consumer: Consumer, sinceMs: number, stores: Stores): void {
     const { connections, log } = this.#watched;
-    const doAnswer = stores.doesRedisAnswer && stores.doesMysqlAnswer;
+    const hasEpoch = !this.#waiting.has(consumer.queue);
+    const mayWork = stores.doesRedisAnswer && stores.doesMysqlAnswer && hasEpoch;
     consumer.quietMs += sinceMs;
-    consumer.stuckMs = stuckFor(consumer.stuckMs, sinceMs, doAnswer);
+    consumer.stuckMs = stuckFor(consumer.stuckMs, sinceMs, mayWork);
     const { queue, number, quietMs } = consumer;
+    const why = { ...stores, hasEpoch };
     if (quietMs >= connections.config.PROGRESS_WITHIN_MS)
-      log.warn({ event: 'nothing-recorded', queue, consumer: number, quietMs, ...stores });
+      log.warn({ event: 'nothing-recorded', queue, consumer: number, quietMs, ...why });
   }
 
   /** A batch may take its limit, so a consumer with orders in hand is given that time too. */

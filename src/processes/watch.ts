@@ -14,15 +14,12 @@ const stuckExitCode = 75;
 export type Look = (sinceMs: number) => Promise<NoProgress | null>;
 
 /**
- * The time for which something makes no progress although its stores answer; null when they do not.
- * The first look only starts it: after an outage, the connections need a moment to come back.
+ * The time for which something makes no progress although it may work: its stores answer, and Redis
+ * is not being rebuilt. Null when it may not. The first look only starts it: after an outage, the
+ * connections need a moment to come back.
  */
-export function stuckFor(
-  soFarMs: number | null,
-  sinceMs: number,
-  doStoresAnswer: boolean,
-): number | null {
-  if (!doStoresAnswer) return null;
+export function stuckFor(soFarMs: number | null, sinceMs: number, mayWork: boolean): number | null {
+  if (!mayWork) return null;
   return soFarMs === null ? 0 : soFarMs + sinceMs;
 }
 

@@ -5,11 +5,12 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
-import { testConnections } from '../support/connections.ts';
+import { quiet, testConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { startLoggedService } from '../support/logged-service.ts';
 import { ownLab } from '../support/own-lab.ts';
@@ -139,4 +140,23 @@ describe('while a store is away for longer than the limit, nobody is replaced', 
     await waitUntil('the worker to be healthy', 5_000, isHealthy);
     expect(events('child-exited')).toEqual([]);
   });
+});
+
+test('while Redis is being rebuilt, an order worker waits, is not replaced, and goes on afterwards', async () => {
+  const { url } = await startOwnRedis();
+  const connections = testConnections({ REDIS_URL: url });
+  const voucher = await voucherOf(connections);
+  await agreeOnEpoch(connections, quiet);
+  const order = await bought(connections, voucher, '1');
+  const { epoch } = connections.saleKeys.of(voucher.id);
+  await connections.redis('admin').set(epoch, 'rebuilding:x');
+  const { events } = await startLoggedService({ REDIS_URL: url });
+  // By then it would have been replaced.
+  await waitUntil('the worker to say that it records nothing', 20_000, () =>
+    events('nothing-recorded').some(({ quietMs = 0 }) => quietMs >= 5_000),
+  );
+  expect(events('waiting-for-epoch')).toHaveLength(1);
+  await connections.redis('admin').set(epoch, connections.epoch.value);
+  await waitUntil('the order to be recorded', 5_000, () => isRecorded(connections, order));
+  expect(events('child-exited')).toEqual([]);
 });
