@@ -166,7 +166,10 @@ const Environment = z.object({
    * the orders are delivered again.
    */
   BATCH_LIMIT_MS: milliseconds.default(30_000),
-  /** An order that a worker did not settle in this time is claimed by another. */
+  /**
+   * An order that a worker did not settle in this time is claimed by another. At most half of
+   * PROGRESS_WITHIN_MS.
+   */
   CLAIM_IDLE_MS: milliseconds.default(5_000),
   /**
    * A process that sees no progress for so long is not healthy: orders wait and none is recorded,
@@ -201,12 +204,23 @@ function outlastsAnswers(name: 'LOCK_LEASE_MS' | 'LOCK_WATCHDOG_MS' | 'ZOOKEEPER
   return { check, problem };
 }
 
+/** Others see a redelivery as progress, so one must come in time. */
+function isClaimedInTime(env: Readonly<Record<string, unknown>>): boolean {
+  const isTooLate = Number(env['CLAIM_IDLE_MS']) > Number(env['PROGRESS_WITHIN_MS']) / 2;
+  return !isTooLate;
+}
+
 const lease = outlastsAnswers('LOCK_LEASE_MS');
 const watchdog = outlastsAnswers('LOCK_WATCHDOG_MS');
 const session = outlastsAnswers('ZOOKEEPER_SESSION_MS');
 const Relations = Environment.refine(lease.check, lease.problem)
   .refine(watchdog.check, watchdog.problem)
   .refine(session.check, session.problem)
+  .refine(isClaimedInTime, {
+    path: ['CLAIM_IDLE_MS'],
+    message: 'must be at most half of PROGRESS_WITHIN_MS',
+    when: () => true,
+  })
   .refine(({ REDIS_CLUSTER, REDIS_SENTINELS }) => !REDIS_CLUSTER || REDIS_SENTINELS.length === 0, {
     path: ['REDIS_SENTINELS'],
     message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',

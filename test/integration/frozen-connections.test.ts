@@ -140,7 +140,8 @@ describe('a frozen connection to MySQL', () => {
 });
 
 describe('an order worker', () => {
-  const settings = { CLAIM_IDLE_MS: '60000', BATCH_GATHER_MS: '0' };
+  const never = { CLAIM_IDLE_MS: '60000', PROGRESS_WITHIN_MS: '120000' };
+  const settings = { ...never, BATCH_GATHER_MS: '0' };
 
   /** A worker behind the proxy, and a sale that is not. */
   async function startWorker({ connections, proxy }: Behind) {

@@ -40,6 +40,7 @@ export async function startLoggedService(
     MYSQL_URL: ownLab.environment['MYSQL_URL'] ?? '',
     TOKEN_SECRET: deploymentSecret,
     PROGRESS_WITHIN_MS: '2000',
+    CLAIM_IDLE_MS: '1000',
     PORT: String(port),
     INSTANCES: '0',
     ORDER_WORKERS: '1',

@@ -136,6 +136,15 @@ describe('the configuration', () => {
     expect(complaint({ ...times, LOCK_LEASE_MS: '1499' })).toContain('LOCK_LEASE_MS: ');
   });
 
+  test('makes a worker claim an order twice before it counts as stuck', () => {
+    const times = { ...least, PROGRESS_WITHIN_MS: '4000' };
+    expect(readConfig({ ...times, CLAIM_IDLE_MS: '2000' }).CLAIM_IDLE_MS).toBe(2_000);
+    const message = complaint({ ...times, CLAIM_IDLE_MS: '2001' });
+    expect(message).toContain('CLAIM_IDLE_MS: must be at most half of PROGRESS_WITHIN_MS');
+    expect(complaint(times)).toBe(message); // The default is 5,000.
+    expect(complaint({ ...times, CLAIM_IDLE_MS: '5000', PORT: '-1' })).toContain('CLAIM_IDLE_MS: ');
+  });
+
   test('refuses the published secret of the lab outside the lab', () => {
     const published = { ...least, TOKEN_SECRET: labTokenSecret };
     expect(complaint(published)).toContain('TOKEN_SECRET: ');

@@ -45,6 +45,7 @@ const shapeOf = (network: Network): ServiceShape => ({
   settings: {
     HISTORY_FOLDER: '',
     PROGRESS_WITHIN_MS: String(progressWithinMs),
+    CLAIM_IDLE_MS: String(progressWithinMs / 2),
     ...hangingWorkers,
   },
 });
