@@ -65,8 +65,9 @@ export interface OrderQueue {
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;
   /**
-   * For each consumer: the name of the entry that waits longest to be settled, or null. A queue
-   * that has it calls the hooks, and its consumers are watched: one without progress is replaced.
+   * For each consumer: the entry that waits longest to be settled, or null. Its name may change
+   * when it is delivered again, which is movement too. A queue that has it calls the hooks, and its
+   * consumers are watched: one without progress is replaced.
    */
   oldest?(): Promise<readonly (string | null)[]>;
 }

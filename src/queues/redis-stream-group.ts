@@ -17,7 +17,13 @@ import { asLetter } from './shared/dead-letter.ts';
 import { asFields, fieldOf } from './shared/order-fields.ts';
 import { noteQueued, readNote } from './shared/queued-note.ts';
 import { depthOfShards, firstEntry, ofConsumer, throwFirst } from './shared/redis-queue.ts';
-import { type Batch, type Malformed, streamReader, type Taken } from './shared/stream-reader.ts';
+import {
+  type Batch,
+  type Malformed,
+  type Pending,
+  streamReader,
+  type Taken,
+} from './shared/stream-reader.ts';
 
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
@@ -65,7 +71,7 @@ export function redisStreamGroupQueue(
 
   const depth = () => depthOfShards(keys, ({ orders }) => redis.xlen(orders));
 
-  const oldest = () => Promise.all(keys.shards.map(({ orders }) => firstEntry(redis, orders)));
+  const oldest = () => Promise.all(keys.shards.map((shard) => oldestOf(redis, shard)));
 
   /**
    * One consumer for each shard: XREADGROUP blocks its connection, and shards may be on different
@@ -80,6 +86,22 @@ export function redisStreamGroupQueue(
   }
 
   return { publish, consume, depth, oldest, keepsUnsettled: true };
+}
+
+/**
+ * With the number of its deliveries: while it is delivered to others again and again, a consumer
+ * without orders may rest.
+ */
+async function oldestOf(redis: Redis, { orders }: ShardKeys): Promise<string | null> {
+  const entryId = await firstEntry(redis, orders);
+  if (entryId === null) return null;
+  const range = [entryId, entryId, 1] as const;
+  const pending = await redis.xpending(orders, orderGroup, ...range).catch((error: unknown) => {
+    if (!isGroupLost(error)) throw error;
+    return [];
+  });
+  const [, , , times = 0] = (pending as Pending[])[0] ?? [];
+  return `${entryId}, deliveries: ${times}`;
 }
 
 async function consumeShard(

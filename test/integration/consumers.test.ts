@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { orderGroup } from '../../src/connections/sale-keys.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { ConsumerProgress } from '../../src/orders/consumer-progress.ts';
 import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
@@ -248,6 +249,31 @@ describe('while every order of a large backlog is refused', () => {
     stop.abort();
     await consuming;
     expect(performance.now() - stoppedAt).toBeLessThan(1_000);
+  });
+});
+
+describe('a consumer without orders', () => {
+  /** It is asked and has no orders. @returns whether that is progress. */
+  async function looks(progress: ConsumerProgress): Promise<boolean> {
+    progress.turned(0);
+    progress.settled(0);
+    const [oldest] = (await queue.oldest?.()) ?? [];
+    return progress.look(oldest);
+  }
+
+  test('makes progress while the oldest order is delivered to others, and only then', async () => {
+    await publish(1);
+    const idle = new ConsumerProgress();
+    await looks(idle);
+    expect(await looks(idle)).toBe(false);
+    await redis.xgroup('CREATE', stream(), orderGroup, '0');
+    const take = ['COUNT', 1, 'STREAMS', stream(), '>'] as const;
+    await redis.xreadgroup('GROUP', orderGroup, 'another', ...take);
+    for (let delivery = 1; delivery <= 3; delivery++) {
+      expect(await looks(idle)).toBe(true);
+      expect(await looks(idle)).toBe(false);
+      await redis.xautoclaim(stream(), orderGroup, 'another', 0, '0-0');
+    }
   });
 });
 

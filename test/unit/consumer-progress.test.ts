@@ -39,6 +39,14 @@ describe('progress is', () => {
 });
 
 describe('no progress is', () => {
+  test('an order that it could not settle, although it is delivered again and again', () => {
+    const progress = consumerAt('1-0, deliveries: 1');
+    for (const times of [2, 3, 4]) {
+      turns(progress, 1, 0);
+      expect(progress.look(`1-0, deliveries: ${times}`)).toBe(false);
+    }
+  });
+
   test('no answer of the queue, although no order waits: the next one would', () => {
     expect(consumerAt(null).look(null)).toBe(false);
   });

@@ -154,7 +154,8 @@ async function delivered(
   return asBatch(entries, (id) => attempts.get(id) ?? 1);
 }
 
-type Pending = [id: string, consumer: string, idleMs: number, times: number];
+/** As XPENDING answers. */
+export type Pending = [id: string, consumer: string, idleMs: number, times: number];
 
 function entriesOf(answer: unknown): Entry[] {
   const [stream] = (answer ?? []) as [string, Entry[]][];
