@@ -20,6 +20,8 @@ export interface ShardKeys {
   readonly epoch: string;
   /** STREAM of orders that could not be recorded, with the reason. */
   readonly dead: string;
+  /** HASH order id → how often MySQL refused its row, until the order is settled. */
+  readonly refusals: string;
   /** HASH entry id of a dead letter → the order that replaced its order. */
   readonly replayed: string;
   /** What a queue of chapter 5 keeps for itself: a list, a stream, a channel. */
@@ -101,6 +103,7 @@ const shardKeys = (tag: string): ShardKeys => ({
   queued: `${tag}:queued`,
   epoch: `${tag}:epoch`,
   dead: `${tag}:dead`,
+  refusals: `${tag}:refusals`,
   replayed: `${tag}:replayed`,
   queue: (name) => `${tag}:queue:${name}`,
 });

@@ -60,23 +60,39 @@ async function workUntil(
   signal: AbortSignal,
   hooks: Hooks,
 ): Promise<void> {
+  const { saleKeys } = connections;
+  const redis = connections.redis('admin');
   const worker = {
     records: { pool: connections.mysql(), vouchers: openVouchers(connections), epoch },
-    refusals: new Refusals(),
-    redis: connections.redis('admin'),
-    saleKeys: connections.saleKeys,
-    log,
+    refusals: new Refusals(redis, saleKeys),
+    ...{ redis, saleKeys, log },
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
   const handle = async (deliveries: readonly Delivery[]) => {
     const orders = deliveries.map(({ order }) => order);
     await checkpointEach('delivered', orders);
     const settled = await settleWithin(worker, limitMs, deliveries);
+    await forgetRefusals(worker, deliveries, settled);
     await checkpointEach('recorded', orders);
     return settled;
   };
   const discard = (poison: Poison) => discardPoison(worker, poison);
   await queue.consume(handle, signal, { ...hooks, discard });
+}
+
+/**
+ * Before they are acknowledged, so that a worker that dies between the two leaves no count behind.
+ * An order of a first delivery has none.
+ */
+async function forgetRefusals(
+  { refusals, log }: Worker,
+  deliveries: readonly Delivery[],
+  settled: ReadonlySet<string>,
+): Promise<void> {
+  const again = deliveries.filter(({ order, attempt }) => attempt > 1 && settled.has(order.id));
+  await refusals
+    .forget(again.map(({ order }) => order))
+    .catch((error: unknown) => log.warn({ event: 'refusals-not-removed', error: String(error) }));
 }
 
 /**
@@ -171,8 +187,9 @@ async function settleOneByOne(
  * dead-lettered only when the database has refused the order itself, `mostRefusals` times.
  */
 async function settleOne(worker: Worker, { order, attempt }: Delivery): Promise<void> {
-  const recording = await recordOne(worker.records, order).catch((error: unknown) => {
-    if (!isRowRefused(error) || worker.refusals.add(order.id) < mostRefusals) throw error;
+  const recording = await recordOne(worker.records, order).catch(async (error: unknown) => {
+    if (!isRowRefused(error)) throw error;
+    if ((await worker.refusals.add(order)) < mostRefusals) throw error;
     return 'undeliverable' as const;
   });
   if (recording === 'recorded') traceRecorded(order);

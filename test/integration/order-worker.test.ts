@@ -297,6 +297,48 @@ describe('a poison entry', () => {
     },
   );
 
+  test('is dead-lettered after five refusals, however many workers were refused', async () => {
+    const redis = connections.redis('admin');
+    await redis.del(keys.dead);
+    const refused = someVoucherId();
+    const alter = 'ALTER TABLE orders';
+    await connections.mysql().query(`${alter} ADD CONSTRAINT never CHECK (user_id <> ${refused})`);
+    onTestFinished(() =>
+      openAndClose((later) => later.mysql().query(`${alter} DROP CONSTRAINT never`)),
+    );
+    const order = await buy(refused);
+    const claiming = { CLAIM_IDLE_MS: '600' };
+    for (const soFar of [1, 2, 3]) {
+      const leave = await worker(claiming);
+      await waitUntil('a refusal', 20_000, async () => (await deliveries()) >= soFar);
+      await leave();
+    }
+    const stops = [await worker(claiming), await worker(claiming)];
+    const isSettled = async () => (await openStreamQueue(connections).depth()) === 0;
+    await waitUntil('the letter', 20_000, isSettled);
+    await Promise.all(stops.map((stop) => stop()));
+    const letters = await redis.xrange(keys.dead, '-', '+');
+    const known = ['reason', 'undeliverable', 'deliveries', '5', 'orderId', order.id];
+    expect(letters.map(([, fields]) => fields.slice(0, 6))).toEqual([known]);
+    expect(await redis.hexists(keys.refusals, order.id)).toBe(0);
+  });
+
+  test('leaves no count behind when MySQL takes the order after it refused it', async () => {
+    const refused = someVoucherId();
+    const alter = 'ALTER TABLE orders';
+    await connections.mysql().query(`${alter} ADD CONSTRAINT late CHECK (user_id <> ${refused})`);
+    const order = await buy(refused);
+    const leave = await worker({ CLAIM_IDLE_MS: '300' });
+    await waitUntil('two refusals', 20_000, async () => (await deliveries()) >= 2);
+    await leave();
+    await openAndClose((later) => later.mysql().query(`${alter} DROP CONSTRAINT late`));
+    const redis = connections.redis('admin');
+    expect(Number(await redis.hget(keys.refusals, order.id))).toBeGreaterThanOrEqual(2);
+    await workUntilEmpty(connections);
+    expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
+    expect(await redis.hexists(keys.refusals, order.id)).toBe(0);
+  });
+
   test('that was delivered often while MySQL was away is not dead-lettered at its first refusal', async () => {
     const user = someVoucherId();
     const alter = 'ALTER TABLE orders';
