@@ -10,7 +10,7 @@ import { type Pool, select } from './mysql.ts';
 import { openPool } from './mysql-pool.ts';
 import { Rabbitmq } from './rabbitmq.ts';
 import { openRedis, type RedisRole, whenReady } from './redis.ts';
-import { MasterFollowers, watchMaster } from './redis-sentinel.ts';
+import { MasterWatch } from './redis-sentinel.ts';
 import { type SaleKeys, saleKeys } from './sale-keys.ts';
 import { Zookeeper } from './zookeeper.ts';
 
@@ -28,8 +28,8 @@ export class Connections {
   readonly #log: Logger;
   readonly #clients = new Map<string, Redis>();
   readonly #closers: (() => Promise<unknown>)[] = [];
-  /** The clients of REDIS_URL, when it has Sentinels. */
-  #followers: MasterFollowers | undefined;
+  /** Of REDIS_URL, when it has Sentinels. */
+  #masterWatch: MasterWatch | undefined;
   #pool: Pool | undefined;
   #zookeeper: Zookeeper | undefined;
   #rabbitmq: Rabbitmq | undefined;
@@ -137,17 +137,15 @@ export class Connections {
 
   #follow(redis: Redis): void {
     if (this.config.REDIS_SENTINELS.length === 0) return;
-    this.#followers ??= this.#watchMaster();
-    this.#followers.add(redis);
+    this.#masterWatch ??= this.#watchMaster();
+    this.#masterWatch.add(redis);
   }
 
-  #watchMaster(): MasterFollowers {
-    const followers = new MasterFollowers();
-    const end = watchMaster(this.config, (master, old) => {
-      this.#log.warn({ event: 'redis-master-moved', master });
-      followers.move(master, old);
-    });
-    this.#closers.push(end);
-    return followers;
+  #watchMaster(): MasterWatch {
+    const watch = new MasterWatch(this.config, (master) =>
+      this.#log.warn({ event: 'redis-master-moved', master }),
+    );
+    this.#closers.push(() => watch.close());
+    return watch;
   }
 }

@@ -1,11 +1,12 @@
 /**
  * Redis Sentinel: it knows which server is the master, and promotes a replica when the master does
  * not answer. A client asks it at each connect. A connection to a frozen master stays open, so
- * `watchMaster` asks too, and says when the master has moved.
+ * `MasterWatch` asks too.
  *
  * ioredis has a `failoverDetector` for this. It is not used: when it hears of the new master while
  * a client asks for the master, that client ends and never connects again.
  */
+import { isIP } from 'node:net';
 import { Redis } from 'ioredis';
 import type { Config } from '../config.ts';
 
@@ -31,40 +32,69 @@ export function sentinelOptions(config: SentinelConfig) {
 const isTls = ({ REDIS_URL }: SentinelConfig): boolean => REDIS_URL.startsWith('rediss:');
 
 /**
- * Asks each Sentinel all the time. `onMoved` is called when the answer of one has changed: they may
- * learn it at different moments, and a client may have asked the last one.
- * @param onMoved `host:port` of the master, and of the old one.
- * @returns a function that ends it.
+ * Keeps clients at the master. It asks each Sentinel all the time: when the answer of one has
+ * changed, the clients that are elsewhere connect again. The Sentinels may learn it at different
+ * moments, and a client may have asked the last one.
+ *
+ * It also asks all of them when a client is ready. A connection to a frozen master is begun, and is
+ * ready when that server runs again: it then sells until it is made a replica, and loses all of it.
  */
-export function watchMaster(
-  config: SentinelConfig,
-  onMoved: (master: string, old: string) => void,
-): () => Promise<void> {
-  const watches = config.REDIS_SENTINELS.map((sentinel) => {
-    const client = new Redis({
-      ...sentinel,
-      ...(isTls(config) && { tls: {} }),
-      ...{ connectTimeout: answerMs, commandTimeout: answerMs, socketTimeout: answerMs },
-      ...{ maxRetriesPerRequest: 0, enableOfflineQueue: false, disableClientInfo: true },
-      enableReadyCheck: false,
-      retryStrategy: () => askEveryMs,
+export class MasterWatch {
+  readonly #name: string;
+  readonly #sentinels: readonly Redis[];
+  readonly #asking: readonly NodeJS.Timeout[];
+  readonly #clients = new Set<Redis>();
+
+  /** @param onMoved is told `host:port` of the new master. */
+  constructor(config: SentinelConfig, onMoved: (master: string) => void) {
+    this.#name = config.REDIS_SENTINEL_NAME;
+    this.#sentinels = config.REDIS_SENTINELS.map((sentinel) => openSentinel(sentinel, config));
+    this.#asking = this.#sentinels.map((sentinel) => {
+      let known: string | undefined;
+      const ask = async () => {
+        const master = await masterOf(sentinel, this.#name);
+        if (known !== undefined && known !== master) {
+          onMoved(master);
+          for (const client of this.#clients) leaveOthers(client, master);
+        }
+        known = master;
+      };
+      return setInterval(() => void ask().catch(() => {}), askEveryMs).unref();
     });
-    client.on('error', () => {}); // The clients report a Sentinel that does not answer.
-    let known: string | undefined;
-    const ask = async () => {
-      const master = await masterOf(client, config.REDIS_SENTINEL_NAME);
-      if (known !== undefined && known !== master) onMoved(master, known);
-      known = master;
-    };
-    const asking = setInterval(() => void ask().catch(() => {}), askEveryMs).unref();
-    return { client, asking };
+  }
+
+  add(client: Redis): void {
+    this.#clients.add(client);
+    client.on('ready', () => void this.#check(client));
+    client.once('end', () => this.#clients.delete(client));
+  }
+
+  async close(): Promise<void> {
+    for (const asking of this.#asking) clearInterval(asking);
+    for (const sentinel of this.#sentinels) sentinel.disconnect();
+  }
+
+  /** One Sentinel alone may be late, or may have lost what it knew. */
+  async #check(client: Redis): Promise<void> {
+    const asked = this.#sentinels.map((sentinel) => masterOf(sentinel, this.#name));
+    const answers = await Promise.allSettled(asked);
+    const masters = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const [other, ...more] = masters.filter((master) => isElsewhere(client, master));
+    if (other && (1 + more.length) * 2 > masters.length) leaveOthers(client, other);
+  }
+}
+
+function openSentinel(sentinel: SentinelConfig['REDIS_SENTINELS'][number], config: SentinelConfig) {
+  const client = new Redis({
+    ...sentinel,
+    ...(isTls(config) && { tls: {} }),
+    ...{ connectTimeout: answerMs, commandTimeout: answerMs, socketTimeout: answerMs },
+    ...{ maxRetriesPerRequest: 0, enableOfflineQueue: false, disableClientInfo: true },
+    enableReadyCheck: false,
+    retryStrategy: () => askEveryMs,
   });
-  return async () => {
-    for (const { client, asking } of watches) {
-      clearInterval(asking);
-      client.disconnect();
-    }
-  };
+  client.on('error', () => {}); // The clients report a Sentinel that does not answer.
+  return client;
 }
 
 /** @returns `host:port` */
@@ -75,35 +105,17 @@ async function masterOf(sentinel: Redis, name: string): Promise<string> {
 }
 
 /**
- * Clients that are connected to the master, and to no old one. A Sentinel that has not heard of the
- * new master sends them to the old one. It may run again, and sell until it is made a replica: all
- * that it sells is lost.
+ * Ends the connection unless it is to this master; the client asks Sentinel and connects again. Its
+ * commands without an answer fail, and are not sent again.
  */
-export class MasterFollowers {
-  readonly #clients = new Set<Redis>();
-  readonly #old = new Set<string>();
-
-  add(client: Redis): void {
-    this.#clients.add(client);
-    client.on('connect', () => {
-      if (this.#old.has(addressOf(client))) client.disconnect(true);
-    });
-    client.once('end', () => this.#clients.delete(client));
-  }
-
-  /** The clients ask Sentinel, and connect again. */
-  move(master: string, old: string): void {
-    this.#old.delete(master);
-    this.#old.add(old);
-    for (const client of this.#clients) leaveOldMaster(client, master);
-  }
-}
-
-/** Its commands without an answer fail, and are not sent again. */
-function leaveOldMaster(client: Redis, master: string): void {
+function leaveOthers(client: Redis, master: string): void {
   const isConnected = client.status === 'ready' || client.status === 'connect';
   // A client that is still asking for the master would end for ever.
   if (isConnected && addressOf(client) !== master) client.disconnect(true);
 }
+
+/** A name of a host says nothing: a connection knows the other end by its IP address. */
+const isElsewhere = (client: Redis, master: string): boolean =>
+  isIP(master.slice(0, master.lastIndexOf(':'))) !== 0 && addressOf(client) !== master;
 
 const addressOf = ({ stream }: Redis): string => `${stream?.remoteAddress}:${stream?.remotePort}`;
