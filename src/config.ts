@@ -204,7 +204,10 @@ function outlastsAnswers(name: 'LOCK_LEASE_MS' | 'LOCK_WATCHDOG_MS' | 'ZOOKEEPER
   return { check, problem };
 }
 
-/** Others see a redelivery as progress, so one must come in time. */
+/**
+ * Workers without orders count a redelivery of the oldest order as progress: without one in time
+ * they would be replaced.
+ */
 function isClaimedInTime(env: Readonly<Record<string, unknown>>): boolean {
   const isTooLate = Number(env['CLAIM_IDLE_MS']) > Number(env['PROGRESS_WITHIN_MS']) / 2;
   return !isTooLate;

@@ -16,7 +16,7 @@ type Work = (epoch: string, until: AbortSignal) => Promise<void>;
 
 /**
  * Called at each look for an epoch: whether there is none to work in, although the stores answer. A
- * new process could do no more.
+ * rebuild must end first, and a new process must not open the sale instead.
  */
 export type OnWait = (isWaiting: boolean) => void;
 

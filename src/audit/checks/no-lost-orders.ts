@@ -1,6 +1,6 @@
 /**
- * Every accepted attempt has its order in MySQL: confirmed, or failed because its user has another
- * one. An order that failed since the stock was gone was sold twice, by Redis.
+ * Every accepted attempt has its order in MySQL: confirmed; or failed, and its user has another one
+ * or an operator replayed it. A `stock-short` order is lost: Redis sold a unit that it did not have.
  */
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import { confirmed, type Facts, firstOrderOf, type OrderRow } from '../facts.ts';

@@ -41,7 +41,7 @@ export function orderDifferences(sale: Sale): Difference[] {
   ];
 }
 
-/** An operator may delete the keys of a sale that is over. MySQL is not asked about it. */
+/** An operator may delete the keys of a sale that is over. */
 export const isRemoved = (
   { redis, endMs, inStream }: Pick<Sale, 'redis' | 'endMs' | 'inStream'>,
   nowMs = Date.now(),

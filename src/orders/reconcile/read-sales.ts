@@ -32,8 +32,8 @@ export interface ReadSales<Kept> {
 }
 
 /**
- * @param keep what is kept of a sale. The orders of the next voucher are read after it, so they are
- *   not all in memory at the same time unless it keeps them.
+ * @param keep what is kept of a sale. The orders of the next voucher of a shard are read after it,
+ *   so they are not all in memory at the same time unless it keeps them.
  * @param voucherId only this one; every voucher of the final rung without it.
  */
 export async function readSales<Kept>(
@@ -49,8 +49,13 @@ export async function readSales<Kept>(
     const own = vouchers.filter((each) => places(each)[0] === shard);
     return readPlaces(connections, [shard], own, keep);
   });
-  for (const voucher of split)
-    reads.push(readPlaces(connections, places(voucher), [voucher], keep));
+  const readInTurn = async () => {
+    const all: [string, Kept][] = [];
+    for (const voucher of split)
+      all.push(...(await readPlaces(connections, places(voucher), [voucher], keep)));
+    return new Map(all);
+  };
+  reads.push(readInTurn());
   const kept = new Map((await Promise.all(reads)).flatMap((each) => [...each]));
   const found = vouchers.filter(({ voucherId: id }) => kept.has(id));
   const sales = found.map(({ voucherId: id }) => kept.get(id) as Kept);

@@ -37,7 +37,7 @@ export interface Repair {
 }
 
 export async function repair(connections: Connections, voucherId?: string): Promise<Repair> {
-  // A list of lists: as arguments of one `push`, 150,000 would be too many.
+  // A list of lists: as arguments of one `push`, 120,000 would be too many.
   const repaired: Repaired[][] = [];
   let { reconciliation: found, epoch } = await compare(connections, voucherId);
   for (const voucher of found.vouchers)
