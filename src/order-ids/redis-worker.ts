@@ -51,7 +51,7 @@ export function openRedisWorker(redis: Redis, log: Logger, now: () => number = D
       const timestampMs = now();
       return composeId(timestampMs, await count(counterKey(timestampMs)));
     },
-    // Only an INCR would show a problem. Whether Redis takes writes is asked elsewhere: see /readyz.
+    // Only an INCR would show a problem. For the writes of Redis, see /readyz.
     problem: () => null,
     close: () => {},
   };
