@@ -36,8 +36,9 @@ const isTls = ({ REDIS_URL }: SentinelConfig): boolean => REDIS_URL.startsWith('
  * changed, the clients that are elsewhere connect again. The Sentinels may learn it at different
  * moments, and a client may have asked the last one.
  *
- * It also asks all of them when a client is ready. A connection to a frozen master is begun, and is
- * ready when that server runs again: it then sells until it is made a replica, and loses all of it.
+ * It also asks all of them when a client is ready. A connection that was begun to a frozen master
+ * is ready when that server resumes. The old master then accepts orders until it is made a
+ * replica, and loses all of them.
  */
 export class MasterWatch {
   readonly #name: string;
@@ -49,18 +50,7 @@ export class MasterWatch {
   constructor(config: SentinelConfig, onMoved: (master: string) => void) {
     this.#name = config.REDIS_SENTINEL_NAME;
     this.#sentinels = config.REDIS_SENTINELS.map((sentinel) => openSentinel(sentinel, config));
-    this.#asking = this.#sentinels.map((sentinel) => {
-      let known: string | undefined;
-      const ask = async () => {
-        const master = await masterOf(sentinel, this.#name);
-        if (known !== undefined && known !== master) {
-          onMoved(master);
-          for (const client of this.#clients) leaveOthers(client, master);
-        }
-        known = master;
-      };
-      return setInterval(() => void ask().catch(() => {}), askEveryMs).unref();
-    });
+    this.#asking = this.#sentinels.map((sentinel) => this.#askAllTheTime(sentinel, onMoved));
   }
 
   add(client: Redis): void {
@@ -74,13 +64,27 @@ export class MasterWatch {
     for (const sentinel of this.#sentinels) sentinel.disconnect();
   }
 
+  #askAllTheTime(sentinel: Redis, onMoved: (master: string) => void): NodeJS.Timeout {
+    let known: string | undefined;
+    const ask = async () => {
+      const master = await masterOf(sentinel, this.#name);
+      if (known !== undefined && known !== master) {
+        onMoved(master);
+        for (const client of this.#clients) leaveOthers(client, master);
+      }
+      known = master;
+    };
+    return setInterval(() => void ask().catch(() => {}), askEveryMs).unref();
+  }
+
   /** One Sentinel alone may be late, or may have lost what it knew. */
   async #check(client: Redis): Promise<void> {
     const asked = this.#sentinels.map((sentinel) => masterOf(sentinel, this.#name));
     const answers = await Promise.allSettled(asked);
     const masters = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    const [other, ...more] = masters.filter((master) => isElsewhere(client, master));
-    if (other && (1 + more.length) * 2 > masters.length) leaveOthers(client, other);
+    const others = masters.filter((master) => isElsewhere(client, master));
+    const [other] = others;
+    if (other && others.length * 2 > masters.length) leaveOthers(client, other);
   }
 }
 

@@ -401,6 +401,11 @@ const noLostOrders: readonly Row[] = [
     violated(1, 'failed (stock-short), and no other order explains it'),
   ],
   [
+    'finds an order that failed for a lack of stock while some was left',
+    { initialStock: 2, orders: [a, failedBecause('stock-short')] },
+    violated(1, 'failed (stock-short)'),
+  ],
+  [
     'finds an order that failed for a reason that no row proves',
     { orders: [a, failed] },
     violated(1, 'order b of user 2 was accepted (request r2) and failed (undeliverable)'),

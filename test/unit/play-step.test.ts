@@ -2,7 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { playStep, type Stage } from '../../src/lab/races/play-step.ts';
-import { outlastsLease, recordedAnyway } from '../../src/lab/races/race-verdict.ts';
+import {
+  killed,
+  outlastsLease,
+  recordedAnyway,
+  unreached,
+} from '../../src/lab/races/race-verdict.ts';
 
 const faultMs = 30;
 
@@ -65,5 +70,28 @@ describe('a worker that a fault keeps from the database', () => {
 
   test('says that the fault missed when the order is recorded', async () => {
     expect(await giveUp(true)).toMatchObject({ at: recordedAnyway, asPlanned: false });
+  });
+});
+
+describe('a fault in the process of a lane that was answered before', () => {
+  const answered = { kind: 'answered', attempt: { instance: 'api-1' } };
+  const stage = {
+    ...stageWith(60_000),
+    lab: { pidOf: () => 1 },
+    lanes: { state: () => answered, settled: async () => true },
+    lockFaultTarget: () => ({ servers: [], needed: 1, pid: 0, instance: '', leaseMs: 60_000 }),
+  } as unknown as Stage;
+
+  test.each([
+    { kill: 'A', text: 'dies' },
+    { pause: 'A', text: 'stands still' },
+    { fault: 'cut-off', of: 'A', text: 'is cut off' },
+  ] as const)('misses: %j', async (step) => {
+    expect(await playStep(step, stage)).toMatchObject({ at: unreached, asPlanned: false });
+  });
+
+  test('hits where the schedule means the process, and not the request', async () => {
+    const step = { kill: 'A', answered: true, text: 'dies' } as const;
+    expect(await playStep(step, stage)).toMatchObject({ at: killed, asPlanned: true });
   });
 });

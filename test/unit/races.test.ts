@@ -280,6 +280,16 @@ describe('the verdict of a race', () => {
     expect(played.evidence).not.toBe('');
   });
 
+  test('is unknown when servers should be away, and nobody was refused because of them', () => {
+    const played = judge('servers-slow', 'redlock');
+    expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
+    expect(played.evidence).toBe('nobody was answered lock-service-unavailable');
+    const away = refused('3', 'lock-service-unavailable');
+    const attempts = [...(facts().attempts ?? []), away];
+    const seen = judge('servers-slow', 'redlock', { attempts });
+    expect([seen.verdict, seen.evidence]).toEqual(['held', '']);
+  });
+
   test('may have an unknown outcome when a process was killed', () => {
     const given = { attempts: [...oneBought.attempts, unknown('3')] };
     expect(fixed(given, killed)).toMatchObject({ verdict: 'held', asClaimed: true });

@@ -1,6 +1,6 @@
 /**
  * Every accepted attempt has its order in MySQL: confirmed; or failed, and its user has another one
- * or an operator replayed it. A `stock-short` order is lost: Redis sold a unit that it had not.
+ * or an operator replayed it. A `stock-short` order is lost: Redis sold more than there was.
  */
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import { confirmed, type Facts, firstOrderOf, type OrderRow } from '../facts.ts';

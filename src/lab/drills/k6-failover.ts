@@ -141,22 +141,23 @@ export function missedFaults(
   return planned.flatMap(({ fault: { name }, isAway }) => {
     const own = played.find((each) => each.name === name);
     if (!own) return [`there was no ${name}`];
-    const meanwhile = attempts.filter(({ answeredAt }) => isWithin(own, BigInt(answeredAt)));
+    const meanwhile = attempts.filter((each) => isWithin(each, own.from, own.to));
     const isNoticed = meanwhile.some(({ outcome }) => outcome !== 'accepted');
     return isAway && !isNoticed ? [`nobody was refused during ${name}`] : [];
   });
 }
 
-const isWithin = ({ from, to }: Played, at: bigint): boolean => at >= from && at < to;
+/** Whether it was answered in this time; without an end, since then. */
+function isWithin({ answeredAt }: K6Attempt, from: bigint, to?: bigint): boolean {
+  const at = BigInt(answeredAt);
+  return at >= from && (to === undefined || at < to);
+}
 
 /** By when the attempts were answered: before the first fault, during each, and after it. */
 function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly Played[]): Phase[] {
   if (attempts.length === 0) return [];
   const between = (phase: string, from: bigint, to: bigint | undefined) => {
-    const own = attempts.filter(({ answeredAt }) => {
-      const at = BigInt(answeredAt);
-      return at >= from && (to === undefined || at < to);
-    });
+    const own = attempts.filter((each) => isWithin(each, from, to));
     return phaseOf(rung, phase, own);
   };
   return [

@@ -91,7 +91,7 @@ async function reach(step: Step, stage: Stage): Promise<Reached> {
     return isMissed ? { asPlanned: false, at: recordedAnyway } : reached;
   }
   if ('kill' in step) return kill(lane, stage, step.answered);
-  if ('pause' in step) return pause(lane, stage);
+  if ('pause' in step) return hit(pauseProcess, lane, stage, paused);
   if ('resume' in step) return resume(lane, stage);
   const undo = await stage.inject(leaseEnds(lane, stage));
   await undo();
@@ -134,29 +134,28 @@ async function healFault(name: LockFaultName | QueueFaultName, stage: Stage): Pr
   return { asPlanned: true, at: 'healed' };
 }
 
-async function kill(lane: string, stage: Stage, isAnswered = false): Promise<Reached> {
-  if (stage.lanes.state(lane)?.kind === 'answered' && !isAnswered) return missed;
-  const reached = await hit(killProcess, lane, stage, killed);
+async function kill(lane: string, stage: Stage, mayBeAnswered = false): Promise<Reached> {
+  const reached = await hit(killProcess, lane, stage, killed, mayBeAnswered);
   if (!reached.asPlanned) return reached;
   if (lane === workerLane) stage.lanes.watch(lane);
   else await stage.lanes.settled(lane, slowMs);
   return reached;
 }
 
-/** After the answer there is nothing to stop: the step before came too far. */
-const pause = async (lane: string, stage: Stage): Promise<Reached> =>
-  stage.lanes.state(lane)?.kind === 'answered' ? missed : hit(pauseProcess, lane, stage, paused);
-
-/** Injects the fault into the process in which the lane is paused, or waits. */
+/**
+ * Injects the fault into the process in which the lane is paused, or waits. A lane that was
+ * answered has nothing to hit there, unless the step says so.
+ */
 async function hit(
   fault: (pid: number, name?: string) => Fault,
   lane: string,
   stage: Stage,
   at: string,
+  mayBeAnswered = false,
 ): Promise<Reached> {
   const pid = processOf(lane, stage);
-  if (pid === undefined) return missed;
   const state = stage.lanes.state(lane);
+  if (pid === undefined || (state?.kind === 'answered' && !mayBeAnswered)) return missed;
   const name = state?.kind === 'paused' ? state.arrival.instance : instanceOf(state);
   stage.undos.set(lane, await stage.inject(fault(pid, name)));
   return { asPlanned: true, at };

@@ -47,6 +47,9 @@ const clockStepMs = 600_000;
 const redis = 'redis-main' satisfies ProxyName;
 const database = 'database' satisfies ProxyName;
 
+const resets = (spoils: ProxyName) => ({ spoils, fault: () => resetConnections(spoils) });
+const loses = (spoils: ProxyName) => ({ spoils, fault: () => loseAnswers(spoils) });
+
 const ofInstance = { hits: 'purchase', isOfInstance: true } as const;
 
 const table = {
@@ -67,35 +70,15 @@ const table = {
   'pause whole service': { hits: 'both', ...long, fault: () => pauseServer('service') },
   'kill redis-main': { hits: 'both', ...short, fault: () => killServer(redis) },
   'pause redis-main': { hits: 'both', ...long, fault: () => pauseServer(redis) },
-  'reset redis-main': {
-    hits: 'both',
-    ...short,
-    spoils: redis,
-    fault: () => resetConnections(redis),
-  },
-  'lose answers of redis-main': {
-    hits: 'both',
-    ...long,
-    spoils: redis,
-    fault: () => loseAnswers(redis),
-  },
+  'reset redis-main': { hits: 'both', ...short, ...resets(redis) },
+  'lose answers of redis-main': { hits: 'both', ...long, ...loses(redis) },
   'lose consumer group': { hits: 'worker', ...once, fault: () => loseGroup(redis) },
   'kill worker': { hits: 'worker', ...short, fault: ({ worker }) => killServer(worker) },
   'pause worker': { hits: 'worker', ...pastClaimMs, fault: ({ worker }) => pauseServer(worker) },
   'kill database': { hits: 'worker', ...short, fault: ({ lab }) => killServer(lab.database) },
   'pause database': { hits: 'worker', ...long, fault: ({ lab }) => pauseServer(lab.database) },
-  'reset database': {
-    hits: 'worker',
-    ...short,
-    spoils: database,
-    fault: () => resetConnections(database),
-  },
-  'lose answers of database': {
-    hits: 'worker',
-    ...long,
-    spoils: database,
-    fault: () => loseAnswers(database),
-  },
+  'reset database': { hits: 'worker', ...short, ...resets(database) },
+  'lose answers of database': { hits: 'worker', ...long, ...loses(database) },
 } as const satisfies Record<string, SoakFault>;
 export type SoakFaultName = keyof typeof table;
 export const soakFaults: Readonly<Record<SoakFaultName, SoakFault>> = table;
