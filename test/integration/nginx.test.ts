@@ -1,8 +1,13 @@
 /** nginx with the project’s own configuration, before instances that misbehave. */
 import { once } from 'node:events';
 import { renameSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { execa } from 'execa';
@@ -108,6 +113,27 @@ describe('nginx', () => {
       Array.from({ length: 6 }, () => fetch(`${url}/vouchers/1/orders`, { method: 'POST' })),
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+  });
+
+  test('keeps the connections of a rush: the next one needs no new connection', async () => {
+    const buyers = 256;
+    const sockets = new Set<Socket>();
+    let waiting: ServerResponse[] = [];
+    const answerAllAtOnce: RequestListener = (request, response) => {
+      sockets.add(request.socket);
+      waiting.push(response);
+      if (waiting.length < buyers) return;
+      for (const each of waiting) each.end('{}');
+      waiting = [];
+    };
+    const url = await nginxBefore(await instance(answerAllAtOnce), await instance(answerAllAtOnce));
+    const buy = async () =>
+      (await fetch(`${url}/vouchers/1/orders`, { method: 'POST' })).arrayBuffer();
+    const rush = () => Promise.all(Array.from({ length: buyers }, buy));
+    await rush();
+    expect(sockets.size).toBe(buyers);
+    await rush();
+    expect(sockets.size).toBe(buyers);
   });
 
   test('does not believe what clients say of themselves', async () => {

@@ -50,11 +50,15 @@ function part(text: string, pattern: RegExp): string {
   return found[0];
 }
 
-/** Node's cluster distributes connections, not requests, so each request needs a new connection. */
+/**
+ * Node's cluster distributes connections, not requests, so each request needs a new connection.
+ * Otherwise nginx keeps those of a rush to each of four instances: one more is closed after its
+ * request, and a new connection costs as much as the request.
+ */
 const connections = (balancer: ServiceShape['balancer']) =>
   balancer === 'cluster'
     ? { KEEPALIVE: '1', CONNECTION: 'close' }
-    : { KEEPALIVE: '128', CONNECTION: '' };
+    : { KEEPALIVE: '512', CONNECTION: '' };
 
 /** Each is a port of this machine, or the path of a Unix socket. */
 export const upstreamServers = (upstreams: readonly (number | string)[]): string =>
