@@ -104,6 +104,17 @@ test('a pause stops the children too, and a paused process can be stopped', asyn
   expect([isAlive(parent), isAlive(child)]).toEqual([false, false]);
 });
 
+test('the kernel schedules a program of the lab, and its children, as batch work', async () => {
+  const parent = shell('sleep 60 & wait');
+  const child = await childOf(parent);
+  expect([parent, child].map(({ pid }) => schedulingPolicy(pid))).toEqual(['3', '3']);
+  await stopProcess(parent);
+});
+
+/** `man proc_pid_stat`: the 41st field; 3 is SCHED_BATCH. The command, the second, has spaces. */
+const schedulingPolicy = (pid: number) =>
+  readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[38];
+
 test('only the process that was started is ended: its pid with another start time is somebody else’s', async () => {
   const program = { command: 'sleep', args: ['60'], logFile: join(someFolder(), 'sleep.log') };
   const started = startProcess(program);
