@@ -30,7 +30,7 @@ const heartbeatMs = 1_000;
 const pauseBetweenTriesMs = 20;
 
 /** How often a client asks a Redis that is loading its data. ioredis waits up to ten seconds. */
-const loadingRetryMs = 100;
+export const loadingRetryMs = 100;
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500) + Math.random() * 50;
 

@@ -1,5 +1,6 @@
 /** Three Redis masters of the clauses: killed, paused, and emptied between two clauses. */
 import { Redis } from 'ioredis';
+import { loadingRetryMs } from '../../connections/redis.ts';
 import { freePorts } from '../environment/ports.ts';
 import { isAlive, type ProcessRef } from '../environment/process-table.ts';
 import { killWithChildren, signalProcess, startProcess } from '../environment/processes.ts';
@@ -33,7 +34,10 @@ class Master {
   constructor(folder: string, port: number) {
     this.port = port;
     this.#server = redisServer(`master-${port}`, folder, port, 'everysec');
-    this.admin = new Redis({ port, lazyConnect: true, retryStrategy: () => 20 });
+    this.admin = new Redis({
+      ...{ port, lazyConnect: true },
+      ...{ retryStrategy: () => 20, maxLoadingRetryTime: loadingRetryMs },
+    });
     this.admin.on('error', () => {});
   }
 

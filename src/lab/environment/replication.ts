@@ -1,5 +1,6 @@
 /** Which Redis is the master: makes a replica follow, and gives a master its place back. */
 import { Redis } from 'ioredis';
+import { loadingRetryMs } from '../../connections/redis.ts';
 import { waitUntil } from './wait-until.ts';
 
 const syncedWithinMs = 15_000;
@@ -72,7 +73,10 @@ const isOnDisk = (port: number): Promise<boolean> =>
 
 /** A connection for a few commands. */
 export async function withRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis({ port, host: '127.0.0.1', lazyConnect: true, commandTimeout: 5_000 });
+  const redis = new Redis({
+    ...{ port, host: '127.0.0.1', lazyConnect: true },
+    ...{ commandTimeout: 5_000, maxLoadingRetryTime: loadingRetryMs },
+  });
   redis.on('error', () => {});
   try {
     return await work(redis);

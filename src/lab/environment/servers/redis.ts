@@ -56,6 +56,7 @@ export async function redisAnswers(port: number): Promise<boolean> {
     port,
     host: '127.0.0.1',
     lazyConnect: true,
+    enableReadyCheck: false, // It may wait for seconds. While Redis loads its data, PING fails.
     retryStrategy: () => null,
   });
   redis.on('error', () => {});
