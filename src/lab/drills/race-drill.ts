@@ -9,6 +9,7 @@ import { instanceNames, type ServiceShape } from '../environment/servers/service
 import { playRace, raceSettings, type Surroundings } from '../races/play-race.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
+import { untilKnown } from '../races/until-known.ts';
 import { warmRung } from './around-load.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { type PlayUnderLoad, playFigures, playsVerdict } from './race-drill-verdict.ts';
@@ -50,33 +51,21 @@ export const raceDrill = (about: string, plays: Plays): RaceDrill => ({
     const faults: string[] = [];
     for (const play of inOrder(plays, options.seed)) {
       options.signal.throwIfAborted();
-      const plays = await untilKnown(
+      const { all, last } = await untilKnown(
         () => playUnderLoad(lab, play, Math.max(leastCalmMs, calmMs), options),
+        undecidedBecause,
         options.progress,
       );
-      faults.push(...plays.flatMap((each) => each.faults));
-      const last = plays.at(-1);
-      if (last) played.push({ ...last, faults: last.faults.length });
+      faults.push(...all.flatMap((each) => each.faults));
+      played.push({ ...last, faults: last.faults.length });
     }
     return result(played, faults);
   },
 });
 
-const mostPlays = 3;
-
-/** A slow machine leaves a race undecided. Then it is played again, and the drill says so. */
-export async function untilKnown(
-  play: () => Promise<PlayedUnderLoad>,
-  progress: (text: string) => void,
-): Promise<PlayedUnderLoad[]> {
-  const plays: PlayedUnderLoad[] = [];
-  for (;;) {
-    const under = await play();
-    plays.push(under);
-    const { verdict, reasons } = playsVerdict([{ ...under, faults: under.faults.length }]);
-    if (verdict !== 'unknown' || plays.length === mostPlays) return plays;
-    progress(`${reasons.join('; ')}. It is played again.`);
-  }
+function undecidedBecause(under: PlayedUnderLoad): string | undefined {
+  const { verdict, reasons } = playsVerdict([{ ...under, faults: under.faults.length }]);
+  return verdict === 'unknown' ? reasons.join('; ') : undefined;
 }
 
 type NamedPlay = PlayUnderLoad & Required<Pick<Play, 'phase'>>;

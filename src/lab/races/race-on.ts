@@ -1,28 +1,49 @@
 /** Plays a race in the shape that it needs: its number of instances, and short leases. */
+import type { Connections } from '../../connections/connections.ts';
 import type { RungName } from '../../ladder/rungs.ts';
-import type { Lab } from '../environment/lab.ts';
+import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import type { Network } from '../environment/servers/service.ts';
+import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { playRace, raceSettings } from './play-race.ts';
 import type { PlayedRace } from './race-verdict.ts';
 import { hasLockFaults, type RaceName, type Schedule, schedules } from './schedules.ts';
+import { untilKnown } from './until-known.ts';
 
-/** @param calm the network of a race without faults in the lock servers. */
+export interface RaceOnOptions {
+  /** The network of a race without faults in the lock servers. */
+  readonly calm?: Network;
+  readonly progress?: Progress;
+}
+
 export async function raceOn(
   lab: Lab,
   name: RaceName,
   rung: RungName,
-  calm: Network = 'direct',
+  { calm = 'direct', progress = () => {} }: RaceOnOptions = {},
 ): Promise<PlayedRace> {
   const schedule: Schedule = schedules[name];
-  await lab.ensure({
-    instances: schedule.instances,
-    balancer: 'nginx',
-    settings: raceSettings,
+  const shape: ServiceShape = {
+    ...{ instances: schedule.instances, balancer: 'nginx', settings: raceSettings },
     network: hasLockFaults(schedule) ? 'proxied' : calm,
-  });
+  };
+  const undecidedBecause = ({ isSlow, evidence }: PlayedRace) =>
+    isSlow ? `${name} on ${rung}: ${evidence}` : undefined;
+  const { last } = await untilKnown(
+    () => playIn(shape, lab, (connections) => playRace(name, rung, lab, connections)),
+    undecidedBecause,
+    progress,
+  );
+  return last;
+}
+
+async function playIn(
+  shape: ServiceShape,
+  lab: Lab,
+  play: (connections: Connections) => Promise<PlayedRace>,
+): Promise<PlayedRace> {
+  await lab.ensure(shape);
   try {
-    return await withConnections(lab, (connections) => playRace(name, rung, lab, connections));
+    return await withConnections(lab, play);
   } catch (error) {
     await lab.heal(); // An injection may have failed half-way.
     throw error;

@@ -42,7 +42,7 @@ export async function playScoreboard(lab: Lab, options: PlayOptions): Promise<Ce
   for (const race of races)
     for (const _ of times) {
       step += 1;
-      add(race.rung, race.fault, await playOneRace(lab, race, options.signal));
+      add(race.rung, race.fault, await playOneRace(lab, race, options));
     }
   for (const sale of sales)
     for (const seed of times) {
@@ -57,9 +57,9 @@ export async function playScoreboard(lab: Lab, options: PlayOptions): Promise<Ce
 async function playOneRace(
   lab: Lab,
   { race, rung }: PlannedRace,
-  signal: AbortSignal,
+  { signal, progress }: PlayOptions,
 ): Promise<Play> {
-  const play = async () => playOfRace(await raceOn(lab, race, rung, 'proxied'));
+  const play = async () => playOfRace(await raceOn(lab, race, rung, { calm: 'proxied', progress }));
   return told(lab, signal, play, playOfError);
 }
 
