@@ -111,6 +111,15 @@ test('the kernel schedules a program of the lab, and its children, as batch work
   await stopProcess(parent);
 });
 
+test('where it cannot be batch work, it runs all the same', async () => {
+  const program = { command: '/bin/sleep', args: ['60'], logFile: join(someFolder(), 'sleep.log') };
+  const started = startProcess({ ...program, env: { PATH: '/without-chrt' } });
+  const runs = () => readFileSync(`/proc/${started.pid}/cmdline`, 'utf8').startsWith('/bin/sleep');
+  await waitUntil('the program to run', 5_000, runs);
+  expect(schedulingPolicy(started.pid)).toBe('0');
+  await stopProcess(started);
+});
+
 /** `man proc_pid_stat`: the 41st field; 3 is SCHED_BATCH. The command, the second, has spaces. */
 const schedulingPolicy = (pid: number) =>
   readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[38];
