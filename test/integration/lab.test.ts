@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import {
   childrenOf,
@@ -112,10 +112,12 @@ test('the kernel schedules a program of the lab, and its children, as batch work
 });
 
 test('where it cannot be batch work, it runs all the same', async () => {
-  const program = { command: '/bin/sleep', args: ['60'], logFile: join(someFolder(), 'sleep.log') };
-  const started = startProcess({ ...program, env: { PATH: '/without-chrt' } });
-  const runs = () => readFileSync(`/proc/${started.pid}/cmdline`, 'utf8').startsWith('/bin/sleep');
-  await waitUntil('the program to run', 5_000, runs);
+  vi.resetModules();
+  vi.stubEnv('PATH', '/without-chrt');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const fresh = await import('../../src/lab/environment/processes.ts');
+  const logFile = join(someFolder(), 'sleep.log');
+  const started = fresh.startProcess({ command: '/bin/sleep', args: ['60'], logFile });
   expect(schedulingPolicy(started.pid)).toBe('0');
   await stopProcess(started);
 });

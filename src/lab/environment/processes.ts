@@ -1,6 +1,6 @@
 /** Programs that the lab starts in the background, with a log file; stopped by pid, not by name. */
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ProgramMissing } from '../errors.ts';
@@ -14,13 +14,20 @@ export interface Program {
   readonly logFile: string;
 }
 
+let batchWork: readonly string[] | undefined;
+
 /**
  * The kernel schedules a program of the lab as batch work: a message that arrives does not interrupt
  * the process that sent it. With a dozen servers on a few cores, each then finds several messages
- * when it wakes up, and a purchase costs less (docs/performance.md). Where the machine does not
- * allow it, the program runs as any other. The shell becomes the program: the pid is the same.
+ * when it wakes up, and a purchase costs less (docs/performance.md).
+ * @returns what comes before the command and becomes it, so that the pid is the same; nothing where
+ *   the machine does not allow it.
  */
-const asBatchWork = ['-c', 'chrt --batch --pid 0 $$ 2>/dev/null; exec "$@"', 'sh'];
+function asBatchWork(): readonly string[] {
+  const isAllowed = () => spawnSync('chrt', ['--batch', '0', 'true']).status === 0;
+  batchWork ??= isAllowed() ? ['chrt', '--batch', '0'] : [];
+  return batchWork;
+}
 
 /**
  * Starts the program in a separate session. Ctrl-C then reaches only the lab's command, and that
@@ -28,7 +35,8 @@ const asBatchWork = ['-c', 'chrt --batch --pid 0 $$ 2>/dev/null; exec "$@"', 'sh
  */
 export function startProcess({ command, args, env, logFile }: Program): ProcessRef {
   const log = openSync(logFile, 'a');
-  const child = spawn('/bin/sh', [...asBatchWork, command, ...args], {
+  const [first = command, ...rest] = [...asBatchWork(), command, ...args];
+  const child = spawn(first, rest, {
     detached: true,
     stdio: ['ignore', log, log],
     env: { ...process.env, ...env },
