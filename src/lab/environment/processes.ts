@@ -17,9 +17,9 @@ export interface Program {
 let batchWork: readonly string[] | undefined;
 
 /**
- * The kernel schedules a program of the lab as batch work: a message that arrives does not interrupt
- * the process that sent it. With a dozen servers on a few cores, each then finds several messages
- * when it wakes up, and a purchase costs less (docs/performance.md).
+ * The kernel schedules a program of the lab as batch work: a message that arrives does not
+ * interrupt the process that sent it. With a dozen servers on a few cores, each then finds several
+ * messages when it wakes up, and a purchase costs less (docs/performance.md).
  * @returns what comes before the command and becomes it, so that the pid is the same; nothing where
  *   the machine does not allow it.
  */
