@@ -11,6 +11,7 @@ import { openService, type Service } from '../http/service.ts';
 import { type Address, drain, listen } from '../processes/api-server.ts';
 import { openLog } from '../processes/log.ts';
 import { consumeOwnQueues } from '../processes/own-queues.ts';
+import { endOnceOverdue } from '../processes/stop-deadline.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { endWhenStuck, watch } from '../processes/watch.ts';
@@ -25,6 +26,7 @@ const stop = stopSignal(log);
 const connections = new Connections(config, log);
 const stuck = new AbortController();
 const end = AbortSignal.any([stop, stuck.signal]);
+endOnceOverdue(end, config.DRAIN_MS, log);
 const open = async () => {
   await agreeOnEpoch(connections, log);
   await agreeOnDurability(connections, log);

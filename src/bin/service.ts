@@ -8,8 +8,9 @@ import { agreeOnDurability } from '../connections/durability.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { migrate } from '../connections/schema.ts';
 import { openLog } from '../processes/log.ts';
+import { endOnceOverdue } from '../processes/stop-deadline.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
-import { supervise } from '../processes/supervisor.ts';
+import { childGraceMs, supervise } from '../processes/supervisor.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { keepHistory } from '../trace/history.ts';
 
@@ -17,6 +18,7 @@ const config = readConfig();
 const log = openLog(`${config.NAME}-primary`, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, `${config.NAME}-primary`);
 const stop = stopSignal(log);
+endOnceOverdue(stop, config.DRAIN_MS + childGraceMs, log);
 const connections = new Connections(config, log);
 const prepare = async (): Promise<void> => {
   await migrate(config.MYSQL_URL);

@@ -14,7 +14,8 @@ interface Role {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const graceMs = 5_000;
+/** A child that is still there so long after its drain is killed. */
+export const childGraceMs = 5_000;
 const shortLifeMs = 5_000;
 
 export function roles({ NAME, INSTANCES, ORDER_WORKERS, PORT, BALANCER }: Config): Role[] {
@@ -58,7 +59,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
 
   for (const role of roles(config)) start(role);
   if (!signal.aborted) await once(signal, 'abort');
-  await stopAll(children, config.DRAIN_MS + graceMs, log);
+  await stopAll(children, config.DRAIN_MS + childGraceMs, log);
 }
 
 async function stopAll(
