@@ -45,9 +45,3 @@ export function asClaimed(results: readonly { verdict: Verdict; asClaimed: boole
     return result.asClaimed ? 'yes' : 'no';
   });
 }
-
-/** A measured figure against its target; NaN is unknown. */
-export function atLeast(measured: number, target: number): Answer {
-  if (Number.isNaN(measured)) return 'unknown';
-  return measured >= target ? 'yes' : 'no';
-}

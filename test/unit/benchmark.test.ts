@@ -4,6 +4,8 @@ import { faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
 import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
 import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
+import { type LockCost, lockTarget } from '../../src/lab/benchmarks/lock-benchmark.ts';
+import { floor } from '../../src/lab/benchmarks/lock-cycles.ts';
 import type { Measured, MeasuredSale } from '../../src/lab/benchmarks/measure.ts';
 import { machineTime, otherShare } from '../../src/lab/benchmarks/other-work.ts';
 import {
@@ -374,5 +376,29 @@ describe('the curve of the highest rate', () => {
   test('says so when no rate is sustained', () => {
     expect(textOf(null)).toContain('sustains no rate');
     expect(textOf(null)).not.toContain('★\n');
+  });
+});
+
+describe('the target of the reentrant lock', () => {
+  const cost = (lock: string, rounds: number[]): LockCost => ({
+    ...{ lock, rounds },
+    alone: { cyclesPerSecond: rounds[0] ?? 0, p99Ms: 1 },
+  });
+  const judged = (rounds: number[], ofFloor = [1_000, 2_000, 4_000]) =>
+    lockTarget([cost(floor, ofFloor), cost('redis-reentrant', rounds)]);
+
+  test('compares it with the floor of the same round', () => {
+    expect(judged([900, 1_800, 3_600])).toMatchObject({
+      ...{ answer: 'met', measured: { median: 0.9, least: 0.9, most: 0.9 } },
+    });
+  });
+
+  test('is missed by less than the spread when a round meets it', () => {
+    expect(judged([900, 1_600, 3_200]).answer).toBe('unclear');
+    expect(judged([800, 1_600, 3_200]).answer).toBe('missed');
+  });
+
+  test('is unknown without the floor', () => {
+    expect(judged([900, 1_800, 3_600], []).answer).toBe('unknown');
   });
 });

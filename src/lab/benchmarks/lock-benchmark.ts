@@ -5,11 +5,20 @@ import type { Connections } from '../../connections/connections.ts';
 import type { Progress } from '../environment/lab.ts';
 import { type Cycle, floor, openCycles, rawScripts } from './lock-cycles.ts';
 import { type Redisson, redissonLock } from './redisson-cycles.ts';
+import { type Spread, spreadOfKnown } from './spread.ts';
+import { type JudgedTarget, judgeTarget } from './targets.ts';
+
+interface Round {
+  readonly cyclesPerSecond: number;
+  readonly p99Ms: number;
+}
 
 export interface LockCost {
   readonly lock: string;
-  /** One cycle after the other, without contention. */
-  readonly alone: { readonly cyclesPerSecond: number; readonly p99Ms: number };
+  /** One cycle after the other, without contention: the round with the middle rate. */
+  readonly alone: Round;
+  /** Cycles per second of every round. */
+  readonly rounds: readonly number[];
   /**
    * Fifty contenders; p99 of the wait for the lock. Absent for the floor, which is no lock, and for
    * Redisson.
@@ -41,15 +50,17 @@ export async function benchmarkLocks(
   await redisson?.repeat('warm-up:redisson', warmUpMs * 4);
   const alone = await measureAlone(cycles, redisson, progress);
   const costs: LockCost[] = [];
-  for (const [lock, cost] of alone) {
+  for (const [lock, measured] of alone) {
+    const rounds = measured.map(({ cyclesPerSecond }) => cyclesPerSecond);
+    const cost = { lock, alone: median(measured), rounds };
     const cycle = cycles.find(([name]) => name === lock)?.[1];
     if (lock === floor || !cycle) {
-      costs.push({ lock, alone: cost });
+      costs.push(cost);
       continue;
     }
     progress(`${lock}: ${contenders} contenders …`);
     const contended = await measureContended(lock, cycle, commandsSent);
-    costs.push({ lock, alone: cost, contended });
+    costs.push({ ...cost, contended });
   }
   return costs;
 }
@@ -73,9 +84,9 @@ async function measureAlone(
   cycles: readonly [lock: string, cycle: Cycle][],
   redisson: Redisson | null,
   progress: Progress,
-): Promise<Map<string, LockCost['alone']>> {
+): Promise<ReadonlyMap<string, readonly Round[]>> {
   const names = [...cycles.map(([lock]) => lock), ...(redisson ? [redissonLock] : [])];
-  const measured = new Map<string, LockCost['alone'][]>(names.map((lock) => [lock, []]));
+  const measured = new Map<string, Round[]>(names.map((lock) => [lock, []]));
   for (let round = 1; round <= rounds; round++) {
     progress(`each lock alone, round ${round} of ${rounds} …`);
     for (const [lock, cycle] of cycles) {
@@ -85,15 +96,28 @@ async function measureAlone(
     const beside = await redisson?.repeat('alone:redisson', aloneMs);
     if (beside) measured.get(redissonLock)?.push(beside);
   }
-  const medians = new Map<string, LockCost['alone']>();
-  for (const [lock, all] of measured) medians.set(lock, median(all));
-  return medians;
+  return measured;
 }
 
 /** The round with the middle rate. */
-function median(all: readonly LockCost['alone'][]): LockCost['alone'] {
+function median(all: readonly Round[]): Round {
   const sorted = all.toSorted((one, other) => one.cyclesPerSecond - other.cyclesPerSecond);
-  return sorted[Math.floor(rounds / 2)] as LockCost['alone'];
+  return sorted[Math.floor(rounds / 2)] as Round;
+}
+
+/** Its cycles per second as a share of the floor's, of the same rounds. */
+export function shareOfFloor(costs: readonly LockCost[], lock: string): Spread | null {
+  const roundsOf = (name: string) => costs.find((cost) => cost.lock === name)?.rounds ?? [];
+  const ofFloor = roundsOf(floor);
+  return spreadOfKnown(roundsOf(lock).map((rate, round) => rate / (ofFloor[round] ?? Number.NaN)));
+}
+
+/** A lock with a watchdog must not cost much more than the scripts that it sends. */
+export function lockTarget(costs: readonly LockCost[]): JudgedTarget {
+  const name = 'redis-reentrant ÷ floor, alone/s';
+  const because = 'the rest is ours: owners, leases, the watchdog';
+  const target = { name, atLeast: 0.85, because };
+  return judgeTarget(target, shareOfFloor(costs, 'redis-reentrant'), rounds);
 }
 
 async function repeat(cycle: Cycle, workers: number, forMs: number, resource: string) {
