@@ -5,14 +5,15 @@ import type { Logger } from 'pino';
 const closeWithinMs = 4_000;
 
 /**
- * Ends the process with exit code 1 once the stop is overdue, and logs what was still open.
+ * Ends the process once the stop is overdue, and logs what was still open. The exit code is 1, or
+ * that of a process that ends because it is stuck.
  * @param drainMs how long the requests in flight, or the children, may take.
  */
 export function endOnceOverdue(stop: AbortSignal, drainMs: number, log: Logger): void {
   const withinMs = drainMs + closeWithinMs;
   const end = () => {
     log.error({ event: 'stop-overdue', withinMs, open: process.getActiveResourcesInfo() });
-    process.exit(1);
+    process.exit(process.exitCode ?? 1);
   };
   stop.addEventListener('abort', () => setTimeout(end, withinMs).unref(), { once: true });
 }

@@ -1,6 +1,6 @@
 /** A stop has a deadline: a store that never answers must not keep the process. */
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { endOnceOverdue } from '../../src/processes/stop-deadline.ts';
 
 const drainMs = 1_000;
@@ -31,6 +31,17 @@ test('a stop may take its drain, and some time to close', () => {
   stop.abort();
   vi.advanceTimersByTime(overdueMs - 1);
   expect(exit).not.toHaveBeenCalled();
+});
+
+test('the exit code of a process that is stuck stays', () => {
+  process.exitCode = 75;
+  onTestFinished(() => {
+    process.exitCode = undefined;
+  });
+  const { stop, exit } = stopped();
+  stop.abort();
+  vi.advanceTimersByTime(overdueMs);
+  expect(exit.mock.calls).toEqual([[75]]);
 });
 
 test('a stop that takes longer ends the process, and says what was open', () => {
