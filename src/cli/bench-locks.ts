@@ -103,7 +103,7 @@ function text(costs: readonly LockCost[]): string {
   return `${plainTable(['lock', 'alone/s', '÷ floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
 
 alone/s       cycles (acquire, release) per second, one after the other; p99 in ms
-÷ floor       alone/s as a share of two raw script calls; SET and DEL cost less
+÷ floor       the share of two raw script calls, of each round; SET and DEL cost less
 50 at once/s  cycles per second with fifty contenders; p99 of their wait, in ms
 commands      sent to Redis for each of these cycles
 

@@ -12,6 +12,7 @@ import {
   isAlive,
   type ProcessRef,
   processRef,
+  statFields,
 } from '../../src/lab/environment/process-table.ts';
 import { signalProcess, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { alone } from '../../src/lab/environment/session.ts';
@@ -107,8 +108,9 @@ test('a pause stops the children too, and a paused process can be stopped', asyn
 test('the kernel schedules a program of the lab, and its children, as batch work', async () => {
   const parent = shell('sleep 60 & wait');
   const child = await childOf(parent);
+  onTestFinished(() => stopProcess(parent));
+  expect(schedulingPolicy(process.pid)).toBe('0');
   expect([parent, child].map(({ pid }) => schedulingPolicy(pid))).toEqual(['3', '3']);
-  await stopProcess(parent);
 });
 
 test('where it cannot be batch work, it runs all the same', async () => {
@@ -118,13 +120,12 @@ test('where it cannot be batch work, it runs all the same', async () => {
   const fresh = await import('../../src/lab/environment/processes.ts');
   const logFile = join(someFolder(), 'sleep.log');
   const started = fresh.startProcess({ command: '/bin/sleep', args: ['60'], logFile });
+  onTestFinished(() => stopProcess(started));
   expect(schedulingPolicy(started.pid)).toBe('0');
-  await stopProcess(started);
 });
 
-/** `man proc_pid_stat`: the 41st field; 3 is SCHED_BATCH. The command, the second, has spaces. */
-const schedulingPolicy = (pid: number) =>
-  readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[38];
+/** `man proc_pid_stat`: the 41st field, here without the first two; 3 is SCHED_BATCH. */
+const schedulingPolicy = (pid: number) => statFields(`/proc/${pid}/stat`)[38];
 
 test('only the process that was started is ended: its pid with another start time is somebody else’s', async () => {
   const program = { command: 'sleep', args: ['60'], logFile: join(someFolder(), 'sleep.log') };

@@ -51,8 +51,8 @@ export async function benchmarkLocks(
   const alone = await measureAlone(cycles, redisson, progress);
   const costs: LockCost[] = [];
   for (const [lock, measured] of alone) {
-    const rounds = measured.map(({ cyclesPerSecond }) => cyclesPerSecond);
-    const cost = { lock, alone: median(measured), rounds };
+    const rates = measured.map(({ cyclesPerSecond }) => cyclesPerSecond);
+    const cost = { lock, alone: median(measured), rounds: rates };
     const cycle = cycles.find(([name]) => name === lock)?.[1];
     if (lock === floor || !cycle) {
       costs.push(cost);

@@ -14,7 +14,13 @@ export interface Program {
   readonly logFile: string;
 }
 
-let batchWork: readonly string[] | undefined;
+let canBeBatchWork: boolean | undefined;
+
+/** Whether the kernel schedules the programs of the lab as batch work. */
+export function isBatchWork(): boolean {
+  canBeBatchWork ??= spawnSync('chrt', ['--batch', '0', 'true']).status === 0;
+  return canBeBatchWork;
+}
 
 /**
  * The kernel schedules a program of the lab as batch work: a message that arrives does not
@@ -23,11 +29,7 @@ let batchWork: readonly string[] | undefined;
  * @returns what comes before the command and becomes it, so that the pid is the same; nothing where
  *   the machine does not allow it.
  */
-function asBatchWork(): readonly string[] {
-  const isAllowed = () => spawnSync('chrt', ['--batch', '0', 'true']).status === 0;
-  batchWork ??= isAllowed() ? ['chrt', '--batch', '0'] : [];
-  return batchWork;
-}
+const asBatchWork = (): readonly string[] => (isBatchWork() ? ['chrt', '--batch', '0'] : []);
 
 /**
  * Starts the program in a separate session. Ctrl-C then reaches only the lab's command, and that
@@ -42,7 +44,7 @@ export function startProcess({ command, args, env, logFile }: Program): ProcessR
     env: { ...process.env, ...env },
   });
   closeSync(log);
-  child.on('error', () => {}); // Without a pid the program did not start; reported below.
+  child.on('error', () => {}); // Without a pid nothing started; reported below.
   child.unref();
   const ref = child.pid === undefined ? null : processRef(child.pid);
   if (!ref) throw new ProgramMissing(command);

@@ -1,4 +1,5 @@
 /** The last lines of a measured table: its command, its time, the machine, the versions. */
+import { isBatchWork } from '../environment/processes.ts';
 import { timeStamp } from './folder.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { wrap } from './wrap.ts';
@@ -7,12 +8,15 @@ export interface MeasuredRun {
   readonly command: string;
   readonly time: string;
   readonly machine: Machine;
+  /** How the kernel schedules the servers of the lab. */
+  readonly servers: string;
 }
 
 export const describeRun = async (command: string): Promise<MeasuredRun> => ({
   ...{ command, time: timeStamp() },
   machine: await describeMachine(),
+  servers: isBatchWork() ? 'servers: batch work' : 'servers: NOT batch work (chrt is refused)',
 });
 
-export const runText = ({ command, time, machine }: MeasuredRun): string =>
-  [command, time, ...Object.values(machine)].map((line) => wrap(line)).join('\n');
+export const runText = ({ command, time, machine, servers }: MeasuredRun): string =>
+  [command, time, ...Object.values(machine), servers].map((line) => wrap(line)).join('\n');

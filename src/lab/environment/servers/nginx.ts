@@ -52,8 +52,8 @@ function part(text: string, pattern: RegExp): string {
 
 /**
  * Node's cluster distributes connections, not requests, so each request needs a new connection.
- * Otherwise nginx keeps those of a rush to each of four instances: one more is closed after its
- * request, and a new connection costs as much as the request.
+ * Otherwise nginx may keep 512 idle connections in all: 128 for each of four instances. One above
+ * the limit is closed after its request, and a new one costs as much as a request.
  */
 const connections = (balancer: ServiceShape['balancer']) =>
   balancer === 'cluster'
