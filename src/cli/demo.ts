@@ -95,7 +95,7 @@ async function runAll(
   const playOne = async ({ race, rung }: RaceOnRung): Promise<PlayedRace> => {
     signal.throwIfAborted();
     stream.next(`race ${race} on ${rung}`);
-    return raceOn(lab, race, rung, { progress: stream.print });
+    return raceOn(lab, race, rung, { progress: stream.note, signal });
   };
   stream.print(demoHead(defaults));
   for (const request of plan) {

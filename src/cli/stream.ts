@@ -10,6 +10,8 @@ export interface Stream {
   /** The next step begins. */
   next(name: string): void;
   print(text: string): void;
+  /** On standard error, also where the results are JSON. */
+  note(text: string): void;
   /** One line about the lab. */
   progress(line: string): void;
   stop(): void;
@@ -36,6 +38,11 @@ export function openStream(silent: boolean): Stream {
     print: (text) => {
       spinner.clear();
       if (!silent) console.log(text);
+      spinner.render();
+    },
+    note: (text) => {
+      spinner.clear();
+      console.error(text);
       spinner.render();
     },
     progress: (line) => {

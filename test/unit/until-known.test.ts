@@ -1,8 +1,10 @@
 /** A race that a slow machine left undecided is played again, and said to be. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { undecidedBecause } from '../../src/lab/races/race-on.ts';
 import { untilKnown } from '../../src/lab/races/until-known.ts';
+import { accepted, facts, type Given, history, row } from './facts.ts';
 
-const undecidedBecause = (verdict: string) =>
+const tooSlow = (verdict: string) =>
   verdict === 'unknown' ? 'the machine is too slow' : undefined;
 
 test.each([
@@ -15,10 +17,42 @@ test.each([
   const said: string[] = [];
   const { all, last } = await untilKnown(
     async () => left.shift() ?? '',
-    undecidedBecause,
+    tooSlow,
     (text) => said.push(text),
   );
   expect(all).toEqual(verdicts.slice(0, times));
   expect(last).toBe(verdicts[times - 1]);
   expect(said).toEqual(Array(times - 1).fill('the machine is too slow. It is played again.'));
+});
+
+test('an interrupted command plays no further', async () => {
+  const signal = AbortSignal.abort(new Error('interrupted'));
+  const play = async () => 'held';
+  await expect(untilKnown(play, tooSlow, () => {}, signal)).rejects.toThrow('interrupted');
+});
+
+describe('a race for which the machine was too slow', () => {
+  const played = (given: Given) => ({
+    ...({ race: 'restart-with-data', rung: 'unique-rail', isSlow: true } as const),
+    ...{ evidence: 'too slow', facts: facts(given) },
+  });
+  /** Two owners at once, and one order. */
+  const once: Given = {
+    ...{ orders: [row('a', '7')], attempts: [accepted('7', 'a')] },
+    ...{ stock: 2, redis: { stock: 2, buyers: { 7: 'a' } } },
+    history: history('0 a 7 granted', '1 b 7 granted', '2 b 7 releasing', '3 a 7 releasing'),
+  };
+  const twice: Given = {
+    ...{ orders: [row('a', '7'), row('b', '7')], redis: { buyers: { 7: 'a' } } },
+    attempts: [accepted('7', 'a'), accepted('7', 'b')],
+  };
+
+  test('is undecided', () => {
+    expect(undecidedBecause(played(once))).toBe('restart-with-data on unique-rail: too slow');
+    expect(undecidedBecause({ ...played(once), isSlow: false })).toBeUndefined();
+  });
+
+  test('counts when the data is wrong: that must not happen at any speed', () => {
+    expect(undecidedBecause(played(twice))).toBeUndefined();
+  });
 });

@@ -50,11 +50,11 @@ export const raceDrill = (about: string, plays: Plays): RaceDrill => ({
     const played: NamedPlay[] = [];
     const faults: string[] = [];
     for (const play of inOrder(plays, options.seed)) {
-      options.signal.throwIfAborted();
       const { all, last } = await untilKnown(
         () => playUnderLoad(lab, play, Math.max(leastCalmMs, calmMs), options),
         undecidedBecause,
         options.progress,
+        options.signal,
       );
       faults.push(...all.flatMap((each) => each.faults));
       played.push({ ...last, faults: last.faults.length });

@@ -1,4 +1,5 @@
 /** Plays a race in the shape that it needs: its number of instances, and short leases. */
+import { audit } from '../../audit/audit.ts';
 import type { Connections } from '../../connections/connections.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import type { Lab, Progress } from '../environment/lab.ts';
@@ -13,25 +14,39 @@ export interface RaceOnOptions {
   /** The network of a race without faults in the lock servers. */
   readonly calm?: Network;
   readonly progress?: Progress;
+  readonly signal?: AbortSignal;
+}
+
+/** What a lock breaks on a slow machine by itself. */
+const brokenBySlowness: readonly string[] = ['mutual-exclusion', 'progress'];
+
+/** Wrong data is shown, however slow the machine was: some rungs must never let it happen. */
+export function undecidedBecause(
+  played: Pick<PlayedRace, 'race' | 'rung' | 'isSlow' | 'evidence' | 'facts'>,
+): string | undefined {
+  const { race, rung, isSlow, evidence, facts } = played;
+  const isDataWrong = audit(facts).findings.some(
+    ({ check, verdict }) => verdict === 'violated' && !brokenBySlowness.includes(check),
+  );
+  return isSlow && !isDataWrong ? `${race} on ${rung}: ${evidence}` : undefined;
 }
 
 export async function raceOn(
   lab: Lab,
   name: RaceName,
   rung: RungName,
-  { calm = 'direct', progress = () => {} }: RaceOnOptions = {},
+  { calm = 'direct', progress = () => {}, signal }: RaceOnOptions = {},
 ): Promise<PlayedRace> {
   const schedule: Schedule = schedules[name];
   const shape: ServiceShape = {
     ...{ instances: schedule.instances, balancer: 'nginx', settings: raceSettings },
     network: hasLockFaults(schedule) ? 'proxied' : calm,
   };
-  const undecidedBecause = ({ isSlow, evidence }: PlayedRace) =>
-    isSlow ? `${name} on ${rung}: ${evidence}` : undefined;
   const { last } = await untilKnown(
     () => playIn(shape, lab, (connections) => playRace(name, rung, lab, connections)),
     undecidedBecause,
     progress,
+    signal,
   );
   return last;
 }

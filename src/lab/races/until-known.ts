@@ -3,14 +3,19 @@ import type { Progress } from '../environment/lab.ts';
 
 const mostPlays = 3;
 
-/** @param undecidedBecause why a play proves nothing; undefined when it proves something. */
+/**
+ * @param undecidedBecause why a play counts for nothing; undefined when it counts.
+ * @throws the reason of `signal`, before a play.
+ */
 export async function untilKnown<Play>(
   play: () => Promise<Play>,
   undecidedBecause: (play: Play) => string | undefined,
   progress: Progress,
+  signal?: AbortSignal,
 ): Promise<{ readonly all: readonly Play[]; readonly last: Play }> {
   const all: Play[] = [];
   for (;;) {
+    signal?.throwIfAborted();
     const last = await play();
     all.push(last);
     const reason = undecidedBecause(last);

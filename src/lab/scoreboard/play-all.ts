@@ -59,7 +59,8 @@ async function playOneRace(
   { race, rung }: PlannedRace,
   { signal, progress }: PlayOptions,
 ): Promise<Play> {
-  const play = async () => playOfRace(await raceOn(lab, race, rung, { calm: 'proxied', progress }));
+  const play = async () =>
+    playOfRace(await raceOn(lab, race, rung, { calm: 'proxied', progress, signal }));
   return told(lab, signal, play, playOfError);
 }
 
