@@ -3,7 +3,9 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { missingForRedisson, openRedisson } from '../../src/lab/benchmarks/redisson-cycles.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
+import { redissonClassPath } from '../support/redisson.ts';
 
+await redissonClassPath(); // Fetches the jars, where Maven is at hand.
 const missing = missingForRedisson();
 if (missing !== null)
   console.warn(`REDISSON IS MISSING: its cycles are NOT TESTED. Get ${missing}`);
