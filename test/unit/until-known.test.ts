@@ -1,6 +1,6 @@
 /** A race that a slow machine left undecided is played again, and said to be. */
 import { describe, expect, test } from 'vitest';
-import { undecidedBecause } from '../../src/lab/races/race-on.ts';
+import { tooSlowBecause } from '../../src/lab/races/race-on.ts';
 import { untilKnown } from '../../src/lab/races/until-known.ts';
 import { accepted, facts, type Given, history, row } from './facts.ts';
 
@@ -48,11 +48,11 @@ describe('a race for which the machine was too slow', () => {
   };
 
   test('is undecided', () => {
-    expect(undecidedBecause(played(once))).toBe('restart-with-data on unique-rail: too slow');
-    expect(undecidedBecause({ ...played(once), isSlow: false })).toBeUndefined();
+    expect(tooSlowBecause(played(once))).toBe('restart-with-data on unique-rail: too slow');
+    expect(tooSlowBecause({ ...played(once), isSlow: false })).toBeUndefined();
   });
 
   test('counts when the data is wrong: that must not happen at any speed', () => {
-    expect(undecidedBecause(played(twice))).toBeUndefined();
+    expect(tooSlowBecause(played(twice))).toBeUndefined();
   });
 });

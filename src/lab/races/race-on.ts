@@ -6,7 +6,7 @@ import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { playRace, raceSettings } from './play-race.ts';
-import type { PlayedRace } from './race-verdict.ts';
+import { isAboutData, type PlayedRace } from './race-verdict.ts';
 import { hasLockFaults, type RaceName, type Schedule, schedules } from './schedules.ts';
 import { untilKnown } from './until-known.ts';
 
@@ -17,16 +17,13 @@ export interface RaceOnOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a lock breaks on a slow machine by itself. */
-const brokenBySlowness: readonly string[] = ['mutual-exclusion', 'progress'];
-
 /** Wrong data is shown, however slow the machine was: some rungs must never let it happen. */
-export function undecidedBecause(
+export function tooSlowBecause(
   played: Pick<PlayedRace, 'race' | 'rung' | 'isSlow' | 'evidence' | 'facts'>,
 ): string | undefined {
   const { race, rung, isSlow, evidence, facts } = played;
   const isDataWrong = audit(facts).findings.some(
-    ({ check, verdict }) => verdict === 'violated' && !brokenBySlowness.includes(check),
+    ({ check, verdict }) => verdict === 'violated' && isAboutData(check),
   );
   return isSlow && !isDataWrong ? `${race} on ${rung}: ${evidence}` : undefined;
 }
@@ -44,7 +41,7 @@ export async function raceOn(
   };
   const { last } = await untilKnown(
     () => playIn(shape, lab, (connections) => playRace(name, rung, lab, connections)),
-    undecidedBecause,
+    tooSlowBecause,
     progress,
     signal,
   );

@@ -97,6 +97,10 @@ export function raceVerdict(
   return { ...result, evidence: text || (finding.worst ?? ''), proof };
 }
 
+/** Wrong data stays. Two owners at once, or a lock that nobody gets, may have done no harm. */
+export const isAboutData = (check: CheckName): boolean =>
+  check !== 'mutual-exclusion' && check !== 'progress';
+
 /**
  * What the audit finds, of every user: but `progress` is that of the lanes. In the load of a drill
  * a fault may lose a release; then the lock is busy until its lease ends: a cost of every lease.

@@ -13,7 +13,7 @@ import {
   undecided,
   wrongSales,
 } from '../drills/outages.ts';
-import type { PlayedRace } from '../races/race-verdict.ts';
+import { isAboutData, type PlayedRace } from '../races/race-verdict.ts';
 
 export interface BrokenPromise {
   readonly check: CheckName;
@@ -59,8 +59,8 @@ export type Outcome = keyof typeof marks;
 const outcomes = Object.keys(marks) as Outcome[];
 
 const outcomeOfCheck = (check: CheckName): Outcome => {
-  if (check === 'mutual-exclusion') return 'overlap';
-  return check === 'progress' ? 'stuck' : 'wrong';
+  if (isAboutData(check)) return 'wrong';
+  return check === 'progress' ? 'stuck' : 'overlap';
 };
 
 export function outcomeOfPlay({ verdict, broken }: Pick<Play, 'verdict' | 'broken'>): Outcome {
