@@ -1,6 +1,7 @@
 /** The verdict of a race under load is red for each kind of damage, and for a claim that fails. */
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../src/audit/facts.ts';
+import { undecidedBecause } from '../../src/lab/drills/race-drill.ts';
 import {
   type PlayUnderLoad,
   playFigures,
@@ -14,6 +15,7 @@ import {
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
+import { untilKnown } from '../../src/lab/races/until-known.ts';
 import { drillText } from '../../src/lab/report/drill-text.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
@@ -222,5 +224,22 @@ describe('the report of races under load', () => {
     expect(playFigures([withLoad])['orders of one user, stale-promotion on multilock']).toBe(1);
     const text = drillText({ ...judged(breaks()), figures, faults: {} });
     expect(text).toContain('as claimed: stale-promotion on redis-reentrant: user 7 has 2 orders');
+  });
+});
+
+describe('a race in a drill', () => {
+  const asPlayed = (under: PlayUnderLoad) => ({ ...under, faults: ['kill'], phase: 'race' });
+  const unknown = holds({ at: unreached });
+
+  test.each([
+    ['is played once when its verdict is known', [holds()], 1],
+    ['is played once when it went wrong', [play('multilock', twice)], 1],
+    ['is played again while its verdict is unknown', [unknown, holds()], 2],
+    ['is played three times at most', [unknown, unknown, unknown, holds()], 3],
+  ])('%s', async (_, given, times) => {
+    const left = given.map(asPlayed);
+    const next = async () => left.shift() ?? asPlayed(unknown);
+    const { all } = await untilKnown(next, undecidedBecause, () => {});
+    expect(all).toEqual(given.slice(0, times).map(asPlayed));
   });
 });

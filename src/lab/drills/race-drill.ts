@@ -63,7 +63,7 @@ export const raceDrill = (about: string, plays: Plays): RaceDrill => ({
   },
 });
 
-function undecidedBecause(under: PlayedUnderLoad): string | undefined {
+export function undecidedBecause(under: PlayedUnderLoad): string | undefined {
   const { verdict, reasons } = playsVerdict([{ ...under, faults: under.faults.length }]);
   return verdict === 'unknown' ? reasons.join('; ') : undefined;
 }
