@@ -17,9 +17,8 @@ const neverCloses = `data:text/javascript,${encodeURIComponent(
 test('an instance that cannot end by itself after SIGTERM ends, and says what is open', async () => {
   const port = await ownPorts(19_960);
   const logFile = join(someFolder(), 'api.log');
-  const { SOCKET_FOLDER: _socket, ...environment } = ownLab.environment;
   const api = execa(process.execPath, ['--import', neverCloses, entry], {
-    env: { ...environment, PORT: String(port), INSTANCE: 'overdue-1', DRAIN_MS: '100' },
+    env: { ...ownLab.environment, PORT: `${port}`, INSTANCE: 'overdue-1', DRAIN_MS: '100' },
     ...{ stdout: { file: logFile }, reject: false, timeout: 50_000, killSignal: 'SIGKILL' },
   });
   const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
