@@ -15,8 +15,8 @@ const lookEveryMs = 500;
 type Work = (epoch: string, until: AbortSignal) => Promise<void>;
 
 /**
- * Called at each look for an epoch: whether there is none to work in, although the stores answer. A
- * rebuild must end first, and a new process must not open the sale instead.
+ * Called at each look for an epoch: whether there is none to work in, although the stores answer.
+ * The rebuild must end first, and a new process would wait for it too.
  */
 export type OnWait = (isWaiting: boolean) => void;
 
