@@ -16,19 +16,18 @@ export interface Program {
 
 let canBeBatchWork: boolean | undefined;
 
-/** Whether the kernel schedules the programs of the lab as batch work. */
+/**
+ * Whether the kernel schedules the programs of the lab as batch work, which a machine may forbid. A
+ * message that arrives then does not interrupt the process that sent it. With a dozen servers on a
+ * few cores, each finds several messages when it wakes up, and a purchase costs less
+ * (docs/performance.md).
+ */
 export function isBatchWork(): boolean {
   canBeBatchWork ??= spawnSync('chrt', ['--batch', '0', 'true']).status === 0;
   return canBeBatchWork;
 }
 
-/**
- * The kernel schedules a program of the lab as batch work: a message that arrives does not
- * interrupt the process that sent it. With a dozen servers on a few cores, each then finds several
- * messages when it wakes up, and a purchase costs less (docs/performance.md).
- * @returns what comes before the command and becomes it, so that the pid is the same; nothing where
- *   the machine does not allow it.
- */
+/** Comes before the command, and becomes it: the pid is the same. */
 const asBatchWork = (): readonly string[] => (isBatchWork() ? ['chrt', '--batch', '0'] : []);
 
 /**
