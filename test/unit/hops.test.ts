@@ -1,7 +1,13 @@
 /** What the drill of the queues counts, from facts by hand; and what it plays. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Attempt, Facts } from '../../src/audit/facts.ts';
-import { hops, queueRungs } from '../../src/lab/drills/accepted-is-not-sold.ts';
+import type { Verdict } from '../../src/domain.ts';
+import {
+  type Cell,
+  hops,
+  judgeHops,
+  queueRungs,
+} from '../../src/lab/drills/accepted-is-not-sold.ts';
 import { countHop } from '../../src/lab/drills/hops.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
 
@@ -45,4 +51,37 @@ test('plays every hop on every queue that a rush does not break', () => {
   const expected = ['memory', 'redis-list', 'redis-pubsub', 'rabbitmq', 'lua-stream'];
   expect(queueRungs).toEqual(expect.arrayContaining(expected));
   expect(queueRungs).not.toContain('redis-commands');
+});
+
+describe('the verdict over all cells', () => {
+  const cell = (verdict: Verdict, claim: Verdict): Cell => ({
+    race: {
+      ...{ race: 'worker-dies', title: '', rung: 'redis-list', shows: 'no-lost-orders' },
+      ...{ verdict, claim, asClaimed: verdict === claim, steps: [], isSlow: false, facts },
+      evidence: 'order 3 does not exist',
+    },
+    hop: {
+      ...{ rung: 'redis-list', hop: 'worker-dies', asClaimed: verdict === claim },
+      ...{ accepted: 1, once: 0, twice: 0, never: 1, stuck: 1, seconds: null },
+    },
+    faults: ['kill api-worker-1'],
+  });
+
+  test('is held when what was claimed has shown, and says what that was', () => {
+    const result = judgeHops([cell('violated', 'violated'), cell('held', 'held')]);
+    expect(result).toMatchObject({ verdict: 'held', reasons: [], facts: [] });
+    expect(result.asClaimed).toEqual(['worker-dies on redis-list: order 3 does not exist']);
+    expect(result.faults).toEqual({ 'kill api-worker-1': 2 });
+    expect(result.figures).toMatchObject({ hopsPlayed: 2, accepted: 2, neverRecorded: 2 });
+  });
+
+  test.each([
+    ['violated', 'an order is lost that its row keeps', cell('violated', 'held')],
+    ['violated', 'a claimed loss does not show', cell('held', 'violated')],
+    ['unknown', 'a cell cannot tell', cell('unknown', 'held')],
+  ] as const)('is %s when %s', (verdict, _, wrong) => {
+    const result = judgeHops([cell('held', 'held'), wrong]);
+    expect(result).toMatchObject({ verdict, facts: [facts] });
+    expect(result.reasons).toEqual([expect.stringContaining('the ladder claims')]);
+  });
 });

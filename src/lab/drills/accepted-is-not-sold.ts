@@ -80,10 +80,11 @@ export async function tryQueues(
       options.progress(`${hop} on ${rung}: ${cell.race.verdict}${cell.hop.asClaimed ? '' : '!'}`);
     }
   }
-  return result(played);
+  return judgeHops(played);
 }
 
-interface Cell {
+/** One hop on one queue. */
+export interface Cell {
   readonly race: PlayedRace;
   readonly hop: Hop;
   readonly faults: readonly string[];
@@ -126,7 +127,8 @@ async function onceReadAgain(lab: Lab, facts: Facts): Promise<Facts> {
   return { ...facts, ...read() };
 }
 
-function result(cells: readonly Cell[]): DrillResult {
+/** Each cell must be as its row claims: what a queue loses must show, and nothing else may. */
+export function judgeHops(cells: readonly Cell[]): DrillResult {
   const wrong = cells.filter(({ hop }) => !hop.asClaimed);
   const reasonOf = ({ race }: Cell) =>
     `${race.race} on ${race.rung}: ${race.verdict}, and the ladder claims ${race.claim}; ${race.evidence}`;
