@@ -114,7 +114,7 @@ const queues: Mode = {
 };
 
 const growth = (rung: RungName, orders: number, byScript: boolean): Mode => ({
-  ...{ name: 'bench-orders', seconds: 2, rounds: 1 },
+  ...{ name: byScript ? 'bench-orders-by-script' : 'bench-orders', seconds: 2, rounds: 1 },
   run: async (bench) => {
     const result = await benchmarkGrowth(bench, rung, orders, byScript);
     return { result, text: growthText(result) };

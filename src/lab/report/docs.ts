@@ -25,6 +25,7 @@ const modes = [
   '-saturate',
   '-profile',
   '-orders',
+  '-orders-by-script',
   '-buckets',
   '-queues',
   '-locks',
