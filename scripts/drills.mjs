@@ -32,8 +32,10 @@ const steps = [
   ...[1, 2, 3].map((seed) => [`alive-not-consuming, seed ${seed}`, notConsuming(seed)]),
   ['accepted is not sold, 3 times', lockstep('drill', 'accepted-is-not-sold', '--times', '3')],
   ['durability, 3 times', lockstep('drill', 'durability', '--times', '3')],
-  ['mysql-away, 3 times', lockstep('drill', 'mysql-away', '--times', '3')],
-  ['mysql-read-only, 3 times', lockstep('drill', 'mysql-read-only', '--times', '3')],
+  ...['mysql-away', 'mysql-read-only', 'mysql-full'].map((name) => [
+    `${name}, 3 times`,
+    lockstep('drill', name, '--times', '3'),
+  ]),
   ['hot voucher, 20 times', lockstep('drill', 'hot-voucher', '--times', '20')],
   ['workers scale out, 20 times', lockstep('drill', 'workers-scale-out', '--times', '20')],
   ['flush during rush, 20 times', lockstep('drill', 'flush-during-rush', '--times', '20')],

@@ -104,15 +104,16 @@ export function isRowRefused(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error));
 }
 
+/** The server answered that nothing can be written for now: that says nothing about the session. */
+export const isRefusedForNow = (error: unknown): boolean =>
+  isContention(error) || takesNoWrites(error);
+
 /**
  * The server answered with an error about this statement, and not about the session (SQLSTATE 08)
  * or all writes: another statement may still succeed.
  */
 export const isStatementRefused = (error: unknown): boolean =>
-  /^(?!08)./.test(sqlStateOf(error)) &&
-  !isContention(error) &&
-  !takesNoWrites(error) &&
-  !givesNoSession(error);
+  /^(?!08)./.test(sqlStateOf(error)) && !isRefusedForNow(error) && !givesNoSession(error);
 
 /** Empty when the error is not the server's. */
 function sqlStateOf(error: unknown): string {

@@ -49,6 +49,23 @@ export const mysqlState = (connections: Connections): Promise<MysqlState> =>
 export const recordsOrders = async (connections: Connections): Promise<boolean> =>
   (await mysqlState(connections)) === 'writable';
 
+/**
+ * For how long the oldest accepted order waits to be recorded, in milliseconds of Redis's clock;
+ * null when none waits. It shows also what no probe can: a full MySQL takes every write but an
+ * order.
+ */
+export async function oldestOrderMs(connections: Connections): Promise<number | null> {
+  const redis = connections.redis('admin');
+  const { shards } = connections.saleKeys;
+  const firsts = await Promise.all(
+    shards.map(({ orders }) => redis.xrange(orders, '-', '+', 'COUNT', 1)),
+  );
+  const acceptedAt = firsts.flat().map(([entryId]) => Number.parseInt(entryId, 10));
+  if (acceptedAt.length === 0) return null;
+  const [seconds] = await redis.time();
+  return Math.max(0, Number(seconds) * 1_000 - Math.min(...acceptedAt));
+}
+
 const answersSoon = (answer: Promise<unknown>): Promise<boolean> =>
   soon(answer).then(
     () => true,

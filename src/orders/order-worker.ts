@@ -5,7 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { isRowRefused, isStatementRefused } from '../connections/mysql.ts';
+import { isRefusedForNow, isRowRefused, isStatementRefused } from '../connections/mysql.ts';
 import { destroyConnections } from '../connections/mysql-pool.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
@@ -27,10 +27,13 @@ interface Worker {
   readonly redis: Redis;
   readonly saleKeys: SaleKeys;
   readonly log: Logger;
+  readonly onRefused: () => void;
 }
 
 export interface WorkerHooks extends Hooks {
   readonly onWait?: OnWait;
+  /** MySQL answered that it takes no order for now: it is full or read-only, or rows are locked. */
+  readonly onRefused?: () => void;
 }
 
 /** Runs until `signal` aborts; the current batch is finished first. */
@@ -39,10 +42,10 @@ export async function workOrders(
   queue: OrderQueue,
   log: Logger,
   signal: AbortSignal,
-  { onWait, ...hooks }: WorkerHooks = {},
+  { onWait, onRefused = () => {}, ...hooks }: WorkerHooks = {},
 ): Promise<void> {
   const work = (epoch: string, until: AbortSignal) =>
-    workUntil(connections, queue, { epoch, log }, until, hooks);
+    workUntil(connections, queue, { epoch, log, onRefused }, until, hooks);
   if (queue.keepsUnsettled) await inEachEpoch(connections, log, signal, work, onWait);
   else await work('', signal);
 }
@@ -50,13 +53,14 @@ export async function workOrders(
 interface Run {
   readonly epoch: string;
   readonly log: Logger;
+  readonly onRefused: () => void;
 }
 
 /** All orders of one run are read, and recorded, in one epoch. */
 async function workUntil(
   connections: Connections,
   queue: OrderQueue,
-  { epoch, log }: Run,
+  { epoch, log, onRefused }: Run,
   signal: AbortSignal,
   hooks: Hooks,
 ): Promise<void> {
@@ -65,7 +69,7 @@ async function workUntil(
   const worker = {
     records: { pool: connections.mysql(), vouchers: openVouchers(connections), epoch },
     refusals: new Refusals(redis, saleKeys),
-    ...{ redis, saleKeys, log },
+    ...{ redis, saleKeys, log, onRefused },
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
   const handle = async (deliveries: readonly Delivery[]) => {
@@ -176,6 +180,7 @@ async function settleOneByOne(
     } catch (error) {
       const cause = { orderId: order.id, attempt, error: String(error) };
       worker.log.warn({ event: 'order-not-recorded', ...cause });
+      if (isRefusedForNow(error)) worker.onRefused();
       if (!isStatementRefused(error)) break;
     }
   }
@@ -183,7 +188,7 @@ async function settleOneByOne(
 }
 
 /**
- * While the database is down, busy or read-only, the order is retried without end. It is
+ * While the database is down, busy, full or read-only, the order is retried without end. It is
  * dead-lettered only when the database has refused the order itself, `mostRefusals` times.
  */
 async function settleOne(worker: Worker, { order, attempt }: Delivery): Promise<void> {

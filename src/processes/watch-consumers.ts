@@ -32,6 +32,7 @@ interface Consumer {
 interface Stores {
   readonly doesRedisAnswer: boolean;
   readonly doesMysqlAnswer: boolean;
+  readonly doesMysqlRefuse: boolean;
 }
 
 /** For each queue and each of its consumers, see `OrderQueue.oldest`. */
@@ -42,6 +43,8 @@ export class ConsumerWatch {
   readonly #consumers = new Map<string, Consumer>();
   /** The queues that nobody may consume: Redis is being rebuilt. */
   readonly #waiting = new Set<number>();
+  /** When MySQL last answered a consumer that it takes no order for now. */
+  #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(watched: Watched) {
     this.#watched = watched;
@@ -52,6 +55,9 @@ export class ConsumerWatch {
     return {
       onWait: (isWaiting) =>
         void (isWaiting ? this.#waiting.add(queue) : this.#waiting.delete(queue)),
+      onRefused: () => {
+        this.#refusedAt = performance.now();
+      },
       onTurn: (number, entries) => this.#consumer(queue, number).progress.turned(entries),
       onSettled: (number, entries) => this.#consumer(queue, number).progress.settled(entries),
     };
@@ -65,7 +71,8 @@ export class ConsumerWatch {
     const quiet = [...this.#consumers.values()].filter((each) => !this.#isMoving(each, oldest));
     if (quiet.length === 0) return null;
     const doesMysqlAnswer = await onNewConnections(connections.config, log, recordsOrders);
-    const stores = { doesRedisAnswer: oldest !== null, doesMysqlAnswer };
+    const doesMysqlRefuse = this.#wasRefusedLately();
+    const stores = { doesRedisAnswer: oldest !== null, doesMysqlAnswer, doesMysqlRefuse };
     for (const each of quiet) this.#count(each, sinceMs, stores);
     return quiet.map((each) => this.#verdict(each)).find((problem) => problem !== null) ?? null;
   };
@@ -88,10 +95,20 @@ export class ConsumerWatch {
     return true;
   }
 
+  /**
+   * A full MySQL takes every write but an order, so no write of ours would show it. An order is
+   * tried again when it is claimed; later than that, the refusal is no news.
+   */
+  #wasRefusedLately(): boolean {
+    const { CLAIM_IDLE_MS, PROGRESS_WITHIN_MS } = this.#watched.connections.config;
+    return performance.now() - this.#refusedAt < CLAIM_IDLE_MS + PROGRESS_WITHIN_MS;
+  }
+
   #count(consumer: Consumer, sinceMs: number, stores: Stores): void {
     const { connections, log } = this.#watched;
     const hasEpoch = !this.#waiting.has(consumer.queue);
-    const mayWork = stores.doesRedisAnswer && stores.doesMysqlAnswer && hasEpoch;
+    const mayRecord = stores.doesMysqlAnswer && !stores.doesMysqlRefuse;
+    const mayWork = stores.doesRedisAnswer && mayRecord && hasEpoch;
     consumer.quietMs += sinceMs;
     consumer.stuckMs = stuckFor(consumer.stuckMs, sinceMs, mayWork);
     const { queue, number, quietMs } = consumer;

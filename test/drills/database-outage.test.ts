@@ -1,6 +1,6 @@
-/** The database away, and read-only, for some seconds: sales go on, and nothing is lost. */
+/** The database away, read-only and full, for some seconds: sales go on, and nothing is lost. */
 import { expect, test } from 'vitest';
-import { mysqlAway, mysqlReadOnly } from '../../src/lab/drills/database-outage.ts';
+import { mysqlAway, mysqlFull, mysqlReadOnly } from '../../src/lab/drills/database-outage.ts';
 import { Timeline } from '../../src/lab/drills/timeline.ts';
 import { expectHeld } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
@@ -10,6 +10,7 @@ const lab = theLab(null);
 test.each([
   ['away', mysqlAway],
   ['read-only', mysqlReadOnly],
+  ['full', mysqlFull],
 ])(
   'MySQL is %s: sales go on, orders wait, and all are recorded afterwards',
   async (_, drill) => {
@@ -17,7 +18,7 @@ test.each([
     const signal = AbortSignal.timeout(90_000);
     const result = await drill.run(lab(), { ...options, signal });
     expectHeld(result);
-    expect(result.figures).toMatchObject({ deadLettered: 0 });
+    expect(result.figures).toMatchObject({ deadLettered: 0, replaced: 0 });
   },
   120_000,
 );

@@ -15,6 +15,7 @@ import { expireSession } from '../../src/lab/faults/expire-session.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import { flushAll } from '../../src/lab/faults/flush-all.ts';
 import { flushScripts } from '../../src/lab/faults/flush-scripts.ts';
+import { fullDatabase } from '../../src/lab/faults/full-database.ts';
 import { holdReplication } from '../../src/lab/faults/hold-replication.ts';
 import { killServer } from '../../src/lab/faults/kill-server.ts';
 import { killOpenTransaction } from '../../src/lab/faults/kill-session.ts';
@@ -194,6 +195,11 @@ const cases: Record<string, Case> = {
   },
   'read-only': {
     fault: () => readOnlyDatabase(lab().database),
+    seen: () => buyInMysql(),
+    ...{ broken: 503, healed: 201 },
+  },
+  full: {
+    fault: () => fullDatabase(lab().database),
     seen: () => buyInMysql(),
     ...{ broken: 503, healed: 201 },
   },

@@ -3,11 +3,12 @@
  * better. While a store is away it waits, and goes on when the store is back.
  */
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { fullDatabase } from '../../src/lab/faults/full-database.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
@@ -17,8 +18,10 @@ import { ownLab } from '../support/own-lab.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { theLab } from '../support/the-lab.ts';
 
 const hangOnce = new URL('../support/hang-once.mjs', import.meta.url).pathname;
+const lab = theLab(null);
 const lease = endlessLease(async () => {});
 
 /** The first client that sends these commands never gets an answer. */
@@ -138,6 +141,28 @@ describe('while a store is away for longer than the limit, nobody is replaced', 
     proxy.mend();
     await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, order));
     await waitUntil('the worker to be healthy', 5_000, isHealthy);
+    expect(events('child-exited')).toEqual([]);
+  });
+
+  test('MySQL has no space: it takes every write but an order, and the worker is not stuck', async () => {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: url });
+    const voucher = await voucherOf(connections);
+    const { events } = await startLoggedService({ REDIS_URL: url, BATCH_LIMIT_MS: '1000' });
+    const first = await bought(connections, voucher, '1');
+    await waitUntil('an order to be recorded', 20_000, () => isRecorded(connections, first));
+    const undo = await fullDatabase(lab().database).inject(lab());
+    onTestFinished(undo);
+    const second = await bought(connections, voucher, '2');
+    // By then it would have been replaced.
+    await waitUntil('the worker to say that it records nothing', 20_000, () =>
+      events('nothing-recorded').some(({ quietMs = 0 }) => quietMs >= 5_000),
+    );
+    expect(events('nothing-recorded').at(-1)).toMatchObject({
+      ...{ doesMysqlAnswer: true, doesMysqlRefuse: true },
+    });
+    await undo();
+    await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, second));
     expect(events('child-exited')).toEqual([]);
   });
 });

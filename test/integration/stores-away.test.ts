@@ -8,6 +8,7 @@ import { openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
+import { someVoucher } from '../support/sale.ts';
 
 /** Status, and the code of a problem. */
 async function answer(app: App, method: string, path: string, user = '8'): Promise<string> {
@@ -61,6 +62,7 @@ describe('without MySQL', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
       ...{ status: 'degraded', unanswered: ['MySQL'], readOnly: [] },
+      oldestOrderMs: expect.any(Number),
     });
   });
 
@@ -117,10 +119,36 @@ describe('without Redis', () => {
   });
 });
 
-test('with both stores the instance is ready', async () => {
-  const { app } = await instanceWithout('nothing');
-  const response = await app.request('/readyz');
-  expect(await response.json()).toEqual({ status: 'ok', unanswered: [], readOnly: [] });
+describe('with both stores the instance is ready', () => {
+  const answered = { unanswered: [], readOnly: [] };
+
+  async function readyInstance() {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({
+      ...{ REDIS_URL: url, ORDER_DURABILITY: 'everysec' },
+      ...{ PROGRESS_WITHIN_MS: '2000', CLAIM_IDLE_MS: '1000' },
+    });
+    const { app, service } = await openInstance(connections);
+    const readiness = async () => (await app.request('/readyz')).json();
+    return { app, service, connections, readiness };
+  }
+
+  test('and says for how long the oldest order waits: at first, none does', async () => {
+    const { readiness } = await readyInstance();
+    expect(await readiness()).toEqual({ status: 'ok', ...answered, oldestOrderMs: null });
+  });
+
+  test('and degraded, once an order has waited for too long', async () => {
+    const { app, service, connections, readiness } = await readyInstance();
+    const voucher = await someVoucher(connections, { stock: 5 });
+    await (await service.openRung(voucher)).inventory.prepare(voucher);
+    expect(await answer(app, 'POST', `/vouchers/${voucher.id}/orders`)).toBe('202');
+    expect(await readiness()).toMatchObject({ status: 'ok', oldestOrderMs: expect.any(Number) });
+    await expect.poll(readiness, { timeout: 5_000 }).toMatchObject({ status: 'degraded' });
+    const { oldestOrderMs, ...rest } = (await readiness()) as { oldestOrderMs: number };
+    expect(rest).toEqual({ status: 'degraded', ...answered });
+    expect(oldestOrderMs).toBeGreaterThan(2_000);
+  });
 });
 
 describe('with a Redis that stays silent', () => {

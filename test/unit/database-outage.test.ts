@@ -21,6 +21,7 @@ function survived(changes: Partial<DatabaseOutage> = {}): DatabaseOutage {
     ...{ mendedAt: ns(90), recordedAt: ns(95), until: ns(100), waitingMost: 1 },
     tries: inTurn(attempts),
     readiness: ['{"status":"degraded","unanswered":["MySQL"],"readOnly":[]}'],
+    replaced: 0,
     facts: facts({ attempts, history: [], locked: false }),
     ...changes,
   };
@@ -35,7 +36,14 @@ function judged(outage: DatabaseOutage) {
 test('an outage in which sales go on and all is recorded afterwards is survived', () => {
   expect(judged(survived())).toMatchObject({ verdict: 'held', reasons: [] });
   expect(outageFigures(survived())).toEqual({
-    ...{ soldMeanwhile: 1, waitingMost: 1, recordedMs: 5, deadLettered: 0, readyzSaidSo: 1 },
+    ...{
+      soldMeanwhile: 1,
+      waitingMost: 1,
+      recordedMs: 5,
+      deadLettered: 0,
+      readyzSaidSo: 1,
+      replaced: 0,
+    },
   });
 });
 
@@ -47,8 +55,10 @@ test.each<[string, Partial<DatabaseOutage>, string]>([
   ['no order waits', { waitingMost: 0 }, 'at most 0 orders waited'],
   ['an order is never recorded', { recordedAt: null }, 'not every order was recorded'],
   ['an order is given up', { facts: facts({ orders: [row('a', '1'), failed] }) }, '1 orders were'],
-  ['/readyz says nothing', { readiness: ['{"status":"ok"}'] }, 'never named MySQL in unanswered'],
-  ['/readyz says the other', { state: 'readOnly' }, 'never named MySQL in readOnly'],
+  ['/readyz says nothing', { readiness: ['{"status":"ok"}'] }, 'never said so: "unanswered"'],
+  ['/readyz says the other', { state: 'readOnly' }, 'never said so: "readOnly"'],
+  ['/readyz says ok', { state: 'behind', readiness: ['{"status":"ok"}'] }, 'never said so'],
+  ['a worker is replaced', { replaced: 1 }, '1 processes were replaced'],
 ])('%s: broken', (_, changes, reason) => {
   const { verdict, reasons } = judged(survived(changes));
   expect([verdict, reasons.join()]).toEqual(['violated', expect.stringContaining(reason)]);

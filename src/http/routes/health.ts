@@ -1,9 +1,9 @@
 /**
  * /livez: the process runs. /readyz: it can sell. It is 503 while the process drains or can make no
  * order ids, and while Redis takes no purchase on the connection that the purchases use, waits for
- * its rebuild, or keeps orders less safely than ORDER_DURABILITY promises. Without MySQL, or while
- * it is read-only, the vouchers that the process has in memory are sold and their orders wait: then
- * it is 200 with the status `degraded`.
+ * its rebuild, or keeps orders less safely than ORDER_DURABILITY promises. Without MySQL, while it
+ * is read-only or full, or without order workers, the vouchers that the process has in memory are
+ * sold and their orders wait: then it is 200 with the status `degraded`.
  */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Connections } from '../../connections/connections.ts';
@@ -12,6 +12,7 @@ import {
   isInEpoch,
   type MysqlState,
   mysqlState,
+  oldestOrderMs,
   soon,
   takesPurchases,
 } from '../../connections/probes.ts';
@@ -26,11 +27,17 @@ const ok = jsonAnswer(Health, 'Healthy');
 const livez = createRoute({ method: 'get', path: '/livez', responses: { 200: ok } });
 const servers = z.array(z.literal('MySQL'));
 const Readiness = z
-  .object({ status: z.enum(['ok', 'degraded']), unanswered: servers, readOnly: servers })
+  .object({
+    status: z.enum(['ok', 'degraded']),
+    unanswered: servers,
+    readOnly: servers,
+    oldestOrderMs: z.number().int().nullable(),
+  })
   .openapi('Readiness', {
     description:
-      'Degraded: the servers in `unanswered` do not answer, those in `readOnly` take no writes. ' +
-      'Accepted orders wait until they do.',
+      'Degraded: the servers in `unanswered` do not answer, those in `readOnly` take no writes, ' +
+      'or the oldest accepted order has waited too long to be recorded: for `oldestOrderMs`, ' +
+      'which is null while none waits. Accepted orders wait in Redis.',
   });
 const readyz = createRoute({
   method: 'get',
@@ -47,12 +54,13 @@ export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
     .openapi(livez, (c) => c.json({ status: 'ok' as const }, 200))
     .openapi(readyz, async (c) => {
       if (!isOpen()) return problem(c, 'not-ready', 'This instance is stopping.');
-      const [mysql, redis, isCurrent, weak] = await Promise.all([
+      const [mysql, redis, isCurrent, weak, waitedMs] = await Promise.all([
         mysqlState(connections),
         takesPurchases(connections),
         // Nothing is known without an answer: `takesPurchases` says whether Redis answers.
         soon(isInEpoch(connections)).catch(() => true),
         soon(weakDurability(connections)).catch(() => null),
+        soon(oldestOrderMs(connections)).catch(() => null),
       ]);
       if (!redis) return problem(c, 'not-ready', 'Redis takes no purchase.');
       if (!isCurrent)
@@ -60,9 +68,21 @@ export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
       if (weak && weak.length > 0) return problem(c, 'not-ready', weakText(connections, weak));
       const noIds = orderIds.problem();
       if (noIds !== null) return problem(c, 'not-ready', noIds);
-      const named = (state: MysqlState) => (mysql === state ? ['MySQL' as const] : []);
-      const status = mysql === 'writable' ? ('ok' as const) : ('degraded' as const);
-      const body = { status, unanswered: named('unanswered'), readOnly: named('read-only') };
-      return c.json(body, 200);
+      return c.json(readiness(mysql, waitedMs, connections.config.PROGRESS_WITHIN_MS), 200);
     });
+}
+
+/** Of an instance that can sell. */
+function readiness(
+  mysql: MysqlState,
+  waitedMs: number | null,
+  mostMs: number,
+): z.infer<typeof Readiness> {
+  const isRecording = mysql === 'writable' && (waitedMs ?? 0) <= mostMs;
+  return {
+    status: isRecording ? 'ok' : 'degraded',
+    unanswered: mysql === 'unanswered' ? ['MySQL'] : [],
+    readOnly: mysql === 'read-only' ? ['MySQL'] : [],
+    oldestOrderMs: waitedMs,
+  };
 }

@@ -6,12 +6,19 @@ import type { DrillResult, Phase } from './drill.ts';
 import { phaseOf } from './outages.ts';
 import { answeredAt, isSale, longestGapBetweenMs, msBetween, sentBetween } from './try-times.ts';
 
+/** In an answer of /readyz: MySQL in one of the lists, or orders that wait for too long. */
+const signs = {
+  unanswered: '"unanswered":["MySQL"]',
+  readOnly: '"readOnly":["MySQL"]',
+  behind: '"status":"degraded"',
+} as const;
+
 /** One outage. The times are nanoseconds of the clock of the tries. */
 export interface DatabaseOutage {
   /** For people: `stop mariadb`. */
   readonly name: string;
-  /** The list of /readyz that must name MySQL meanwhile. */
-  readonly state: 'unanswered' | 'readOnly';
+  /** What /readyz must say meanwhile. */
+  readonly state: keyof typeof signs;
   readonly calmFrom: bigint;
   readonly brokenAt: bigint;
   readonly mendedAt: bigint;
@@ -23,6 +30,8 @@ export interface DatabaseOutage {
   readonly waitingMost: number;
   /** The bodies of /readyz. */
   readonly readiness: readonly string[];
+  /** Processes of the service that ended. */
+  readonly replaced: number;
   readonly facts: Facts;
 }
 
@@ -34,17 +43,18 @@ const deadLettered = ({ facts }: DatabaseOutage): number =>
   facts.mysql.orders.filter(({ status }) => status === 'failed').length;
 
 const toldSo = ({ readiness, state }: DatabaseOutage): number =>
-  readiness.filter((body) => body.includes(`"${state}":["MySQL"]`)).length;
+  readiness.filter((body) => body.includes(signs[state])).length;
 
 /** `recordedMs` is missing when the orders were not recorded in time. */
 export function outageFigures(outage: DatabaseOutage): Record<string, number> {
-  const { recordedAt, mendedAt, waitingMost } = outage;
+  const { recordedAt, mendedAt, waitingMost, replaced } = outage;
   return {
     soldMeanwhile: soldMeanwhile(outage),
     waitingMost,
     ...(recordedAt !== null && { recordedMs: msBetween(mendedAt, recordedAt) }),
     deadLettered: deadLettered(outage),
     readyzSaidSo: toldSo(outage),
+    replaced,
   };
 }
 
@@ -76,7 +86,7 @@ export function databaseOutageReasons(
 }
 
 function violations(outage: DatabaseOutage): string[] {
-  const { name, recordedAt, waitingMost, state } = outage;
+  const { name, recordedAt, waitingMost, state, replaced } = outage;
   const sold = soldMeanwhile(outage);
   const asked = meanwhile(outage).length;
   const failed = deadLettered(outage);
@@ -86,6 +96,7 @@ function violations(outage: DatabaseOutage): string[] {
     found.push(`${name}: ${sold} were sold, and at most ${waitingMost} orders waited`);
   if (recordedAt === null) found.push(`${name}: not every order was recorded afterwards`);
   if (failed > 0) found.push(`${name}: ${failed} orders were dead-lettered`);
-  if (toldSo(outage) === 0) found.push(`${name}: /readyz never named MySQL in ${state}`);
+  if (toldSo(outage) === 0) found.push(`${name}: /readyz never said so: ${signs[state]}`);
+  if (replaced > 0) found.push(`${name}: ${replaced} processes were replaced, and none was stuck`);
   return found;
 }

@@ -1,6 +1,7 @@
 /**
- * The database is away, or read-only, while `lua-stream` sells: sales go on, the orders wait, and
- * all of them are recorded afterwards. An outage is no fault of an order, so none is dead-lettered.
+ * The database is away, read-only or full while `lua-stream` sells: sales go on, the orders wait,
+ * and all of them are recorded afterwards. An outage is no fault of an order, so none is
+ * dead-lettered; nor of a worker, so none is replaced.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
@@ -11,6 +12,7 @@ import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from '../faults/fault.ts';
+import { fullDatabase } from '../faults/full-database.ts';
 import { readOnlyDatabase } from '../faults/read-only-database.ts';
 import { stopServer } from '../faults/stop-server.ts';
 import { drained } from '../workload/drained.ts';
@@ -23,6 +25,7 @@ import {
   outageFigures,
 } from './database-outage-figures.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
+import { endedProcesses } from './ended-processes.ts';
 import { inject } from './recorded.ts';
 import { duringSale } from './steady-sale.ts';
 import { isSale, now, sentBetween } from './try-times.ts';
@@ -34,10 +37,16 @@ const mostOutageMs = 30_000;
 const leastOutageMs = 5_000;
 const recordedWithinMs = 30_000;
 
-/** Orders are claimed often, so that even a short outage makes more than five deliveries. */
+/**
+ * Orders are claimed often, so that even a short outage makes more than five deliveries; and a
+ * worker that took itself for stuck would be replaced within it.
+ */
 const shape: ServiceShape = {
   ...{ instances: 2, balancer: 'nginx' },
-  settings: { HISTORY_FOLDER: '', CLAIM_IDLE_MS: '500' },
+  settings: {
+    ...{ HISTORY_FOLDER: '', CLAIM_IDLE_MS: '500' },
+    ...{ PROGRESS_WITHIN_MS: '2000', BATCH_LIMIT_MS: '1000' },
+  },
 };
 
 export const mysqlAway: Drill = {
@@ -50,6 +59,11 @@ export const mysqlReadOnly: Drill = {
   run: (lab, options) => playOutage(lab, readOnlyDatabase(lab.database), 'readOnly', options),
 };
 
+export const mysqlFull: Drill = {
+  about: 'MySQL has no space for an order while lua-stream sells: orders wait, none is lost',
+  run: (lab, options) => playOutage(lab, fullDatabase(lab.database), 'behind', options),
+};
+
 async function playOutage(
   lab: Lab,
   fault: Fault,
@@ -57,6 +71,7 @@ async function playOutage(
   options: DrillOptions,
 ): Promise<DrillResult> {
   await lab.ensure(shape);
+  const endedBefore = endedProcesses(lab).length;
   const forMs = Math.min(mostOutageMs, Math.max(leastOutageMs, options.minutes * 60_000));
   const users = ((forMs + 2 * recordedWithinMs) / 1_000) * purchasesPerSecond;
   const sale = { rung, title: fault.name, purchasesPerSecond, users };
@@ -65,10 +80,11 @@ async function playOutage(
       breakDatabase({ lab, fault, forMs, options, connections, tries }),
     ),
   );
+  const replaced = endedProcesses(lab).length - endedBefore;
   const facts = await withConnections(lab, (connections) => drained(connections, voucherId));
   const [audited] = auditAll([{ ...facts, attempts: tries }]);
   if (!audited) throw new RangeError('one sale has one audit');
-  const outage: DatabaseOutage = { name: fault.name, state, ...result, tries, facts };
+  const outage: DatabaseOutage = { name: fault.name, state, ...result, tries, replaced, facts };
   return {
     ...databaseOutageReasons(outage, audited),
     figures: outageFigures(outage),

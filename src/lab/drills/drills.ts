@@ -1,7 +1,7 @@
 /** The table of drills: a new one is a file and a row. */
 import { acceptedIsNotSold } from './accepted-is-not-sold.ts';
 import { aliveNotConsuming } from './alive-not-consuming.ts';
-import { mysqlAway, mysqlReadOnly } from './database-outage.ts';
+import { mysqlAway, mysqlFull, mysqlReadOnly } from './database-outage.ts';
 import type { Drill } from './drill.ts';
 import { durability } from './durability.ts';
 import { flushDuringRush } from './flush-during-rush.ts';
@@ -24,6 +24,7 @@ export const drills = {
   durability,
   'mysql-away': mysqlAway,
   'mysql-read-only': mysqlReadOnly,
+  'mysql-full': mysqlFull,
   'flush-during-rush': flushDuringRush,
   'workers-scale-out': workersScaleOut,
   'hot-voucher': hotVoucher,

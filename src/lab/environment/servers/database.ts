@@ -10,7 +10,8 @@ export const databases = ['mariadb', 'mysql'] as const;
 /** MariaDB is Debian's package; MySQL answers some statements differently, so both are tested. */
 export type Database = (typeof databases)[number];
 
-const account = { user: 'lockstep', password: 'lockstep', database: 'lockstep' };
+export const databaseName = 'lockstep';
+const account = { user: 'lockstep', password: 'lockstep', database: databaseName };
 
 export const databaseUrl = (port: number): string =>
   `mysql://${account.user}:${account.password}@127.0.0.1:${port}/${account.database}`;
@@ -50,7 +51,6 @@ export const settings = (data: string, port: number, firstStatements: string): s
   '--innodb-buffer-pool-size=256M',
   '--innodb-flush-log-at-trx-commit=1',
   '--innodb-lock-wait-timeout=5',
-  '--innodb-rollback-on-timeout=ON',
 ];
 
 export async function answers(port: number): Promise<boolean> {
