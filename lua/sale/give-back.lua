@@ -14,6 +14,10 @@
 -- Answers: 'given-back' | 'already-given-back'
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end
+-- Lua does not roll back. What can fail comes before the first write, or is the first write.
+redis.call('XLEN', KEYS[3])
+local wasSoldOut = redis.call('HGET', KEYS[1], 'stock') == '0'
+redis.call('HINCRBY', KEYS[1], 'stock', ARGV[5])
 if ARGV[4] ~= '' then
   redis.call('XADD', KEYS[3], '*',
     'reason', ARGV[4], 'deliveries', ARGV[9] or '',
@@ -24,8 +28,6 @@ if ARGV[6] == '' then
 else
   redis.call('HSET', KEYS[2], ARGV[3], ARGV[6])
 end
-local wasSoldOut = redis.call('HGET', KEYS[1], 'stock') == '0'
-redis.call('HINCRBY', KEYS[1], 'stock', ARGV[5])
 if wasSoldOut and ARGV[5] ~= '0' then
   local now = redis.call('TIME')
   local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)

@@ -18,6 +18,10 @@
 --          | 'sold-out', then two more: the order that took the last one, or '' when this answer
 --            must not be remembered; the milliseconds until the end of the sale
 --          | 'id-in-use' (another order in the stream has this id)
+--          An error, and nothing is written, when an argument is missing.
+if #ARGV < 5 or (#ARGV - 2) % 3 ~= 0 then
+  return redis.error_reply('ERR each buyer has an order id, a user id and a request id')
+end
 local isOtherEpoch = ARGV[1] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[1]
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs', 'soldOutBy', 'reopensMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])

@@ -144,12 +144,53 @@ describe('the purchase script', () => {
     expect(await queuedOrders()).toBe(0);
   });
 
-  test('writes nothing when a key has the wrong type', async () => {
-    await onSale('2');
-    await redis.set(keys.buyers(voucherId), 'damaged');
-    await expect(buy('7')).rejects.toThrow('WRONGTYPE');
-    expect(await stockLeft()).toBe('2');
-    expect(await queuedOrders()).toBe(0);
+  describe('writes nothing', () => {
+    const places = ['voucher', 'buyers', 'orders', 'queued', 'epoch'] as const;
+    const window = () => ({ beginMs: Date.now() - hourMs, endMs: Date.now() + hourMs });
+    let own: Record<(typeof places)[number], string>;
+
+    /** Keys that no other test has. */
+    beforeEach(async () => {
+      const named = places.map((place) => [place, `{sale:0}:${place} of ${voucherId}`]);
+      own = Object.fromEntries(named);
+      await redis.hset(own.voucher, { stock: '2', ...window() });
+      await redis.set(own.epoch, 'an epoch');
+    });
+    const call = (...args: string[]) => runScript(redis, purchase, Object.values(own), args);
+    const written = () => redis.exists(own.buyers, own.orders, own.queued);
+
+    test.each(places)('when the key of the %s has the wrong type', async (place) => {
+      await redis.del(own[place]);
+      await redis.rpush(own[place], 'damaged');
+      const buying = call('an epoch', voucherId, '1', '7', 'request');
+      await expect(buying).rejects.toThrow('WRONGTYPE');
+      expect(await written()).toBe(['voucher', 'epoch'].includes(place) ? 0 : 1);
+      if (place !== 'voucher') expect(await redis.hget(own.voucher, 'stock')).toBe('2');
+    });
+
+    test.each([
+      ['no buyer', []],
+      ['a buyer without a request id', ['1', '7']],
+      ['a second buyer without a user', ['1', '7', 'request', '2']],
+    ])('for %s', async (_, buyers) => {
+      await expect(call('', voucherId, ...buyers)).rejects.toThrow('each buyer has');
+      expect(await written()).toBe(0);
+      expect(await redis.hget(own.voucher, 'stock')).toBe('2');
+    });
+
+    test('for a used order id, before the stream has the order', async () => {
+      await redis.hset(own.queued, '1', '9:9');
+      expect(await call('', voucherId, '1', '7', 'request')).toEqual([['id-in-use', '']]);
+      expect(await redis.exists(own.orders, own.buyers)).toBe(0);
+    });
+
+    test('but sells from the largest stock, to the longest request id', async () => {
+      await redis.hset(own.voucher, 'stock', '9007199254740991');
+      const requestId = 'r'.repeat(64);
+      expect(await call('', voucherId, '1', '7', requestId)).toEqual([['accepted', '1']]);
+      expect(await redis.hget(own.voucher, 'stock')).toBe('9007199254740990');
+      expect(await redis.hget(own.buyers, '7')).toBe(`1:${requestId}`);
+    });
   });
 
   test('keeps ids above 2^53 to the last digit', async () => {
@@ -243,6 +284,38 @@ test('giving back restores stock and buyer once, however often it runs', async (
   ]);
   expect(await stockLeft()).toBe('1');
   expect(await buy('7', 'again')).toEqual(['accepted', expect.any(String)]);
+});
+
+describe('giving back undoes nothing, and can be repeated,', () => {
+  /** A sold voucher with keys that no other test has. */
+  async function sold() {
+    const places = ['voucher', 'buyers', 'dead'];
+    const [voucher, buyers, dead] = places.map((place) => `{sale:0}:${place} of ${voucherId}`);
+    const own = { voucher: voucher ?? '', buyers: buyers ?? '', dead: dead ?? '' };
+    await redis.hset(own.voucher, 'stock', '0');
+    await redis.hset(own.buyers, '7', '1:request');
+    const args = ['1', voucherId, '7', 'undeliverable', '1', '', '0', 'request', '1'];
+    return { own, undoing: () => runScript(redis, giveBack, Object.values(own), args) };
+  }
+
+  test.each(['voucher', 'dead'] as const)('when the %s has the wrong type', async (place) => {
+    const { own, undoing } = await sold();
+    await redis.del(own[place]);
+    await redis.set(own[place], 'damaged');
+    await expect(undoing()).rejects.toThrow('WRONGTYPE');
+    expect(await redis.hget(own.buyers, '7')).toBe('1:request');
+    await redis.del(own[place]);
+    expect(await undoing()).toBe('given-back');
+    expect(await redis.hget(own.voucher, 'stock')).toBe('1');
+  });
+
+  test('when the stock is not a number', async () => {
+    const { own, undoing } = await sold();
+    await redis.hset(own.voucher, 'stock', 'none');
+    await expect(undoing()).rejects.toThrow('not an integer');
+    expect(await redis.hget(own.buyers, '7')).toBe('1:request');
+    expect(await redis.exists(own.dead)).toBe(0);
+  });
 });
 
 describe('the answer sold-out', () => {
