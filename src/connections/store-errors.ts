@@ -54,7 +54,10 @@ const answerLost = ['ECONNRESET', 'EPIPE', 'MYSQL_SILENT', 'PROTOCOL_CONNECTION_
 export const isAnswerLost = (error: unknown): boolean =>
   answerLost.includes(String((error as { code?: unknown } | null)?.code));
 
-/** Redis answered that it takes no writes for now: a script has written nothing. */
+/**
+ * Redis answered that it takes no writes for now, or has dropped a transaction for that reason
+ * (EXECABORT): a script, or the transaction, has written nothing.
+ */
 export const refusesWrites = (error: unknown): boolean =>
   error instanceof ReplyError &&
-  refusals.some((word) => (error as Error).message.startsWith(`${word} `));
+  [...refusals, 'EXECABORT'].some((word) => (error as Error).message.startsWith(`${word} `));

@@ -10,6 +10,7 @@
 import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
+import { refusesWrites } from '../connections/store-errors.ts';
 import { type Order, type Outcome, refused } from '../domain.ts';
 import { OrderNotQueued, QueueFull } from '../errors.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
@@ -40,18 +41,31 @@ export function claimThenQueue(redis: Redis, keys: SaleKeys, queue: OrderQueue):
     }
   }
 
-  async function claimAndPublish(order: Order): Promise<Outcome> {
+  async function claimFor(order: Order): Promise<Outcome> {
     const { id, userId, requestId } = order;
-    const answer = await runScript(redis, claim, touched(order), [id, userId, requestId]);
-    const outcome = asOutcome(claim.name, answer);
+    try {
+      return asOutcome(
+        claim.name,
+        await runScript(redis, claim, touched(order), [id, userId, requestId]),
+      );
+    } catch (error) {
+      if (refusesWrites(error)) return refused('not-ready');
+      throw error;
+    }
+  }
+
+  async function claimAndPublish(order: Order): Promise<Outcome> {
+    const { id, userId } = order;
+    const outcome = await claimFor(order);
     if (outcome.kind !== 'accepted') return outcome;
     await checkpoint('claimed');
     try {
       // A repeated request publishes its order again; the worker records each order id once.
       await queue.publish({ ...order, id: outcome.orderId });
     } catch (error) {
+      const isNotQueued = error instanceof OrderNotQueued || refusesWrites(error);
       // The claim of a repeated request belongs to the first one, whose order may be queued.
-      if (!(error instanceof OrderNotQueued) || outcome.orderId !== id) throw error;
+      if (!isNotQueued || outcome.orderId !== id) throw error;
       await runScript(redis, unclaim, touched(order), [id, userId]);
       return refused(error instanceof QueueFull ? 'queue-full' : 'not-ready');
     }

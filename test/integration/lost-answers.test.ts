@@ -4,11 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Order } from '../../src/domain.ts';
 import { bypassedTransaction } from '../../src/inventory/bypassed-transaction.ts';
+import { claimThenQueue } from '../../src/inventory/claim-then-queue.ts';
 import { luaStream } from '../../src/inventory/lua-stream.ts';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
+import type { OrderQueue } from '../../src/queues/order-queue.ts';
+import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
@@ -74,6 +78,47 @@ test.each([
   const { voucher: stock, buyers, orders } = connections.saleKeys.of(voucher.id);
   expect(await admin.hget(stock(voucher.id), 'stock')).toBe('10');
   expect(await admin.exists(buyers(voucher.id), orders)).toBe(0);
+});
+
+describe('a sale that claims, then queues, on a Redis that is full', () => {
+  const full = ['SET', 'maxmemory', '1'] as const;
+
+  async function onSale() {
+    const connections = testConnections({ REDIS_URL: (await startOwnRedis()).url });
+    const admin = connections.redis('admin');
+    const queue = redisStreamGroupQueue(connections.redis('purchase'), connections.saleKeys);
+    await connections.ready();
+    const voucher = await someVoucher(connections, { stock: 10 });
+    const sellBy = async (by: OrderQueue) => {
+      const inventory = claimThenQueue(connections.redis('purchase'), connections.saleKeys, by);
+      return inventory.sell(someOrder(voucher.id, '7'), voucher, lease);
+    };
+    await claimThenQueue(admin, connections.saleKeys, queue).prepare(voucher);
+    const { voucher: stock, buyers, orders } = connections.saleKeys.of(voucher.id);
+    const wroteNothing = async () => {
+      expect(await admin.hget(stock(voucher.id), 'stock')).toBe('10');
+      expect(await admin.exists(buyers(voucher.id), orders)).toBe(0);
+    };
+    return { admin, queue, sellBy, wroteNothing };
+  }
+
+  test('refuses as not-ready before stock is taken', async () => {
+    const { admin, queue, sellBy, wroteNothing } = await onSale();
+    await admin.config(...full);
+    expect(await sellBy(queue)).toEqual({ kind: 'refused', reason: 'not-ready' });
+    await wroteNothing();
+  });
+
+  test('gives the stock back when the queue refuses the order', async () => {
+    const { admin, queue, sellBy, wroteNothing } = await onSale();
+    const publish = async (order: Order) => {
+      await admin.config(...full);
+      await queue.publish(order);
+    };
+    const outcome = await sellBy({ ...queue, publish });
+    expect(outcome).toEqual({ kind: 'refused', reason: 'not-ready' });
+    await wroteNothing();
+  });
 });
 
 test('a buyer who waits too long behind a slow call is refused, and nothing was sent', async () => {
