@@ -60,11 +60,17 @@ async function settingsOf(redis: Redis): Promise<RedisSettings> {
 
 /** At a start, before anything is sold. @throws DurabilityTooWeak */
 export async function agreeOnDurability(connections: Connections, log: Logger): Promise<void> {
-  const { ORDER_DURABILITY } = connections.config;
+  const { ORDER_DURABILITY, REDIS_CLUSTER, REDIS_SENTINELS } = connections.config;
+  const mayPromote = REDIS_CLUSTER || REDIS_SENTINELS.length > 0;
+  if (mayPromote && ORDER_DURABILITY !== 'replica')
+    log.warn({ event: 'promotion-loses-orders', ORDER_DURABILITY, cause: noWait });
   const weak = await weakDurability(connections);
   if (weak === null)
     log.error({ event: 'durability-not-checked', ORDER_DURABILITY, cause: noConfig });
   else if (weak.length > 0) throw new DurabilityTooWeak(ORDER_DURABILITY, weak);
 }
 
+const noWait =
+  'A replica that is promoted does not have the orders that had not reached it: ' +
+  'ORDER_DURABILITY=replica waits for it.';
 const noConfig = 'Redis does not allow CONFIG GET: compare its settings by hand.';
