@@ -189,6 +189,36 @@ export const clauses = {
     return wasInHand && isDone && (await isEmpty(queue, consumer)());
   },
 
+  'loses nothing at a stop: what it does not finish itself, another consumer is given': async (
+    contestant,
+  ) => {
+    const { queue, connections, withinMs } = contestant;
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const slow: Handle = async (deliveries) => {
+      await finished;
+      return settleAll(deliveries);
+    };
+    const first = await listening(queue, slow);
+    const orders = someOrders(10);
+    const [inHand, ...waiting] = orders as [Order, ...Order[]];
+    await queue.publish(inHand);
+    await happens(() => first.seen.length > 0, 10_000);
+    for (const order of waiting) await queue.publish(order);
+    await connections.redis('admin').ping(); // By now a subscriber has heard them.
+    const stopped = first.stop();
+    await turn();
+    finish();
+    await stopped;
+    const second = run(await contestant.openOther());
+    const seen = () => new Set(ids([...first.seen, ...second.seen]));
+    const areDelivered = await happens(() => orders.every(({ id }) => seen().has(id)), withinMs);
+    await second.stop();
+    return areDelivered;
+  },
+
   'gives another consumer what the first one took and never settled': async (contestant) => {
     const { queue, withinMs } = contestant;
     const fails: Handle = () => Promise.reject(new Error('the consumer dies here'));
