@@ -1,5 +1,5 @@
-/** An instance that cannot end by itself ends all the same. */
-import { readFileSync } from 'node:fs';
+/** A process that cannot end by itself ends all the same. */
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
@@ -8,26 +8,63 @@ import { someFolder } from '../support/folder.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/own-ports.ts';
 
-const entry = new URL('../../dist/bin/api.js', import.meta.url).pathname;
-/** Its server never closes. */
-const neverCloses = `data:text/javascript,${encodeURIComponent(
-  "import { Server } from 'node:http'; Server.prototype.close = () => {};",
-)}`;
+interface Line {
+  readonly event: string;
+  readonly open?: readonly string[];
+}
 
-test('an instance that cannot end by itself after SIGTERM ends, and says what is open', async () => {
-  const port = await ownPorts(19_960);
-  const logFile = join(someFolder(), 'api.log');
-  const api = execa(process.execPath, ['--import', neverCloses, entry], {
-    env: { ...ownLab.environment, PORT: `${port}`, INSTANCE: 'overdue-1', DRAIN_MS: '100' },
-    ...{ stdout: { file: logFile }, reject: false, timeout: 50_000, killSignal: 'SIGKILL' },
-  });
-  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-  await waitUntil('the instance', 20_000, isReady);
-  api.kill('SIGTERM');
-  const { exitCode } = await api;
-  const lines = readFileSync(logFile, 'utf8').trim().split('\n');
-  const events = lines.map((line) => JSON.parse(line) as { event: string; open?: string[] });
-  expect(exitCode).toBe(1);
-  expect(events.at(-1)).toMatchObject({ event: 'stop-overdue' });
-  expect(events.at(-1)?.open?.length).toBeGreaterThan(0);
-});
+interface Stuck {
+  /** Its log says this once it runs. */
+  readonly event: string;
+  /** Loaded before the process: its stop now waits for ever. */
+  readonly preload: string;
+}
+
+const root = JSON.stringify(`${process.cwd()}/`);
+const stuck: Readonly<Record<string, Stuck>> = {
+  api: {
+    event: 'listening',
+    preload: "import { Server } from 'node:http'; Server.prototype.close = () => {};",
+  },
+  'order-worker': {
+    event: 'working',
+    preload: `import { createRequire } from 'node:module';
+      const { PromisePool } = createRequire(${root})('mysql2/promise');
+      PromisePool.prototype.end = () => new Promise(() => {});`,
+  },
+  service: {
+    event: 'working', // Of its order worker, which it cannot end.
+    preload: `import { ChildProcess } from 'node:child_process';
+      ChildProcess.prototype.kill = () => true;`,
+  },
+};
+
+const cases = Object.entries(stuck);
+test.each(cases)(
+  'a stopped %s that cannot end by itself ends, and says what is open',
+  async (name, { event, preload }) => {
+    const entry = new URL(`../../dist/bin/${name}.js`, import.meta.url).pathname;
+    const logFile = join(someFolder(), `${name}.log`);
+    const port = await ownPorts(19_960);
+    const own = { PORT: `${port}`, INSTANCES: '0', ORDER_WORKERS: '1', DRAIN_MS: '100' };
+    const module = `data:text/javascript,${encodeURIComponent(preload)}`;
+    const running = execa(process.execPath, ['--import', module, entry], {
+      env: { ...ownLab.environment, ...own, INSTANCE: 'overdue-1' },
+      ...{ stdout: { file: logFile }, reject: false, timeout: 50_000, killSignal: 'SIGKILL' },
+    });
+    await waitUntil('the process', 20_000, () =>
+      linesOf(logFile).some((line) => line.event === event),
+    );
+    running.kill('SIGTERM');
+    const { exitCode } = await running;
+    expect(exitCode).toBe(1);
+    const overdue = linesOf(logFile).find((line) => line.event === 'stop-overdue');
+    expect(overdue?.open?.length).toBeGreaterThan(0);
+  },
+);
+
+function linesOf(logFile: string): Line[] {
+  const text = existsSync(logFile) ? readFileSync(logFile, 'utf8') : '';
+  const whole = text.split('\n').filter((line) => line.endsWith('}'));
+  return whole.map((line) => JSON.parse(line) as Line);
+}
