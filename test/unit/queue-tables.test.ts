@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Hop } from '../../src/lab/drills/hops.ts';
 import { drillText } from '../../src/lab/report/drill-text.ts';
-import { queueTables } from '../../src/lab/report/queue-tables.ts';
+import { queueMarkdown, queueTables } from '../../src/lab/report/queue-tables.ts';
 
 const compared = ['redis-list', 'redis-pubsub', 'redis-stream', 'redis-stream-group', 'rabbitmq'];
 
@@ -46,4 +46,20 @@ test('marks an outsider, and fits 80 columns', () => {
   expect(lines.filter((line) => line.startsWith('bullmq *'))).toHaveLength(4);
   expect(lines.filter((line) => line.startsWith('redis-list *'))).toEqual([]);
   expect(lines.filter((line) => [...line].length > 80)).toEqual([]);
+});
+
+test('says for the documents what became of the order at each hop, on each queue', () => {
+  const hops = [...hopsOf('redis-list'), ...hopsOf('rabbitmq')];
+  const stuck = hop('bullmq', 'queue-restarts', { accepted: 0, once: 0, stuck: 1, seconds: null });
+  expect(
+    queueMarkdown([...hops, stuck])
+      .split('\n')
+      .slice(2, 7),
+  ).toEqual([
+    '| queue of | queue-restarts | worker-away | worker-dies | worker-dies-after-commit |',
+    '| --- | --- | --- | --- | --- |',
+    '| redis-list | 0.0 s | 0.0 s | **lost** | 0.0 s |',
+    '| rabbitmq | 0.0 s | 0.0 s | 0.0 s | 5.1 s |',
+    '| bullmq * | **stuck** | – | – | – |',
+  ]);
 });

@@ -6,9 +6,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { DrillResult } from '../drills/drill.ts';
+import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { headlineTable } from './demo-lines.ts';
+import { survivalTable } from './drill-text.ts';
 import { ladderMarkdown, playedMarkdown, raceMarkdown } from './ladder-tables.ts';
+import { queueMarkdown } from './queue-tables.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
 import { scoreboardMarkdown } from './scoreboard-markdown.ts';
 
@@ -32,6 +36,12 @@ const modes = [
 ];
 const benchmarks = modes.map((mode) => `bench${mode}`);
 
+/** The drills whose figures are a part of docs/drills.md. */
+const measuredDrills: readonly (readonly [DrillName, (drill: DrillResult) => string])[] = [
+  ['accepted-is-not-sold', ({ hops = [] }) => queueMarkdown(hops)],
+  ['durability', ({ survived = [] }) => fenced(survivalTable(survived))],
+];
+
 /** By file. A part without a run to take it from is left out. */
 export function generatedParts(runsFolder: string): Record<string, Parts> {
   const demo = newest(runsFolder, 'demo', 'report.json');
@@ -47,6 +57,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
       runsFolder,
       ...benchmarks.map((name) => [name, name, 'report.txt'] as const),
     ),
+    [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
     [join(root, 'docs', 'conformance.md')]: conformancePart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
@@ -61,6 +72,17 @@ export const tableParts = (): Parts => ({
 function conformancePart(runsFolder: string): Parts {
   const markdown = newest(runsFolder, 'conformance', 'report.md');
   return markdown === null ? {} : { conformance: markdown.trimEnd() };
+}
+
+function drillParts(runsFolder: string): Parts {
+  const parts: Record<string, string> = {};
+  for (const [name, asText] of measuredDrills) {
+    const file = newest(runsFolder, `drill-${name}`, 'drill.json');
+    if (file === null) continue;
+    const drill = JSON.parse(file) as DrillResult & { readonly command: string };
+    parts[name] = `${asText(drill)}\n\nMeasured by \`${drill.command}\`: ${drill.verdict}.`;
+  }
+  return parts;
 }
 
 /** Of all its runs: one may have played some rungs or some faults only. */

@@ -52,7 +52,7 @@ const queueText = ({ title, head, rows }: QueueTable): string =>
     2,
   )}`;
 
-const survivalTable = (survived: readonly Survival[]): string =>
+export const survivalTable = (survived: readonly Survival[]): string =>
   plainTable([...survivalHead], survived.map(survivalRow), 2);
 
 export const survivalHead = [

@@ -31,6 +31,37 @@ const hopTable = (hops: readonly Hop[]): QueueTable => ({
   ]),
 });
 
+/** A row for each queue and a column for each hop: what became of the order there. */
+function fateTable(hops: readonly Hop[]): QueueTable {
+  const rungs = [...new Set(hops.map(({ rung }) => rung))];
+  const names = [...new Set(hops.map(({ hop }) => hop))];
+  const fateOf = (rung: string, name: RaceName): string => {
+    const found = hops.find((each) => each.rung === rung && each.hop === name);
+    return found ? fate(found) : none;
+  };
+  return {
+    title: 'What became of the order at each hop',
+    head: ['queue of', ...names],
+    rows: rungs.map((rung) => [named(rung), ...names.map((name) => fateOf(rung, name))]),
+  };
+}
+
+function fate({ never, stuck, twice, seconds }: Hop): string {
+  if (never > 0) return '**lost**';
+  if (stuck > 0) return '**stuck**';
+  if (twice > 0) return '**twice**';
+  return seconds === null ? none : `${seconds.toFixed(1)} s`;
+}
+
+/** For docs/drills.md. */
+export const queueMarkdown = (hops: readonly Hop[]): string =>
+  [fateTable(hops), notesTable(hops)].map(asMarkdown).join('\n\n');
+
+function asMarkdown({ title, head, rows }: QueueTable): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return `${title}:\n\n${lines.join('\n')}`;
+}
+
 /** The queues that the course notes compare, by the names that these give them. */
 const inNotes = {
   List: 'redis-list',
