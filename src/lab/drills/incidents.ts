@@ -25,6 +25,8 @@ const noticedWithinMs = 1.5 * progressWithinMs;
 const worker = 'api-worker-1';
 const silentMs = { service: 3_500, worker: 5_000 } as const;
 const waitMs = 20_000;
+/** An instance that does not answer is asked again. */
+const readyWithinMs = 3_000;
 /** So many orders wait while a worker is cut off, or its consumer group is lost. */
 const fewestWaiting = 20;
 
@@ -92,7 +94,9 @@ async function withoutMaster(
 /** Redis takes a write of each instance. */
 async function areReady(lab: Lab): Promise<boolean> {
   const ports = instanceNames(lab.shape).map((name) => lab.portOf(name));
-  const answers = ports.map((port) => fetch(`http://127.0.0.1:${port}/readyz`));
+  const answers = ports.map((port) =>
+    fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(readyWithinMs) }),
+  );
   return (await Promise.all(answers)).every(({ ok }) => ok);
 }
 
