@@ -17,10 +17,11 @@ import { someOrder, someVoucher } from '../support/sale.ts';
 const takeStock = 'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?';
 
 test('a lock wait that times out undoes the whole transaction, and not its last statement only', async () => {
-  const connections = testConnections();
+  // One connection: it would see, and later commit, what was not rolled back.
+  const connections = testConnections({ MYSQL_POOL_SIZE: '1' });
   const pool = connections.mysql();
   const [mine, theirs] = [await someVoucher(connections), await someVoucher(connections)];
-  const other = await pool.getConnection();
+  const other = await testConnections().mysql().getConnection();
   await other.beginTransaction();
   await change(other, takeStock, [theirs.id]);
   const blocked = transaction(pool, 'READ COMMITTED', async (db) => {
