@@ -1,7 +1,7 @@
 /** The administrator of the lab's database. Its faults need more than the service's account. */
 import { join } from 'node:path';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
-import { mostConnections } from './servers/database.ts';
+import { databaseName, mostConnections } from './servers/database.ts';
 
 /**
  * By the socket, where no password is asked for.
@@ -22,11 +22,15 @@ export async function asDatabaseRoot<T>(
   }
 }
 
+/** While it is there, an insert of an order is answered with the error of a full table. */
+export const fullTrigger = `${databaseName}.orders_full`;
+
 /** What the faults change is as it was when the database started. */
 export const restoreSettings = (data: string): Promise<void> =>
   asDatabaseRoot(data, async (root) => {
     await root.query('SET GLOBAL read_only = OFF');
     await allowConnections(root, mostConnections);
+    await root.query(`DROP TRIGGER IF EXISTS ${fullTrigger}`);
   });
 
 export async function allowConnections(root: Connection, most: number): Promise<void> {

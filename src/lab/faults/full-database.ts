@@ -3,21 +3,18 @@
  * table (1114), by a trigger. A server whose disk is full answers the same, and takes small changes
  * of rows that it has.
  */
-import { asDatabaseRoot } from '../environment/database-root.ts';
+import { asDatabaseRoot, fullTrigger, restoreSettings } from '../environment/database-root.ts';
 import { databaseName } from '../environment/servers/database.ts';
 import type { Fault } from './fault.ts';
 
-const trigger = `${databaseName}.orders_full`;
 const full = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'";
 
 export const fullDatabase = (name: string): Fault => ({
   name: `fill ${name}`,
   async inject(lab) {
     const data = lab.dataFolder(name);
-    const create = `CREATE TRIGGER ${trigger} BEFORE INSERT ON ${databaseName}.orders`;
+    const create = `CREATE TRIGGER ${fullTrigger} BEFORE INSERT ON ${databaseName}.orders`;
     await asDatabaseRoot(data, (root) => root.query(`${create} FOR EACH ROW ${full}`));
-    return async () => {
-      await asDatabaseRoot(data, (root) => root.query(`DROP TRIGGER IF EXISTS ${trigger}`));
-    };
+    return () => restoreSettings(data);
   },
 });
