@@ -75,15 +75,20 @@ export const isDuplicateKey = (error: unknown): boolean =>
 export const isContention = (error: unknown): boolean =>
   errorNumber(error) === numbers.deadlock || errorNumber(error) === numbers.lockWaitTimeout;
 
-/**
- * The server takes no writes for now: its disk or a table is full (1021, 1026, 1114), or it is
- * read-only (1290, 1792, 1836). That says nothing about the row.
- */
-const writesRefused: readonly number[] = [1021, 1026, 1114, 1290, 1792, 1836];
+/** Its disk or a table is full. */
+const full: readonly number[] = [1021, 1026, 1114];
+const readOnly: readonly number[] = [1290, 1792, 1836];
 
+/** The server takes no writes for now. That says nothing about the row. */
 export function takesNoWrites(error: unknown): boolean {
   const number = errorNumber(error);
-  return number !== undefined && writesRefused.includes(number);
+  return number !== undefined && [...full, ...readOnly].includes(number);
+}
+
+/** A new connection does not show it: a small change of a row needs no space. */
+export function isFull(error: unknown): boolean {
+  const number = errorNumber(error);
+  return number !== undefined && full.includes(number);
 }
 
 /**
@@ -104,16 +109,15 @@ export function isRowRefused(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error));
 }
 
-/** The server answered that nothing can be written for now: that says nothing about the session. */
-export const isRefusedForNow = (error: unknown): boolean =>
-  isContention(error) || takesNoWrites(error);
-
 /**
  * The server answered with an error about this statement, and not about the session (SQLSTATE 08)
  * or all writes: another statement may still succeed.
  */
 export const isStatementRefused = (error: unknown): boolean =>
-  /^(?!08)./.test(sqlStateOf(error)) && !isRefusedForNow(error) && !givesNoSession(error);
+  /^(?!08)./.test(sqlStateOf(error)) &&
+  !isContention(error) &&
+  !takesNoWrites(error) &&
+  !givesNoSession(error);
 
 /** Empty when the error is not the server's. */
 function sqlStateOf(error: unknown): string {

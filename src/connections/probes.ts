@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { Connections } from './connections.ts';
 import { change, takesNoWrites } from './mysql.ts';
+import { loadScript, runScript } from './scripts.ts';
 
 const answerWithinMs = 2_000;
 
@@ -49,21 +50,21 @@ export const mysqlState = (connections: Connections): Promise<MysqlState> =>
 export const recordsOrders = async (connections: Connections): Promise<boolean> =>
   (await mysqlState(connections)) === 'writable';
 
+const oldestOrder = loadScript('sale/oldest-order');
+
 /**
  * For how long the oldest accepted order waits to be recorded, in milliseconds of Redis's clock;
- * null when none waits. It shows also what no probe can: a full MySQL takes every write but an
- * order.
+ * null when none waits, or while Redis does not say. It shows also what no probe can: a full MySQL
+ * takes other writes than an order. A shard that does not answer does not hide the others.
  */
 export async function oldestOrderMs(connections: Connections): Promise<number | null> {
   const redis = connections.redis('admin');
-  const { shards } = connections.saleKeys;
-  const firsts = await Promise.all(
-    shards.map(({ orders }) => redis.xrange(orders, '-', '+', 'COUNT', 1)),
+  const answers = connections.saleKeys.shards.map(({ orders }) =>
+    soon(runScript(redis, oldestOrder, [orders], [])).catch(() => ['none']),
   );
-  const acceptedAt = firsts.flat().map(([entryId]) => Number.parseInt(entryId, 10));
-  if (acceptedAt.length === 0) return null;
-  const [seconds] = await redis.time();
-  return Math.max(0, Number(seconds) * 1_000 - Math.min(...acceptedAt));
+  const waited = (await Promise.all(answers)).map((answer) => (answer as [string, number?])[1]);
+  const known = waited.filter((ms) => ms !== undefined);
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 const answersSoon = (answer: Promise<unknown>): Promise<boolean> =>

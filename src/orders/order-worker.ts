@@ -5,7 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { isRefusedForNow, isRowRefused, isStatementRefused } from '../connections/mysql.ts';
+import { isFull, isRowRefused, isStatementRefused } from '../connections/mysql.ts';
 import { destroyConnections } from '../connections/mysql-pool.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
@@ -27,13 +27,13 @@ interface Worker {
   readonly redis: Redis;
   readonly saleKeys: SaleKeys;
   readonly log: Logger;
-  readonly onRefused: () => void;
+  readonly onFull: () => void;
 }
 
 export interface WorkerHooks extends Hooks {
   readonly onWait?: OnWait;
-  /** MySQL answered that it takes no order for now: it is full or read-only, or rows are locked. */
-  readonly onRefused?: () => void;
+  /** MySQL has no space for an order. */
+  readonly onFull?: () => void;
 }
 
 /** Runs until `signal` aborts; the current batch is finished first. */
@@ -42,10 +42,10 @@ export async function workOrders(
   queue: OrderQueue,
   log: Logger,
   signal: AbortSignal,
-  { onWait, onRefused = () => {}, ...hooks }: WorkerHooks = {},
+  { onWait, onFull = () => {}, ...hooks }: WorkerHooks = {},
 ): Promise<void> {
   const work = (epoch: string, until: AbortSignal) =>
-    workUntil(connections, queue, { epoch, log, onRefused }, until, hooks);
+    workUntil(connections, queue, { epoch, log, onFull }, until, hooks);
   if (queue.keepsUnsettled) await inEachEpoch(connections, log, signal, work, onWait);
   else await work('', signal);
 }
@@ -53,14 +53,14 @@ export async function workOrders(
 interface Run {
   readonly epoch: string;
   readonly log: Logger;
-  readonly onRefused: () => void;
+  readonly onFull: () => void;
 }
 
 /** All orders of one run are read, and recorded, in one epoch. */
 async function workUntil(
   connections: Connections,
   queue: OrderQueue,
-  { epoch, log, onRefused }: Run,
+  { epoch, log, onFull }: Run,
   signal: AbortSignal,
   hooks: Hooks,
 ): Promise<void> {
@@ -69,7 +69,7 @@ async function workUntil(
   const worker = {
     records: { pool: connections.mysql(), vouchers: openVouchers(connections), epoch },
     refusals: new Refusals(redis, saleKeys),
-    ...{ redis, saleKeys, log, onRefused },
+    ...{ redis, saleKeys, log, onFull },
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
   const handle = async (deliveries: readonly Delivery[]) => {
@@ -180,7 +180,7 @@ async function settleOneByOne(
     } catch (error) {
       const cause = { orderId: order.id, attempt, error: String(error) };
       worker.log.warn({ event: 'order-not-recorded', ...cause });
-      if (isRefusedForNow(error)) worker.onRefused();
+      if (isFull(error)) worker.onFull();
       if (!isStatementRefused(error)) break;
     }
   }
@@ -214,13 +214,14 @@ async function discard(
 
 /** @returns false when a store does not answer: the entry is delivered again. */
 async function discardPoison(
-  { records, redis, saleKeys, log }: Worker,
+  { records, redis, saleKeys, log, onFull }: Worker,
   poison: Poison,
 ): Promise<boolean> {
   const { orderId, cause } = poison;
   try {
     await deadLetterPoison(records.pool, redis, saleKeys, poison);
   } catch (error) {
+    if (isFull(error)) onFull();
     log.warn({ event: 'poison-not-dead-lettered', orderId, cause, error: String(error) });
     return false;
   }

@@ -4,6 +4,7 @@ import type { Connections } from '../connections/connections.ts';
 import { onNewConnections, recordsOrders } from '../connections/probes.ts';
 import { NoProgress } from '../errors.ts';
 import { ConsumerProgress } from '../orders/consumer-progress.ts';
+import { FullMysql } from '../orders/full-mysql.ts';
 import type { WorkerHooks } from '../orders/order-worker.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { type Look, stuckFor } from './watch.ts';
@@ -32,7 +33,7 @@ interface Consumer {
 interface Stores {
   readonly doesRedisAnswer: boolean;
   readonly doesMysqlAnswer: boolean;
-  readonly doesMysqlRefuse: boolean;
+  readonly isMysqlFull: boolean;
 }
 
 /** For each queue and each of its consumers, see `OrderQueue.oldest`. */
@@ -43,11 +44,13 @@ export class ConsumerWatch {
   readonly #consumers = new Map<string, Consumer>();
   /** The queues that nobody may consume: Redis is being rebuilt. */
   readonly #waiting = new Set<number>();
-  /** When MySQL last answered a consumer that it takes no order for now. */
-  #refusedAt = Number.NEGATIVE_INFINITY;
+  readonly #fullMysql: FullMysql;
 
   constructor(watched: Watched) {
     this.#watched = watched;
+    const { CLAIM_IDLE_MS, PROGRESS_WITHIN_MS } = watched.connections.config;
+    // An order is tried again when it is claimed.
+    this.#fullMysql = new FullMysql(CLAIM_IDLE_MS + PROGRESS_WITHIN_MS);
   }
 
   /** What the consumers of this queue report. */
@@ -55,11 +58,12 @@ export class ConsumerWatch {
     return {
       onWait: (isWaiting) =>
         void (isWaiting ? this.#waiting.add(queue) : this.#waiting.delete(queue)),
-      onRefused: () => {
-        this.#refusedAt = performance.now();
-      },
+      onFull: () => this.#fullMysql.seen(performance.now()),
       onTurn: (number, entries) => this.#consumer(queue, number).progress.turned(entries),
-      onSettled: (number, entries) => this.#consumer(queue, number).progress.settled(entries),
+      onSettled: (number, entries) => {
+        if (entries > 0) this.#fullMysql.over();
+        this.#consumer(queue, number).progress.settled(entries);
+      },
     };
   }
 
@@ -71,8 +75,8 @@ export class ConsumerWatch {
     const quiet = [...this.#consumers.values()].filter((each) => !this.#isMoving(each, oldest));
     if (quiet.length === 0) return null;
     const doesMysqlAnswer = await onNewConnections(connections.config, log, recordsOrders);
-    const doesMysqlRefuse = this.#wasRefusedLately();
-    const stores = { doesRedisAnswer: oldest !== null, doesMysqlAnswer, doesMysqlRefuse };
+    const isMysqlFull = this.#fullMysql.isLasting(performance.now());
+    const stores = { doesRedisAnswer: oldest !== null, doesMysqlAnswer, isMysqlFull };
     for (const each of quiet) this.#count(each, sinceMs, stores);
     return quiet.map((each) => this.#verdict(each)).find((problem) => problem !== null) ?? null;
   };
@@ -95,19 +99,10 @@ export class ConsumerWatch {
     return true;
   }
 
-  /**
-   * A full MySQL takes every write but an order, so no write of ours would show it. An order is
-   * tried again when it is claimed; later than that, the refusal is no news.
-   */
-  #wasRefusedLately(): boolean {
-    const { CLAIM_IDLE_MS, PROGRESS_WITHIN_MS } = this.#watched.connections.config;
-    return performance.now() - this.#refusedAt < CLAIM_IDLE_MS + PROGRESS_WITHIN_MS;
-  }
-
   #count(consumer: Consumer, sinceMs: number, stores: Stores): void {
     const { connections, log } = this.#watched;
     const hasEpoch = !this.#waiting.has(consumer.queue);
-    const mayRecord = stores.doesMysqlAnswer && !stores.doesMysqlRefuse;
+    const mayRecord = stores.doesMysqlAnswer && !stores.isMysqlFull;
     const mayWork = stores.doesRedisAnswer && mayRecord && hasEpoch;
     consumer.quietMs += sinceMs;
     consumer.stuckMs = stuckFor(consumer.stuckMs, sinceMs, mayWork);

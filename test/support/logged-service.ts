@@ -18,6 +18,7 @@ export interface Line {
   readonly quietMs?: number;
   readonly doesRedisAnswer?: boolean;
   readonly doesMysqlAnswer?: boolean;
+  readonly isMysqlFull?: boolean;
 }
 
 export interface LoggedService {

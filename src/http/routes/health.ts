@@ -37,7 +37,7 @@ const Readiness = z
     description:
       'Degraded: the servers in `unanswered` do not answer, those in `readOnly` take no writes, ' +
       'or the oldest accepted order has waited too long to be recorded: for `oldestOrderMs`, ' +
-      'which is null while none waits. Accepted orders wait in Redis.',
+      'which is null while none waits or Redis does not say. Accepted orders wait in Redis.',
   });
 const readyz = createRoute({
   method: 'get',
@@ -60,7 +60,7 @@ export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
         // Nothing is known without an answer: `takesPurchases` says whether Redis answers.
         soon(isInEpoch(connections)).catch(() => true),
         soon(weakDurability(connections)).catch(() => null),
-        soon(oldestOrderMs(connections)).catch(() => null),
+        oldestOrderMs(connections),
       ]);
       if (!redis) return problem(c, 'not-ready', 'Redis takes no purchase.');
       if (!isCurrent)
