@@ -14,10 +14,11 @@
 -- Answers: 'given-back' | 'already-given-back'
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end
--- Lua does not roll back. What can fail comes before the first write, or is the first write.
+-- Lua does not roll back: what can fail comes before the first write. A damaged stock stays as it
+-- is, for reconcile: otherwise this order would be delivered, and refused, without end.
 redis.call('XLEN', KEYS[3])
-local wasSoldOut = redis.call('HGET', KEYS[1], 'stock') == '0'
-redis.call('HINCRBY', KEYS[1], 'stock', ARGV[5])
+local stock = redis.pcall('HGET', KEYS[1], 'stock')
+local isDamaged = type(stock) == 'table' or stock and not string.find(stock, '^-?%d+$')
 if ARGV[4] ~= '' then
   redis.call('XADD', KEYS[3], '*',
     'reason', ARGV[4], 'deliveries', ARGV[9] or '',
@@ -28,7 +29,9 @@ if ARGV[6] == '' then
 else
   redis.call('HSET', KEYS[2], ARGV[3], ARGV[6])
 end
-if wasSoldOut and ARGV[5] ~= '0' then
+if isDamaged then return 'given-back' end
+redis.call('HINCRBY', KEYS[1], 'stock', ARGV[5])
+if stock == '0' and ARGV[5] ~= '0' then
   local now = redis.call('TIME')
   local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
   redis.call('HSET', KEYS[1], 'reopensMs', string.format('%d', nowMs + ARGV[7]))

@@ -26,7 +26,9 @@ if #redis.call('XRANGE', KEYS[5], ARGV[5], ARGV[5]) == 0 then return { 'unknown-
 
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'reopensMs')
 local stock, reopensMs = tonumber(voucher[1]), tonumber(voucher[2]) or 0
-if not stock or not string.find(voucher[1], '^%d+$') then return { 'unknown-voucher', '' } end
+if not stock or not string.find(voucher[1], '^%d+$') or #voucher[1] > 16 then
+  return { 'unknown-voucher', '' }
+end
 
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if bought then return { 'already-ordered', string.match(bought, '^(%d+):') } end

@@ -139,8 +139,10 @@ describe('the purchase script', () => {
   test('never answers sold-out for a voucher that Redis does not know or that is damaged', async () => {
     expect(await buy('7')).toEqual(['unknown-voucher', '']);
     await onSale('2');
-    await redis.hset(keys.voucher(voucherId), 'stock', '1e3');
-    expect(await buy('7')).toEqual(['unknown-voucher', '']);
+    for (const damaged of ['1e3', '99999999999999999999']) {
+      await redis.hset(keys.voucher(voucherId), 'stock', damaged);
+      expect(await buy('7')).toEqual(['unknown-voucher', '']);
+    }
     expect(await queuedOrders()).toBe(0);
   });
 
@@ -298,25 +300,36 @@ describe('giving back undoes nothing, and can be repeated,', () => {
     return { own, undoing: () => runScript(redis, giveBack, Object.values(own), args) };
   }
 
-  test.each(['voucher', 'dead'] as const)('when the %s has the wrong type', async (place) => {
+  test('when the dead letters have the wrong type', async () => {
     const { own, undoing } = await sold();
-    await redis.del(own[place]);
-    await redis.set(own[place], 'damaged');
+    await redis.set(own.dead, 'damaged');
     await expect(undoing()).rejects.toThrow('WRONGTYPE');
     expect(await redis.hget(own.buyers, '7')).toBe('1:request');
-    await redis.del(own[place]);
+    expect(await redis.hget(own.voucher, 'stock')).toBe('0');
+    await redis.del(own.dead);
     expect(await undoing()).toBe('given-back');
     expect(await redis.hget(own.voucher, 'stock')).toBe('1');
   });
-
-  test('when the stock is not a number', async () => {
-    const { own, undoing } = await sold();
-    await redis.hset(own.voucher, 'stock', 'none');
-    await expect(undoing()).rejects.toThrow('not an integer');
-    expect(await redis.hget(own.buyers, '7')).toBe('1:request');
-    expect(await redis.exists(own.dead)).toBe(0);
-  });
 });
+
+test.each(['no number', null])(
+  'giving back leaves a damaged stock (%s) as it is, and removes the buyer',
+  async (stock) => {
+    await onSale('1');
+    const orderId = await orderOf('7');
+    const voucher = keys.voucher(voucherId);
+    if (stock === null) await redis.set(voucher, 'no hash');
+    else await redis.hset(voucher, 'stock', stock);
+    const letters = await redis.xlen(keys.dead);
+    expect([await undo(orderId, '7'), await undo(orderId, '7')]).toEqual([
+      'given-back',
+      'already-given-back',
+    ]);
+    expect(await redis.exists(keys.buyers(voucherId))).toBe(0);
+    expect(await redis.xlen(keys.dead)).toBe(letters + 1);
+    if (stock !== null) expect(await redis.hget(voucher, 'stock')).toBe(stock);
+  },
+);
 
 describe('the answer sold-out', () => {
   const left = expect.any(Number);
