@@ -55,9 +55,17 @@ export const isAnswerLost = (error: unknown): boolean =>
   answerLost.includes(String((error as { code?: unknown } | null)?.code));
 
 /**
- * Redis answered that it takes no writes for now, or has dropped a transaction for that reason
- * (EXECABORT): a script, or the transaction, has written nothing.
+ * Redis answered that it takes no writes for now, or has dropped a transaction for that reason: the
+ * script, or the transaction, has written nothing.
  */
-export const refusesWrites = (error: unknown): boolean =>
-  error instanceof ReplyError &&
-  [...refusals, 'EXECABORT'].some((word) => (error as Error).message.startsWith(`${word} `));
+export function refusesWrites(error: unknown): boolean {
+  if (!(error instanceof ReplyError)) return false;
+  const { message, previousErrors = [] } = error as DroppedTransaction;
+  if (message.startsWith('EXECABORT ')) return previousErrors.some(refusesWrites);
+  return refusals.some((word) => message.startsWith(`${word} `));
+}
+
+/** As ioredis says it: with the errors of the commands in it. */
+interface DroppedTransaction extends Error {
+  readonly previousErrors?: readonly Error[];
+}

@@ -4,7 +4,8 @@
  * Holds while. The process lives from the claim to the end of the publish, and the queue keeps
  *   every order that it accepted. A full queue refuses before the claim, or the claim is undone.
  * Breaks when. The process dies between the claim and the publish: stock and user are used up, and
- *   no queue has the order. Also when the queue loses an order.
+ *   no queue has the order. Also when the queue loses an order; and when a repeated request
+ *   publishes the order that the first request is giving back.
  * Source. The course notes' asynchronous sale: a Lua script for the checks, then a queue.
  */
 import type { Redis } from 'ioredis';
