@@ -4,7 +4,7 @@
  */
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
-import { agreeOnDurability } from '../connections/durability.ts';
+import { agreeOnDurability, warnOfPromotion } from '../connections/durability.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { migrate } from '../connections/schema.ts';
 import { openLog } from '../processes/log.ts';
@@ -27,6 +27,7 @@ const prepare = async (): Promise<void> => {
 };
 await onceStoresAnswer(prepare, config.START_WAIT_MS, log, stop);
 await connections.close();
+warnOfPromotion(config, log);
 const { INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT } = config;
 log.info({ event: 'started', INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT });
 if (!stop.aborted) await supervise(config, log, stop);

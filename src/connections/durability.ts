@@ -4,7 +4,7 @@
  */
 import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Durability } from '../config.ts';
+import type { Config, Durability } from '../config.ts';
 import { DurabilityTooWeak } from '../errors.ts';
 import type { Connections } from './connections.ts';
 
@@ -60,17 +60,23 @@ async function settingsOf(redis: Redis): Promise<RedisSettings> {
 
 /** At a start, before anything is sold. @throws DurabilityTooWeak */
 export async function agreeOnDurability(connections: Connections, log: Logger): Promise<void> {
-  const { ORDER_DURABILITY, REDIS_CLUSTER, REDIS_SENTINELS } = connections.config;
-  const mayPromote = REDIS_CLUSTER || REDIS_SENTINELS.length > 0;
-  if (mayPromote && ORDER_DURABILITY !== 'replica')
-    log.warn({ event: 'promotion-loses-orders', ORDER_DURABILITY, cause: noWait });
+  const { ORDER_DURABILITY } = connections.config;
   const weak = await weakDurability(connections);
   if (weak === null)
     log.error({ event: 'durability-not-checked', ORDER_DURABILITY, cause: noConfig });
   else if (weak.length > 0) throw new DurabilityTooWeak(ORDER_DURABILITY, weak);
 }
 
+const noConfig = 'Redis does not allow CONFIG GET: compare its settings by hand.';
+
+/** Once for each start of the service. */
+export function warnOfPromotion(config: Config, log: Logger): void {
+  const { ORDER_DURABILITY, REDIS_CLUSTER, REDIS_SENTINELS } = config;
+  const mayPromote = REDIS_CLUSTER || REDIS_SENTINELS.length > 0;
+  if (mayPromote && ORDER_DURABILITY !== 'replica')
+    log.warn({ event: 'promotion-loses-orders', ORDER_DURABILITY, cause: noWait });
+}
+
 const noWait =
   'A replica that is promoted does not have the orders that had not reached it: ' +
   'ORDER_DURABILITY=replica waits for it.';
-const noConfig = 'Redis does not allow CONFIG GET: compare its settings by hand.';

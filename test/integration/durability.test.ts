@@ -14,7 +14,6 @@ import { openInstance } from '../support/instance.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
-import { startOwnSentinels } from '../support/own-sentinels.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 
 const lease = endlessLease(async () => {});
@@ -76,19 +75,6 @@ test('a Redis that allows no CONFIG is not compared, and the log says so', async
   const log = { error: (line: unknown) => void logged.push(line) } as unknown as typeof quiet;
   await agreeOnDurability(connections, log);
   expect(logged).toMatchObject([{ event: 'durability-not-checked' }]);
-});
-
-test('a service whose Redis may be replaced by a replica is told what a promotion loses', async () => {
-  const { settings } = await startOwnSentinels();
-  const warningsWith = async (changes: Readonly<Record<string, string>>) => {
-    const connections = await opened({ ORDER_DURABILITY: 'everysec', ...changes });
-    const logged: unknown[] = [];
-    const log = { warn: (line: unknown) => void logged.push(line) } as unknown as typeof quiet;
-    await agreeOnDurability(connections, log);
-    return logged;
-  };
-  expect(await warningsWith(settings)).toMatchObject([{ event: 'promotion-loses-orders' }]);
-  expect(await warningsWith({ REDIS_URL: (await startOwnRedis()).url })).toEqual([]);
 });
 
 /** A master with one replica, and a voucher that is on sale there. */

@@ -145,6 +145,8 @@ test('the master is frozen: the processes of the service go on, and none is repl
   await oneMoreOrder({ sentinels, connections, voucher });
   await waitUntil('the instance to be ready', mostMs, isReady);
   expect(events('child-exited')).toEqual([]);
+  // It promises less than `replica`, and its operator is told so, once.
+  expect(events('promotion-loses-orders')).toHaveLength(1);
 });
 
 describe('a server that has become a replica, without a word to its clients', () => {
