@@ -58,6 +58,7 @@ test.each<[string, Partial<DatabaseOutage>, string]>([
   ['/readyz says nothing', { readiness: ['{"status":"ok"}'] }, 'never said so: "unanswered"'],
   ['/readyz says the other', { state: 'readOnly' }, 'never said so: "readOnly"'],
   ['/readyz says ok', { state: 'behind', readiness: ['{"status":"ok"}'] }, 'never said so'],
+  ['/readyz says that it is away', { state: 'behind' }, 'never said so'],
   ['a worker is replaced', { replaced: 1 }, '1 processes were replaced'],
 ])('%s: broken', (_, changes, reason) => {
   const { verdict, reasons } = judged(survived(changes));

@@ -10,7 +10,7 @@ import { answeredAt, isSale, longestGapBetweenMs, msBetween, sentBetween } from 
 const signs = {
   unanswered: '"unanswered":["MySQL"]',
   readOnly: '"readOnly":["MySQL"]',
-  behind: '"status":"degraded"',
+  behind: '"status":"degraded","unanswered":[],"readOnly":[]',
 } as const;
 
 /** One outage. The times are nanoseconds of the clock of the tries. */

@@ -9,7 +9,6 @@ import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import type { ServiceShape } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from '../faults/fault.ts';
 import { fullDatabase } from '../faults/full-database.ts';
@@ -34,45 +33,50 @@ const rung = 'lua-stream';
 const purchasesPerSecond = 40;
 const calmMs = 1_000;
 const mostOutageMs = 30_000;
-const leastOutageMs = 5_000;
 const recordedWithinMs = 30_000;
 
-/**
- * Orders are claimed often, so that even a short outage makes more than five deliveries; and a
- * worker that took itself for stuck would be replaced within it.
- */
-const shape: ServiceShape = {
-  ...{ instances: 2, balancer: 'nginx' },
-  settings: {
-    ...{ HISTORY_FOLDER: '', CLAIM_IDLE_MS: '500' },
-    ...{ PROGRESS_WITHIN_MS: '2000', BATCH_LIMIT_MS: '1000' },
-  },
-};
+/** Orders are claimed often, so that even a short outage makes more than five deliveries. */
+const claimed = { HISTORY_FOLDER: '', CLAIM_IDLE_MS: '500' };
+/** A worker that took itself for stuck would be replaced after six seconds. */
+const watched = { ...claimed, PROGRESS_WITHIN_MS: '2000', BATCH_LIMIT_MS: '3000' };
 
-export const mysqlAway: Drill = {
-  about: 'MySQL is stopped while lua-stream sells: sales go on, and all is recorded afterwards',
-  run: (lab, options) => playOutage(lab, stopServer(lab.database), 'unanswered', options),
-};
+interface Kind {
+  readonly faultOf: (database: string) => Fault;
+  readonly state: DatabaseOutage['state'];
+  readonly leastMs: number;
+  readonly settings: Readonly<Record<string, string>>;
+}
+const short = { leastMs: 5_000, settings: claimed };
 
-export const mysqlReadOnly: Drill = {
-  about: 'MySQL is read-only while lua-stream sells: orders wait, /readyz says so, none is lost',
-  run: (lab, options) => playOutage(lab, readOnlyDatabase(lab.database), 'readOnly', options),
-};
+const outageOf = (about: string, kind: Kind): Drill => ({
+  about,
+  run: (lab, options) => playOutage(lab, kind, options),
+});
 
-export const mysqlFull: Drill = {
-  about: 'MySQL has no space for an order while lua-stream sells: orders wait, none is lost',
-  run: (lab, options) => playOutage(lab, fullDatabase(lab.database), 'behind', options),
-};
+export const mysqlAway = outageOf(
+  'MySQL is stopped while lua-stream sells: sales go on, and all is recorded afterwards',
+  { faultOf: stopServer, state: 'unanswered', ...short },
+);
+
+export const mysqlReadOnly = outageOf(
+  'MySQL is read-only while lua-stream sells: orders wait, /readyz says so, none is lost',
+  { faultOf: readOnlyDatabase, state: 'readOnly', ...short },
+);
+
+export const mysqlFull = outageOf(
+  'MySQL has no space for an order while lua-stream sells: orders wait, none is lost',
+  { faultOf: fullDatabase, state: 'behind', leastMs: 10_000, settings: watched },
+);
 
 async function playOutage(
   lab: Lab,
-  fault: Fault,
-  state: DatabaseOutage['state'],
+  { faultOf, state, leastMs, settings }: Kind,
   options: DrillOptions,
 ): Promise<DrillResult> {
-  await lab.ensure(shape);
+  await lab.ensure({ instances: 2, balancer: 'nginx', settings });
+  const fault = faultOf(lab.database);
   const endedBefore = endedProcesses(lab).length;
-  const forMs = Math.min(mostOutageMs, Math.max(leastOutageMs, options.minutes * 60_000));
+  const forMs = Math.min(mostOutageMs, Math.max(leastMs, options.minutes * 60_000));
   const users = ((forMs + 2 * recordedWithinMs) / 1_000) * purchasesPerSecond;
   const sale = { rung, title: fault.name, purchasesPerSecond, users };
   const { tries, result, voucherId } = await duringSale(lab, sale, options, (tries) =>

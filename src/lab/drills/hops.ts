@@ -4,8 +4,8 @@ import { groupBy } from '../../audit/group-by.ts';
 import type { RaceName } from '../races/schedules.ts';
 
 /**
- * How long a queue may take in the end. BullMQ looks for stalled jobs every 30 seconds, must see one
- * twice, and skips a look that comes a moment too early: the job of a dead worker was given to
+ * How long a queue may take in the end. BullMQ looks for stalled jobs every 30 seconds, must see
+ * one twice, and skips a look that comes a moment too early: the job of a dead worker was given to
  * another one after 60 or 90 seconds.
  */
 export const drainWithinMs = 150_000;
