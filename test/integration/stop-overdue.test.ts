@@ -50,7 +50,7 @@ test.each(cases)(
     const module = `data:text/javascript,${encodeURIComponent(preload)}`;
     const running = execa(process.execPath, ['--import', module, entry], {
       env: { ...ownLab.environment, ...own, INSTANCE: 'overdue-1' },
-      ...{ stdout: { file: logFile }, reject: false, timeout: 50_000, killSignal: 'SIGKILL' },
+      ...{ stdout: { file: logFile }, reject: false, timeout: 30_000, killSignal: 'SIGKILL' },
     });
     await waitUntil('the process', 20_000, () =>
       linesOf(logFile).some((line) => line.event === event),
@@ -65,6 +65,6 @@ test.each(cases)(
 
 function linesOf(logFile: string): Line[] {
   const text = existsSync(logFile) ? readFileSync(logFile, 'utf8') : '';
-  const whole = text.split('\n').filter((line) => line.endsWith('}'));
+  const whole = text.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
   return whole.map((line) => JSON.parse(line) as Line);
 }

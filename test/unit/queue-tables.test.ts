@@ -58,7 +58,7 @@ test('says for the documents what became of the order at each hop, on each queue
   ).toEqual([
     '| queue of | queue-restarts | worker-away | worker-dies | worker-dies-after-commit |',
     '| --- | --- | --- | --- | --- |',
-    '| redis-list | 0.0 s | 0.0 s | **lost** | 0.0 s |',
+    '| redis-list | 0.0 s | 0.0 s | **lost** | not again |',
     '| rabbitmq | 0.0 s | 0.0 s | 0.0 s | 5.1 s |',
     '| bullmq * | **stuck** | – | – | – |',
   ]);

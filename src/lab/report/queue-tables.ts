@@ -16,6 +16,7 @@ export const queueTables = (hops: readonly Hop[]): QueueTable[] =>
   [hopTable(hops), notesTable(hops)].filter(({ rows }) => rows.length > 0);
 
 const none = '–';
+const readAgainAt: RaceName = 'worker-dies-after-commit';
 const named = (rung: string): string => (isOutsider(rung) ? `${rung} *` : rung);
 
 const counted = ({ accepted, once, twice, never }: Hop): string[] =>
@@ -46,10 +47,11 @@ function fateTable(hops: readonly Hop[]): QueueTable {
   };
 }
 
-function fate({ never, stuck, twice, seconds }: Hop): string {
+function fate({ hop, never, stuck, twice, seconds }: Hop): string {
   if (never > 0) return '**lost**';
   if (stuck > 0) return '**stuck**';
   if (twice > 0) return '**twice**';
+  if (hop === readAgainAt && seconds === 0) return 'not again';
   return seconds === null ? none : `${seconds.toFixed(1)} s`;
 }
 
@@ -84,7 +86,7 @@ function notesTable(hops: readonly Hop[]): QueueTable {
       if (!hop) return none;
       return hop.never > 0 ? 'lost' : 'kept';
     };
-    const again = at('worker-dies-after-commit')?.seconds;
+    const again = at(readAgainAt)?.seconds;
     const kept = [fate('queue-restarts'), fate('worker-away'), fate('worker-dies')];
     if (again === undefined || kept.includes(none)) return [];
     return [[name, ...kept, again !== null && again > 0 ? 'yes' : 'no']];
