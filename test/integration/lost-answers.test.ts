@@ -2,7 +2,9 @@
  * An answer that is lost on the wire: the write took effect once, and the caller is told that it
  * does not know.
  */
+import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import type { Order } from '../../src/domain.ts';
 import { bypassedTransaction } from '../../src/inventory/bypassed-transaction.ts';
@@ -60,25 +62,43 @@ describe('a purchase whose answer is lost', () => {
   });
 });
 
-test.each([
-  ['a replica now', ['REPLICAOF', '127.0.0.1', '1']],
-  ['without the replicas that it needs', ['CONFIG', 'SET', 'min-replicas-to-write', '1']],
-  ['full', ['CONFIG', 'SET', 'maxmemory', '1']],
-])('a purchase is refused as not-ready by a Redis that is %s, and wrote nothing', async (_, by) => {
-  const connections = testConnections({ REDIS_URL: (await startOwnRedis()).url });
-  const inventory = openLuaStream(connections);
-  const admin = connections.redis('admin');
-  await connections.ready();
-  const voucher = await someVoucher(connections, { stock: 10 });
-  await inventory.prepare(voucher);
-  const [command = '', ...args] = by;
-  await admin.call(command, ...args);
-  const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lease);
-  expect(outcome).toEqual({ kind: 'refused', reason: 'not-ready' });
-  const { voucher: stock, buyers, orders } = connections.saleKeys.of(voucher.id);
-  expect(await admin.hget(stock(voucher.id), 'stock')).toBe('10');
-  expect(await admin.exists(buyers(voucher.id), orders)).toBe(0);
-});
+const by =
+  (...[command = '', ...args]: string[]) =>
+  (redis: Redis) =>
+    redis.call(command, ...args);
+
+/** Its folder is gone: it answers MISCONF after the first snapshot that it cannot write. */
+async function unableToSave(redis: Redis): Promise<void> {
+  await redis.config('SET', 'save', '3600 1');
+  const [, folder = ''] = (await redis.config('GET', 'dir')) as string[];
+  rmSync(folder, { recursive: true });
+  await redis.bgsave();
+  const failed = () => redis.info('persistence');
+  await expect.poll(failed).toContain('rdb_last_bgsave_status:err');
+}
+
+test.each<[string, (redis: Redis) => Promise<unknown>]>([
+  ['a replica now', by('REPLICAOF', '127.0.0.1', '1')],
+  ['without the replicas that it needs', by('CONFIG', 'SET', 'min-replicas-to-write', '1')],
+  ['full', by('CONFIG', 'SET', 'maxmemory', '1')],
+  ['unable to save', unableToSave],
+])(
+  'a purchase is refused as not-ready by a Redis that is %s, and wrote nothing',
+  async (_, harm) => {
+    const connections = testConnections({ REDIS_URL: (await startOwnRedis()).url });
+    const inventory = openLuaStream(connections);
+    const admin = connections.redis('admin');
+    await connections.ready();
+    const voucher = await someVoucher(connections, { stock: 10 });
+    await inventory.prepare(voucher);
+    await harm(admin);
+    const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lease);
+    expect(outcome).toEqual({ kind: 'refused', reason: 'not-ready' });
+    const { voucher: stock, buyers, orders } = connections.saleKeys.of(voucher.id);
+    expect(await admin.hget(stock(voucher.id), 'stock')).toBe('10');
+    expect(await admin.exists(buyers(voucher.id), orders)).toBe(0);
+  },
+);
 
 describe('a sale that claims, then queues, on a Redis that is full', () => {
   const full = ['SET', 'maxmemory', '1'] as const;

@@ -7,6 +7,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
+import {
+  asDatabaseRoot,
+  killSession,
+  sessionsOf,
+} from '../../src/lab/environment/database-root.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { fullDatabase } from '../../src/lab/faults/full-database.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
@@ -52,6 +57,17 @@ async function isRecorded(connections: Connections, order: Order): Promise<boole
   return found.get(order.id) === 'recorded';
 }
 
+const onMysql = (statement: string): Promise<unknown> =>
+  asDatabaseRoot(lab().dataFolder(lab().database), (root) => root.query(statement));
+
+/** Every session of the service ends. New ones only read, or also write. */
+async function newSessions(readOnly: 'ON' | 'OFF'): Promise<void> {
+  await onMysql(`SET GLOBAL tx_read_only = ${readOnly}`);
+  await asDatabaseRoot(lab().dataFolder(lab().database), async (root) => {
+    for (const id of await sessionsOf(root, 'lockstep')) await killSession(root, id);
+  });
+}
+
 describe('a process that is stuck although its stores answer', () => {
   test('a worker whose read never ends is replaced, and the orders are recorded', async () => {
     const { url } = await startOwnRedis();
@@ -64,6 +80,24 @@ describe('a process that is stuck although its stores answer', () => {
     const order = await bought(connections, voucher, '1');
     await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, order));
     expect(events('stuck')).toMatchObject([{ code: 'NO_PROGRESS' }]);
+    expect(events('child-exited')).toMatchObject([{ child: 'api-worker-1', code: 75 }]);
+  });
+
+  /** As after a failover behind one address: the sessions of before are on a replica now. */
+  test('a worker whose sessions take no writes is replaced, when new ones do', async () => {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: url });
+    const voucher = await voucherOf(connections);
+    const { events } = await startLoggedService({ REDIS_URL: url, BATCH_LIMIT_MS: '1000' });
+    const first = await bought(connections, voucher, '1');
+    await waitUntil('an order to be recorded', 20_000, () => isRecorded(connections, first));
+    onTestFinished(() => newSessions('OFF'));
+    await newSessions('ON');
+    const second = await bought(connections, voucher, '2');
+    const isRefused = () => events('order-not-recorded').length > 0;
+    await waitUntil('the order to be refused', 20_000, isRefused);
+    await onMysql('SET GLOBAL tx_read_only = OFF'); // The sessions of the worker keep it.
+    await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, second));
     expect(events('child-exited')).toMatchObject([{ child: 'api-worker-1', code: 75 }]);
   });
 
