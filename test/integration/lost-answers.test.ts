@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Order } from '../../src/domain.ts';
 import { bypassedTransaction } from '../../src/inventory/bypassed-transaction.ts';
 import { claimThenQueue } from '../../src/inventory/claim-then-queue.ts';
@@ -70,6 +70,7 @@ const by =
 /** Its folder is gone: it answers MISCONF after the first snapshot that it cannot write. */
 async function unableToSave(redis: Redis): Promise<void> {
   await redis.config('SET', 'save', '3600 1');
+  onTestFinished(async () => void (await redis.config('SET', 'save', ''))); // Else it never ends.
   const [, folder = ''] = (await redis.config('GET', 'dir')) as string[];
   rmSync(folder, { recursive: true });
   await redis.bgsave();
