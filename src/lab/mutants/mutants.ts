@@ -120,7 +120,7 @@ export const mutants = {
   'no-rollback': {
     defence: 'every error of a transaction is followed by a rollback',
     trial: 'statement-killed',
-    turnsRed: 'redis-matches-mysql',
+    turnsRed: 'orders-settle',
     code: {
       file: 'connections/mysql',
       find: 'connection.rollback().then(',
