@@ -248,3 +248,9 @@ test('every circumstance has its line on the page of the ladder', () => {
   const named = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
   expect(named.sort()).toEqual(Object.keys(circumstances).sort());
 });
+
+test('the measured walk has every rung of the ladder', () => {
+  const measured = read('docs/results.md').split('\n');
+  const isMissing = (rung: string) => !measured.some((line) => line.startsWith(`${rung} `));
+  expect(rungNames.filter(isMissing)).toEqual([]);
+});
