@@ -249,7 +249,7 @@ test('every circumstance has its line on the page of the ladder', () => {
   expect(named.sort()).toEqual(Object.keys(circumstances).sort());
 });
 
-test('the measured walk has every rung of the ladder', () => {
+test('the measured walk has every rung: `npm run demo`, then `npm run docs`', () => {
   const measured = read('docs/results.md').split('\n');
   const isMissing = (rung: string) => !measured.some((line) => line.startsWith(`${rung} `));
   expect(rungNames.filter(isMissing)).toEqual([]);
