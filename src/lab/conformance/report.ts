@@ -2,6 +2,7 @@
 import { cpus } from 'node:os';
 import { execa } from 'execa';
 import { programPath } from '../environment/processes.ts';
+import { markdownTable } from '../report/markdown-table.ts';
 import { plainTable } from '../report/tables.ts';
 import { wrap } from '../report/wrap.ts';
 import type { ClauseVerdict } from './clause.ts';
@@ -56,10 +57,8 @@ export function conformanceText(results: readonly SubjectResult[], machine: stri
 }
 
 export function conformanceMarkdown(results: readonly SubjectResult[], machine: string): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  const head = ['lock', ...clauseHeads];
   return [
-    [line(head), line(head.map(() => '---')), ...results.map((each) => line(row(each)))].join('\n'),
+    markdownTable([['lock', ...clauseHeads], ...results.map(row)]),
     legend,
     results
       .flatMap(notes)

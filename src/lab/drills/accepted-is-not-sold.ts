@@ -20,7 +20,7 @@ import type { RaceName } from '../races/schedules.ts';
 import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
-import { countHop, drainWithinMs, type Hop } from './hops.ts';
+import { countHop, drainWithinMs, type Hop, readAgainAt } from './hops.ts';
 import { inject } from './recorded.ts';
 import { countBy } from './run-rung.ts';
 
@@ -36,7 +36,6 @@ export const hops: readonly RaceName[] = [
   'connections-used-up',
 ];
 
-const readAgainAt: RaceName = 'worker-dies-after-commit';
 const readAgainWithinMs = 10_000;
 
 /** The rungs whose orders wait in a queue, and that a rush does not break already. */

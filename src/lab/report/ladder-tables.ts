@@ -5,6 +5,7 @@ import { ladder, rungNames } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
 import { type RaceName, raceNames, type Schedule, schedules } from '../races/schedules.ts';
+import { markdownTable } from './markdown-table.ts';
 import { wrap } from './wrap.ts';
 
 export interface LadderRow {
@@ -113,8 +114,4 @@ function claimedOutcome({ breaks }: Rung, race: RaceName): 'violated' | 'other' 
   const broken = breaks.filter((each) => each.under === under).map(({ check }) => check);
   if (broken.includes(shows)) return 'violated';
   return broken.length > 0 ? 'other' : 'held';
-}
-
-function markdownTable([head = [], ...rows]: (string | number)[][]): string {
-  return [head, head.map(() => '-'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n');
 }

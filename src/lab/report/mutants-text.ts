@@ -1,5 +1,6 @@
 /** The results of the mutants: a table for an 80-column terminal, and one for a page. */
 import type { MutantResult } from '../mutants/run-mutants.ts';
+import { markdownTable } from './markdown-table.ts';
 import { plainTable } from './tables.ts';
 import { wrap } from './wrap.ts';
 
@@ -46,11 +47,8 @@ export function mutantsMarkdown(results: readonly MutantResult[]): string {
   const rows = results.map((result) => {
     const { mutant, defence, fault, seconds, real } = result;
     const cells = [`\`${mutant}\``, defence, fault, `\`${seen(result)}\``, fixed(seconds)];
-    return `| ${[...cells, `${real.verdict} (${fixed(real.seconds)} s)`].join(' | ')} |`;
+    return [...cells, `${real.verdict} (${fixed(real.seconds)} s)`];
   });
-  return [
-    '| mutant | the defence that is removed | fault | check that went red | seconds | real rung |',
-    '| --- | --- | --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n');
+  const head = ['mutant', 'the defence that is removed', 'fault', 'check that went red'];
+  return markdownTable([[...head, 'seconds', 'real rung'], ...rows]);
 }

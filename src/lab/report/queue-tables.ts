@@ -1,9 +1,10 @@
 /** The tables of `accepted-is-not-sold`: each hop, and the comparison of the course notes. */
 
 import type { RungName } from '../../ladder/rungs.ts';
-import type { Hop } from '../drills/hops.ts';
+import { type Hop, readAgainAt } from '../drills/hops.ts';
 import { isOutsider } from '../outsiders/with-outsiders.ts';
 import type { RaceName } from '../races/schedules.ts';
+import { markdownTable } from './markdown-table.ts';
 
 export interface QueueTable {
   readonly title: string;
@@ -16,7 +17,6 @@ export const queueTables = (hops: readonly Hop[]): QueueTable[] =>
   [hopTable(hops), notesTable(hops)].filter(({ rows }) => rows.length > 0);
 
 const none = '–';
-const readAgainAt: RaceName = 'worker-dies-after-commit';
 const named = (rung: string): string => (isOutsider(rung) ? `${rung} *` : rung);
 
 const counted = ({ accepted, once, twice, never }: Hop): string[] =>
@@ -38,7 +38,7 @@ function fateTable(hops: readonly Hop[]): QueueTable {
   const names = [...new Set(hops.map(({ hop }) => hop))];
   const fateOf = (rung: string, name: RaceName): string => {
     const found = hops.find((each) => each.rung === rung && each.hop === name);
-    return found ? fate(found) : none;
+    return found ? fateText(found) : none;
   };
   return {
     title: 'What became of the order at each hop',
@@ -47,7 +47,7 @@ function fateTable(hops: readonly Hop[]): QueueTable {
   };
 }
 
-function fate({ hop, never, stuck, twice, seconds }: Hop): string {
+function fateText({ hop, never, stuck, twice, seconds }: Hop): string {
   if (never > 0) return '**lost**';
   if (stuck > 0) return '**stuck**';
   if (twice > 0) return '**twice**';
@@ -59,10 +59,8 @@ function fate({ hop, never, stuck, twice, seconds }: Hop): string {
 export const queueMarkdown = (hops: readonly Hop[]): string =>
   [fateTable(hops), notesTable(hops)].map(asMarkdown).join('\n\n');
 
-function asMarkdown({ title, head, rows }: QueueTable): string {
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  return `${title}:\n\n${lines.join('\n')}`;
-}
+const asMarkdown = ({ title, head, rows }: QueueTable): string =>
+  `${title}:\n\n${markdownTable([head, ...rows])}`;
 
 /** The queues that the course notes compare, by the names that these give them. */
 const inNotes = {

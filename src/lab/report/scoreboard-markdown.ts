@@ -2,6 +2,7 @@
 import { groupBy } from '../../audit/group-by.ts';
 import type { Cell } from '../scoreboard/cell.ts';
 import { faultText, outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
+import { markdownTable } from './markdown-table.ts';
 import {
   cellSentence,
   countsText,
@@ -25,11 +26,11 @@ export function scoreboardMarkdown({ runs, machine, cells }: Scoreboard): string
     `${countsText(cells)}. ${runs.length > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:'}`,
     runs.map(({ command, time }) => `- \`${command}\` (${time})`).join('\n'),
     '### Is the sale right?',
-    table([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
+    markdownTable([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
     legend(markLegend),
     faults.join('\n'),
     '### Does it sell on?',
-    table([
+    markdownTable([
       ['rung', 'needs', ...outageFaults.map(({ name }) => name.replace('-', ' '))],
       ...outages,
     ]),
@@ -41,9 +42,6 @@ export function scoreboardMarkdown({ runs, machine, cells }: Scoreboard): string
     `Machine: ${where.join('; ')}.`,
   ].join('\n\n');
 }
-
-const table = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '-'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n');
 
 const legend = (lines: readonly (readonly [string, string])[]): string =>
   lines.map(([mark, meaning]) => `- \`${mark}\`: ${meaning}`).join('\n');
