@@ -80,16 +80,10 @@ const full: readonly number[] = [1021, 1026, 1114];
 const readOnly: readonly number[] = [1290, 1792, 1836];
 
 /** The server takes no writes for now. That says nothing about the row. */
-export function takesNoWrites(error: unknown): boolean {
-  const number = errorNumber(error);
-  return number !== undefined && [...full, ...readOnly].includes(number);
-}
+export const takesNoWrites = (error: unknown): boolean => isFull(error) || isOneOf(readOnly, error);
 
 /** A new connection does not show it: a small change of a row needs no space. */
-export function isFull(error: unknown): boolean {
-  const number = errorNumber(error);
-  return number !== undefined && full.includes(number);
-}
+export const isFull = (error: unknown): boolean => isOneOf(full, error);
 
 /**
  * The server gives no session, or has ended this one: too many connections (1040, 1203, 1226), a
@@ -97,17 +91,11 @@ export function isFull(error: unknown): boolean {
  */
 const sessionsRefused: readonly number[] = [1040, 1053, 1203, 1226, 1317, 1927, 4031];
 
-export function givesNoSession(error: unknown): boolean {
-  const number = errorNumber(error);
-  return number !== undefined && sessionsRefused.includes(number);
-}
+export const givesNoSession = (error: unknown): boolean => isOneOf(sessionsRefused, error);
 
 /** The server refused the row itself (SQLSTATE 22 or 23): a retry will not help. */
-export function isRowRefused(error: unknown): boolean {
-  const number = errorNumber(error);
-  if (number !== undefined && refusedValues.includes(number)) return true;
-  return /^2[23]/.test(sqlStateOf(error));
-}
+export const isRowRefused = (error: unknown): boolean =>
+  isOneOf(refusedValues, error) || /^2[23]/.test(sqlStateOf(error));
 
 /**
  * The server answered with an error about this statement, and not about the session (SQLSTATE 08)
@@ -123,6 +111,11 @@ export const isStatementRefused = (error: unknown): boolean =>
 function sqlStateOf(error: unknown): string {
   const state = (error as { sqlState?: unknown } | null)?.sqlState;
   return typeof state === 'string' ? state : '';
+}
+
+function isOneOf(known: readonly number[], error: unknown): boolean {
+  const number = errorNumber(error);
+  return number !== undefined && known.includes(number);
 }
 
 function errorNumber(error: unknown): number | undefined {
