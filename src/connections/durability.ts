@@ -69,7 +69,7 @@ export async function agreeOnDurability(connections: Connections, log: Logger): 
 
 const noConfig = 'Redis does not allow CONFIG GET: compare its settings by hand.';
 
-/** Once for each start of the service. */
+/** Warns when a replica may be promoted that does not have every accepted order. */
 export function warnOfPromotion(config: Config, log: Logger): void {
   const { ORDER_DURABILITY, REDIS_CLUSTER, REDIS_SENTINELS } = config;
   const mayPromote = REDIS_CLUSTER || REDIS_SENTINELS.length > 0;

@@ -54,7 +54,7 @@ const oldestOrder = loadScript('sale/oldest-order');
 
 /**
  * For how long the oldest accepted order waits to be recorded, in milliseconds of Redis's clock;
- * null when none waits, or while Redis does not say. It shows also what no probe can: a full MySQL
+ * null when none waits, or while Redis does not say. It also shows what no probe can: a full MySQL
  * takes other writes than an order. A shard that does not answer does not hide the others.
  */
 export async function oldestOrderMs(connections: Connections): Promise<number | null> {
