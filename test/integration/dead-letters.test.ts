@@ -228,6 +228,16 @@ describe('a replay', () => {
     expect(await findLetter(connections, letter)).not.toHaveProperty('replayedAs');
   });
 
+  test('is refused when the stock is damaged, and changes nothing', async () => {
+    const letter = await letterOf(await buy('7'));
+    for (const damaged of ['1e3', '99999999999999999999']) {
+      await redis().hset(keys.voucher(voucher.id), 'stock', damaged);
+      await expect(replay(letter)).rejects.toThrow();
+      expect([await redisStock(), await queued()]).toEqual([damaged, 0]);
+      expect(await redis().hexists(keys.buyers(voucher.id), '7')).toBe(0);
+    }
+  });
+
   test('waits while stock that came back is not sold yet, so that no instance has said sold-out wrongly', async () => {
     const [first] = [await buy('1'), await buy('2'), await buy('3')];
     const letter = await letterOf(first);

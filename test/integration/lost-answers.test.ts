@@ -74,8 +74,7 @@ async function unableToSave(redis: Redis): Promise<void> {
   const [, folder = ''] = (await redis.config('GET', 'dir')) as string[];
   rmSync(folder, { recursive: true });
   await redis.bgsave();
-  const failed = () => redis.info('persistence');
-  await expect.poll(failed).toContain('rdb_last_bgsave_status:err');
+  await expect.poll(() => redis.info('persistence')).toContain('rdb_last_bgsave_status:err');
 }
 
 test.each<[string, (redis: Redis) => Promise<unknown>]>([

@@ -5,15 +5,19 @@ import { change, select } from '../../src/connections/mysql.ts';
 import { orderGroup, type ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { fullDatabase } from '../../src/lab/faults/full-database.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
+import { workOrders } from '../../src/orders/order-worker.ts';
 import { type Records, recordBatch, recordOne } from '../../src/orders/record-orders.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { tokenFor } from '../support/client.ts';
-import { openConnections, quietRedis, testConnections } from '../support/connections.ts';
+import { openConnections, quiet, quietRedis, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { openStreamQueue, someOrder, someVoucherId } from '../support/sale.ts';
 import { buyOrder, onSale, startWorker, usersUpTo, workUntilEmpty } from '../support/selling.ts';
+import { theLab } from '../support/the-lab.ts';
 
+const lab = theLab(null);
 let connections: Connections;
 let voucher: Voucher;
 let keys: ShardKeys;
@@ -236,6 +240,27 @@ describe('a poison entry', () => {
       expect(letter?.[1].slice(0, 4)).toEqual(['reason', 'malformed', 'cause', cause]);
     },
   );
+
+  test('stays while MySQL has no space for its failed row, and the worker says why it waits', async () => {
+    const bad = await buy('1');
+    await poison(bad, 'requestId', undefined);
+    const undo = await fullDatabase(lab().database).inject(lab());
+    onTestFinished(undo);
+    const stop = new AbortController();
+    let isFull = false;
+    const onFull = () => {
+      isFull = true;
+    };
+    const queue = openStreamQueue(connections);
+    const working = workOrders(connections, queue, quiet, stop.signal, { onFull });
+    await waitUntil('the refusal', 10_000, () => isFull);
+    expect(await findOrder(connections, bad.id)).toMatchObject({ status: 'queued' });
+    await undo();
+    const isFailed = async () => (await findOrder(connections, bad.id))?.status === 'failed';
+    await waitUntil('the failed row', 10_000, isFailed);
+    stop.abort();
+    await working;
+  });
 
   test('of a user id that MySQL cannot store was sold: it is dead-lettered, and its stock comes back', async () => {
     const bad = await buy(huge);

@@ -57,6 +57,17 @@ async function isRecorded(connections: Connections, order: Order): Promise<boole
   return found.get(order.id) === 'recorded';
 }
 
+/** Its worker has recorded an order. */
+async function recordingService() {
+  const { url } = await startOwnRedis();
+  const connections = testConnections({ REDIS_URL: url });
+  const voucher = await voucherOf(connections);
+  const { events } = await startLoggedService({ REDIS_URL: url, BATCH_LIMIT_MS: '1000' });
+  const first = await bought(connections, voucher, '1');
+  await waitUntil('an order to be recorded', 20_000, () => isRecorded(connections, first));
+  return { connections, voucher, events };
+}
+
 const onMysql = (statement: string): Promise<unknown> =>
   asDatabaseRoot(lab().dataFolder(lab().database), (root) => root.query(statement));
 
@@ -85,12 +96,7 @@ describe('a process that is stuck although its stores answer', () => {
 
   /** As after a failover behind one address: the sessions of before are on a replica now. */
   test('a worker whose sessions take no writes is replaced, when new ones do', async () => {
-    const { url } = await startOwnRedis();
-    const connections = testConnections({ REDIS_URL: url });
-    const voucher = await voucherOf(connections);
-    const { events } = await startLoggedService({ REDIS_URL: url, BATCH_LIMIT_MS: '1000' });
-    const first = await bought(connections, voucher, '1');
-    await waitUntil('an order to be recorded', 20_000, () => isRecorded(connections, first));
+    const { connections, voucher, events } = await recordingService();
     onTestFinished(() => newSessions('OFF'));
     await newSessions('ON');
     const second = await bought(connections, voucher, '2');
@@ -180,12 +186,7 @@ describe('while a store is away for longer than the limit, nobody is replaced', 
   });
 
   test('MySQL has no space: it takes every write but an order, and the worker is not stuck', async () => {
-    const { url } = await startOwnRedis();
-    const connections = testConnections({ REDIS_URL: url });
-    const voucher = await voucherOf(connections);
-    const { events } = await startLoggedService({ REDIS_URL: url, BATCH_LIMIT_MS: '1000' });
-    const first = await bought(connections, voucher, '1');
-    await waitUntil('an order to be recorded', 20_000, () => isRecorded(connections, first));
+    const { connections, voucher, events } = await recordingService();
     const undo = await fullDatabase(lab().database).inject(lab());
     onTestFinished(undo);
     const second = await bought(connections, voucher, '2');

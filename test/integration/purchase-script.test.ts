@@ -146,6 +146,17 @@ describe('the purchase script', () => {
     expect(await queuedOrders()).toBe(0);
   });
 
+  test('the claim before a queue takes nothing of a damaged stock either', async () => {
+    await onSale('2');
+    const touched = [keys.voucher(voucherId), keys.buyers(voucherId)];
+    for (const damaged of ['1e3', '99999999999999999999']) {
+      await redis.hset(keys.voucher(voucherId), 'stock', damaged);
+      const answer = await runScript(redis, loadScript('sale/claim'), touched, ['1', '7', 'r']);
+      expect(answer).toEqual(['unknown-voucher', '']);
+      expect(await redis.exists(keys.buyers(voucherId))).toBe(0);
+    }
+  });
+
   describe('writes nothing', () => {
     const places = ['voucher', 'buyers', 'orders', 'queued', 'epoch'] as const;
     const window = () => ({ beginMs: Date.now() - hourMs, endMs: Date.now() + hourMs });

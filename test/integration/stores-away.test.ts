@@ -3,6 +3,7 @@
  * never an answer that claims more than the remaining store knows.
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { oldestOrderMs } from '../../src/connections/probes.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
@@ -136,6 +137,22 @@ describe('with both stores the instance is ready', () => {
   test('and says for how long the oldest order waits: at first, none does', async () => {
     const { readiness } = await readyInstance();
     expect(await readiness()).toEqual({ status: 'ok', ...answered, oldestOrderMs: null });
+  });
+
+  test('and tells the longest wait of all shards, also when one does not say its own', async () => {
+    const { url } = await startOwnRedis();
+    const connections = testConnections({ REDIS_URL: url, SALE_SHARDS: '3' });
+    const redis = connections.redis('admin');
+    await connections.ready();
+    const [first, second, third] = connections.saleKeys.shards.map(({ orders }) => orders);
+    await redis.set(first ?? '', 'no stream');
+    expect(await oldestOrderMs(connections)).toBeNull();
+    const now = Date.now();
+    await redis.xadd(second ?? '', `${now - 50_000}-0`, 'a', 'b');
+    await redis.xadd(third ?? '', `${now - 90_000}-0`, 'a', 'b');
+    const waited = await oldestOrderMs(connections);
+    expect(waited).toBeGreaterThanOrEqual(90_000);
+    expect(waited).toBeLessThan(100_000);
   });
 
   test('and degraded, once an order has waited for too long', async () => {
