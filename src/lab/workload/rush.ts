@@ -2,12 +2,11 @@
  * The workload of a rush: some users send many requests at once, and many users want little stock.
  * Seeded and bounded.
  */
-import { uniformInt } from 'pure-rand/distribution/uniformInt';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { Agent } from 'undici';
 import type { Attempt } from '../../audit/facts.ts';
 import { signToken } from '../../http/tokens.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
+import { shuffler } from './shuffle.ts';
 
 export interface Rush {
   readonly baseUrl: string;
@@ -40,14 +39,7 @@ export function planRush({
   seed,
   requestsPerEagerUser,
 }: Size & Pick<Rush, 'seed'>): Intent[] {
-  const generator = xoroshiro128plus(seed);
-  const shuffle = <Item>(items: Item[]): Item[] => {
-    for (let last = items.length - 1; last > 0; last--) {
-      const other = uniformInt(generator, 0, last);
-      [items[last], items[other]] = [items[other] as Item, items[last] as Item];
-    }
-    return items;
-  };
+  const shuffle = shuffler(seed);
   const intents = (user: number, times: number) =>
     Array.from({ length: times }, (_, time) => ({
       userId: String(user),
