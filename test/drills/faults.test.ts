@@ -1,14 +1,18 @@
 /** Each fault that a drill can inject: it bites, and its undo mends it; so does `lab.heal()`. */
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2/promise';
-import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
+import { LabNetwork } from '../../src/lab/environment/lab-network.ts';
 import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
+import { processNames } from '../../src/lab/environment/servers/service.ts';
 import { workersOfNginx } from '../../src/lab/environment/workers-of-nginx.ts';
 import { zookeeperSessions } from '../../src/lab/environment/zookeeper-sessions.ts';
 import { blockedEventLoop } from '../../src/lab/faults/block-event-loop.ts';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
+import { cutOneByOne } from '../../src/lab/faults/cut-one-by-one.ts';
 import { dropConnections } from '../../src/lab/faults/drop-connections.ts';
 import { exhaustConnections } from '../../src/lab/faults/exhaust-connections.ts';
 import { expireSession } from '../../src/lab/faults/expire-session.ts';
@@ -16,9 +20,11 @@ import type { Fault } from '../../src/lab/faults/fault.ts';
 import { flushAll } from '../../src/lab/faults/flush-all.ts';
 import { flushScripts } from '../../src/lab/faults/flush-scripts.ts';
 import { fullDatabase } from '../../src/lab/faults/full-database.ts';
+import { fullDisk } from '../../src/lab/faults/full-disk.ts';
 import { holdReplication } from '../../src/lab/faults/hold-replication.ts';
 import { killServer } from '../../src/lab/faults/kill-server.ts';
 import { killOpenTransaction } from '../../src/lab/faults/kill-session.ts';
+import { killWorkersOfNginx } from '../../src/lab/faults/kill-workers-of-nginx.ts';
 import { loseAnswers } from '../../src/lab/faults/lose-answers.ts';
 import { pauseServer } from '../../src/lab/faults/pause-server.ts';
 import { promoteReplica } from '../../src/lab/faults/promote-replica.ts';
@@ -29,7 +35,7 @@ import { resetConnections } from '../../src/lab/faults/reset-connections.ts';
 import { restartEmpty } from '../../src/lab/faults/restart-empty.ts';
 import { restartServer } from '../../src/lab/faults/restart-server.ts';
 import { slowConnections } from '../../src/lab/faults/slow-connections.ts';
-import { lateClock } from '../../src/lab/faults/step-clock-back.ts';
+import { steppedClock } from '../../src/lab/faults/step-clock.ts';
 import { stopServer } from '../../src/lab/faults/stop-server.ts';
 import { stopWorkers } from '../../src/lab/faults/stop-workers.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
@@ -40,9 +46,10 @@ const lab = theLab({ ...defaultShape, network: 'proxied' });
 const proxyOf = (name: (typeof proxied)[number]) =>
   proxyPort({ proxies: lab().portOf('proxies') }, name);
 
+const key = 'fault-test';
 const silentMs = 400;
-/** `PONG`, the code of an error, or `silence`; from a new connection. */
-async function ping(port: number): Promise<string> {
+/** What a Redis answers, the code of an error, or `silence`; from a new connection. */
+async function answerTo(command: string, port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   const answer = new Promise<string>((resolve) => {
     socket.on('data', (data) => resolve(String(data).trim().slice(1)));
@@ -50,11 +57,19 @@ async function ping(port: number): Promise<string> {
     socket.on('close', () => resolve('closed'));
     setTimeout(() => resolve('silence'), silentMs);
   });
-  socket.write('PING\r\n');
+  socket.write(`${command}\r\n`);
   const heard = await answer;
   socket.destroy();
   return heard;
 }
+
+const ping = (port: number) => answerTo('PING', port);
+/** `OK` without an error, and the first word of one. */
+const writeTo = async (name: string) =>
+  (await answerTo(`SET ${key} ${name}`, lab().portOf(name))).split(' ')[0];
+
+/** The moment in an order id, in milliseconds. */
+const timeOf = (id: string) => Number(BigInt(id) >> 22n) + Date.UTC(2026, 0, 1);
 
 /** The status of a purchase at one instance, past nginx. */
 async function buyOn(instance: string, voucherId: string, userId: string): Promise<number> {
@@ -66,7 +81,6 @@ async function buyOn(instance: string, voucherId: string, userId: string): Promi
   return answer.status;
 }
 
-const key = 'fault-test';
 const write = (name: string) =>
   withRedis(lab().portOf(name), (redis) => redis.set(key, name).then(() => {}));
 const keyOf = (name: string) => withRedis(lab().portOf(name), (redis) => redis.get(key));
@@ -209,12 +223,37 @@ const cases: Record<string, Case> = {
     ...{ broken: 503, healed: 201 },
   },
   'step-clock-back': {
-    fault: () => lateClock('api-1', 60_000),
+    fault: () => steppedClock('api-1', -60_000),
     seen: async () => {
       const voucher = await putOnSale();
       return buyOn('api-1', voucher, '7');
     },
     ...{ broken: 503, healed: 202 },
+  },
+  'step-clock-forward': {
+    fault: () => steppedClock('api-1', 60_000),
+    seen: async () => {
+      const baseUrl = `http://127.0.0.1:${lab().portOf('api-1')}`;
+      const { httpStatus, id = '0' } = await buy(await putOnSale(), '7', {}, baseUrl);
+      return { httpStatus, isOfFuture: timeOf(id) > Date.now() + 30_000 };
+    },
+    broken: { httpStatus: 202, isOfFuture: true },
+    healed: { httpStatus: 202, isOfFuture: false },
+  },
+  'fill-disk of a Redis that syncs every second': {
+    fault: () => fullDisk('redis-2'),
+    seen: () => writeTo('redis-2'),
+    ...{ broken: 'MISCONF', healed: 'OK' },
+  },
+  'fill-disk': {
+    fault: () => fullDisk('redis-main'), // It syncs each write.
+    seen: () => writeTo('redis-main'),
+    ...{ broken: 'ECONNREFUSED', healed: 'OK' },
+  },
+  'cut one by one': {
+    fault: () => cutOneByOne('database', 1, 0),
+    seen: () => Promise.race([buyInMysql(), sleep(silentMs).then(() => 'silence')]),
+    ...{ broken: 'silence', healed: 201 },
   },
 };
 
@@ -277,6 +316,15 @@ describe('faults together', () => {
     await lab().ensure({ ...defaultShape, network: 'proxied' });
     await healthy();
   });
+});
+
+test('fill-disk: a lab runs on without the Redis that ended, and misses it after the undo', async () => {
+  const undo = await fullDisk('redis-main').inject(lab());
+  await expect.poll(() => writeTo('redis-main')).toBe('ECONNREFUSED');
+  expect(lab().isRunning()).toBe(true);
+  await undo();
+  process.kill(pidOf('redis-main'), 'SIGKILL');
+  await expect.poll(() => lab().isRunning()).toBe(false);
 });
 
 test('restart: another process has the data of the one before', async () => {
@@ -400,6 +448,40 @@ test('reload-nginx: other worker processes answer, and no request is lost', asyn
   await end();
   expect(new Set(answers)).toEqual(new Set(['202']));
   expect(pidOf('nginx')).toBe(master);
+});
+
+test('kill-workers-of-nginx: requests are cut off, and other worker processes answer', async () => {
+  const { answers, end } = await buyAllTheWhile(8);
+  const isSold = (answer: string) => answer === '202';
+  await expect.poll(() => answers.filter(isSold).length, { timeout: 10_000 }).toBeGreaterThan(20);
+  const master = pidOf('nginx');
+  const before = workersOfNginx(master);
+  await killWorkersOfNginx.inject(lab());
+  const sold = answers.filter(isSold).length;
+  await expect
+    .poll(() => answers.filter(isSold).length, { timeout: 10_000 })
+    .toBeGreaterThan(sold + 20);
+  await end();
+  expect(answers.filter((answer) => !isSold(answer))).not.toEqual([]);
+  expect(workersOfNginx(master).filter((pid) => before.includes(pid))).toEqual([]);
+  expect(pidOf('nginx')).toBe(master);
+});
+
+test('cut-one-by-one: one process after the other is cut off, and comes back in another order', async () => {
+  const spoil = vi.spyOn(LabNetwork.prototype, 'spoil');
+  onTestFinished(() => spoil.mockRestore());
+  const undo = await cutOneByOne('redis-main', 1, 0).inject(lab());
+  await undo();
+  const seen = spoil.mock.calls.map(([, ...toxics]) => toxics.map(({ pid }) => pid));
+  expect(seen.map(({ length }) => length)).toEqual([1, 2, 3, 4, 5, 4, 3, 2, 1, 0]);
+  const [cut = [], ...fewer] = seen.slice(4);
+  const back = fewer.map((left, times) =>
+    (fewer[times - 1] ?? cut).find((pid) => !left.includes(pid)),
+  );
+  expect(new Set(cut)).toEqual(new Set(processNames(lab().shape).map(pidOf)));
+  expect(new Set(back)).toEqual(new Set(cut));
+  expect(back).not.toEqual(cut);
+  expect(back).not.toEqual(cut.toReversed());
 });
 
 test('stop-workers: a new worker waits, and the accepted orders with it, until the undo', async () => {

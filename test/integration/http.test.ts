@@ -304,7 +304,7 @@ test('the OpenAPI document describes every route', async () => {
     '/lab/block-event-loop',
     '/lab/noop',
     '/lab/profile',
-    '/lab/step-clock-back',
+    '/lab/step-clock',
     '/lab/vouchers/{id}/nested-orders',
     '/livez',
     '/orders/{id}',

@@ -61,9 +61,10 @@ export async function buy(
   voucherId: string,
   userId: string,
   headers: Readonly<Record<string, string>> = {},
+  baseUrl = ownLab.baseUrl,
 ) {
-  const token = await tokenFor(userId);
-  const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, headers });
+  const request = { method: 'POST', token: await tokenFor(userId), headers, baseUrl };
+  const answer = await call(`/vouchers/${voucherId}/orders`, request);
   const body = (await answer.json()) as {
     id?: string;
     status?: string;

@@ -2,8 +2,10 @@
  * Requests to one instance of the lab, past nginx: for the faults inside a process, and for its
  * profile.
  */
+import { z } from 'zod';
 import { signToken } from '../../http/tokens.ts';
 import { InstanceRefused, UnknownServer } from '../errors.ts';
+import type { LabServer } from './lab-server.ts';
 import { instanceNames, type ServiceShape } from './servers/service.ts';
 
 const answersWithinMs = 5_000;
@@ -24,9 +26,29 @@ export async function blockEventLoop(
   await ask(lab, instance, `block-event-loop?ms=${forMs}`);
 }
 
-/** Its wall clock is late by so much; 0 sets it right. @throws InstanceRefused */
-export async function stepClockBack(lab: Instances, instance: string, byMs: number): Promise<void> {
-  await ask(lab, instance, `step-clock-back?ms=${byMs}`);
+const Clock = z.object({ wasAheadMs: z.int() });
+
+/**
+ * Its wall clock is ahead by so much; behind, when it is negative.
+ * @returns by how much it was ahead before. @throws InstanceRefused
+ */
+export async function stepClock(lab: Instances, instance: string, byMs: number): Promise<number> {
+  const answer = await ask(lab, instance, `step-clock?ms=${byMs}`);
+  return Clock.parse(await answer.json()).wasAheadMs;
+}
+
+/**
+ * An instance that was ahead has made order ids of a time that has not come, and makes no more
+ * until then. So it is replaced.
+ * @returns whether the clock was not ahead any more.
+ */
+export async function setClockRight(
+  lab: Instances & { server(name: string): LabServer },
+  instance: string,
+): Promise<boolean> {
+  const wasAhead = (await stepClock(lab, instance, 0)) > 0;
+  if (wasAhead) await lab.server(instance).kill();
+  return !wasAhead;
 }
 
 /** What it does for so long from now on, as a CPU profile of V8. @throws InstanceRefused */

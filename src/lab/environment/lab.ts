@@ -7,9 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, NetworkMissing, ServerEnded, UnknownServer } from '../errors.ts';
-import { stepClockBack } from './ask-instance.ts';
+import { setClockRight } from './ask-instance.ts';
 import { giveAllBack, giveBack, isKept } from './data-folder.ts';
 import { restoreSettings } from './database-root.ts';
+import { allowFiles, allowNoFiles } from './file-size.ts';
 import { LabNetwork } from './lab-network.ts';
 import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
 import { networkEnvironment, networkServers } from './network.ts';
@@ -193,7 +194,8 @@ export class Lab {
   isRunning(): boolean {
     const { running } = this.#state;
     const isComplete = running.some(({ name }) => name === 'nginx');
-    return isComplete && running.every((server) => server.stopped || isAlive(server));
+    const isMissed = ({ stopped, hasFullDisk }: Running) => !(stopped || hasFullDisk);
+    return isComplete && running.every((server) => isAlive(server) || !isMissed(server));
   }
 
   /** Starts no more servers, so that a stop that follows finds all of them. */
@@ -241,10 +243,9 @@ export class Lab {
     for (const server of this.#all()) await this.#answered(server);
   }
 
-  /** An instance whose clock is late is not ready. One that was resumed answers after a while. */
+  /** An instance whose clock is wrong is not ready. One that was resumed answers after a while. */
   #clockSet(instance: string): Promise<void> {
-    const answers = () => stepClockBack(this, instance, 0).then(() => true);
-    return this.#answered({ ...this.#service(), answers });
+    return this.#answered({ ...this.#service(), answers: () => setClockRight(this, instance) });
   }
 
   /**
@@ -262,6 +263,7 @@ export class Lab {
   async #runAgain(name: string): Promise<void> {
     await this.server(name).resume();
     await this.server(name).start();
+    if (this.#running(name).hasFullDisk) await this.clearDisk(name);
   }
 
   /** What the lab must have for a fault. @throws NetworkMissing */
@@ -293,6 +295,22 @@ export class Lab {
     await server.kill();
     giveBack(this.dataFolder(name));
     await server.start();
+  }
+
+  /** Every write of a file fails, until `clearDisk`. The server may end. @throws UnknownServer */
+  async fillDisk(name: string): Promise<void> {
+    const server = this.#running(name);
+    server.hasFullDisk = true;
+    this.#save();
+    await allowNoFiles(server.pid);
+  }
+
+  async clearDisk(name: string): Promise<void> {
+    const server = this.#running(name);
+    if (isAlive(server)) await allowFiles(server.pid);
+    delete server.hasFullDisk;
+    this.#save();
+    await this.#startAgain(name);
   }
 
   /** @throws UnknownServer */

@@ -14,6 +14,8 @@ export interface Running extends ProcessRef {
   readonly port: number;
   /** By a fault: the lab goes on without it. */
   stopped?: boolean;
+  /** By a fault. It may end because of that. */
+  hasFullDisk?: boolean;
 }
 
 export interface Ports {

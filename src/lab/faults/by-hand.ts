@@ -8,6 +8,7 @@ import { expireSession } from './expire-session.ts';
 import type { Fault } from './fault.ts';
 import { flushAll } from './flush-all.ts';
 import { flushScripts } from './flush-scripts.ts';
+import { fullDisk } from './full-disk.ts';
 import { holdReplication } from './hold-replication.ts';
 import { killServer } from './kill-server.ts';
 import { pauseServer } from './pause-server.ts';
@@ -17,7 +18,7 @@ import { resetConnections } from './reset-connections.ts';
 import { restartEmpty } from './restart-empty.ts';
 import { restartServer } from './restart-server.ts';
 import { slowConnections } from './slow-connections.ts';
-import { lateClock } from './step-clock-back.ts';
+import { steppedClock } from './step-clock.ts';
 import { stopServer } from './stop-server.ts';
 
 interface Verb {
@@ -57,6 +58,10 @@ export const verbs = {
     done: 'has forgotten its scripts',
     fault: (name) => flushScripts(redis(name)),
   },
+  'fill-disk': {
+    done: 'has no space on its disk: it refuses writes, or ends',
+    fault: (name) => fullDisk(redis(name)),
+  },
   slow: { done: 'answers late', fault: (name, ms) => slowConnections(proxy(name), ms) },
   drop: {
     done: 'is cut off: connections stay open, and nothing arrives',
@@ -75,7 +80,11 @@ export const verbs = {
   'block-event-loop': { done: 'does nothing', fault: (name, ms) => blockedEventLoop(name, ms) },
   'step-clock-back': {
     done: 'has a late wall clock',
-    fault: (name, ms) => lateClock(name, ms),
+    fault: (name, ms) => steppedClock(name, -ms),
+  },
+  'step-clock-forward': {
+    done: 'has an early wall clock',
+    fault: (name, ms) => steppedClock(name, ms),
   },
   'expire-session': {
     done: 'has lost its session in ZooKeeper',

@@ -1,29 +1,36 @@
-/** Faults inside an instance: its event loop stands still, its wall clock steps back. */
+/** Faults inside an instance: its event loop stands still, its wall clock steps. */
 import type { HttpBindings } from '@hono/node-server';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from '../../http/openapi.ts';
 import { problemAnswers } from '../../http/problems.ts';
 import { requireRole } from '../../http/tokens.ts';
 
+const mostMs = 600_000;
 const rightClock = Date.now;
 
 export function processFaultRoutes(tokenSecret: string): App {
-  const faultRoute = (path: string, description: string) =>
-    createRoute({
-      method: 'post',
-      path: `/lab/${path}`,
-      description,
-      security: [{ token: [] }],
-      middleware: requireRole('operator', tokenSecret),
-      request: { query: z.object({ ms: z.coerce.number().int().min(0).max(600_000) }) },
-      responses: {
-        202: { description: 'The fault begins' },
-        ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden'),
-      },
-    });
-  const block = faultRoute('block-event-loop', 'This process does nothing else for so long.');
-  const step = faultRoute('step-clock-back', 'The wall clock of this process is so much behind.');
+  const fault = {
+    method: 'post' as const,
+    security: [{ token: [] }],
+    middleware: requireRole('operator', tokenSecret),
+  };
+  const refusals = problemAnswers('invalid-request', 'unauthenticated', 'forbidden');
+  const ms = z.coerce.number().int().max(mostMs);
+  const block = createRoute({
+    ...{ ...fault, path: '/lab/block-event-loop' },
+    description: 'This process does nothing else for so long.',
+    request: { query: z.object({ ms: ms.min(0) }) },
+    responses: { 202: { description: 'The fault begins' }, ...refusals },
+  });
+  const was = { 'application/json': { schema: z.object({ wasAheadMs: z.int() }) } };
+  const step = createRoute({
+    ...{ ...fault, path: '/lab/step-clock' },
+    description: 'The wall clock of this process is so much ahead; behind, if it is negative.',
+    request: { query: z.object({ ms: ms.min(-mostMs) }) },
+    responses: { 200: { description: 'The clock has stepped', content: was }, ...refusals },
+  });
 
+  let aheadMs = 0;
   return routes()
     .openapi(block, (c) => {
       const { ms } = c.req.valid('query');
@@ -32,9 +39,10 @@ export function processFaultRoutes(tokenSecret: string): App {
       return c.body(null, 202);
     })
     .openapi(step, (c) => {
-      const { ms } = c.req.valid('query');
-      Date.now = () => rightClock() - ms;
-      return c.body(null, 202);
+      const wasAheadMs = aheadMs;
+      aheadMs = c.req.valid('query').ms;
+      Date.now = () => rightClock() + aheadMs;
+      return c.json({ wasAheadMs }, 200);
     });
 }
 

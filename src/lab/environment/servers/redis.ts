@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Durability } from '../../../config.ts';
+import { ignoresFileSize } from '../file-size.ts';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 
@@ -36,8 +37,10 @@ export function redisServer(
       mkdirSync(data, { recursive: true });
     },
     program: () => ({
-      command: programPath('redis-server'),
-      args: Object.entries(settings).flatMap(([key, value]) => [`--${key}`, ...value.split(' ')]),
+      ...ignoresFileSize(
+        programPath('redis-server'),
+        Object.entries(settings).flatMap(([key, value]) => [`--${key}`, ...value.split(' ')]),
+      ),
       logFile: join(folder, `${name}.log`),
     }),
     answers: () => redisAnswers(port),
