@@ -141,7 +141,10 @@ class Injection {
     if (this.#reached.length < checkpoints.length)
       this.miss(`stood only at ${this.#reached.join(', ') || 'none'}`);
     if (this.#reached.length === 0 || !(await this.#isStill(state))) return;
-    const place = { lab, instance: this.#instance, worker: this.#worker ?? '', forMs: this.#forMs };
+    const place = {
+      ...{ lab, instance: this.#instance, worker: this.#worker ?? '' },
+      ...{ forMs: this.#forMs, seed: this.#planned.seed },
+    };
     await this.#inject(fault, soakFaults[fault].fault(place));
     await this.#freeAll();
     await sleep(this.#forMs);

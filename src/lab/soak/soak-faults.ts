@@ -2,15 +2,18 @@
 import type { Lab } from '../environment/lab.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
 import { blockedEventLoop } from '../faults/block-event-loop.ts';
+import { cutOneByOne } from '../faults/cut-one-by-one.ts';
 import type { Fault } from '../faults/fault.ts';
 import { flushScripts } from '../faults/flush-scripts.ts';
+import { fullDisk } from '../faults/full-disk.ts';
 import { killServer } from '../faults/kill-server.ts';
+import { killWorkersOfNginx } from '../faults/kill-workers-of-nginx.ts';
 import { loseAnswers } from '../faults/lose-answers.ts';
 import { loseGroup } from '../faults/lose-group.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { reloadNginx } from '../faults/reload-nginx.ts';
 import { resetConnections } from '../faults/reset-connections.ts';
-import { lateClock } from '../faults/step-clock-back.ts';
+import { steppedClock } from '../faults/step-clock.ts';
 
 /** The processes that a fault of the service hits: those that stand at a checkpoint. */
 export interface Place {
@@ -19,6 +22,8 @@ export interface Place {
   readonly worker: string;
   /** From the injection to the undo. */
   readonly forMs: number;
+  /** Of the order that the fault has in itself. */
+  readonly seed: number;
 }
 
 interface SoakFault {
@@ -44,11 +49,19 @@ const once = { leastMs: 50, mostMs: 200 } as const;
 /** The most that an instance accepts. */
 const clockStepMs = 600_000;
 
+/** From one process that is cut off to the next. */
+const nextCutMs = 100;
+
 const redis = 'redis-main' satisfies ProxyName;
 const database = 'database' satisfies ProxyName;
 
 const resets = (spoils: ProxyName) => ({ spoils, fault: () => resetConnections(spoils) });
 const loses = (spoils: ProxyName) => ({ spoils, fault: () => loseAnswers(spoils) });
+
+const cuts = (spoils: ProxyName) => ({
+  spoils,
+  fault: ({ seed }: Place) => cutOneByOne(spoils, seed, nextCutMs),
+});
 
 const ofInstance = { hits: 'purchase', isOfInstance: true } as const;
 
@@ -61,17 +74,24 @@ const table = {
   },
   'step clock of instance back': {
     ...{ ...ofInstance, ...short },
-    fault: ({ instance }) => lateClock(instance, clockStepMs),
+    fault: ({ instance }) => steppedClock(instance, -clockStepMs),
+  },
+  'step clock of instance forward': {
+    ...{ ...ofInstance, ...short },
+    fault: ({ instance }) => steppedClock(instance, clockStepMs),
   },
   'kill nginx': { hits: 'purchase', ...short, fault: () => killServer('nginx') },
   'pause nginx': { hits: 'purchase', ...long, fault: () => pauseServer('nginx') },
+  'kill workers of nginx': { hits: 'purchase', ...once, fault: () => killWorkersOfNginx },
   'reload nginx': { hits: 'purchase', ...once, fault: () => reloadNginx },
   'flush scripts': { hits: 'purchase', ...once, fault: () => flushScripts(redis) },
   'pause whole service': { hits: 'both', ...long, fault: () => pauseServer('service') },
   'kill redis-main': { hits: 'both', ...short, fault: () => killServer(redis) },
   'pause redis-main': { hits: 'both', ...long, fault: () => pauseServer(redis) },
+  'fill disk of redis-main': { hits: 'both', ...short, fault: () => fullDisk(redis) },
   'reset redis-main': { hits: 'both', ...short, ...resets(redis) },
   'lose answers of redis-main': { hits: 'both', ...long, ...loses(redis) },
+  'cut from redis-main one by one': { hits: 'both', ...once, ...cuts(redis) },
   'lose consumer group': { hits: 'worker', ...once, fault: () => loseGroup(redis) },
   'kill worker': { hits: 'worker', ...short, fault: ({ worker }) => killServer(worker) },
   'pause worker': { hits: 'worker', ...pastClaimMs, fault: ({ worker }) => pauseServer(worker) },
@@ -79,6 +99,7 @@ const table = {
   'pause database': { hits: 'worker', ...long, fault: ({ lab }) => pauseServer(lab.database) },
   'reset database': { hits: 'worker', ...short, ...resets(database) },
   'lose answers of database': { hits: 'worker', ...long, ...loses(database) },
+  'cut from database one by one': { hits: 'worker', ...once, ...cuts(database) },
 } as const satisfies Record<string, SoakFault>;
 export type SoakFaultName = keyof typeof table;
 export const soakFaults: Readonly<Record<SoakFaultName, SoakFault>> = table;

@@ -15,6 +15,8 @@ export interface PlannedFault {
   readonly duration: number;
   /** How long nothing happens afterwards. */
   readonly restMs: number;
+  /** For a fault that has an order in itself. */
+  readonly seed: number;
 }
 
 const mostRestMs = 300;
@@ -42,7 +44,8 @@ export class Steering {
     this.#played.set(target, least + 1);
     const share = () => this.#random(1_000) / 1_000;
     const [instance, duration, rest] = [share(), share(), share()];
-    return { target, instance, duration, restMs: Math.round(rest * mostRestMs) };
+    const restMs = Math.round(rest * mostRestMs);
+    return { target, instance, duration, restMs, seed: this.#random(2 ** 31) };
   }
 
   saw(cells: readonly string[]): void {
