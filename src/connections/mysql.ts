@@ -77,13 +77,18 @@ export const isContention = (error: unknown): boolean =>
 
 /** Its disk or a table is full. */
 const full: readonly number[] = [1021, 1026, 1114];
+/** 1030 is any error of the storage engine; its message has that of the system: 28 is ENOSPC. */
+const engineError = 1030;
+const noSpace = /\berror 28\b/;
 const readOnly: readonly number[] = [1290, 1792, 1836];
 
 /** The server takes no writes for now. That says nothing about the row. */
 export const takesNoWrites = (error: unknown): boolean => isFull(error) || isOneOf(readOnly, error);
 
 /** A new connection does not show it: a small change of a row needs no space. */
-export const isFull = (error: unknown): boolean => isOneOf(full, error);
+export const isFull = (error: unknown): boolean =>
+  isOneOf(full, error) ||
+  (errorNumber(error) === engineError && noSpace.test((error as Error).message));
 
 /**
  * The server gives no session, or has ended this one: too many connections (1040, 1203, 1226), a

@@ -1,6 +1,6 @@
 /** A store that does not answer, told from a fault. */
 import { expect, test } from 'vitest';
-import { isStatementRefused } from '../../src/connections/mysql.ts';
+import { isFull, isStatementRefused } from '../../src/connections/mysql.ts';
 import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 
 const withCode = (code: string) => Object.assign(new Error('no answer'), { code });
@@ -42,6 +42,24 @@ test.each([1021, 1114, 1290, 1836])(
 );
 
 /** With the SQLSTATE that MySQL or MariaDB sends. */
+const engineError = (message: string) =>
+  Object.assign(new Error(message), { errno: 1030, sqlState: 'HY000' });
+
+test.each([
+  "Got error 28 - 'No space left on device' from storage engine",
+  'Got error 28 "No space left on device" from storage engine InnoDB',
+])('a MySQL or MariaDB whose engine has no space takes no writes: %s', (message) => {
+  const error = engineError(message);
+  expect([isFull(error), isStoreUnavailable(error), isStatementRefused(error)]).toEqual([
+    ...[true, true, false],
+  ]);
+});
+
+test('another error of the storage engine is about its statement', () => {
+  const error = engineError("Got error 168 - 'Unknown (generic) error from engine'");
+  expect([isFull(error), isStatementRefused(error)]).toEqual([false, true]);
+});
+
 test.each([
   [1040, '08004'],
   [1203, '42000'],
