@@ -138,6 +138,15 @@ export class ServerEnded extends LockstepError {
   }
 }
 
+/** This fault needs a server that runs. */
+export class ServerDown extends LockstepError {
+  readonly code = 'SERVER_DOWN';
+
+  constructor(name: string) {
+    super(`${name} does not run. Start it: npx lockstep fault start ${name}`);
+  }
+}
+
 /** Nothing shows when this Redis syncs its append-only file. */
 export class SyncsNotSeen extends LockstepError {
   readonly code = 'SYNCS_NOT_SEEN';
@@ -219,7 +228,7 @@ export class NotARedis extends LockstepError {
   readonly code = 'NOT_A_REDIS';
 
   constructor(name: string) {
-    super(`"${name}" is not a Redis, and this fault needs one: redis-main, redis-1, …`);
+    super(`"${name}" is no Redis of the service; this fault needs one: redis-main, redis-1, …`);
   }
 }
 

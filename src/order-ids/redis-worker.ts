@@ -25,7 +25,11 @@ export function composeId(timestampMs: number, count: number): string {
 export const counterKey = (timestampMs: number): string =>
   `lockstep:order-ids:${new Date(timestampMs).toISOString().slice(0, 10).replaceAll('-', ':')}`;
 
-export function openRedisWorker(redis: Redis, log: Logger, now: () => number = Date.now): OrderIds {
+export function openRedisWorker(
+  redis: Redis,
+  log: Logger,
+  now: () => number = () => Date.now(),
+): OrderIds {
   const report = stateReporter(log);
 
   async function count(key: string): Promise<number> {

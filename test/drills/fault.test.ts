@@ -71,6 +71,8 @@ test('an unknown server and a missing one are refused with the names that exist'
 test.each([
   ['flush-all', 'nginx', 'NOT_A_REDIS'],
   ['flush-scripts', 'mariadb', 'NOT_A_REDIS'],
+  ['flush-all', 'redis-lab', 'NOT_A_REDIS'],
+  ['fill-disk', 'nginx', 'NOT_A_REDIS'],
   ['hold-replication', 'zookeeper', 'NOT_A_REDIS'],
   ['promote-replica', 'mariadb', 'NOT_A_REDIS'],
   ['restart-empty', 'service', 'NO_DATA_TO_LOSE'],

@@ -5,6 +5,7 @@ import mysql from 'mysql2/promise';
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { LabNetwork } from '../../src/lab/environment/lab-network.ts';
+import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
 import { processNames } from '../../src/lab/environment/servers/service.ts';
@@ -223,7 +224,7 @@ const cases: Record<string, Case> = {
     ...{ broken: 503, healed: 201 },
   },
   'step-clock-back': {
-    fault: () => steppedClock('api-1', -60_000),
+    fault: () => verbs['step-clock-back'].fault('api-1', 60_000),
     seen: async () => {
       const voucher = await putOnSale();
       return buyOn('api-1', voucher, '7');
@@ -231,7 +232,7 @@ const cases: Record<string, Case> = {
     ...{ broken: 503, healed: 202 },
   },
   'step-clock-forward': {
-    fault: () => steppedClock('api-1', 60_000),
+    fault: () => verbs['step-clock-forward'].fault('api-1', 60_000),
     seen: async () => {
       const baseUrl = `http://127.0.0.1:${lab().portOf('api-1')}`;
       const { httpStatus, id = '0' } = await buy(await putOnSale(), '7', {}, baseUrl);
@@ -241,12 +242,12 @@ const cases: Record<string, Case> = {
     healed: { httpStatus: 202, isOfFuture: false },
   },
   'fill-disk of a Redis that syncs every second': {
-    fault: () => fullDisk('redis-2'),
+    fault: () => verbs['fill-disk'].fault('redis-2'),
     seen: () => writeTo('redis-2'),
     ...{ broken: 'MISCONF', healed: 'OK' },
   },
   'fill-disk': {
-    fault: () => fullDisk('redis-main'), // It syncs each write.
+    fault: () => verbs['fill-disk'].fault('redis-main'), // It syncs each write.
     seen: () => writeTo('redis-main'),
     ...{ broken: 'ECONNREFUSED', healed: 'OK' },
   },
@@ -318,13 +319,45 @@ describe('faults together', () => {
   });
 });
 
-test('fill-disk: a lab runs on without the Redis that ended, and misses it after the undo', async () => {
-  const undo = await fullDisk('redis-main').inject(lab());
-  await expect.poll(() => writeTo('redis-main')).toBe('ECONNREFUSED');
-  expect(lab().isRunning()).toBe(true);
-  await undo();
-  process.kill(pidOf('redis-main'), 'SIGKILL');
-  await expect.poll(() => lab().isRunning()).toBe(false);
+describe('fill-disk', () => {
+  test('the lab runs on without the Redis that ended', async () => {
+    await fullDisk('redis-main').inject(lab());
+    await expect.poll(() => writeTo('redis-main')).toBe('ECONNREFUSED');
+    expect(lab().isRunning()).toBe(true);
+  });
+
+  test('its undo resolves when a Redis writes again, and the lab misses that Redis if it ends', async () => {
+    const undo = await fullDisk('redis-2').inject(lab());
+    await expect.poll(() => writeTo('redis-2')).toBe('MISCONF');
+    await undo();
+    expect(await writeTo('redis-2')).toBe('OK');
+    process.kill(pidOf('redis-2'), 'SIGKILL');
+    await expect.poll(() => lab().isRunning()).toBe(false);
+  });
+
+  test('a Redis that does not run is refused', async () => {
+    await lab().server('redis-2').kill();
+    const filled = fullDisk('redis-2').inject(lab());
+    await expect(filled).rejects.toMatchObject({ code: 'SERVER_DOWN' });
+  });
+});
+
+describe('step-clock-forward', () => {
+  test('its undo replaces the instance, and resolves when the new one answers', async () => {
+    const before = pidOf('api-1');
+    const undo = await steppedClock('api-1', 60_000).inject(lab());
+    await undo();
+    expect(pidOf('api-1')).not.toBe(before);
+    expect(await buyOn('api-1', await putOnSale(), '7')).toBe(202);
+  });
+
+  test('heal replaces it too when its clock was set back meanwhile', async () => {
+    const before = pidOf('api-1');
+    await steppedClock('api-1', 60_000).inject(lab());
+    await steppedClock('api-1', -1_000).inject(lab());
+    await lab().heal();
+    expect(pidOf('api-1')).not.toBe(before);
+  });
 });
 
 test('restart: another process has the data of the one before', async () => {
@@ -440,7 +473,7 @@ test('reload-nginx: other worker processes answer, and no request is lost', asyn
   const before = workersOfNginx(master);
   const answered = answers.length;
   await reloadNginx.inject(lab());
-  const isOld = (pid: number) => before.includes(pid);
+  const isOld = ({ pid }: ProcessRef) => before.some((each) => each.pid === pid);
   const workers = () => workersOfNginx(pidOf('nginx'));
   await expect.poll(() => workers().some(isOld), { timeout: 10_000 }).toBe(false);
   await someMore(answered);
@@ -463,15 +496,19 @@ test('kill-workers-of-nginx: requests are cut off, and other worker processes an
     .toBeGreaterThan(sold + 20);
   await end();
   expect(answers.filter((answer) => !isSold(answer))).not.toEqual([]);
-  expect(workersOfNginx(master).filter((pid) => before.includes(pid))).toEqual([]);
+  const isOld = ({ pid }: ProcessRef) => before.some((each) => each.pid === pid);
+  expect(workersOfNginx(master).filter(isOld)).toEqual([]);
   expect(pidOf('nginx')).toBe(master);
 });
 
 test('cut-one-by-one: one process after the other is cut off, and comes back in another order', async () => {
   const spoil = vi.spyOn(LabNetwork.prototype, 'spoil');
   onTestFinished(() => spoil.mockRestore());
-  const undo = await cutOneByOne('redis-main', 1, 0).inject(lab());
+  const pauseMs = 50;
+  const started = performance.now();
+  const undo = await cutOneByOne('redis-main', 1, pauseMs).inject(lab());
   await undo();
+  expect(performance.now() - started).toBeGreaterThan(2 * 5 * (pauseMs - 1));
   const seen = spoil.mock.calls.map(([, ...toxics]) => toxics.map(({ pid }) => pid));
   expect(seen.map(({ length }) => length)).toEqual([1, 2, 3, 4, 5, 4, 3, 2, 1, 0]);
   const [cut = [], ...fewer] = seen.slice(4);

@@ -6,6 +6,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { refuseFileWrites } from '../../src/lab/environment/file-size.ts';
+import { defaultShape, Lab } from '../../src/lab/environment/lab.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import {
   childrenOf,
@@ -15,8 +17,10 @@ import {
   statFields,
 } from '../../src/lab/environment/process-table.ts';
 import { signalProcess, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { withRedis } from '../../src/lab/environment/replication.ts';
+import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { alone } from '../../src/lab/environment/session.ts';
-import { choosePorts } from '../../src/lab/environment/state.ts';
+import { choosePorts, writeState } from '../../src/lab/environment/state.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { LabBusy } from '../../src/lab/errors.ts';
 import { someFolder } from '../support/folder.ts';
@@ -76,6 +80,29 @@ test('a killed command leaves its lab free, and of ten calls at once one enters'
   const all = await Promise.allSettled(Array.from({ length: 10 }, enter));
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   expect(entered).toBe(1);
+});
+
+test('a lab that stops gives a Redis its disk back first, and this Redis keeps what it answered', async () => {
+  const folder = someFolder();
+  const { ports, chosen } = await choosePorts();
+  onTestFinished(chosen);
+  const [port = 0] = ports.redlock;
+  const server = redisServer('redis-1', folder, port, 'everysec');
+  await server.prepare?.();
+  const started = async () => {
+    const ref = startProcess(server.program());
+    await waitUntil('Redis to answer', 10_000, server.answers);
+    return ref;
+  };
+  const full = await started();
+  const running = [{ ...full, name: 'redis-1', port, hasFullDisk: true }];
+  writeState(folder, { id: 'test', ports, database: 'mariadb', running, shape: defaultShape });
+  await refuseFileWrites(full.pid);
+  await withRedis(port, (redis) => redis.set('key', 'answered'));
+  await Lab.stop(folder);
+  const again = await started();
+  onTestFinished(() => stopProcess(again));
+  expect(await withRedis(port, (redis) => redis.get('key'))).toBe('answered');
 });
 
 const shell = (script: string) =>

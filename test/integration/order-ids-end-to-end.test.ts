@@ -114,13 +114,13 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
 
 /** Of the /readyz of an instance, before and while its clock is a minute late, and after that. */
 async function readinessAround(baseUrl: string): Promise<[status: number, body: unknown][]> {
-  const setBack = async (ms: number) => {
+  const stepClock = async (ms: number) => {
     const token = await tokenFor('1', 'operator');
     await call(`/lab/step-clock?ms=${ms}`, { method: 'POST', token, baseUrl });
   };
   const seen: [number, unknown][] = [];
   for (const ms of [0, -60_000, 0]) {
-    await setBack(ms);
+    await stepClock(ms);
     const answer = await call('/readyz', { baseUrl });
     seen.push([answer.status, await answer.json()]);
   }

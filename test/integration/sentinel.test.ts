@@ -9,6 +9,7 @@ import type { Connections } from '../../src/connections/connections.ts';
 import type { RedisRole } from '../../src/connections/redis.ts';
 import { MasterWatch } from '../../src/connections/redis-sentinel.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
@@ -28,6 +29,7 @@ const mostMs = 5_000;
 interface Sale {
   readonly sentinels: OwnSentinels;
   readonly connections: Connections;
+  readonly inventory: Inventory;
   readonly voucher: Voucher;
 }
 
@@ -37,7 +39,8 @@ async function sale(): Promise<Sale> {
   for (const role of roles) connections.redis(role);
   await connections.ready();
   const voucher = await someVoucher(connections, { stock: 1_000 });
-  await openLuaStream(connections).prepare(voucher);
+  const inventory = openLuaStream(connections);
+  await inventory.prepare(voucher);
   const queue = openStreamQueue(connections);
   const stop = new AbortController();
   const working = workOrders(connections, queue, quiet, stop.signal);
@@ -45,14 +48,14 @@ async function sale(): Promise<Sale> {
     stop.abort();
     await working;
   });
-  return { sentinels, connections, voucher };
+  return { sentinels, connections, inventory, voucher };
 }
 
 let users = 0;
 /** @returns null when it was not accepted. */
-async function buy({ connections, voucher }: Sale): Promise<Order | null> {
+async function buy({ inventory, voucher }: Sale): Promise<Order | null> {
   const order = someOrder(voucher.id, String(++users));
-  const { kind } = await openLuaStream(connections).sell(order, voucher, lease);
+  const { kind } = await inventory.sell(order, voucher, lease);
   return kind === 'accepted' ? order : null;
 }
 
@@ -135,14 +138,16 @@ test('the master is frozen: the processes of the service go on, and none is repl
   connections.redis('purchase');
   const voucher = await someVoucher(connections, { stock: 100 });
   await connections.ready();
-  await openLuaStream(connections).prepare(voucher);
+  const inventory = openLuaStream(connections);
+  await inventory.prepare(voucher);
   const { events, port } = await startLoggedService({ ...sentinels.settings, INSTANCES: '1' });
   const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
   await waitUntil('the instance to be ready', 20_000, isReady);
-  await oneMoreOrder({ sentinels, connections, voucher });
+  const own = { sentinels, connections, inventory, voucher };
+  await oneMoreOrder(own);
   sentinels.signalMaster('SIGSTOP');
   await sentinels.promoted();
-  await oneMoreOrder({ sentinels, connections, voucher });
+  await oneMoreOrder(own);
   await waitUntil('the instance to be ready', mostMs, isReady);
   expect(events('child-exited')).toEqual([]);
   // It promises less than `replica`, and its operator is told so, once.

@@ -65,6 +65,10 @@ describe('the steering', () => {
     expect(new Set([1, 2, 3, 4, 5].map((seed) => JSON.stringify(faults(seed, 20)))).size).toBe(5);
   });
 
+  test('gives each fault a seed of its own', () => {
+    expect(new Set(faults(3, 200).map(({ seed }) => seed)).size).toBeGreaterThan(190);
+  });
+
   test('sees every cell with one fault for each target, and plays none of them twice before', () => {
     const played = faults(7, targets.length);
     expect(new Set(played.map(({ target }) => target)).size).toBe(targets.length);

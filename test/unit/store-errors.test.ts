@@ -41,7 +41,6 @@ test.each([1021, 1114, 1290, 1836])(
   },
 );
 
-/** With the SQLSTATE that MySQL or MariaDB sends. */
 const engineError = (message: string) =>
   Object.assign(new Error(message), { errno: 1030, sqlState: 'HY000' });
 
@@ -51,7 +50,9 @@ test.each([
 ])('a MySQL or MariaDB whose engine has no space takes no writes: %s', (message) => {
   const error = engineError(message);
   expect([isFull(error), isStoreUnavailable(error), isStatementRefused(error)]).toEqual([
-    ...[true, true, false],
+    true,
+    true,
+    false,
   ]);
 });
 
@@ -60,6 +61,7 @@ test('another error of the storage engine is about its statement', () => {
   expect([isFull(error), isStatementRefused(error)]).toEqual([false, true]);
 });
 
+/** With the SQLSTATE that MySQL or MariaDB sends. */
 test.each([
   [1040, '08004'],
   [1203, '42000'],

@@ -1,18 +1,16 @@
 /**
- * How large a file a program may write. With no size left, each write of a file fails, as on a disk
- * that is full. The program must ignore SIGXFSZ, the signal that would end it.
+ * Whether a program may write to its files. If not, a write fails as it does on a full disk: with
+ * an error of the system, and in the middle of the program's work.
  */
 import { execa } from 'execa';
 
-const setLimit = async (pid: number, limit: string): Promise<void> => {
-  await execa('prlimit', [`--pid=${pid}`, `--fsize=${limit}:`]);
-};
+export async function refuseFileWrites(pid: number): Promise<void> {
+  await execa('prlimit', [`--pid=${pid}`, '--fsize=0:']);
+}
 
-export const allowNoFiles = (pid: number): Promise<void> => setLimit(pid, '1');
-export const allowFiles = (pid: number): Promise<void> => setLimit(pid, 'unlimited');
-
-/** A command that ignores the signal, then becomes this one: the pid is the same. */
-export const ignoresFileSize = (command: string, args: readonly string[]) => ({
-  command: 'env',
-  args: ['--ignore-signal=XFSZ', command, ...args],
-});
+/** As much as the program may allow itself. */
+export async function allowFileWrites(pid: number): Promise<void> {
+  const most = ['--fsize', '--output=HARD', '--noheadings', '--raw'];
+  const { stdout } = await execa('prlimit', [`--pid=${pid}`, ...most]);
+  await execa('prlimit', [`--pid=${pid}`, `--fsize=${stdout.trim()}:`]);
+}

@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Interrupted, NetworkMissing, ServerEnded, UnknownServer } from '../errors.ts';
+import { Interrupted, NetworkMissing, ServerDown, ServerEnded, UnknownServer } from '../errors.ts';
 import { setClockRight } from './ask-instance.ts';
 import { giveAllBack, giveBack, isKept } from './data-folder.ts';
 import { restoreSettings } from './database-root.ts';
-import { allowFiles, allowNoFiles } from './file-size.ts';
+import { allowFileWrites, refuseFileWrites } from './file-size.ts';
 import { LabNetwork } from './lab-network.ts';
 import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
 import { networkEnvironment, networkServers } from './network.ts';
@@ -22,7 +22,7 @@ import {
   startProcess,
   stopProcess,
 } from './processes.ts';
-import { withRedis } from './replication.ts';
+import { redisAppends, withRedis } from './replication.ts';
 import { type Database, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
 import { orderRedisSettings } from './servers/redis.ts';
@@ -143,7 +143,10 @@ export class Lab {
    * back, because a stopped lab cannot be healed any more.
    */
   static async stop(folder: string): Promise<void> {
-    for (const server of readState(folder)?.running.toReversed() ?? []) await stopProcess(server);
+    for (const server of readState(folder)?.running.toReversed() ?? []) {
+      if (server.hasFullDisk) await allowFileWrites(server.pid).catch(() => {}); // It may have ended.
+      await stopProcess(server);
+    }
     giveAllBack(folder);
     removeState(folder);
   }
@@ -194,8 +197,8 @@ export class Lab {
   isRunning(): boolean {
     const { running } = this.#state;
     const isComplete = running.some(({ name }) => name === 'nginx');
-    const isMissed = ({ stopped, hasFullDisk }: Running) => !(stopped || hasFullDisk);
-    return isComplete && running.every((server) => isAlive(server) || !isMissed(server));
+    const mayBeGone = ({ stopped, hasFullDisk }: Running) => stopped || hasFullDisk;
+    return isComplete && running.every((server) => mayBeGone(server) || isAlive(server));
   }
 
   /** Starts no more servers, so that a stop that follows finds all of them. */
@@ -245,7 +248,8 @@ export class Lab {
 
   /** An instance whose clock is wrong is not ready. One that was resumed answers after a while. */
   #clockSet(instance: string): Promise<void> {
-    return this.#answered({ ...this.#service(), answers: () => setClockRight(this, instance) });
+    const answers = () => setClockRight(this, instance).then(() => true);
+    return this.#answered({ ...this.#service(), answers });
   }
 
   /**
@@ -297,17 +301,27 @@ export class Lab {
     await server.start();
   }
 
-  /** Every write of a file fails, until `clearDisk`. The server may end. @throws UnknownServer */
+  /**
+   * A Redis cannot write to its files, until `clearDisk` or another start. It may end because of
+   * that. @throws UnknownServer, ServerDown
+   */
   async fillDisk(name: string): Promise<void> {
     const server = this.#running(name);
+    if (!isAlive(server)) throw new ServerDown(name);
+    await refuseFileWrites(server.pid);
     server.hasFullDisk = true;
     this.#save();
-    await allowNoFiles(server.pid);
   }
 
+  /** Resolves when it writes again. If it has ended, it is started. */
   async clearDisk(name: string): Promise<void> {
     const server = this.#running(name);
-    if (isAlive(server)) await allowFiles(server.pid);
+    const hasEnded = () => !isAlive(server);
+    await allowFileWrites(server.pid).catch((error: unknown) => {
+      if (!hasEnded()) throw error;
+    });
+    const isMended = async () => hasEnded() || (await redisAppends(server.port));
+    await waitUntil(`${name} to write again`, startWithinMs, isMended);
     delete server.hasFullDisk;
     this.#save();
     await this.#startAgain(name);

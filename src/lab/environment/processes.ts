@@ -12,6 +12,8 @@ export interface Program {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly logFile: string;
+  /** It goes on when it may write no more to its files. The signal SIGXFSZ would end it. */
+  readonly outlivesFullDisk?: true;
 }
 
 let canBeBatchWork: boolean | undefined;
@@ -34,9 +36,11 @@ const asBatchWork = (): readonly string[] => (isBatchWork() ? ['chrt', '--batch'
  * Starts the program in a separate session. Ctrl-C then reaches only the lab's command, and that
  * stops its programs in order.
  */
-export function startProcess({ command, args, env, logFile }: Program): ProcessRef {
+export function startProcess(program: Program): ProcessRef {
+  const { command, args, env, logFile, outlivesFullDisk } = program;
   const log = openSync(logFile, 'a');
-  const [first = command, ...rest] = [...asBatchWork(), command, ...args];
+  const ignoring = outlivesFullDisk ? ['env', '--ignore-signal=XFSZ'] : [];
+  const [first = command, ...rest] = [...asBatchWork(), ...ignoring, command, ...args];
   const child = spawn(first, rest, {
     detached: true,
     stdio: ['ignore', log, log],

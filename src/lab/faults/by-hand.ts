@@ -34,7 +34,8 @@ const proxy = (name: string): ProxyName => {
 };
 
 const redis = (name: string): string => {
-  if (!name.startsWith('redis-')) throw new NotARedis(name);
+  const isOfService = name.startsWith('redis-') && name !== 'redis-lab';
+  if (!isOfService) throw new NotARedis(name);
   return name;
 };
 
@@ -79,11 +80,11 @@ export const verbs = {
   },
   'block-event-loop': { done: 'does nothing', fault: (name, ms) => blockedEventLoop(name, ms) },
   'step-clock-back': {
-    done: 'has a late wall clock',
+    done: 'has a wall clock that is behind',
     fault: (name, ms) => steppedClock(name, -ms),
   },
   'step-clock-forward': {
-    done: 'has an early wall clock',
+    done: 'has a wall clock that is ahead',
     fault: (name, ms) => steppedClock(name, ms),
   },
   'expire-session': {

@@ -1,6 +1,6 @@
 /**
- * The processes of the service lose their network to a server one after the other, and get it back
- * one after the other, in another order. So at each moment other ones reach it.
+ * The processes of the service lose their network to a server one after the other, until none has
+ * it, and get it back one after the other, in another order: a swizzle.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lab } from '../environment/lab.ts';

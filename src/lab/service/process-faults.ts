@@ -22,15 +22,15 @@ export function processFaultRoutes(tokenSecret: string): App {
     request: { query: z.object({ ms: ms.min(0) }) },
     responses: { 202: { description: 'The fault begins' }, ...refusals },
   });
-  const was = { 'application/json': { schema: z.object({ wasAheadMs: z.int() }) } };
+  const answer = { 'application/json': { schema: z.object({ mostAheadMs: z.int() }) } };
   const step = createRoute({
     ...{ ...fault, path: '/lab/step-clock' },
     description: 'The wall clock of this process is so much ahead; behind, if it is negative.',
     request: { query: z.object({ ms: ms.min(-mostMs) }) },
-    responses: { 200: { description: 'The clock has stepped', content: was }, ...refusals },
+    responses: { 200: { description: 'The clock has stepped', content: answer }, ...refusals },
   });
 
-  let aheadMs = 0;
+  let mostAheadMs = 0; // Of the whole life of this process: its order ids may be as far ahead.
   return routes()
     .openapi(block, (c) => {
       const { ms } = c.req.valid('query');
@@ -39,10 +39,10 @@ export function processFaultRoutes(tokenSecret: string): App {
       return c.body(null, 202);
     })
     .openapi(step, (c) => {
-      const wasAheadMs = aheadMs;
-      aheadMs = c.req.valid('query').ms;
-      Date.now = () => rightClock() + aheadMs;
-      return c.json({ wasAheadMs }, 200);
+      const { ms } = c.req.valid('query');
+      mostAheadMs = Math.max(mostAheadMs, ms);
+      Date.now = () => rightClock() + ms;
+      return c.json({ mostAheadMs }, 200);
     });
 }
 

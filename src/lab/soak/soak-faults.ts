@@ -22,7 +22,7 @@ export interface Place {
   readonly worker: string;
   /** From the injection to the undo. */
   readonly forMs: number;
-  /** Of the order that the fault has in itself. */
+  /** Of the sequence in which a fault hits several processes. */
   readonly seed: number;
 }
 

@@ -15,7 +15,7 @@ export interface PlannedFault {
   readonly duration: number;
   /** How long nothing happens afterwards. */
   readonly restMs: number;
-  /** For a fault that has an order in itself. */
+  /** Of the sequence in which a fault hits several processes. */
   readonly seed: number;
 }
 

@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Durability } from '../../../config.ts';
-import { ignoresFileSize } from '../file-size.ts';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 
@@ -37,10 +36,9 @@ export function redisServer(
       mkdirSync(data, { recursive: true });
     },
     program: () => ({
-      ...ignoresFileSize(
-        programPath('redis-server'),
-        Object.entries(settings).flatMap(([key, value]) => [`--${key}`, ...value.split(' ')]),
-      ),
+      command: programPath('redis-server'),
+      args: Object.entries(settings).flatMap(([key, value]) => [`--${key}`, ...value.split(' ')]),
+      outlivesFullDisk: true,
       logFile: join(folder, `${name}.log`),
     }),
     answers: () => redisAnswers(port),
