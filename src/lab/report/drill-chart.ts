@@ -5,10 +5,19 @@
 export const chartScript = `
 const series = JSON.parse(document.getElementById('series').textContent);
 const rows = [...new Set(series.bars.map((bar) => bar.row))];
-const labelWidth = Math.min(300, Math.max(110, ...rows.map((row) => row.length * 10 + 24)));
 const colour = (name) => getComputedStyle(document.body).getPropertyValue('--' + name).trim();
 const font = '16px system-ui, sans-serif';
 const boldFont = 'bold ' + font;
+const pen = document.createElement('canvas').getContext('2d');
+pen.font = font;
+const widthOf = (text) => pen.measureText(text).width + 24;
+const labelWidth = () => Math.min(innerWidth * 0.35, Math.max(110, ...rows.map(widthOf)));
+/** The end of a long name is cut off, and not its beginning. */
+function fitted(row) {
+  let end = row.length;
+  while (end > 1 && widthOf(row.slice(0, end) + '…') > labelWidth()) end--;
+  return widthOf(row) > labelWidth() ? row.slice(0, end) + '…' : row;
+}
 const none = (value) => value ?? 0;
 const onlyLoaded = (column, value) => column.map((each, at) => each === null ? null : value(at));
 
@@ -17,7 +26,7 @@ function axes(y, xLabel) {
     grid: { stroke: colour('grid'), width: 1 }, ticks: { stroke: colour('grid'), width: 1 } };
   return [
     { ...own, size: 34, ...(xLabel ? { label: xLabel } : {}) },
-    { ...own, size: labelWidth - (y.label ? 26 : 0), ...y },
+    { ...own, size: labelWidth() - (y.label ? 26 : 0), ...y },
   ];
 }
 
@@ -92,7 +101,7 @@ function states() {
   const middles = rows.map((row, at) => rows.length - at - 0.5);
   const options = { ...common('states', rows.length * 34 + 48), legend: { show: false },
     scales: { x: time, y: { range: [0, Math.max(1, rows.length)] } },
-    axes: axes({ splits: () => middles, values: () => rows, grid: { show: false }, ticks: { show: false } }),
+    axes: axes({ splits: () => middles, values: () => rows.map(fitted), grid: { show: false }, ticks: { show: false } }),
     series: [{}, { points: { show: false }, paths: () => null }], hooks: { draw: [draw] } };
   return new uPlot(options, [series.seconds, series.seconds.map(() => null)], document.getElementById('states'));
 }
