@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { select } from '../../src/connections/mysql.ts';
 import { measureRate } from '../../src/lab/benchmarks/saturation.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
-import { childrenOf } from '../../src/lab/environment/process-table.ts';
+import { childrenWith } from '../../src/lab/environment/process-table.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { theLab } from '../support/the-lab.ts';
 
@@ -39,7 +39,7 @@ const measure = (meanwhile: () => Promise<void> = async () => {}) =>
 
 /** The k6 of this process, by a variable that only its environment has. */
 function k6(): number {
-  const [child] = childrenOf(process.pid, 'FIRST_USER').filter(({ value }) => value !== '');
+  const [child] = childrenWith('FIRST_USER', process.pid).filter(({ value }) => value !== '');
   if (!child) throw new Error('k6 does not run');
   return child.pid;
 }

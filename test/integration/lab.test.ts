@@ -95,6 +95,7 @@ test('a lab that stops gives a Redis its disk back first, and this Redis keeps w
     return ref;
   };
   const full = await started();
+  onTestFinished(() => stopProcess(full));
   const running = [{ ...full, name: 'redis-1', port, hasFullDisk: true }];
   writeState(folder, { id: 'test', ports, database: 'mariadb', running, shape: defaultShape });
   await refuseFileWrites(full.pid);
@@ -108,8 +109,8 @@ test('a lab that stops gives a Redis its disk back first, and this Redis keeps w
 const shell = (script: string) =>
   startProcess({ command: 'sh', args: ['-c', script], logFile: join(someFolder(), 'sh.log') });
 const childOf = async ({ pid }: { pid: number }) => {
-  await waitUntil('the child to run', 5_000, () => childrenOf(pid, 'PATH').length > 0);
-  return childrenOf(pid, 'PATH')[0] as ProcessRef;
+  await waitUntil('the child to run', 5_000, () => childrenOf(pid).length > 0);
+  return childrenOf(pid)[0] as ProcessRef;
 };
 
 test('the children of a killed server are ended with it: they would keep its port', async () => {

@@ -1,6 +1,6 @@
 /** The processes of a lab by their role. Its load generators are the children of this process. */
 import type { Lab } from '../environment/lab.ts';
-import { childrenOf } from '../environment/process-table.ts';
+import { childrenWith } from '../environment/process-table.ts';
 import type { CpuRole, RoleProcess } from './cpu-by-role.ts';
 
 /** The servers of the lab; those that are not here are `others`. */
@@ -23,7 +23,7 @@ export function labProcesses(lab: Lab): RoleProcess[] {
     processes.push({ role: roles[name] ?? 'others', pid });
     const roleOf = withChildren[name];
     if (!roleOf) continue;
-    for (const child of childrenOf(pid, 'INSTANCE'))
+    for (const child of childrenWith('INSTANCE', pid))
       processes.push({ role: roleOf(child.value), pid: child.pid });
   }
   return processes;

@@ -109,3 +109,9 @@ function turnsOf(status: string): number | null {
     return null;
   }
 }
+
+/** False while it has writes that it could not append to its file. */
+export const redisAppends = (port: number): Promise<boolean> =>
+  withRedis(port, async (redis) =>
+    (await redis.info('persistence')).includes('aof_last_write_status:ok'),
+  );

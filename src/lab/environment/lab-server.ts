@@ -1,6 +1,6 @@
 /** One program of the lab, as a fault sees it. */
 import { UnknownServer } from '../errors.ts';
-import { childrenOf, type ProcessRef } from './process-table.ts';
+import { childrenWith, type ProcessRef } from './process-table.ts';
 import { killWithChildren, pauseWithChildren, signalProcess, stopProcess } from './processes.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -23,7 +23,7 @@ const replacedWithinMs = 10_000;
 
 /** An instance or an order worker, while it runs. @throws UnknownServer */
 export function processOf(name: string, service: ProcessRef): ProcessRef {
-  const children = childrenOf(service.pid, 'INSTANCE');
+  const children = childrenWith('INSTANCE', service.pid);
   const found = children.find(({ value }) => value === name);
   if (found) return found;
   throw new UnknownServer(
@@ -34,7 +34,7 @@ export function processOf(name: string, service: ProcessRef): ProcessRef {
 
 /** An instance or an order worker: a child of the service, which replaces it when it dies. */
 export function serviceProcess(name: string, service: ProcessRef): LabServer {
-  const find = () => childrenOf(service.pid, 'INSTANCE').find(({ value }) => value === name);
+  const find = () => childrenWith('INSTANCE', service.pid).find(({ value }) => value === name);
   const started = async (): Promise<ProcessRef> => {
     await waitUntil(`${name} to run`, replacedWithinMs, () => find() !== undefined);
     return find() ?? started();

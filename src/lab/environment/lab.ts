@@ -7,10 +7,11 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, NetworkMissing, ServerDown, ServerEnded, UnknownServer } from '../errors.ts';
+import { redisAppends } from './append-only-file.ts';
 import { setClockRight } from './ask-instance.ts';
 import { giveAllBack, giveBack, isKept } from './data-folder.ts';
 import { restoreSettings } from './database-root.ts';
-import { allowFileWrites, refuseFileWrites } from './file-size.ts';
+import { giveDiskBack, refuseFileWrites } from './file-size.ts';
 import { LabNetwork } from './lab-network.ts';
 import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
 import { networkEnvironment, networkServers } from './network.ts';
@@ -22,7 +23,7 @@ import {
   startProcess,
   stopProcess,
 } from './processes.ts';
-import { redisAppends, withRedis } from './replication.ts';
+import { withRedis } from './replication.ts';
 import { type Database, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
 import { orderRedisSettings } from './servers/redis.ts';
@@ -144,7 +145,7 @@ export class Lab {
    */
   static async stop(folder: string): Promise<void> {
     for (const server of readState(folder)?.running.toReversed() ?? []) {
-      if (server.hasFullDisk) await allowFileWrites(server.pid).catch(() => {}); // It may have ended.
+      if (server.hasFullDisk) await giveDiskBack(server);
       await stopProcess(server);
     }
     giveAllBack(folder);
@@ -235,8 +236,8 @@ export class Lab {
   }
 
   /**
-   * Undoes every fault by hand: resumes what is paused and starts what is stopped. Resolves when
-   * every server answers and every instance is ready.
+   * Undoes every fault by hand, in processes, disks, clocks, networks and data. Resolves when every
+   * server answers and every instance is ready.
    */
   async heal(): Promise<void> {
     await this.#healStores();
@@ -308,19 +309,16 @@ export class Lab {
   async fillDisk(name: string): Promise<void> {
     const server = this.#running(name);
     if (!isAlive(server)) throw new ServerDown(name);
-    await refuseFileWrites(server.pid);
-    server.hasFullDisk = true;
+    server.hasFullDisk = true; // First, so that it can be cleared whatever happens next.
     this.#save();
+    await refuseFileWrites(server.pid);
   }
 
   /** Resolves when it writes again. If it has ended, it is started. */
   async clearDisk(name: string): Promise<void> {
     const server = this.#running(name);
-    const hasEnded = () => !isAlive(server);
-    await allowFileWrites(server.pid).catch((error: unknown) => {
-      if (!hasEnded()) throw error;
-    });
-    const isMended = async () => hasEnded() || (await redisAppends(server.port));
+    await giveDiskBack(server);
+    const isMended = async () => !isAlive(server) || (await redisAppends(server.port));
     await waitUntil(`${name} to write again`, startWithinMs, isMended);
     delete server.hasFullDisk;
     this.#save();

@@ -45,12 +45,18 @@ export function signalTarget({ pid, startedAt }: ProcessRef): number | null {
   return isAnyAlive ? -pid : null;
 }
 
-/** The living children of a process, each with the value of this variable in its environment. */
-export function childrenOf(parent: number, variable: string): (ProcessRef & { value: string })[] {
-  return entries()
+/** The living children of a process. */
+export const childrenOf = (parent: number): ProcessRef[] =>
+  entries()
     .filter((entry) => entry.parent === parent && !entry.isZombie)
-    .map(({ pid, startedAt }) => ({ pid, startedAt, value: variableOf(pid, variable) }));
-}
+    .map(({ pid, startedAt }) => ({ pid, startedAt }));
+
+/** Each with the value of this variable in its environment. */
+export const childrenWith = (
+  variable: string,
+  parent: number,
+): (ProcessRef & { value: string })[] =>
+  childrenOf(parent).map((child) => ({ ...child, value: variableOf(child.pid, variable) }));
 
 function variableOf(pid: number, name: string): string {
   try {

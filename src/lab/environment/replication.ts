@@ -71,12 +71,6 @@ const isOnDisk = (port: number): Promise<boolean> =>
     return /aof_rewrite_in_progress:0/.test(info) && /aof_rewrite_scheduled:0/.test(info);
   });
 
-/** False while it has writes that it could not append to its file. */
-export const redisAppends = (port: number): Promise<boolean> =>
-  withRedis(port, async (redis) =>
-    (await redis.info('persistence')).includes('aof_last_write_status:ok'),
-  );
-
 /** A connection for a few commands. */
 export async function withRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis({

@@ -3,7 +3,7 @@ import { childrenOf, type ProcessRef } from './process-table.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** @param pid of nginx's master process */
-export const workersOfNginx = (pid: number): ProcessRef[] => childrenOf(pid, 'PATH');
+export const workersOfNginx = (pid: number): ProcessRef[] => childrenOf(pid);
 
 /** Does something to them, and waits until the master has started another one. */
 export async function untilNewWorker(

@@ -1,9 +1,9 @@
 /**
  * The processes of the service lose their network to a server one after the other, until none has
- * it, and get it back one after the other, in another order: a swizzle.
+ * it, and get it back one after the other, in another order: a swizzle. The injection ends when half
+ * of them are cut off, so that requests meet a network that some have and others have not.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Lab } from '../environment/lab.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
 import { processNames } from '../environment/servers/service.ts';
 import { shuffler } from '../workload/shuffle.ts';
@@ -13,24 +13,25 @@ import type { Fault } from './fault.ts';
 export const cutOneByOne = (name: ProxyName, seed: number, pauseMs: number): Fault => ({
   name: `cut the processes from ${name} one by one`,
   async inject(lab) {
+    const network = lab.network('proxied');
     const shuffle = shuffler(seed);
-    const pids = processNames(lab.shape).map((each) => lab.pidOf(each));
+    const pids = shuffle(processNames(lab.shape).map((each) => lab.pidOf(each)));
+    const half = Math.ceil(pids.length / 2);
     const cut = new Set<number>();
-    for (const pid of shuffle(pids)) {
-      await spoilFor(lab, name, cut.add(pid));
-      await sleep(pauseMs);
-    }
-    return async () => {
-      for (const pid of shuffle([...cut])) {
-        cut.delete(pid);
-        await spoilFor(lab, name, cut);
+    const oneByOne = async (some: readonly number[], change: (pid: number) => void) => {
+      for (const pid of some) {
+        change(pid);
+        await network.spoil(
+          name,
+          ...[...cut].map((each) => ({ type: 'timeout' as const, pid: each })),
+        );
         await sleep(pauseMs);
       }
     };
+    await oneByOne(pids.slice(0, half), (pid) => cut.add(pid));
+    return async () => {
+      await oneByOne(pids.slice(half), (pid) => cut.add(pid));
+      await oneByOne(shuffle(pids), (pid) => cut.delete(pid));
+    };
   },
 });
-
-const spoilFor = (lab: Lab, name: ProxyName, pids: ReadonlySet<number>): Promise<void> =>
-  lab
-    .network('proxied')
-    .spoil(name, ...[...pids].map((pid) => ({ type: 'timeout', pid }) as const));

@@ -1,6 +1,7 @@
 /**
- * The disk of a Redis is full. With `appendfsync everysec` it refuses every write (MISCONF) until
- * there is space; with `always` it ends at the next write, because it cannot keep its promise.
+ * The disk of a Redis is full. With `appendfsync everysec` it answers the next write, which is then
+ * only in memory, and refuses all others (MISCONF) until there is space. With `always` it ends at
+ * the next write, because it cannot keep its promise.
  */
 import type { Fault } from './fault.ts';
 

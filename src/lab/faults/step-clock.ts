@@ -3,8 +3,8 @@ import { setClockRight, stepClock } from '../environment/ask-instance.ts';
 import type { Fault } from './fault.ts';
 
 /**
- * Snowflakes need the clock. Back by more than 5 s: the instance makes no order ids until the clock
- * is right again. Forward: it makes order ids of a time that has not come.
+ * Back by more than 5 s: the instance makes no snowflakes until the clock is right again. Forward:
+ * they are of a time that has not come.
  * @param byMs forward; back, when it is negative
  */
 export const steppedClock = (instance: string, byMs: number): Fault => ({
