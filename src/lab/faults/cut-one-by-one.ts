@@ -4,6 +4,7 @@
  * of them are cut off, so that requests meet a network that some have and others have not.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Toxic } from '../environment/proxy/toxic.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
 import { processNames } from '../environment/servers/service.ts';
 import { shuffler } from '../workload/shuffle.ts';
@@ -21,10 +22,7 @@ export const cutOneByOne = (name: ProxyName, seed: number, pauseMs: number): Fau
     const oneByOne = async (some: readonly number[], change: (pid: number) => void) => {
       for (const pid of some) {
         change(pid);
-        await network.spoil(
-          name,
-          ...[...cut].map((each) => ({ type: 'timeout' as const, pid: each })),
-        );
+        await network.spoil(name, ...[...cut].map(dropFor));
         await sleep(pauseMs);
       }
     };
@@ -35,3 +33,5 @@ export const cutOneByOne = (name: ProxyName, seed: number, pauseMs: number): Fau
     };
   },
 });
+
+const dropFor = (pid: number): Partial<Toxic> => ({ type: 'timeout', pid });
