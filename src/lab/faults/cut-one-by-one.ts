@@ -1,7 +1,7 @@
 /**
  * The processes of the service lose their network to a server one after the other, until none has
- * it, and get it back one after the other, in another order: a swizzle. The injection ends when half
- * of them are cut off, so that requests meet a network that some have and others have not.
+ * it, and get it back one after the other, in another order: a swizzle. The injection ends when
+ * half of them are cut off, so that requests meet a network that some have and others have not.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Toxic } from '../environment/proxy/toxic.ts';
