@@ -5,16 +5,19 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 const mostReads = 5;
 
 /**
- * True when the connection between these loopback ports belongs to the process at its first end;
- * undefined when there is no such connection any more.
+ * The inode of the first end of the connection between these loopback ports; undefined when there
+ * is no such connection any more. The list is long on a busy machine, so ask once for each.
  */
-export function ownsConnection(pid: number, from: number, to: number): boolean | undefined {
+export function inodeOf(from: number, to: number): string | undefined {
   for (let reads = 0; reads < mostReads; reads++) {
-    const inode = inodeOf(from, to);
-    if (inode !== undefined) return filesOf(pid).includes(`socket:[${inode}]`);
+    const inode = inodeIn(connections(), from, to);
+    if (inode !== undefined) return inode;
   }
   return undefined;
 }
+
+export const hasSocket = (pid: number, inode: string): boolean =>
+  filesOf(pid).includes(`socket:[${inode}]`);
 
 /** True when the process has a connection to this loopback port now. */
 export function isConnectedTo(pid: number, port: number): boolean {
@@ -25,9 +28,9 @@ export function isConnectedTo(pid: number, port: number): boolean {
 }
 
 /** One port may have connections to several others. */
-function inodeOf(from: number, to: number): string | undefined {
+function inodeIn(rows: readonly string[], from: number, to: number): string | undefined {
   const ends = `${loopback(from)} ${loopback(to)}`;
-  const row = connections().find((each) => each.includes(ends));
+  const row = rows.find((each) => each.includes(ends));
   return row && fieldsOf(row)[9];
 }
 

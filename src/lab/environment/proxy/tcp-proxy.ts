@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownsConnection } from './connection-owner.ts';
+import { hasSocket, inodeOf } from './connection-owner.ts';
 import type { ProxyState, Stream, Toxic } from './toxic.ts';
 
 interface Link {
@@ -10,6 +10,8 @@ interface Link {
   readonly upstream: Socket;
   /** A piece of its data was dropped: the connection is of no use any more. */
   isTorn: boolean;
+  /** Of its socket in the client: looked up once. */
+  inode?: string | undefined;
   /** Whether it belongs to this process: asked once. */
   readonly belongsTo: Map<number, boolean>;
 }
@@ -111,11 +113,15 @@ export class TcpProxy {
   }
 }
 
-function belongsTo({ client, belongsTo: known }: Link, pid: number): boolean {
-  const { remotePort = 0, localPort = 0 } = client;
-  const answer = known.get(pid) ?? ownsConnection(pid, remotePort, localPort);
-  if (answer !== undefined) known.set(pid, answer);
-  return answer ?? false;
+function belongsTo(link: Link, pid: number): boolean {
+  const known = link.belongsTo.get(pid);
+  if (known !== undefined) return known;
+  const { remotePort = 0, localPort = 0 } = link.client;
+  link.inode ??= inodeOf(remotePort, localPort);
+  if (link.inode === undefined) return false;
+  const answer = hasSocket(pid, link.inode);
+  link.belongsTo.set(pid, answer);
+  return answer;
 }
 
 const isOver = ({ isTorn, client, upstream }: Link): boolean =>
