@@ -112,15 +112,16 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
   });
 });
 
+async function stepClock(baseUrl: string, ms: number): Promise<void> {
+  const token = await tokenFor('1', 'operator');
+  await call(`/lab/step-clock?ms=${ms}`, { method: 'POST', token, baseUrl });
+}
+
 /** Of the /readyz of an instance, before and while its clock is a minute late, and after that. */
 async function readinessAround(baseUrl: string): Promise<[status: number, body: unknown][]> {
-  const stepClock = async (ms: number) => {
-    const token = await tokenFor('1', 'operator');
-    await call(`/lab/step-clock?ms=${ms}`, { method: 'POST', token, baseUrl });
-  };
   const seen: [number, unknown][] = [];
   for (const ms of [0, -60_000, 0]) {
-    await stepClock(ms);
+    await stepClock(baseUrl, ms);
     const answer = await call('/readyz', { baseUrl });
     seen.push([answer.status, await answer.json()]);
   }
@@ -142,6 +143,18 @@ test('an instance that can make no order ids is not ready, and says why', async 
 test('an instance whose order ids need no clock is ready with any', async () => {
   const seen = await readinessAround(await instanceWith('redis-worker'));
   expect(seen.map(([status]) => status)).toEqual([200, 200, 200]);
+});
+
+test('an id of redis-worker goes by the clock of its instance, also after a step', async () => {
+  const baseUrl = await instanceWith('redis-worker');
+  const voucherId = await putOnSale();
+  const before = await buyAt(baseUrl, voucherId, '7');
+  await stepClock(baseUrl, -600_000);
+  const after = await buyAt(baseUrl, voucherId, '8');
+  const secondsOf = ({ id }: { id: string }) => Number(BigInt(id) >> 32n);
+  const steppedBackBy = secondsOf(before) - secondsOf(after);
+  expect(steppedBackBy).toBeGreaterThan(500);
+  expect(steppedBackBy).toBeLessThanOrEqual(600);
 });
 
 test('without an order id a purchase is refused as not-ready, and nothing is sold', async () => {
