@@ -5,7 +5,7 @@ import { waitUntil } from './wait-until.ts';
 /** @param pid of nginx's master process */
 export const workersOfNginx = (pid: number): ProcessRef[] => childrenOf(pid);
 
-/** Does something to them, and waits until the master has started another one. */
+/** Runs `act` on the worker processes, and waits until the master has started another one. */
 export async function untilNewWorker(
   pid: number,
   act: (workers: readonly ProcessRef[]) => void,

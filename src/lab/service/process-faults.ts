@@ -17,14 +17,16 @@ export function processFaultRoutes(tokenSecret: string): App {
   const refusals = problemAnswers('invalid-request', 'unauthenticated', 'forbidden');
   const ms = z.coerce.number().int().max(mostMs);
   const block = createRoute({
-    ...{ ...fault, path: '/lab/block-event-loop' },
+    ...fault,
+    path: '/lab/block-event-loop',
     description: 'This process does nothing else for so long.',
     request: { query: z.object({ ms: ms.min(0) }) },
     responses: { 202: { description: 'The fault begins' }, ...refusals },
   });
   const answer = { 'application/json': { schema: z.object({ mostAheadMs: z.int() }) } };
   const step = createRoute({
-    ...{ ...fault, path: '/lab/step-clock' },
+    ...fault,
+    path: '/lab/step-clock',
     description: 'The wall clock of this process is so much ahead; behind, if it is negative.',
     request: { query: z.object({ ms: ms.min(-mostMs) }) },
     responses: { 200: { description: 'The clock has stepped', content: answer }, ...refusals },

@@ -9,9 +9,10 @@ const mostReads = 5;
  * is no such connection any more. The list is long on a busy machine, so ask once for each.
  */
 export function inodeOf(from: number, to: number): string | undefined {
+  const ends = `${loopback(from)} ${loopback(to)}`; // One port may be connected to several others.
   for (let reads = 0; reads < mostReads; reads++) {
-    const inode = inodeIn(connections(), from, to);
-    if (inode !== undefined) return inode;
+    const row = connections().find((each) => each.includes(ends));
+    if (row !== undefined) return fieldsOf(row)[9];
   }
   return undefined;
 }
@@ -25,13 +26,6 @@ export function isConnectedTo(pid: number, port: number): boolean {
   const own = fields.filter(([, , to]) => to === loopback(port));
   const sockets = own.map((row) => `socket:[${row[9]}]`);
   return filesOf(pid).some((file) => sockets.includes(file));
-}
-
-/** One port may have connections to several others. */
-function inodeIn(rows: readonly string[], from: number, to: number): string | undefined {
-  const ends = `${loopback(from)} ${loopback(to)}`;
-  const row = rows.find((each) => each.includes(ends));
-  return row && fieldsOf(row)[9];
 }
 
 /** The kernel's list: in each row a number, both ends, and in the tenth field the inode. */

@@ -10,7 +10,7 @@ interface Link {
   readonly upstream: Socket;
   /** A piece of its data was dropped: the connection is of no use any more. */
   isTorn: boolean;
-  /** Of its socket in the client: looked up once. */
+  /** The inode of the client's socket: looked up once, for all processes. */
   inode?: string | undefined;
   /** Whether it belongs to this process: asked once. */
   readonly belongsTo: Map<number, boolean>;
