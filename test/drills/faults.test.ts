@@ -1,4 +1,5 @@
 /** Each fault that a drill can inject: it bites, and its undo mends it; so does `lab.heal()`. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import mysql from 'mysql2/promise';
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -316,6 +317,16 @@ describe('faults together', () => {
     await lab().ensure({ ...defaultShape, network: 'proxied' });
     await healthy();
   });
+});
+
+test('a client that is logging in gets no connection after all are used up', async () => {
+  const client = connect(lab().portOf(lab().database), '127.0.0.1');
+  client.on('error', () => {}); // The database ends it.
+  await once(client, 'data'); // The database has said hello, and counts this client.
+  await exhaustConnections(lab().database).inject(lab());
+  await expect.poll(() => client.closed, { timeout: 2_000 }).toBe(true);
+  const next = mysql.createConnection({ uri: lab().environment['MYSQL_URL'] ?? '' });
+  await expect(next).rejects.toMatchObject({ errno: 1040 });
 });
 
 describe('fill-disk', () => {

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
 import { databaseName, mostConnections } from './servers/database.ts';
 
+/** The account of the administrator. */
+export const rootUser = 'root';
+
 /**
  * By the socket, where no password is asked for.
  * @param data the data folder of the database.
  */
 export const connectAsRoot = (data: string): Promise<Connection> =>
-  mysql.createConnection({ socketPath: join(data, 'server.sock'), user: 'root' });
+  mysql.createConnection({ socketPath: join(data, 'server.sock'), user: rootUser });
 
 export async function asDatabaseRoot<T>(
   data: string,
@@ -42,10 +45,13 @@ interface Session extends RowDataPacket {
   readonly User: string;
 }
 
-/** The ids of the sessions that this account has in the database. */
-export async function sessionsOf(root: Connection, user: string): Promise<number[]> {
+/** The name of the account of a session that is still logging in. */
+export const loggingIn = 'unauthenticated user';
+
+/** The ids of the sessions that these accounts have in the database. */
+export async function sessionsOf(root: Connection, ...users: string[]): Promise<number[]> {
   const [sessions] = await root.query<Session[]>('SHOW PROCESSLIST');
-  return sessions.filter(({ User }) => User === user).map(({ Id }) => Number(Id));
+  return sessions.filter(({ User }) => users.includes(User)).map(({ Id }) => Number(Id));
 }
 
 const unknownThread = 1094;

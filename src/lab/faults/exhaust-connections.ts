@@ -8,13 +8,15 @@ import {
   asDatabaseRoot,
   connectAsRoot,
   killSession,
+  loggingIn,
+  rootUser,
   sessionsOf,
 } from '../environment/database-root.ts';
 import { mostConnections } from '../environment/servers/database.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from './fault.ts';
 
-/** The least that MariaDB accepts. One more is left for another administrator. */
+/** The least that MariaDB accepts. One more is left for another rootUser. */
 const fewest = 10;
 const tooManyConnections = 1040;
 
@@ -34,8 +36,8 @@ export const exhaustConnections = (database: string): Fault => ({
     };
     try {
       await allowConnections(root, fewest);
-      const isUsedUp = () => takeAll(root, url, taken);
-      await waitUntil('the last connection of the database', 10_000, isUsedUp);
+      const areUsedUp = () => takeNext(root, url, taken);
+      await waitUntil('the last connection of the database', 10_000, areUsedUp);
     } catch (error) {
       await undo();
       throw error;
@@ -44,14 +46,17 @@ export const exhaustConnections = (database: string): Fault => ({
   },
 });
 
-/** @returns whether no further connection is given, and nobody else has one. */
-async function takeAll(root: Connection, url: URL, taken: Connection[]): Promise<boolean> {
+/**
+ * @returns whether all are taken. A refused connection proves less: a client that is logging in
+ * counts, too, and it may have its connection a moment later.
+ */
+async function takeNext(root: Connection, url: URL, taken: Connection[]): Promise<boolean> {
   const next = await connect(url);
   if (next) taken.push(next);
   const own = new Set(taken.map(({ threadId }) => threadId));
-  const others = (await sessionsOf(root, url.username)).filter((id) => !own.has(id));
-  for (const id of others) await killSession(root, id);
-  return next === null && others.length === 0;
+  const sessions = await sessionsOf(root, url.username, rootUser, loggingIn);
+  for (const id of sessions) if (!own.has(id)) await killSession(root, id);
+  return taken.length === fewest;
 }
 
 /** Null when the database has none to give. */
