@@ -399,7 +399,7 @@ export class ReplaySaleClosed extends ReplayRefused {
   readonly code = 'REPLAY_SALE_CLOSED';
 
   constructor(letter: string, reason: string) {
-    super(letter, `${reason}, and only a sale of lua-stream can go on`, discardIt);
+    super(letter, `${reason}, and only a sale of lua-stream or lua-buckets can go on`, discardIt);
   }
 }
 

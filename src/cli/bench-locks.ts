@@ -15,7 +15,7 @@ import {
 import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { withLab } from '../lab/environment/session.ts';
+import { databaseOf, withLab } from '../lab/environment/session.ts';
 import { otherWorkText, targetsText } from '../lab/report/bench-text.ts';
 import { writeFolder } from '../lab/report/folder.ts';
 import { describeRun, runText } from '../lab/report/measured-run.ts';
@@ -60,7 +60,7 @@ async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption
     otherWorkText(spreadOfKnown([otherWork])),
     ...(missing === null ? [] : [missingText(missing)]),
   ].join('\n\n');
-  const report = `${table}\n\n${runText(await describeRun('npx lockstep bench-locks'))}`;
+  const report = `${table}\n\n${runText(await describeRun('npx lockstep bench-locks', databaseOf(labFolder)))}`;
   const markdown = `# The cost of each lock\n\n\`npx lockstep bench-locks\`\n\n\`\`\`text\n${report}\n\`\`\`\n`;
   const folder = writeFolder(runsFolder, 'bench-locks', {
     'costs.json': costs,

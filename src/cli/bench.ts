@@ -1,6 +1,7 @@
 import { Argument, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
+import { databaseOf } from '../lab/environment/session.ts';
 import { writeFolder } from '../lab/report/folder.ts';
 import { describeRun, runText } from '../lab/report/measured-run.ts';
 import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
@@ -79,7 +80,7 @@ async function bench({ labFolder, runsFolder }: Place, options: BenchOptions): P
     progress,
     (bench) => mode.run(bench, rounds),
   );
-  const run = await describeRun(commandOf(options));
+  const run = await describeRun(commandOf(options), databaseOf(labFolder));
   const report = `${text}\n\n${runText(run)}`;
   const folder = writeFolder(runsFolder, mode.name, {
     'bench.json': { ...run, ...result },

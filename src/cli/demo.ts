@@ -10,7 +10,7 @@ import { serialRuns } from '../lab/drills/serial-costs.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { withLab } from '../lab/environment/session.ts';
+import { databaseOf, withLab } from '../lab/environment/session.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { demoHead, headline, raceLine, runLines } from '../lab/report/demo-lines.ts';
@@ -18,7 +18,7 @@ import { withoutFacts } from '../lab/report/facts-files.ts';
 import { writeRunFolder } from '../lab/report/run-folder.ts';
 import { ladder } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
-import { database, json, language } from './options.ts';
+import { database, json, language, onDatabase } from './options.ts';
 import {
   type AddCommand,
   asClaimed,
@@ -53,12 +53,13 @@ interface Results {
 
 async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Promise<void> {
   const results: Results = { runs: [], serial: [], races: [] };
-  const command = options.full ? 'npx lockstep demo --full' : 'npm run demo';
-  const writeReport = () => writeRunFolder(runsFolder, 'demo', { command, ...results });
+  const used = databaseOf(labFolder, options.database);
+  const command = commandLine(options.full, used);
+  const writeReport = () => writeRunFolder(runsFolder, 'demo', { command, ...results }, used);
   const stream = openStream(options.json);
   try {
     const work = (lab: Lab, signal: AbortSignal) => runAll(results, lab, signal, options, stream);
-    await withLab(labFolder, stream.progress, work, options.database);
+    await withLab(labFolder, stream.progress, work, used);
   } catch (error) {
     stream.stop();
     if (results.runs.length > 0)
@@ -73,6 +74,12 @@ async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Pro
   const all = [...runs, ...serial, ...races];
   print(options.json, { runs, serial, races, folder }, () => headline(runs, all, folder));
   setExitCode(asClaimed(all));
+}
+
+function commandLine(full: boolean, used: Database): string {
+  const own = onDatabase(used);
+  if (full) return `npx lockstep demo --full${own}`;
+  return own === '' ? 'npm run demo' : `npm run demo --${own}`;
 }
 
 async function runAll(

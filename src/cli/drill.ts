@@ -4,7 +4,7 @@ import { countBy } from '../lab/drills/run-rung.ts';
 import { Timeline } from '../lab/drills/timeline.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { withLab } from '../lab/environment/session.ts';
+import { databaseOf, withLab } from '../lab/environment/session.ts';
 import { UnknownDrill } from '../lab/errors.ts';
 import { drillPage } from '../lab/report/drill-page.ts';
 import { drillText } from '../lab/report/drill-text.ts';
@@ -37,7 +37,7 @@ export const addDrill: AddCommand = (program, place) =>
     .description('load, faults and an audit: what the faults cost, and what was lost')
     .argument('[name]', 'a name from `lockstep drill --list`', 'kill-storm')
     .option('--list', 'show the drills', false)
-    .option('--minutes <n>', 'how long the load and the faults last', minutes, 0.5)
+    .option('--minutes <n>', 'how long the load lasts, in a drill that has a length', minutes, 0.5)
     .option(
       '--seed <n>',
       'decides the faults, their order, and that of the users',
@@ -63,6 +63,7 @@ async function drill(
 ): Promise<void> {
   if (!isDrillName(name)) throw new UnknownDrill(name, drillNames);
   const options = { seed, minutes: length };
+  const used = databaseOf(labFolder, database);
   const runs = await withLab(
     labFolder,
     progress,
@@ -72,8 +73,8 @@ async function drill(
   const { timeline, ...shown } = runs.find(({ verdict }) => verdict !== 'held') ?? firstOf(runs);
   const { facts, ...result } = shown;
   const own = `--minutes ${length} --seed ${seed}`;
-  const command = `npx lockstep drill ${name} ${own}${onDatabase(database)}`;
-  const machine = await describeMachine();
+  const command = `npx lockstep drill ${name} ${own}${onDatabase(used)}`;
+  const machine = await describeMachine(used);
   const recorded = timeline.recorded();
   const { about } = drills[name];
   const record = { drill: name, about, command, time: timeStamp(), machine, result, recorded };

@@ -1,6 +1,6 @@
 /** The parsers of command line options. */
 import { InvalidArgumentError, Option } from 'commander';
-import { type Database, databases } from '../lab/environment/servers/database.ts';
+import { type Database, databases, defaultDatabase } from '../lab/environment/servers/database.ts';
 import { parsePause, pauseFormat } from '../lab/races/pauses.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { languages } from '../ladder/texts/texts.ts';
@@ -29,11 +29,13 @@ export function pause(text: string, earlier: readonly string[] = []): readonly s
 export const json = () => new Option('--json', 'print JSON instead of text').default(false);
 
 export const database = () =>
-  new Option('--database <name>', 'the lab’s database (default: mariadb)').choices(databases);
+  new Option('--database <name>', `the lab’s database (default: ${defaultDatabase})`).choices(
+    databases,
+  );
 
 /** For a command that repeats this one. */
-export const onDatabase = (chosen: Database | undefined): string =>
-  chosen === undefined ? '' : ` --database ${chosen}`;
+export const onDatabase = (used: Database): string =>
+  used === defaultDatabase ? '' : ` --database ${used}`;
 
 export const language = () =>
   new Option('--language <code>', 'the language of the ladder’s sentences')

@@ -4,7 +4,7 @@ import { Id } from '../http/ids.ts';
 import { forgetKept } from '../lab/environment/data-folder.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { InvalidId, LabDown } from '../lab/errors.ts';
+import { InvalidId, LabDown, RebuildOfOne } from '../lab/errors.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { reconcileExitCodes, runReconcile } from '../orders/reconcile/reconcile-command.ts';
 import { json } from './options.ts';
@@ -21,7 +21,7 @@ export const addReconcile: AddCommand = (program, { labFolder }) =>
     .description(
       'compare Redis and MySQL for the vouchers of lua-stream and lua-buckets, also while they sell',
     )
-    .argument('[voucherId]', 'only this one')
+    .argument('[voucherId]', 'only this one; not with --rebuild')
     .option('--repair', 'mend what differs; never sells more than there is', false)
     .addOption(
       new Option('--rebuild', 'rebuild all of them from MySQL and the stream; sales stop meanwhile')
@@ -32,6 +32,7 @@ export const addReconcile: AddCommand = (program, { labFolder }) =>
     .action(async (voucherId: string | undefined, { json, ...how }: ReconcileOptions) => {
       if (voucherId !== undefined && !Id.safeParse(voucherId).success)
         throw new InvalidId(voucherId);
+      if (voucherId !== undefined && how.rebuild) throw new RebuildOfOne();
       const lab = Lab.running(labFolder);
       if (!lab) throw new LabDown();
       const work = (opened: Connections) => runReconcile(opened, { voucherId, ...how });

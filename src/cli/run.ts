@@ -4,7 +4,7 @@ import { defaults } from '../lab/drills/demo-plan.ts';
 import { type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { withLab } from '../lab/environment/session.ts';
+import { databaseOf, withLab } from '../lab/environment/session.ts';
 import { writeRunFolder } from '../lab/report/run-folder.ts';
 import {
   auditLines,
@@ -18,7 +18,7 @@ import { costTable, legend, runTable } from '../lab/report/tables.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { isRungName, ladder, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
-import { database, json, language, pause, whole } from './options.ts';
+import { database, json, language, onDatabase, pause, whole } from './options.ts';
 import {
   type AddCommand,
   asClaimed,
@@ -83,6 +83,7 @@ async function run(
   const { json, language, pause: pauses, database, ...load } = options;
   const { instances = ladder[rung].instances } = options;
   const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };
+  const used = databaseOf(labFolder, database);
   const done = await withLab(
     labFolder,
     progress,
@@ -90,12 +91,10 @@ async function run(
       await lab.ensure(request);
       return withConnections(lab, (connections) => runRung(request, lab, connections));
     },
-    database,
+    used,
   );
-  const folder = await writeRunFolder(runsFolder, rung, {
-    command: commandLine(request),
-    runs: [done],
-  });
+  const command = commandLine(request) + onDatabase(used);
+  const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] }, used);
   const { workMs, seed } = request;
   const text = () =>
     [

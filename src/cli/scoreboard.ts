@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { withLab } from '../lab/environment/session.ts';
+import { databaseOf, withLab } from '../lab/environment/session.ts';
 import { timeStamp, writeFolder } from '../lab/report/folder.ts';
 import { describeMachine } from '../lab/report/machine.ts';
 import { scoreboardMarkdown } from '../lab/report/scoreboard-markdown.ts';
@@ -10,7 +10,7 @@ import { scoreboardText } from '../lab/report/scoreboard-text.ts';
 import { agreement, judgedCell } from '../lab/scoreboard/cell.ts';
 import { faultNames, scoredRungs } from '../lab/scoreboard/columns.ts';
 import { playScoreboard } from '../lab/scoreboard/play-all.ts';
-import { database, json, whole } from './options.ts';
+import { database, json, onDatabase, whole } from './options.ts';
 import {
   type AddCommand,
   type JsonOption,
@@ -54,22 +54,22 @@ async function scoreboard(
   { labFolder, runsFolder }: Place,
   { json, rungs, faults, times, database }: ScoreboardOptions,
 ): Promise<void> {
+  const used = databaseOf(labFolder, database);
   const chosen = { rungs: rungs ?? scoredRungs, faults: faults ?? faultNames, times, partMs };
   const cells = await withLab(
     labFolder,
     progress,
     (lab: Lab, signal) => playScoreboard(lab, { ...chosen, signal, progress }),
-    database,
+    used,
   );
   const command = [
-    'npx lockstep scoreboard',
+    `npx lockstep scoreboard${onDatabase(used)}`,
     ...(rungs ? [`--rungs ${rungs.join(',')}`] : []),
     ...(faults ? [`--faults ${faults.join(',')}`] : []),
     ...(times > 1 ? [`--times ${times}`] : []),
-    ...(database ? [`--database ${database}`] : []),
   ].join(' ');
   const runs = [{ command, time: timeStamp() }];
-  const record = { runs, machine: await describeMachine(), cells };
+  const record = { runs, machine: await describeMachine(used), cells };
   const data = { ...record, cells: cells.map(judgedCell) };
   const folder = writeFolder(runsFolder, 'scoreboard', {
     'index.html': scoreboardPage(record),

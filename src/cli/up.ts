@@ -21,13 +21,13 @@ export const addUp: AddCommand = (program, place) =>
     .addOption(
       new Option(
         '--network <kind>',
-        'how the service reaches its stores; some faults need the last two (default: direct)',
+        'how the service reaches its stores; some faults need proxied or sentinel (default: direct)',
       ).choices(networks),
     )
     .addOption(
       new Option(
         '--durability <kind>',
-        'what an accepted order survives; replica needs a network with one (default: always)',
+        'what an accepted order survives; replica takes the network sentinel (default: always)',
       ).choices(durabilities),
     )
     .addOption(json())

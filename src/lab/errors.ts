@@ -179,6 +179,14 @@ export class InvalidId extends LockstepError {
   }
 }
 
+export class RebuildOfOne extends LockstepError {
+  readonly code = 'REBUILD_OF_ONE';
+
+  constructor() {
+    super('--rebuild stops every sale, and rebuilds every voucher. Leave the id out.');
+  }
+}
+
 export class NoRecordedRace extends LockstepError {
   readonly code = 'NO_RECORDED_RACE';
 

@@ -88,6 +88,8 @@ describe('lockstep run', () => {
     [['audit', '007'], 'INVALID_ID'],
     [['audit', '999999999'], 'UNKNOWN_VOUCHER'],
     [['up', '--database', 'mysql'], 'OTHER_DATABASE'],
+    [['drill', '--database', 'mysql'], 'OTHER_DATABASE'],
+    [['reconcile', '7', '--rebuild'], 'REBUILD_OF_ONE'],
   ])('answers %j with exit code 2 and a sentence', async (args, sentence) => {
     const { stderr, exitCode } = await lockstep(...args);
     expect(stderr).toContain(sentence);

@@ -31,8 +31,9 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Identifies this purchase, so that a repeated request is still one purchase (final rung). ' +
-    'Without it, every request is a new purchase.',
+    'Identifies this purchase: a repeated request is still one purchase, on lua-stream, ' +
+    'lua-buckets, merged-commit and every rung of chapter 5 but redis-commands. Without it, ' +
+    'every request is a new purchase.',
   schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
 } as const;
 const keyPattern = new RegExp(idempotencyKey.schema.pattern);

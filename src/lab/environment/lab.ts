@@ -24,7 +24,7 @@ import {
   stopProcess,
 } from './processes.ts';
 import { withRedis } from './replication.ts';
-import { type Database, installedMark } from './servers/database.ts';
+import { type Database, defaultDatabase, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
 import { orderRedisSettings } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
@@ -115,7 +115,7 @@ export class Lab {
   static async start(
     folder: string,
     progress: Progress,
-    { database = 'mariadb', owner }: StartOptions = {},
+    { database = defaultDatabase, owner }: StartOptions = {},
   ): Promise<Lab> {
     await Lab.stop(folder);
     mkdirSync(folder, { recursive: true });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Interrupted, LabBusy, OtherDatabase } from '../errors.ts';
 import { defaultShape, Lab, type Progress } from './lab.ts';
 import { processRef } from './process-table.ts';
-import type { Database } from './servers/database.ts';
+import { type Database, defaultDatabase } from './servers/database.ts';
 import { takeName } from './unique-name.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -48,6 +48,10 @@ export function runningOn(folder: string, database?: Database): Lab | null {
     throw new OtherDatabase(running.database);
   return running;
 }
+
+/** The database that a command has in this folder. @throws OtherDatabase */
+export const databaseOf = (folder: string, chosen?: Database): Database =>
+  runningOn(folder, chosen)?.database ?? chosen ?? defaultDatabase;
 
 /** Starts a lab for this process. After an interruption the lab starts no more servers. */
 async function startFor(

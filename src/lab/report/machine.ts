@@ -2,17 +2,25 @@
 import { cpus, release, totalmem } from 'node:os';
 import { execa } from 'execa';
 import { programPath } from '../environment/processes.ts';
+import type { Database } from '../environment/servers/database.ts';
+import { mysqlVersion } from '../environment/servers/mysql.ts';
 
 export type Machine = Readonly<Record<string, string>>;
 
-export async function describeMachine(): Promise<Machine> {
-  const ask = async (program: string, argument: string) => {
-    const { all } = await execa(programPath(program), [argument], { all: true, reject: false });
-    return (all ?? '').split('\n')[0] ?? '';
-  };
-  const [redis, mysql, nginx] = await Promise.all([
+async function ask(program: string, argument: string): Promise<string> {
+  const { all } = await execa(programPath(program), [argument], { all: true, reject: false });
+  return (all ?? '').split('\n')[0] ?? '';
+}
+
+const versionOf: Readonly<Record<Database, () => Promise<string>>> = {
+  mariadb: () => ask('mariadbd', '--version'),
+  mysql: mysqlVersion,
+};
+
+export async function describeMachine(used: Database): Promise<Machine> {
+  const [redis, database, nginx] = await Promise.all([
     ask('redis-server', '--version'),
-    ask('mariadbd', '--version'),
+    versionOf[used](),
     ask('nginx', '-v'),
   ]);
   return {
@@ -20,6 +28,6 @@ export async function describeMachine(): Promise<Machine> {
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
     kernel: release(),
     node: process.version,
-    ...{ redis, mysql, nginx },
+    ...{ redis, database, nginx },
   };
 }

@@ -1,5 +1,6 @@
 /** The last lines of a measured table: its command, its time, the machine, the versions. */
 import { isBatchWork } from '../environment/processes.ts';
+import type { Database } from '../environment/servers/database.ts';
 import { timeStamp } from './folder.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { wrap } from './wrap.ts';
@@ -12,9 +13,9 @@ export interface MeasuredRun {
   readonly servers: string;
 }
 
-export const describeRun = async (command: string): Promise<MeasuredRun> => ({
+export const describeRun = async (command: string, database: Database): Promise<MeasuredRun> => ({
   ...{ command, time: timeStamp() },
-  machine: await describeMachine(),
+  machine: await describeMachine(database),
   servers: isBatchWork() ? 'servers: batch work' : 'servers: NOT batch work (chrt is refused)',
 });
 

@@ -2,6 +2,7 @@
  * `runs/<time>-<name>/`: `index.html` with a page for each race, the same as Markdown and JSON, the
  * facts and the history. `runs/latest` points at the newest.
  */
+import type { Database } from '../environment/servers/database.ts';
 import { factsFiles, withoutFacts } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';
 import { describeMachine } from './machine.ts';
@@ -16,8 +17,9 @@ export async function writeRunFolder(
   root: string,
   name: string,
   record: RunRecord,
+  database: Database,
 ): Promise<string> {
-  const machine = await describeMachine();
+  const machine = await describeMachine(database);
   const report: Report = { serial: [], races: [], ...record, time: timeStamp(), machine };
   const { command, time, runs, serial, races } = report;
   const pages = races.map((race) => [racePageName(race), racePage(race)] as const);

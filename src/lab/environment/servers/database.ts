@@ -10,6 +10,8 @@ export const databases = ['mariadb', 'mysql'] as const;
 /** MariaDB is Debian's package; MySQL answers some statements differently, so both are tested. */
 export type Database = (typeof databases)[number];
 
+export const defaultDatabase: Database = 'mariadb';
+
 export const databaseName = 'lockstep';
 const account = { user: 'lockstep', password: 'lockstep', database: databaseName };
 

@@ -30,6 +30,13 @@ function program(): { readonly command: string; readonly args: string[] } {
   return { command, args: ['--library-path', path, server, ...ownFolders()] };
 }
 
+/** As MySQL says it, without its path. */
+export async function mysqlVersion(): Promise<string> {
+  const { command, args } = program();
+  const { stdout } = await execa(command, [...args, '--version']);
+  return stdout.slice(stdout.indexOf('mysqld '));
+}
+
 const ownFolders = (): string[] => [
   '--no-defaults',
   ...asRoot(),
