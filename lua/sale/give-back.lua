@@ -15,10 +15,11 @@
 local bought = redis.call('HGET', KEYS[2], ARGV[3])
 if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end
 -- Lua does not roll back: what can fail comes before the first write. A damaged stock stays as it
--- is, for reconcile: otherwise this order would be delivered, and refused, without end.
+-- is, for reconcile: otherwise this order would be delivered, and refused, without end. A voucher
+-- that Redis lost stays lost: stock alone is no voucher, and would hide the loss.
 redis.call('XLEN', KEYS[3])
 local stock = redis.pcall('HGET', KEYS[1], 'stock')
-local isDamaged = type(stock) == 'table' or stock and not string.find(stock, '^-?%d+$')
+local isDamaged = type(stock) ~= 'string' or not string.find(stock, '^-?%d+$')
 if ARGV[4] ~= '' then
   redis.call('XADD', KEYS[3], '*',
     'reason', ARGV[4], 'deliveries', ARGV[9] or '',

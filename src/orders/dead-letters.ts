@@ -100,9 +100,10 @@ async function undoPurchase(
   letter: readonly string[] = [],
 ): Promise<void> {
   const { id, voucherId, userId } = order;
-  // `stock-short`: MySQL has no stock left, so Redis had too much, and none is returned to it.
-  const stock = reason === 'stock-short' ? '0' : '1';
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
+  // `stock-short`: MySQL has no stock left, so Redis had too much. Another order of the user: Redis
+  // had lost it, so what this one took from stock is what that one takes.
+  const stock = reason === 'stock-short' || buyer !== '' ? '0' : '1';
   const args = [id, voucherId, userId, reason, stock, buyer, reopens, ...letter];
   const bucket = saleKeys.bucketOf(voucherId, userId, await declaredBuckets(pool, voucherId));
   for (const { voucher, buyers, dead } of [saleKeys.of(voucherId), bucket])

@@ -8,6 +8,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { fullDatabase } from '../../src/lab/faults/full-database.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
 import { type Records, recordBatch, recordOne } from '../../src/orders/record-orders.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { tokenFor } from '../support/client.ts';
@@ -117,7 +118,7 @@ describe('an order', () => {
     expect(await connections.redis('admin').hexists(keys.buyers(voucher.id), '1')).toBe(0);
   });
 
-  test('of a user who has another one fails, its stock comes back, and the other one is what the user has bought', async () => {
+  test('of a user who has another one fails, and the other one is what the user has bought, with its unit', async () => {
     const other = someOrder(voucher.id, '1');
     await recordOne(records, other);
     const order = await buy('1');
@@ -126,7 +127,8 @@ describe('an order', () => {
       status: 'failed',
       reason: 'user-has-another-order',
     });
-    expect(await redisStock()).toBe('3');
+    expect(await redisStock()).toBe('2');
+    expect(await reconcile(connections, voucher.id)).toMatchObject({ verdict: 'consistent' });
     const bought = await connections.redis('admin').hget(keys.buyers(voucher.id), '1');
     expect(bought).toBe(`${other.id}:${other.requestId}`);
   });
@@ -240,6 +242,22 @@ describe('a poison entry', () => {
       expect(letter?.[1].slice(0, 4)).toEqual(['reason', 'malformed', 'cause', cause]);
     },
   );
+
+  test('that nobody bought stays while the dead letters cannot take it', async () => {
+    const redis = connections.redis('admin');
+    await redis.del(keys.dead);
+    await redis.set(keys.dead, 'damaged');
+    await redis.xadd(keys.orders, '*', 'orderId', '5', 'nonsense', '1');
+    const stop = startWorker(connections);
+    const isGone = async () => (await redis.xlen(keys.orders)) === 0;
+    await waitUntil('a second delivery', 15_000, async () => {
+      const [pending] = await redis.xpending(keys.orders, orderGroup, '-', '+', 1);
+      const [, , , deliveries = 0] = (pending ?? []) as readonly number[];
+      return deliveries >= 2 || isGone();
+    }).finally(() => redis.del(keys.dead));
+    await waitUntil('the end of the entry', 15_000, isGone).finally(stop);
+    expect(await redis.xlen(keys.dead)).toBe(1);
+  });
 
   test('stays while MySQL has no space for its failed row, and the worker says why it waits', async () => {
     const bad = await buy('1');

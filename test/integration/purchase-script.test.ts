@@ -139,7 +139,7 @@ describe('the purchase script', () => {
   test('never answers sold-out for a voucher that Redis does not know or that is damaged', async () => {
     expect(await buy('7')).toEqual(['unknown-voucher', '']);
     await onSale('2');
-    for (const damaged of ['1e3', '99999999999999999999']) {
+    for (const damaged of ['1e3', '05', '99999999999999999999']) {
       await redis.hset(keys.voucher(voucherId), 'stock', damaged);
       expect(await buy('7')).toEqual(['unknown-voucher', '']);
     }
@@ -149,7 +149,7 @@ describe('the purchase script', () => {
   test('the claim before a queue takes nothing of a damaged stock either', async () => {
     await onSale('2');
     const touched = [keys.voucher(voucherId), keys.buyers(voucherId)];
-    for (const damaged of ['1e3', '99999999999999999999']) {
+    for (const damaged of ['1e3', '05', '99999999999999999999']) {
       await redis.hset(keys.voucher(voucherId), 'stock', damaged);
       const answer = await runScript(redis, loadScript('sale/claim'), touched, ['1', '7', 'r']);
       expect(answer).toEqual(['unknown-voucher', '']);
@@ -341,6 +341,14 @@ test.each(['no number', null])(
     if (stock !== null) expect(await redis.hget(voucher, 'stock')).toBe(stock);
   },
 );
+
+test('giving back to a voucher that Redis lost makes up no voucher', async () => {
+  await onSale('1');
+  const orderId = await orderOf('7');
+  await redis.del(keys.voucher(voucherId));
+  expect(await undo(orderId, '7')).toBe('given-back');
+  expect(await redis.exists(keys.voucher(voucherId), keys.buyers(voucherId))).toBe(0);
+});
 
 describe('the answer sold-out', () => {
   const left = expect.any(Number);
