@@ -17,7 +17,8 @@ if not stock or not string.find(stock, '^%d+$') then return 'unknown-voucher' en
 local kept = redis.call('HMGET', KEYS[2], 'got:' .. ARGV[1], 'moves')
 if ARGV[2] - (kept[1] or 0) <= 0 then return 'already-put' end
 
+-- Lua does not roll back: damaged moves must fail here, before the first write.
+local moves = string.format('%d', (kept[2] or 0) + 1)
 redis.call('HINCRBY', KEYS[1], 'stock', ARGV[3])
-redis.call('HSET', KEYS[2],
-  'got:' .. ARGV[1], ARGV[2], 'moves', string.format('%d', (kept[2] or 0) + 1))
+redis.call('HSET', KEYS[2], 'got:' .. ARGV[1], ARGV[2], 'moves', moves)
 return 'put'

@@ -11,7 +11,7 @@
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
 if not (stock and beginMs and endMs) then return { 'unknown-voucher', '' } end
-if not string.find(voucher[1], '^%d+$') or #voucher[1] > 16 then return { 'unknown-voucher', '' } end
+if stock < 0 or string.format('%d', stock) ~= voucher[1] then return { 'unknown-voucher', '' } end
 
 local bought = redis.call('HGET', KEYS[2], ARGV[2])
 if bought then

@@ -25,8 +25,8 @@ end
 local isOtherEpoch = ARGV[1] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[1]
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs', 'soldOutBy', 'reopensMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
-local isKnown = stock and beginMs and endMs and string.find(voucher[1], '^%d+$')
-  and #voucher[1] <= 16 -- Otherwise HINCRBY may fail after the first write.
+local isKnown = stock and beginMs and endMs and stock >= 0
+  and string.format('%d', stock) == voucher[1] -- HINCRBY would fail, after the first write.
 local soldOutBy, reopensMs = voucher[4] or '', tonumber(voucher[5]) or 0
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)

@@ -26,7 +26,7 @@ if #redis.call('XRANGE', KEYS[5], ARGV[5], ARGV[5]) == 0 then return { 'unknown-
 
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'reopensMs')
 local stock, reopensMs = tonumber(voucher[1]), tonumber(voucher[2]) or 0
-if not stock or not string.find(voucher[1], '^%d+$') or #voucher[1] > 16 then
+if not stock or stock < 0 or string.format('%d', stock) ~= voucher[1] then
   return { 'unknown-voucher', '' }
 end
 

@@ -223,6 +223,7 @@ async function moveToDead(
   const noted = await readNote(redis, shard, orderId);
   if (!(await discard({ cause, orderId, noted }))) return 0;
   const letter = asLetter({ cause, deliveries, noted }, fields);
+  await redis.xlen(dead); // A MULTI does not roll back: a key of a wrong type must fail before it.
   const move = redis.multi().xadd(dead, '*', ...letter);
   move.xack(orders, orderGroup, entryId).xdel(orders, entryId);
   throwFirst(await move.hdel(queued, orderId ?? '').exec());

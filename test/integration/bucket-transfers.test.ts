@@ -135,6 +135,14 @@ describe('the script that puts', () => {
     expect(await stocks()).toEqual(['6', '2', '0']);
   });
 
+  test('adds nothing when it cannot note that it did', async () => {
+    await onSale(0, 8, 0);
+    await redis.hset(transfersOf(0), 'moves', 'damaged');
+    await lend(1, 0);
+    await expect(put(1, 0, '1', '4')).rejects.toThrow();
+    expect(await stocks()).toEqual(['0', '4', '0']);
+  });
+
   test('counts the transfers of each lender by themselves', async () => {
     await onSale(0, 2, 2);
     await lend(1, 0);
@@ -291,6 +299,13 @@ describe('a bucket that borrows', () => {
     await redis.hset(voucherOf(1), 'reopensMs', Date.now() + hourMs);
     await redis.hset(voucherOf(0), 'soldOutBy', '77');
     expect(await borrow(0)).toEqual({ ...proven, soldOutBy: '', reopens: true });
+  });
+
+  test('is unsure, and borrows nothing, while its own stock is about to come back', async () => {
+    await onSale(1, 8, 0);
+    await redis.hset(voucherOf(0), 'reopensMs', Date.now() + hourMs);
+    expect(await borrow(0)).toEqual({ word: 'unsure' });
+    expect(await stocks()).toEqual(['1', '8', '0']);
   });
 
   test('is unsure when a bucket is lost, or has data of another epoch', async () => {

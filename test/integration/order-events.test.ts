@@ -252,6 +252,16 @@ test('the stream of an order that no store has any more ends', async () => {
   expect(statuses(stream)).toEqual(['queued']);
 });
 
+test('the end of an order of another user that has the same id is not told', async () => {
+  const { connections, baseUrl } = await instance();
+  const order = await queuedOrder(connections, '7');
+  const stream = await openStream(order.id, '7', { baseUrl });
+  await arrives(stream, ['queued']);
+  await record(connections, [{ ...order, userId: '8' }]);
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(['queued']);
+});
+
 test('a stopping instance ends its streams, so that it drains', async () => {
   const service = await startService(entry, {
     MYSQL_URL: ownLab.environment['MYSQL_URL'] ?? '',

@@ -83,8 +83,10 @@ async function follow(
   try {
     await tell(stream, order);
     const final = await finals.of(order, open.signal);
+    // A worker id that was given out twice, after Redis was emptied, makes an id twice.
+    const isOther = final?.status === 'confirmed' && final.userId !== order.userId;
     // MySQL may have refused the voucher or the user of a failed order.
-    if (final) await tell(stream, { ...final, voucherId: order.voucherId });
+    if (final && !isOther) await tell(stream, { ...final, voucherId: order.voucherId });
   } finally {
     clearInterval(beat);
     open.end();

@@ -107,8 +107,8 @@ export class BucketTransfers {
     for (let readings = 1; readings <= mostReadings; readings++) {
       const seen = await this.#read(search, to);
       if (seen === 'found') return { word: 'found' };
-      const state = seen === 'moved' ? '' : JSON.stringify(seen.map((each) => each.state));
-      const isProven = seen !== 'moved' && state === before;
+      const state = seen === 'elsewhere' ? '' : JSON.stringify(seen.map((each) => each.state));
+      const isProven = seen !== 'elsewhere' && state === before;
       // Stock that came back may be on sale again by now.
       if (performance.now() - sinceMs > soldOutKeptMs) break;
       if (isProven) return { word: 'empty', ...nameOf(seen), sinceMs };
@@ -119,16 +119,20 @@ export class BucketTransfers {
 
   /**
    * Asks the own bucket first, then each other one, also after one that did not answer: it does not
-   * keep the others from lending.
+   * keep the others from lending. A bucket whose stock came back and is not sold yet borrows none:
+   * what it borrowed could not be sold either.
+   * @returns `elsewhere` when stock moves, or when another bucket has some.
    */
-  async #read(search: Search, to: number): Promise<'found' | 'moved' | readonly Seen[]> {
+  async #read(search: Search, to: number): Promise<'found' | 'elsewhere' | readonly Seen[]> {
     const count = search.buckets.length;
     const own = await this.#look(search, to);
     if (own.word === 'has-stock') return 'found';
     const seen = [own];
     const errors: unknown[] = [];
     for (let step = 1; step < count; step++) {
-      const asked = this.#lend(search, (to + step) % count, to);
+      const from = (to + step) % count;
+      const isOnHold = own.word === 'reopening';
+      const asked = isOnHold ? this.#look(search, from) : this.#lend(search, from, to);
       const found = await asked.catch((error: unknown) => void errors.push(error));
       if (found === 'lent') return 'found';
       if (found) seen.push(found);
@@ -136,7 +140,8 @@ export class BucketTransfers {
     if (errors.length > 0) throw errors[0];
     const open = seen.flatMap((each) => each.open);
     for (const transfer of open) await this.#finish(search, transfer);
-    return open.length > 0 ? 'moved' : seen;
+    const isElsewhere = open.length > 0 || seen.some(({ word }) => word === 'has-stock');
+    return isElsewhere ? 'elsewhere' : seen;
   }
 
   async #look(search: Search, bucket: number): Promise<Seen> {
