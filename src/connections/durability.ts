@@ -14,6 +14,7 @@ export type RedisSettings = Readonly<Record<string, string>>;
 const syncs = 'appendfsync';
 const syncsNotInRewrite = 'no-appendfsync-on-rewrite';
 const leastReplicas = 'min-replicas-to-write';
+const evicts = 'maxmemory-policy';
 
 /** @returns one sentence for each setting that is too weak. Pure. */
 export function weakSettings(durability: Durability, settings: RedisSettings): string[] {
@@ -23,6 +24,7 @@ export function weakSettings(durability: Durability, settings: RedisSettings): s
     if (!allowed.includes(value)) weak.push(`${name} is ${value}, and must be ${allowed[0]}`);
   };
   must('appendonly', ['yes']);
+  must(evicts, ['noeviction']); // A key that is evicted is a sale, a queue or a lock that is lost.
   must(syncs, durability === 'everysec' ? ['everysec', 'always'] : ['always']);
   if (durability !== 'everysec') must(syncsNotInRewrite, ['no']);
   if (durability === 'replica' && !(Number(settings[leastReplicas]) >= 1))
@@ -49,7 +51,7 @@ export async function weakDurability(connections: Connections): Promise<string[]
 
 /** One pattern in each command: Redis 6 knows no more. */
 async function settingsOf(redis: Redis): Promise<RedisSettings> {
-  const patterns = ['append*', syncsNotInRewrite, leastReplicas];
+  const patterns = ['append*', syncsNotInRewrite, leastReplicas, evicts];
   const answers = await Promise.all(
     patterns.map((pattern) => redis.call('CONFIG', 'GET', pattern) as Promise<string[]>),
   );

@@ -21,15 +21,17 @@ export async function agreeOnEpoch(connections: Connections, log: Logger): Promi
   const keys = connections.saleKeys.shards.map(({ epoch }) => epoch);
   const read = () => Promise.all(keys.map((key) => redis.get(key)));
   const epoch = await epochOfMysql(connections.mysql());
+  const replaced = await replacedEpoch(connections.mysql());
   const before = await read();
-  refuseOther(epoch, before);
+  refuseOther([epoch, replaced], before);
   const missing = keys.filter((_, shard) => before[shard] === null);
   if (missing.length > 0 && (await hasVouchers(connections.mysql())))
     log.error({ event: 'redis-has-no-epoch', shards: missing, meaning: redisIsNew });
   for (const key of missing) await redis.setnx(key, epoch);
   const after = await read();
-  refuseOther(epoch, after); // Another service may have been faster.
-  if (after.some(isRebuilt)) log.warn({ event: 'redis-is-being-rebuilt', meaning: notRebuiltYet });
+  refuseOther([epoch, replaced], after); // Another service may have been faster.
+  if (isUnfinished(epoch, after))
+    log.warn({ event: 'redis-is-being-rebuilt', meaning: notRebuiltYet });
   connections.epoch.set(epoch);
 }
 
@@ -53,21 +55,45 @@ export interface Epochs {
 export async function epochsOf(connections: Connections): Promise<Epochs> {
   const redis = connections.redis('admin');
   const ofMysql = await readEpoch(connections.mysql());
+  const replaced = await replacedEpoch(connections.mysql());
   const found = await Promise.all(connections.saleKeys.shards.map(({ epoch }) => redis.get(epoch)));
-  refuseOther(ofMysql, found);
+  refuseOther([ofMysql, replaced], found);
   const ofRedis = found.includes(null) ? '' : (found[0] ?? '');
-  return { ofMysql, ofRedis, isRebuilding: found.some(isRebuilt) };
+  return { ofMysql, ofRedis, isRebuilding: isUnfinished(ofMysql, found) };
 }
+
+type EpochOfShard = string | null;
 
 /** Before the epoch that Redis has after its rebuild. */
 export const rebuilding = 'rebuilding:';
-const isRebuilt = (epoch: string | null): boolean => epoch?.startsWith(rebuilding) ?? false;
 
-/** @throws EpochsDiffer */
-function refuseOther(epoch: string, ofShards: readonly (string | null)[]): void {
-  const isOther = (found: string | null) => found !== null && found !== epoch && !isRebuilt(found);
+/**
+ * A shard may also have the epoch that MySQL had before its last rebuild: Redis failed over during
+ * the rebuild, to a replica that had not heard of it.
+ * @throws EpochsDiffer
+ */
+function refuseOther(known: readonly [string, string], ofShards: readonly EpochOfShard[]): void {
+  const isOther = (found: EpochOfShard) =>
+    found !== null && !known.includes(found) && !found.startsWith(rebuilding);
   const other = ofShards.find(isOther);
-  if (other) throw new EpochsDiffer(epoch, other);
+  if (other) throw new EpochsDiffer(known[0], other);
+}
+
+/** Of shards that belong to these data: whether a rebuild must come to its end, or be repeated. */
+const isUnfinished = (epoch: string, ofShards: readonly EpochOfShard[]): boolean =>
+  ofShards.some((found) => found !== null && found !== epoch);
+
+/** Waits for the transactions that record orders. @returns false when MySQL has another epoch. */
+export async function replaceEpoch(pool: Pool, old: string, epoch: string): Promise<boolean> {
+  await change(pool, 'REPLACE INTO store_epoch (id, value) VALUES (2, ?)', [old]);
+  const update = 'UPDATE store_epoch SET value = ? WHERE id = 1 AND value = ?';
+  return (await change(pool, update, [epoch, old])) === 1;
+}
+
+/** The one that the last rebuild replaced. Empty before that. */
+async function replacedEpoch(pool: Pool): Promise<string> {
+  const [row] = await select<{ value: string }>(pool, 'SELECT value FROM store_epoch WHERE id = 2');
+  return row?.value ?? '';
 }
 
 /** It is written only when it is missing: a process also starts while MySQL is read-only. */

@@ -41,7 +41,7 @@ const migrations: Readonly<Record<string, string>> = {
      work_ms    INT     NOT NULL,
      retries    INT     NOT NULL
    ) ENGINE = InnoDB`,
-  // One row: see epoch.ts.
+  // Row 1 is the epoch, row 2 the one that the last rebuild replaced: see epoch.ts.
   '0005-epoch': `CREATE TABLE IF NOT EXISTS store_epoch (
      id    TINYINT  NOT NULL PRIMARY KEY,
      value CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL

@@ -49,6 +49,17 @@ test('a service that promises `always` does not start while Redis syncs every se
   }
 });
 
+test('no service starts on a Redis that evicts keys', async () => {
+  const { url: REDIS_URL } = await startOwnRedis();
+  const connections = await opened({ REDIS_URL });
+  await agreeOnDurability(connections, quiet);
+  await connections.redis('admin').config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await expect(agreeOnDurability(connections, quiet)).rejects.toMatchObject({
+    code: 'DURABILITY_TOO_WEAK',
+    weak: ['maxmemory-policy is allkeys-lru, and must be noeviction'],
+  });
+});
+
 test('an instance whose Redis stops to sync is not ready, and says what is wrong', async () => {
   const { url: REDIS_URL } = await startOwnRedis();
   const connections = testConnections({ REDIS_URL });

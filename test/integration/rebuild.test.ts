@@ -296,6 +296,23 @@ describe('a rebuild that does not come to its end', () => {
     expect(await redis().exists(keys.voucher(voucher.id), keys.buyers(voucher.id))).toBe(0);
   });
 
+  test('because a failover undid its freeze is repeated, and keeps what was sold meanwhile', async () => {
+    const before = await redis().get(keys.epoch);
+    const failOver = async (step: RebuildStep) => {
+      if (step !== 'alone') return;
+      for (const { epoch } of connections.saleKeys.shards) await redis().set(epoch, before ?? '');
+    };
+    const cut = quickRebuild(connections, failOver);
+    await expect(cut).rejects.toMatchObject({ code: 'DATA_CHANGED' });
+    expect(await buy(connections, 9)).toMatchObject({ kind: 'accepted' });
+    const started = await startedProcess(stores);
+    expect(await buy(started, 10)).toMatchObject(notReady);
+    expect(await quickRebuild(connections)).toMatchObject({ after: { verdict: 'consistent' } });
+    await workUntilEmpty(started);
+    expect((await inMysql(voucher, started)).users).toBe(6);
+    await expectSoldOnce();
+  });
+
   test('excludes a second one', async () => {
     const second = await openProcess(stores);
     const onStep = async (step: RebuildStep) => {

@@ -13,6 +13,7 @@ import { accepted, facts, type Given, row, timed, unknown } from './facts.ts';
 
 const strong = {
   appendonly: 'yes',
+  'maxmemory-policy': 'noeviction',
   appendfsync: 'always',
   'no-appendfsync-on-rewrite': 'no',
   'min-replicas-to-write': '1',
@@ -28,6 +29,7 @@ test.each(['everysec', 'always', 'replica'] as const)(
 test.each<[Durability, string, string]>([
   ['everysec', 'appendonly', 'no'],
   ['everysec', 'appendfsync', 'no'],
+  ['everysec', 'maxmemory-policy', 'allkeys-lru'],
   ['always', 'appendonly', 'no'],
   ['always', 'appendfsync', 'everysec'],
   ['always', 'no-appendfsync-on-rewrite', 'yes'],

@@ -9,13 +9,13 @@
  * 5. Every shard gets the new epoch: sales resume.
  *
  * Every step may be repeated: a rebuild that did not come to its end is started again, and nothing
- * is sold before that.
+ * is sold before that. One exception: a failover of Redis may undo step 1. Then instances that know
+ * the old epoch sell, no worker records, and the repeated rebuild keeps what they sold.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
-import { epochsOf, rebuilding } from '../../connections/epoch.ts';
-import { change, type Pool } from '../../connections/mysql.ts';
+import { epochsOf, rebuilding, replaceEpoch } from '../../connections/epoch.ts';
 import { withMysqlLock } from '../../connections/mysql-lock.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript } from '../../connections/scripts.ts';
@@ -82,7 +82,8 @@ async function rebuildAlone(
   await freeze(connections, epoch);
   await onStep('frozen');
   await sleep(waitMs);
-  await replaceEpoch(connections.mysql(), ofMysql, epoch);
+  const isReplaced = await replaceEpoch(connections.mysql(), ofMysql, epoch);
+  if (!isReplaced) throw new DataChanged(ofMysql);
   await onStep('alone');
   const { sales } = await readSales(connections, (sale) => sale);
   await onStep('read');
@@ -102,16 +103,6 @@ const during = (epoch: string): string => rebuilding + epoch;
 async function freeze(connections: Connections, epoch: string): Promise<void> {
   const redis = connections.redis('admin');
   for (const shard of connections.saleKeys.shards) await redis.set(shard.epoch, during(epoch));
-}
-
-/** Waits for the transactions that record orders. @throws DataChanged */
-async function replaceEpoch(pool: Pool, old: string, epoch: string): Promise<void> {
-  const changed = await change(
-    pool,
-    'UPDATE store_epoch SET value = ? WHERE id = 1 AND value = ?',
-    [epoch, old],
-  );
-  if (changed !== 1) throw new DataChanged(old);
 }
 
 async function restore(
