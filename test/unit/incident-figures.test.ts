@@ -85,6 +85,15 @@ test('a hung worker that nobody replaces is a violation', () => {
   ]);
 });
 
+test('sales that resume late are a violation where the service must follow by itself', () => {
+  const incident = { ...survived.incident, sellsWithinMs: 2_300 };
+  expect(reasonsOf({ incident }).verdict).toBe('held');
+  expect(reasonsOf({ incident: { ...incident, sellsWithinMs: 2_299 } })).toEqual({
+    verdict: 'violated',
+    reasons: ['master frozen: no sale for 2300 ms, the limit is 2299 ms'],
+  });
+});
+
 test('without a sale before, nothing is known', () => {
   expect(reasonsOf({ tries: [sale(4_500)] }).verdict).toBe('unknown');
 });

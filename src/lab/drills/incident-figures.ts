@@ -69,13 +69,15 @@ const salesOf = ({ tries, calmFrom, until }: Seen): bigint[] =>
     .map(answeredAt)
     .filter((at) => at >= calmFrom && at < until);
 
+const withoutSalesMs = (seen: Seen): number =>
+  longestGapBetweenMs(salesOf(seen), seen.calmFrom, seen.until);
+
 export function incidentPhase(rung: string, seen: Seen): Phase {
-  const { incident, tries, calmFrom, brokenAt, mendedAt, until } = seen;
-  const sales = salesOf(seen);
+  const { incident, tries, brokenAt, mendedAt, until } = seen;
   return {
     ...phaseOf(rung, incident.name, sentBetween(tries, brokenAt, until)),
-    withoutSalesMs: longestGapBetweenMs(sales, calmFrom, until),
-    resumedAfterMs: firstAfterMs(sales, mendedAt),
+    withoutSalesMs: withoutSalesMs(seen),
+    resumedAfterMs: firstAfterMs(salesOf(seen), mendedAt),
   };
 }
 
@@ -116,12 +118,15 @@ function notRecorded(facts: Facts): string[] {
 const isIdle = (seen: Seen): boolean => !salesOf(seen).some((at) => at < seen.brokenAt);
 
 function violations(seen: Seen): string[] {
-  const { name, recordedWithinMs, readyz, exitCodes } = seen.incident;
+  const { name, recordedWithinMs, sellsWithinMs, readyz, exitCodes } = seen.incident;
   const after = recordedMs(seen);
   const found: string[] = [];
   if (after === null) found.push(`${name}: no order was recorded afterwards`);
   else if (after > recordedWithinMs)
     found.push(`${name}: recorded after ${after} ms, the limit is ${recordedWithinMs} ms`);
+  const gapMs = withoutSalesMs(seen);
+  if (sellsWithinMs !== undefined && gapMs > sellsWithinMs)
+    found.push(`${name}: no sale for ${gapMs} ms, the limit is ${sellsWithinMs} ms`);
   const refusals = notReady(seen);
   if (readyz === 'not-ready' && refusals === 0) found.push(`${name}: /readyz stayed ready`);
   // A slow machine may miss the time limit of an answer now and then.

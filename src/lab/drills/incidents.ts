@@ -59,6 +59,8 @@ export interface Incident {
   /** Of its figures. */
   readonly key: string;
   readonly recordedWithinMs: number;
+  /** The longest time without a sale; without it, any. */
+  readonly sellsWithinMs?: number;
   /** What /readyz of an instance must say meanwhile; without it, either. */
   readonly readyz?: 'ready' | 'not-ready';
   /** The exit codes of the processes of the service that must end. */
@@ -66,6 +68,8 @@ export interface Incident {
   readonly play: (stage: Stage) => Promise<Played>;
 }
 const usual = { recordedWithinMs, exitCodes: [] } as const;
+/** The service follows the Sentinels by itself. */
+const failover = { ...usual, readyz: 'not-ready', sellsWithinMs: 10_000 } as const;
 
 /**
  * The master hangs or dies once the other Redis has every write that it answered: replication does
@@ -101,13 +105,13 @@ async function areReady(lab: Lab): Promise<boolean> {
 }
 
 const frozenMaster: Incident = {
-  ...{ name: 'master frozen', key: 'frozenMaster', readyz: 'not-ready', ...usual },
+  ...{ name: 'master frozen', key: 'frozenMaster', ...failover },
   play: (stage) => withoutMaster(stage, pauseServer('redis-main'), 'redis-main'),
 };
 
 /** It is the replica of before: redis-main follows it, and is promoted now. */
 const killedMaster: Incident = {
-  ...{ name: 'master killed', key: 'killedMaster', readyz: 'not-ready', ...usual },
+  ...{ name: 'master killed', key: 'killedMaster', ...failover },
   play: (stage) => withoutMaster(stage, killServer('redis-replica'), 'redis-replica'),
 };
 
