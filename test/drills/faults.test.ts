@@ -539,6 +539,20 @@ test('cut-one-by-one: one process after the other is cut off, and comes back in 
   expect(back).not.toEqual(cut.toReversed());
 });
 
+test.each([1, 2, 3, 4])(
+  'cut-one-by-one: with seed %d too, the injection cuts off those that it is given',
+  async (seed) => {
+    const spoil = vi.spyOn(LabNetwork.prototype, 'spoil');
+    onTestFinished(() => spoil.mockRestore());
+    const first = ['api-worker-1', 'api-1'].map(pidOf);
+    const undo = await cutOneByOne('redis-main', seed, 0, first).inject(lab());
+    const cut = spoil.mock.lastCall?.slice(1).map((toxic) => (toxic as { pid: number }).pid);
+    await undo();
+    expect(cut).toEqual(expect.arrayContaining(first));
+    expect(cut).toHaveLength(3);
+  },
+);
+
 test('stop-workers: a new worker waits, and the accepted orders with it, until the undo', async () => {
   /** A worker that waits asks the Redis of the lab again and again. */
   const asked = () =>

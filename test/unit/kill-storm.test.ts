@@ -145,6 +145,14 @@ describe('the verdict of a storm', () => {
     expect(reasons).toContain('1 purchases never got a final answer');
   });
 
+  test('a purchase that was never sent says nothing about the service', () => {
+    const sent = tries.filter(({ userId }) => userId !== '1');
+    expect(judged({}, sent)).toEqual({
+      verdict: 'unknown',
+      reasons: ['1 purchases were not sent in time'],
+    });
+  });
+
   test.each(['internal-error', 'unknown-voucher'])('an answer %s is a violation', (reason) => {
     const outcome = reason === 'internal-error' ? 'unknown' : 'refused';
     const [answer] = tries;

@@ -133,7 +133,14 @@ describe('the coverage', () => {
 describe('the verdict of a soak', () => {
   const figures: StormFigures = {
     ...{ purchases: 10, requests: 12, sold: 9, recorded: 9, accepted: 9, lost: 0 },
-    ...{ usersWithTwoOrders: 0, unresolved: 0, unexpected: 0, longestGapMs: 5, longestGapAtMs: 1 },
+    ...{
+      usersWithTwoOrders: 0,
+      unresolved: 0,
+      unsent: 0,
+      unexpected: 0,
+      longestGapMs: 5,
+      longestGapAtMs: 1,
+    },
   };
   const missing: Coverage = coverageOf(['a', 'b'], [['a']]);
 
@@ -163,6 +170,13 @@ describe('the verdict of a soak', () => {
       expect(verdict).toBe('violated');
       expect(reasons).toContain(reason);
     }
+  });
+
+  test('with purchases that were never sent it is unknown', () => {
+    expect(soakReasons({ ...figures, unsent: 2 }, [], missing, false)).toEqual({
+      verdict: 'unknown',
+      reasons: ['2 purchases were not sent in time'],
+    });
   });
 
   test('without a sale it is unknown', () => {

@@ -4,7 +4,7 @@ import type { StockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
 import type { DrillResult } from './drill.ts';
-import { auditedReasons, stormFigures, stormViolations } from './storm-figures.ts';
+import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';
 
 export interface HotSale {
@@ -35,7 +35,7 @@ export function judgeHotVoucher(sales: readonly HotSale[]): DrillResult {
     {
       broken: [...stormViolations(storm), ...bucketViolations(figures)],
       audited: auditedReasons(audits),
-      missing: missing(sales),
+      missing: [...missing(sales), ...unsentTexts(storm)],
     },
   );
   return {

@@ -12,7 +12,10 @@ import type { Recorder } from './timeline.ts';
 /** The fault lasts from before its injection until its undo is done. */
 export async function inject(lab: Lab, fault: Fault, recorder: Recorder): Promise<Undo> {
   recorder.faultStarted(fault.name);
-  const undo = await fault.inject(lab);
+  const undo = await fault.inject(lab).catch((error: unknown) => {
+    recorder.faultEnded(fault.name);
+    throw error;
+  });
   return async () => {
     await undo();
     recorder.faultEnded(fault.name);

@@ -3,7 +3,7 @@ import type { Facts } from '../../audit/facts.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
 import type { DrillResult } from './drill.ts';
-import { auditedReasons, stormFigures, stormViolations } from './storm-figures.ts';
+import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
 
 /** A worker that was killed with orders in hand. */
 export interface Killed {
@@ -47,7 +47,7 @@ export function judgeScaleOut(steps: readonly Step[]): Omit<DrillResult, 'faults
     {
       broken: [...all(violations), ...stormViolations(figures)],
       audited: auditedReasons(audits),
-      missing: all(missingParts),
+      missing: [...all(missingParts), ...unsentTexts(figures)],
     },
   );
   return {

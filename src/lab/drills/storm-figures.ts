@@ -18,8 +18,10 @@ export interface StormFigures {
   /** Accepted orders that MySQL does not have. */
   readonly lost: number;
   readonly usersWithTwoOrders: number;
-  /** Purchases without a final answer. */
+  /** Purchases that were sent, without a final answer. */
   readonly unresolved: number;
+  /** Purchases that no client began in time. */
+  readonly unsent: number;
   /** Answers that a purchase of this storm must never get. */
   readonly unexpected: number;
   /** The longest time between two sales, and when it began, since the first request. */
@@ -38,6 +40,8 @@ export function stormFigures(
   const recorded = new Set(facts.flatMap((each) => confirmed(each).map(({ id }) => id)));
   const buyers = new Set(accepted.map(({ voucherId, userId }) => `${voucherId} ${userId}`));
   const orders = new Set(accepted.map(({ orderId = '' }) => orderId));
+  const sent = new Set(tries.map(({ requestId }) => requestId));
+  const begun = purchases.filter(({ requestId }) => sent.has(requestId));
   return {
     purchases: purchases.length,
     requests: tries.length,
@@ -46,7 +50,8 @@ export function stormFigures(
     accepted: buyers.size,
     lost: [...orders].filter((id) => !recorded.has(id)).length,
     usersWithTwoOrders: sum(facts.map(usersWithSeveralOrders)),
-    unresolved: unresolved(purchases, tries).length,
+    unresolved: unresolved(begun, tries).length,
+    unsent: purchases.length - begun.length,
     unexpected: tries.filter(isUnexpected).length,
     ...longestGap(tries),
   };
@@ -89,9 +94,14 @@ export function stormReasons(
   const audited = auditedReasons(audits);
   const missing = kinds.filter((kind) => !faults[kind]).map((kind) => `there was no ${kind}`);
   if (figures.accepted === 0) missing.push('nobody bought');
+  missing.push(...unsentTexts(figures));
   const verdicts = audits.map(({ audit }) => audit.verdict);
   return drillVerdict(verdicts, { broken, audited, missing });
 }
+
+/** A slow machine sends too few: that says nothing about the service. */
+export const unsentTexts = ({ unsent }: StormFigures): string[] =>
+  unsent === 0 ? [] : [`${unsent} purchases were not sent in time`];
 
 export function stormViolations(figures: StormFigures): string[] {
   const { sold, recorded, accepted, lost, usersWithTwoOrders } = figures;

@@ -2,6 +2,7 @@
  * The processes of the service lose their network to a server one after the other, until none has
  * it, and get it back one after the other, in another order: a swizzle. The injection ends when
  * half of them are cut off, so that requests meet a network that some have and others have not.
+ * Those that a drill needs in this half come first.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Toxic } from '../environment/proxy/toxic.ts';
@@ -11,13 +12,19 @@ import { shuffler } from '../workload/shuffle.ts';
 import type { Fault } from './fault.ts';
 
 /** @param pauseMs from one process to the next */
-export const cutOneByOne = (name: ProxyName, seed: number, pauseMs: number): Fault => ({
+export const cutOneByOne = (
+  name: ProxyName,
+  seed: number,
+  pauseMs: number,
+  first: readonly number[] = [],
+): Fault => ({
   name: `cut the processes from ${name} one by one`,
   async inject(lab) {
     const network = lab.network('proxied');
     const shuffle = shuffler(seed);
-    const pids = shuffle(processNames(lab.shape).map((each) => lab.pidOf(each)));
-    const half = Math.ceil(pids.length / 2);
+    const all = shuffle(processNames(lab.shape).map((each) => lab.pidOf(each)));
+    const pids = [...new Set([...all.filter((pid) => first.includes(pid)), ...all])];
+    const half = Math.max(Math.ceil(pids.length / 2), first.length);
     const cut = new Set<number>();
     const oneByOne = async (some: readonly number[], change: (pid: number) => void) => {
       for (const pid of some) {

@@ -11,6 +11,7 @@ import { waitUntil } from '../environment/wait-until.ts';
 import { ServiceRefused } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { pauseServer } from '../faults/pause-server.ts';
+import type { Arrival } from '../races/race-keys.ts';
 import { cellName, purchaseCheckpoints, type SaleState, workerCheckpoints } from './cells.ts';
 import type { Probes } from './probes.ts';
 import { soakFaults } from './soak-faults.ts';
@@ -68,6 +69,7 @@ class Injection {
   readonly #undos: Undo[] = [];
   readonly #injected: string[] = [];
   readonly #reached: CheckpointName[] = [];
+  readonly #standing = new Set<number>();
   #voucherId = '';
   #worker: string | undefined;
   #cells: string[] = [];
@@ -122,15 +124,21 @@ class Injection {
     for (const checkpoint of workerCheckpoints.filter((each) => checkpoints.includes(each))) {
       const arrival = await this.#stops.workerAt(checkpoint);
       this.#worker = arrival?.instance;
-      if (arrival) this.#reached.push(checkpoint);
+      this.#stands(checkpoint, arrival);
     }
     if (state === 'queue-behind') await this.#pauseOtherWorkers();
     await waitUntil(state, stateWithinMs, () => this.#isState(state));
     const wanted = purchaseCheckpoints.filter((each) => checkpoints.includes(each));
     const stops = wanted.map(async (checkpoint) => {
-      if (await this.#stops.purchaseAt(checkpoint)) this.#reached.push(checkpoint);
+      this.#stands(checkpoint, await this.#stops.purchaseAt(checkpoint));
     });
     await Promise.all(stops);
+  }
+
+  #stands(checkpoint: CheckpointName, arrival: Arrival | null): void {
+    if (!arrival) return;
+    this.#reached.push(checkpoint);
+    this.#standing.add(arrival.pid);
   }
 
   /** What stood at a checkpoint goes on while the fault lasts. */
@@ -143,7 +151,7 @@ class Injection {
     if (this.#reached.length === 0 || !(await this.#isStill(state))) return;
     const place = {
       ...{ lab, instance: this.#instance, worker: this.#worker ?? '' },
-      ...{ forMs: this.#forMs, seed: this.#planned.seed },
+      ...{ standing: [...this.#standing], forMs: this.#forMs, seed: this.#planned.seed },
     };
     await this.#inject(fault, soakFaults[fault].fault(place));
     await this.#freeAll();
@@ -170,7 +178,11 @@ class Injection {
   async #inject(kind: string, fault: Fault): Promise<void> {
     const { lab, recorder } = this.#scene;
     this.#injected.push(kind);
-    this.#undos.push(await inject(lab, fault, recorder));
+    const undo = await inject(lab, fault, recorder).catch(async (error: unknown) => {
+      await lab.heal(); // What the fault broke before it failed has no undo.
+      throw error;
+    });
+    this.#undos.push(undo);
   }
 
   async #pauseOtherWorkers(): Promise<void> {

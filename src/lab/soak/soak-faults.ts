@@ -20,6 +20,8 @@ export interface Place {
   readonly lab: Lab;
   readonly instance: string;
   readonly worker: string;
+  /** The processes in which something stands at a checkpoint. */
+  readonly standing: readonly number[];
   /** From the injection to the undo. */
   readonly forMs: number;
   /** Of the sequence in which a fault hits several processes. */
@@ -60,7 +62,7 @@ const loses = (spoils: ProxyName) => ({ spoils, fault: () => loseAnswers(spoils)
 
 const cuts = (spoils: ProxyName) => ({
   spoils,
-  fault: ({ seed }: Place) => cutOneByOne(spoils, seed, nextCutMs),
+  fault: ({ seed, standing }: Place) => cutOneByOne(spoils, seed, nextCutMs, standing),
 });
 
 const ofInstance = { hits: 'purchase', isOfInstance: true } as const;
