@@ -1,6 +1,7 @@
 -- Purpose: acquire a fair lock, or acquire it again as its owner, or join its queue. It works like
 --          Redisson's RedissonFairLock, with the same keys and answers. Unlike it, it notifies the
---          next waiter when it removes a turn that timed out while the lock is free.
+--          waiter whose turn it removes because it timed out: one that lives asks again. It also
+--          notifies the next waiter when the lock is free then.
 -- KEYS[1]  the lock (hash: owner -> number of acquires)
 -- KEYS[2]  the queue (list of owners)
 -- KEYS[3]  when each turn times out (sorted set: owner -> milliseconds)
@@ -18,6 +19,7 @@ while head do
   if not passes or tonumber(passes) > now then break end
   redis.call('ZREM', KEYS[3], head)
   redis.call('LPOP', KEYS[2])
+  redis.call('PUBLISH', KEYS[4] .. ':' .. head, ARGV[6])
   was_removed = true
   head = redis.call('LINDEX', KEYS[2], 0)
 end

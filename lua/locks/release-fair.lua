@@ -1,6 +1,7 @@
 -- Purpose: release a fair lock once. The last release deletes the lock and notifies the first
 --          waiter. A release that is sent again with the same latch counts once. It works like
---          Redisson's RedissonFairLock, with the same keys and answers.
+--          Redisson's RedissonFairLock, with the same keys and answers. Unlike it, it notifies the
+--          waiters whose turns it removes because they timed out: one that lives asks again.
 -- KEYS[1]  the lock (hash: owner -> number of acquires)   KEYS[2] the queue (list)
 -- KEYS[3]  when each turn times out (sorted set)   KEYS[4] the prefix of every owner's channel
 -- KEYS[5]  latch of this release (string)
@@ -17,6 +18,7 @@ while head do
   if not passes or tonumber(passes) > tonumber(ARGV[4]) then break end
   redis.call('ZREM', KEYS[3], head)
   redis.call('LPOP', KEYS[2])
+  redis.call('PUBLISH', KEYS[4] .. ':' .. head, ARGV[1])
   head = redis.call('LINDEX', KEYS[2], 0)
 end
 

@@ -12,7 +12,7 @@
 import type { Redis } from 'ioredis';
 import { ConfigurationInvalid, LockMastersMissing } from '../errors.ts';
 import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from './lock.ts';
-import { timeLeft } from './shared/deadlines.ts';
+import { boundedWait, timeLeft } from './shared/deadlines.ts';
 import { once } from './shared/leases.ts';
 import { reentrant } from './shared/reentrant.ts';
 import { serverLock } from './shared/server-lock.ts';
@@ -63,9 +63,10 @@ class AllMasters {
   /** @returns false when another owner has the lock on one of the masters. */
   async #collect(
     resource: string,
-    { waitMs, leaseMs, signal }: AcquireOptions,
+    { leaseMs, signal, ...wanted }: AcquireOptions,
     leases: Lease[],
   ): Promise<boolean> {
+    const waitMs = boundedWait(wanted.waitMs);
     const leftMs = timeLeft(waitMs);
     const answerLeftMs = timeLeft(waitMs + this.#answerMs);
     // The first lease must outlast the wait for the last one.

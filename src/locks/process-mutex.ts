@@ -8,6 +8,7 @@
  */
 import { E_TIMEOUT, Mutex, withTimeout } from 'async-mutex';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
+import { boundedWait } from './shared/deadlines.ts';
 import { endlessLease } from './shared/leases.ts';
 
 interface Entry {
@@ -51,7 +52,7 @@ export function processMutex(): Lock {
  */
 async function locked(mutex: Mutex, waitMs: number, signal?: AbortSignal): Promise<() => void> {
   if (waitMs === 0 && mutex.isLocked()) throw E_TIMEOUT;
-  const turn = withTimeout(mutex, Math.max(1, waitMs)).acquire();
+  const turn = withTimeout(mutex, Math.max(1, boundedWait(waitMs))).acquire();
   if (!signal) return turn;
   return new Promise((resolve, reject) => {
     const giveUp = () => {

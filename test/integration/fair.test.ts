@@ -134,6 +134,23 @@ test('the next in line is notified by the one that removes a turn that timed out
   expect(performance.now() - removedAt).toBeLessThan(5_000);
 });
 
+test('a living waiter whose turn timed out in a line that was never empty is woken by the release', async () => {
+  const [holder, waiting] = await openLocks(2);
+  const lease = await held(holder);
+  const next = held(waiting);
+  await untilInLine(1);
+  const own = (await redis.lindex(`redisson_lock_queue:{lock:${resource}}`, 0)) ?? '';
+  const channel = `redisson_lock__channel:{lock:${resource}}:${own}`;
+  const listens = async () => Number((await redis.pubsub('NUMSUB', channel))[1]) === 1;
+  await waitUntil('it to listen', 5_000, listens);
+  await redis.zadd(`redisson_lock_timeout:{lock:${resource}}`, Date.now() - 1, own);
+  const releasedAt = performance.now();
+  await lease.release();
+  await (await next).release();
+  // Not by its own clock, after 20 s.
+  expect(performance.now() - releasedAt).toBeLessThan(5_000);
+});
+
 test('whoever is first when the one before leaves is called, if the lock is free by then', async () => {
   const [leaving, next] = await openLocks(2);
   const line = `redisson_lock_queue:{lock:${resource}}`;

@@ -3,12 +3,18 @@
  * Redisson's wire format.
  */
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { Lock } from '../../src/locks/lock.ts';
+import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import {
+  hashProtocol,
+  type Protocol,
+  RedissonLeases,
+} from '../../src/locks/shared/redisson-leases.ts';
 import { installGate } from '../../src/trace/checkpoints.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
@@ -150,6 +156,19 @@ describe('a lease inside another', () => {
       expect(await redis.exists(`lock:${resource}`)).toBe(1);
       await next.release();
       expect(await redis.exists(`lock:${resource}`)).toBe(0);
+    });
+  });
+
+  test('keeps its next lease when it renews one that was lost', async () => {
+    const lock = await openLock(30_000);
+    await asOneOwner(async () => {
+      const lost = await lock.acquire(resource, { waitMs: 0, leaseMs: 100 });
+      await once(lost?.signal as AbortSignal, 'abort');
+      const next = await held(lock);
+      await lost?.renew?.(200);
+      expect(await redis.pttl(`lock:${resource}`)).toBeGreaterThan(20_000);
+      expect(next.signal.aborted).toBe(false);
+      await next.release();
     });
   });
 
@@ -307,6 +326,24 @@ describe('behind a connection that fails', () => {
   }
   const free = async () => (await redis.exists(`lock:${resource}`)) === 0;
 
+  let copyArrived: Promise<unknown> | undefined;
+  /** The connection of the first release ends; what was written to it arrives after the second. */
+  const latestFirst = (protocol: Protocol): Protocol => {
+    let first: (() => Promise<unknown>) | undefined;
+    return {
+      ...protocol,
+      async giveBack(release) {
+        if (!first) {
+          first = () => protocol.giveBack(release);
+          throw new Error('Connection is closed.');
+        }
+        const answer = await protocol.giveBack(release);
+        copyArrived ??= sleep(50).then(first);
+        return answer;
+      },
+    };
+  };
+
   test('a grant whose answer is lost is given back, and its caller told', async () => {
     const { proxy, lock } = await openBehindProxy();
     proxy.swallowNextAnswer();
@@ -320,6 +357,19 @@ describe('behind a connection that fails', () => {
     proxy.swallowNextAnswer();
     await lease.release();
     expect(await free()).toBe(true);
+  });
+
+  test('a release that was sent twice counts once, also when the first copy arrives last', async () => {
+    const leases = new RedissonLeases(redis, latestFirst(hashProtocol(redis)), {});
+    await asOneOwner(async () => {
+      const owner = leases.owner();
+      const attempt = () => leases.attempt({ resource, owner, waits: false });
+      const [outer, inner] = [await attempt(), await attempt()] as [Lease, Lease];
+      await inner.release();
+      await copyArrived;
+      expect(await redis.hvals(`lock:${resource}`)).toEqual(['1']);
+      await outer.release();
+    });
   });
 
   test('a release that could not be sent is sent on the next connection', async () => {

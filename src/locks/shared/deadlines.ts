@@ -1,9 +1,15 @@
 /** Waiting for no longer than the caller wants. */
 import type { Lease } from '../lock.ts';
 
+/** Twelve days: a timer that is longer than twice that would end at once. */
+const longestWaitMs = 2 ** 30;
+
+/** Of a wait without an end, the longest that timers can wait. */
+export const boundedWait = (waitMs: number): number => Math.min(waitMs, longestWaitMs);
+
 /** The remaining part of a wait, in milliseconds; 0 once it is over. */
 export function timeLeft(waitMs: number): () => number {
-  const deadline = performance.now() + waitMs;
+  const deadline = performance.now() + boundedWait(waitMs);
   return () => Math.max(0, deadline - performance.now());
 }
 
@@ -13,8 +19,6 @@ export async function keepUnlessAborted(lease: Lease, signal?: AbortSignal): Pro
   signal?.throwIfAborted();
   return lease;
 }
-
-const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * The result of the work, or null after `waitMs`; the work continues.
@@ -28,7 +32,7 @@ export async function inTime<T>(
   signal?.throwIfAborted();
   let stop = () => {};
   const enough = new Promise<null>((resolve, reject) => {
-    const timer = setTimeout(resolve, Math.min(waitMs, longestTimerMs), null);
+    const timer = setTimeout(resolve, boundedWait(waitMs), null);
     const abort = () => reject(signal?.reason);
     signal?.addEventListener('abort', abort);
     stop = () => {

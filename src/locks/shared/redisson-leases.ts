@@ -134,6 +134,8 @@ export class RedissonLeases {
   }
 
   async #change(ownership: Ownership, leaseMs: number): Promise<void> {
+    // The key may be that of the owner's next lease, which does not end earlier by this.
+    if (this.#ownerships.get(idOf(ownership.owned)) !== ownership) return ownership.isGone();
     const askedAt = performance.now();
     if (await this.#renew(ownership, leaseMs)) ownership.changed(askedAt, leaseMs);
     else ownership.isGone();
@@ -186,10 +188,15 @@ export class RedissonLeases {
     const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
     const latchMs = String(this.#answerMs * releaseTries * 2);
     const release = { key, owner, othersMs: String(othersMs), latch, latchMs };
-    const send = () => this.#protocol.giveBack(release);
+    let sent = 0;
+    const send = () => {
+      sent += 1;
+      return this.#protocol.giveBack(release);
+    };
     // Without any answer the lease expires by itself: it is not renewed any more.
     const answer = await untilAnswered(this.#redis, releaseTries, this.#answerMs, send);
-    this.#redis.del(latch).catch(() => {}); // If this fails, the latch expires.
+    // An earlier copy may still be on its way: then the latch stays until it expires.
+    if (sent === 1) this.#redis.del(latch).catch(() => {});
     return answer;
   }
 }
