@@ -1,7 +1,7 @@
 import { audit } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
 import { proofsOf } from '../audit/evidence.ts';
-import { confirmed } from '../audit/facts.ts';
+import { confirmed, type Facts } from '../audit/facts.ts';
 import { readHistory } from '../audit/read-history.ts';
 import { Id } from '../http/ids.ts';
 import { Lab } from '../lab/environment/lab.ts';
@@ -29,6 +29,14 @@ export const addAudit: AddCommand = (program, place) =>
     .addOption(json())
     .action((voucherId: string, options: JsonOption) => auditVoucher(place, voucherId, options));
 
+/** Nothing was sold, so nothing could have gone wrong. */
+const isUntouched = ({ initialStock, mysql, redis }: Facts): boolean =>
+  initialStock > 0 &&
+  mysql.stock === initialStock &&
+  mysql.orders.length === 0 &&
+  (redis?.queued.length ?? 0) === 0 &&
+  Object.keys(redis?.buyers ?? {}).length === 0;
+
 async function auditVoucher(
   { labFolder, runsFolder }: Place,
   voucherId: string,
@@ -46,7 +54,8 @@ async function auditVoucher(
   // A new shape of the lab empties its history.
   const isComplete = read.history.length >= (kept.history?.length ?? 0);
   const facts = { ...collected, ...kept, ...(isComplete && read.history.length > 0 && read) };
-  const result = audit(facts);
+  const audited = audit(facts);
+  const result = isUntouched(facts) ? { ...audited, verdict: 'unknown' as const } : audited;
   const proofs = proofsOf(result, facts);
   const orders = confirmed(facts).length;
   const { rung, initialStock, mysql } = facts;
@@ -56,6 +65,7 @@ async function auditVoucher(
     () =>
       [
         `voucher ${voucherId} (${rung}): ${result.verdict}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
+        ...(isUntouched(facts) ? ['nobody has bought: there is nothing to judge'] : []),
         auditLines(result),
         ...proofs.flatMap(proofText),
       ].join('\n'),

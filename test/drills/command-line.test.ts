@@ -62,6 +62,13 @@ describe('lockstep run', () => {
     expect(audit.stdout).toMatch(/held +responses-match-database/);
   });
 
+  test('the audit of a voucher that nobody bought is unknown, with exit code 2', async () => {
+    const { id } = JSON.parse((await lockstep('voucher', 'lua-stream', '--json')).stdout);
+    const audit = await lockstep('audit', id);
+    expect(audit.stdout).toContain('nobody has bought: there is nothing to judge');
+    expect(audit.exitCode).toBe(2);
+  });
+
   test('exits with 1 when the ladder’s claim does not show', async () => {
     // With one in stock nobody can get two: the claimed violation is missing, and that is not as
     // expected.

@@ -201,6 +201,11 @@ const progress: readonly Row[] = [
     violated(1, 'user 8 got the lock 1000 ms after it was free'),
   ],
   [
+    'allows a slow grant of a lock that nobody released meanwhile',
+    lockFacts('0 A 7 granted', '100 A 7 released', '200 B 8 requested', '1300 B 8 granted'),
+    held,
+  ],
+  [
     'allows a waiter 1000 ms until it has the lock',
     lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '1099 B 8 granted'),
     held,

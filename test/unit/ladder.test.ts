@@ -9,7 +9,7 @@ import { saleKeys } from '../../src/connections/sale-keys.ts';
 import type { CheckName, Verdict } from '../../src/domain.ts';
 import { UnknownRung } from '../../src/errors.ts';
 import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
-import { isAsClaimed } from '../../src/lab/drills/run-rung.ts';
+import { isAsClaimed, isStarved } from '../../src/lab/drills/run-rung.ts';
 import { parsePause } from '../../src/lab/races/pauses.ts';
 import { workerLane } from '../../src/lab/races/race-keys.ts';
 import { claimOn } from '../../src/lab/races/race-verdict.ts';
@@ -32,6 +32,7 @@ import {
 } from '../../src/ladder/rungs.ts';
 import { languages, texts } from '../../src/ladder/texts/texts.ts';
 import { checkpointNames } from '../../src/trace/checkpoints.ts';
+import { facts, refused } from './facts.ts';
 
 const kindOf = ({ under }: Break) => circumstances[under];
 
@@ -430,4 +431,15 @@ describe('a run is as claimed', () => {
   ])('%s', (_, audited, claimed, expected) => {
     expect(isAsClaimed(audited, claimed)).toBe(expected);
   });
+});
+
+test.each([
+  ['not-ready', 1, true],
+  ['queue-full', 1, true],
+  ['lock-service-unavailable', 1, true],
+  ['not-ready', 0, false],
+  ['busy', 1, false],
+  ['database-busy', 1, false],
+])('a rush with refusals as %s and %d left in stock was starved: %j', (reason, stock, starved) => {
+  expect(isStarved(facts({ stock, attempts: [refused('9', reason)] }))).toBe(starved);
 });

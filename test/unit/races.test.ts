@@ -290,6 +290,20 @@ describe('the verdict of a race', () => {
     expect([seen.verdict, seen.evidence]).toEqual(['held', '']);
   });
 
+  test('is slow when its first lane waits: nobody was there to wait for', () => {
+    expect(fixed({}, 'waits')).toMatchObject({ verdict: 'unknown', isSlow: true });
+    expect(buggy(stalled)).toMatchObject({ isSlow: false });
+  });
+
+  test('is unknown while an order is still queued: what becomes of it is not known', () => {
+    const race = 'worker-dies-after-commit';
+    const judged = (queued: string[]) =>
+      judge(race, 'redis-list-reliable', { redis: { queued } }, killed);
+    expect(judged([])).toMatchObject({ verdict: 'held', asClaimed: true });
+    expect(judged(['a'])).toMatchObject({ verdict: 'unknown', asClaimed: false });
+    expect(judged(['a']).evidence).toBe('an order is still queued');
+  });
+
   test('may have an unknown outcome when a process was killed', () => {
     const given = { attempts: [...oneBought.attempts, unknown('3')] };
     expect(fixed(given, killed)).toMatchObject({ verdict: 'held', asClaimed: true });

@@ -76,11 +76,14 @@ function freeForMs(
       orderId === answer.orderId &&
       BigInt(at) <= answeredAt,
   );
-  let freeSince = BigInt(began?.at ?? answer.at);
+  const beganAt = BigInt(began?.at ?? answer.at);
+  let freeSince = beganAt;
   for (const { from, to } of ofOthers(answer, sections)) {
     if (from < answeredAt && to > answeredAt) return 0;
     if (to <= answeredAt && to > freeSince) freeSince = to;
   }
+  // A slow answer is no lost wake-up: nothing was released that it could have missed.
+  if (answer.event === 'granted' && freeSince === beganAt) return 0;
   return Number(answeredAt - freeSince) / 1_000_000;
 }
 

@@ -4,8 +4,8 @@
  * and what its row claims to lose must show.
  */
 
-import type { Facts } from '../../audit/facts.ts';
 import { readHistory } from '../../audit/read-history.ts';
+import type { Connections } from '../../connections/connections.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -15,8 +15,9 @@ import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from '../faults/fault.ts';
 import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
 import { playRace, raceSettings, type Surroundings, withoutLoad } from '../races/play-race.ts';
-import type { PlayedRace } from '../races/race-verdict.ts';
-import type { RaceName } from '../races/schedules.ts';
+import { type PlayedRace, raceVerdict } from '../races/race-verdict.ts';
+import { type RaceName, schedules } from '../races/schedules.ts';
+import { drained } from '../workload/drained.ts';
 import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
@@ -106,24 +107,30 @@ async function playHop(
       return inject(own, fault, recorder);
     },
   };
-  const race = await withConnections(lab, (connections) =>
-    playRace(name, rung, lab, connections, surroundings),
-  );
+  const race = await withConnections(lab, async (connections) => {
+    const played = await playRace(name, rung, lab, connections, surroundings);
+    return name === readAgainAt ? onceReadAgain(lab, connections, played) : played;
+  });
   for (const attempt of race.facts.attempts ?? []) recorder.attempt(attempt);
-  const { asClaimed } = race;
-  const facts = name === readAgainAt ? await onceReadAgain(lab, race.facts) : race.facts;
+  const { asClaimed, facts } = race;
   return { race, faults, hop: { rung, hop: name, ...countHop(facts, faultAt), asClaimed } };
 }
 
 /**
  * The order is in MySQL already, so nothing waits for its second delivery. It comes once the next
- * worker has started, or once the order is claimed; some queues have none.
+ * worker has started, or once the order is claimed; some queues have none. What it did is judged.
  */
-async function onceReadAgain(lab: Lab, facts: Facts): Promise<Facts> {
+async function onceReadAgain(
+  lab: Lab,
+  connections: Connections,
+  { race, rung, steps, facts }: PlayedRace,
+): Promise<PlayedRace> {
   const read = () => readHistory(lab.historyFolder, facts.voucherId);
   const isTwice = () => read().history.filter(({ event }) => event === 'recorded').length > 1;
   await waitUntil('the second delivery', readAgainWithinMs, isTwice).catch(() => {});
-  return { ...facts, ...read() };
+  const collected = await drained(connections, facts.voucherId);
+  const now = { ...facts, ...collected, ...read() };
+  return raceVerdict(race, rung, schedules[race], [...steps], now);
 }
 
 /** Each cell must be as its row claims: what a queue loses must show, and nothing else may. */

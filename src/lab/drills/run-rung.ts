@@ -116,11 +116,21 @@ function summarize(
     usersWithTwoOrders: usersWithSeveralOrders(facts),
     ordersPerSecond: Math.round(orders / seconds),
     latencyMs: percentiles(attempts.map(({ latencyMs }) => latencyMs)),
-    verdict: audited.verdict,
+    verdict: isStarved(facts) ? 'unknown' : audited.verdict,
     claim: claim.verdict,
-    asClaimed: isAsClaimed(audited, claim),
+    asClaimed: !isStarved(facts) && isAsClaimed(audited, claim),
   };
 }
+
+/** Not `database-busy`: of optimistic and serializable sales, MySQL aborts some. */
+const faultsOfService: readonly string[] = ['not-ready', 'queue-full', 'lock-service-unavailable'];
+
+/** Stock was left, and the service refused buyers without a fault: the rung was not tried. */
+export const isStarved = ({ attempts = [], mysql }: Facts): boolean =>
+  mysql.stock > 0 &&
+  attempts.some(
+    ({ outcome, reason = '' }) => outcome === 'refused' && faultsOfService.includes(reason),
+  );
 
 /**
  * The claimed verdict, and for the claimed reasons: a violation of another check is another fault.

@@ -30,6 +30,7 @@ import {
   recordedAnyway,
   slow,
   unreached,
+  waits,
 } from './race-verdict.ts';
 import { laneOf, type Step, serversLane } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
@@ -197,14 +198,17 @@ async function runUntil(
     const { checkpoint: at, instance } = state.arrival;
     if ([until, ...orUntil].includes(at)) return { at, instance, asPlanned: at === until };
   }
-  return { at: 'waits', asPlanned: false };
+  return { at: waits, asPlanned: false };
 }
 
 /**
  * @returns null when the lane is paused or answered; `waits` when it waits for a lock; `slow` when
  * neither is seen.
  */
-async function untilSettled(lane: string, stage: Stage): Promise<'waits' | 'slow' | null> {
+async function untilSettled(
+  lane: string,
+  stage: Stage,
+): Promise<typeof waits | typeof slow | null> {
   const { lanes } = stage;
   const deadline = performance.now() + slowMs;
   let waitingSince = Number.POSITIVE_INFINITY;
@@ -212,7 +216,7 @@ async function untilSettled(lane: string, stage: Stage): Promise<'waits' | 'slow
     if (await lanes.settled(lane, 50)) return null;
     if (stage.waitsIn(lane) === undefined) waitingSince = Number.POSITIVE_INFINITY;
     else waitingSince = Math.min(waitingSince, performance.now());
-    if (performance.now() - waitingSince >= waitingMs[stage.waitsFor]) return 'waits';
+    if (performance.now() - waitingSince >= waitingMs[stage.waitsFor]) return waits;
   }
   return slow;
 }

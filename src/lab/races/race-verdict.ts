@@ -34,6 +34,8 @@ export const killed = 'killed';
 export const paused = 'paused';
 export const unreached = 'not there';
 export const slow = 'slow';
+/** For another lane. */
+export const waits = 'waits';
 /** A fault was to make a server forget the lock, and the server did not have it. */
 export const notLocked = 'no lock there';
 /** A fault was to keep the database from recording the order, and the order is there. */
@@ -207,6 +209,9 @@ function tooSlow(steps: readonly Played[], facts: Facts, schedule: Schedule): st
   if (late) return `the machine is too slow: ${late} lost its lease, and no fault hit it`;
   const early = stepsBeforeFault(steps, schedule).find(({ at }) => at === 'lease-lost');
   if (early) return `the machine is too slow: ${early.lane} lost its lease before the fault`;
+  const first = steps.find((_, index) => 'run' in (schedule.steps[index] ?? {}));
+  if (first?.at === waits)
+    return `the machine is too slow: ${first.lane} waited although nobody was before it`;
   const isLong = steps.some(({ at }) => at === outlastsLease);
   const isLost = attempts.some(({ reason }) => reason === 'lease-lost');
   if (isLong && isLost) return 'the machine is too slow: a server was away longer than a lease';
@@ -226,6 +231,7 @@ function inconclusive(
   if (steps.some(({ at }) => at === notLocked)) return 'a server could not forget the lock';
   if (steps.some(({ at }) => at === recordedAnyway))
     return 'a fault did not keep the order from the database';
+  if (facts.redis && facts.redis.queued.length > 0) return 'an order is still queued';
   if (steps.some(({ at }) => at === slow))
     return 'a lane neither arrived nor visibly waited for a lock';
   const wasKilled = steps.some(({ at }) => at === killed);

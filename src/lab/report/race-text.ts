@@ -1,5 +1,5 @@
 /** A race in lanes, one line for each step, for an 80-column terminal. */
-import type { Played, RaceResult } from '../races/race-verdict.ts';
+import { type Played, type RaceResult, waits } from '../races/race-verdict.ts';
 import { proofText } from './sentences.ts';
 import { wrap } from './wrap.ts';
 
@@ -32,7 +32,7 @@ export function raceText(result: RaceResult): string {
 /** The mark of a step: ✗ on the wrong step, … on a step that waits, ● on all others. */
 export function stepMark({ at, wrong }: Played, violated: boolean): '✗' | '…' | '●' {
   if (wrong && violated) return '✗';
-  return at === 'waits' ? '…' : '●';
+  return at === waits ? '…' : '●';
 }
 
 /** The words of a step, where it did what they say. */
