@@ -1,4 +1,4 @@
-/** The short form of the soak: faults at checkpoints while lua-stream sells; nothing is lost. */
+/** Three minutes of the soak: faults at checkpoints while lua-stream sells; nothing is lost. */
 import { expect, test } from 'vitest';
 import { Timeline } from '../../src/lab/drills/timeline.ts';
 import { coverageText } from '../../src/lab/report/coverage-text.ts';
@@ -14,9 +14,9 @@ const seed = 11;
 test('lua-stream sells and records every order once, with a fault at each checkpoint', async () => {
   const told: string[] = [];
   const { facts, coverage, played, ...result } = await soak(lab(), {
-    ...{ seed, minutes: 0.6, isGated: false },
+    ...{ seed, minutes: 3, isGated: false },
     ...{ progress: (line) => told.push(line), recorder: new Timeline() },
-    signal: AbortSignal.timeout(200_000),
+    signal: AbortSignal.timeout(420_000),
   });
   const text = [drillText(result), coverageText(coverage), ...told].join('\n');
   expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
@@ -34,4 +34,4 @@ test('lua-stream sells and records every order once, with a fault at each checkp
     expect(what.replace(' (missed)', '')).toMatch(new RegExp(`^${fault} at .*; ${state}$`));
     again.saw(cells);
   }
-}, 240_000);
+}, 480_000);

@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** In this order. Those that are not named take less than half a minute. */
 const longest = [
   'contracts/locks',
+  'drills/soak',
   'drills/races',
   'drills/rushes',
   'drills/faults',
@@ -12,7 +13,6 @@ const longest = [
   'drills/lock-storm',
   'contracts/queues',
   'drills/command-line',
-  'drills/soak',
   'integration/progress',
   'drills/race-drills',
   'drills/kill-storm',
