@@ -3,6 +3,7 @@
  * who leave it.
  */
 import { AsyncResource } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -140,10 +141,12 @@ test('a living waiter whose turn timed out in a line that was never empty is wok
   const next = held(waiting);
   await untilInLine(1);
   const own = (await redis.lindex(`redisson_lock_queue:{lock:${resource}}`, 0)) ?? '';
-  const channel = `redisson_lock__channel:{lock:${resource}}:${own}`;
-  const listens = async () => Number((await redis.pubsub('NUMSUB', channel))[1]) === 1;
-  await waitUntil('it to listen', 5_000, listens);
-  await redis.zadd(`redisson_lock_timeout:{lock:${resource}}`, Date.now() - 1, own);
+  const turns = `redisson_lock_timeout:{lock:${resource}}`;
+  await waitUntil('it to sleep', 5_000, async () => {
+    await redis.zadd(turns, 1, own);
+    await sleep(300); // A waiter that asks meanwhile has a new turn.
+    return (await redis.zscore(turns, own)) === '1';
+  });
   const releasedAt = performance.now();
   await lease.release();
   await (await next).release();
