@@ -64,8 +64,6 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
     ...manyPerUser,
     'never sells more than there is to many users at once':
       'without a lock around it, two sales read the same stock',
-    'is stopped by the rails when the user has an order already':
-      'a sale that fails after the SET loses one from stock',
   },
   'check-then-insert': { ...forgetful, ...unlocked },
   fenced: forgetful,

@@ -162,6 +162,12 @@ export const clauses = {
       'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, 1)',
       [earlier.id, voucher.id, '7', 'earlier'],
     );
+    // Its unit, in the one place or in the other.
+    for (const take of [
+      'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?',
+      'UPDATE voucher_units SET order_id = 1 WHERE voucher_id = ? AND unit = 1',
+    ])
+      await change(connections.mysql(), take, [voucher.id]);
     await sell(contestant, someOrder(voucher.id, '7'), voucher);
     const confirmed = await connections
       .mysql()
@@ -169,7 +175,7 @@ export const clauses = {
     await contestant.drained();
     return (
       (confirmed[0] as unknown[]).length === 1 &&
-      (await inventory.remaining(voucher)) === voucher.stock
+      (await inventory.remaining(voucher)) === voucher.stock - 1
     );
   },
 } satisfies Record<string, Clause>;
