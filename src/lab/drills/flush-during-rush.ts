@@ -18,7 +18,7 @@ import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { type FlushSeen, judgeFlush } from './flush-figures.ts';
 import { buyRecorded, inject } from './recorded.ts';
-import { hasSaleSince, isSale, now } from './try-times.ts';
+import { hasSaleSince, isSale, now, sentAt } from './try-times.ts';
 
 const rung = 'lua-stream';
 /** More than the first load can sell, so that the second one sells the last unit. */
@@ -26,7 +26,7 @@ const stock = 2_000;
 const users = { first: 1_800, second: 3_000 } as const;
 /** The first load lasts 45 s: on a slow machine, the workers restart and Redis is rebuilt in it. */
 const perSecond = { first: 40, second: 1_000 } as const;
-/** Accepted orders before the workers stop, and then again before the flush. */
+/** Accepted orders before the workers stop; and those that are sent after that, before the flush. */
 const accepted = { recorded: 60, unrecorded: 60 } as const;
 const withinMs = 60_000;
 
@@ -73,11 +73,12 @@ async function flushWhileBuying(play: Play, connections: Connections): Promise<T
   const giveUp = new AbortController();
   const buying = buy(play, 'first', giveUp.signal);
   const until = untilIn(options);
-  const sold = (count: number) => until('the sales', () => tries.filter(isSale).length >= count);
+  const sold = (count: number, since: bigint) =>
+    until('the sales', () => salesSince(tries, since).length >= count);
   try {
-    await sold(accepted.recorded);
+    await sold(accepted.recorded, 0n);
     const startWorkers = await inject(lab, stopWorkers, options.recorder);
-    await sold(tries.filter(isSale).length + accepted.unrecorded);
+    await sold(accepted.unrecorded, now());
     const flushAt = now();
     const undo = await inject(lab, loseKeys, options.recorder);
     const flushedAt = now();
@@ -94,6 +95,9 @@ async function flushWhileBuying(play: Play, connections: Connections): Promise<T
     await Promise.allSettled([buying]);
   }
 }
+
+const salesSince = (tries: readonly Try[], since: bigint): Try[] =>
+  tries.filter((each) => isSale(each) && sentAt(each) >= since);
 
 /** Also by users whose order is lost: they may buy again. */
 async function buyUntilSoldOut(play: Play): Promise<void> {
