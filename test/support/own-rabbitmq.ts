@@ -4,6 +4,7 @@ import { connect } from 'amqplib';
 import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
 import {
   killWithChildren,
+  pauseWithChildren,
   signalProcess,
   startProcess,
 } from '../../src/lab/environment/processes.ts';
@@ -17,7 +18,7 @@ export interface OwnRabbitmq {
   /** Kills it, and starts it with its data. */
   restart(): Promise<void>;
   /** With SIGSTOP: its connections stay open, and nothing is answered. */
-  pause(): void;
+  pause(): Promise<void>;
   resume(): void;
   /** So that the next use declares the queues again. */
   deleteQueues(): Promise<void>;
@@ -43,7 +44,7 @@ export async function startOwnRabbitmq(): Promise<OwnRabbitmq> {
       await killWithChildren(ref);
       ref = await start(rabbitmq);
     },
-    pause: () => signalProcess(ref, 'SIGSTOP'),
+    pause: () => pauseWithChildren(ref),
     resume: () => signalProcess(ref, 'SIGCONT'),
     async deleteQueues() {
       const connection = await connect(rabbitmqUrl(port));
