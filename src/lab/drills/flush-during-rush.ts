@@ -26,7 +26,7 @@ const stock = 2_000;
 const users = { first: 1_800, second: 3_000 } as const;
 /** The first load lasts 45 s: on a slow machine, the workers restart and Redis is rebuilt in it. */
 const perSecond = { first: 40, second: 1_000 } as const;
-/** Accepted orders before the workers stop; and those that are sent after that, before the flush. */
+/** Accepted orders before the workers stop; and of those sent after it, before the flush. */
 const accepted = { recorded: 60, unrecorded: 60 } as const;
 const withinMs = 60_000;
 
