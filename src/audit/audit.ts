@@ -36,6 +36,10 @@ export interface Audit {
   readonly skipped: readonly Skipped[];
 }
 
+/** Where nothing was tried, `held` proves nothing. What was found stays found. */
+export const heldOnlyIf = (isTried: boolean, audited: Audit): Audit =>
+  audited.verdict === 'held' && !isTried ? { ...audited, verdict: 'unknown' } : audited;
+
 export function audit(facts: Facts): Audit {
   const findings: Finding[] = [];
   const skipped: Skipped[] = [];

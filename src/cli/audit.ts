@@ -1,4 +1,4 @@
-import { audit } from '../audit/audit.ts';
+import { audit, heldOnlyIf } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
 import { proofsOf } from '../audit/evidence.ts';
 import { confirmed, type Facts } from '../audit/facts.ts';
@@ -54,8 +54,8 @@ async function auditVoucher(
   // A new shape of the lab empties its history.
   const isComplete = read.history.length >= (kept.history?.length ?? 0);
   const facts = { ...collected, ...kept, ...(isComplete && read.history.length > 0 && read) };
-  const audited = audit(facts);
-  const result = isUntouched(facts) ? { ...audited, verdict: 'unknown' as const } : audited;
+  const isTried = !isUntouched(facts);
+  const result = heldOnlyIf(isTried, audit(facts));
   const proofs = proofsOf(result, facts);
   const orders = confirmed(facts).length;
   const { rung, initialStock, mysql } = facts;
@@ -65,7 +65,7 @@ async function auditVoucher(
     () =>
       [
         `voucher ${voucherId} (${rung}): ${result.verdict}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
-        ...(isUntouched(facts) ? ['nobody has bought: there is nothing to judge'] : []),
+        ...(isTried ? [] : ['nobody has bought: there is nothing to judge']),
         auditLines(result),
         ...proofs.flatMap(proofText),
       ].join('\n'),

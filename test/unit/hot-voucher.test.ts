@@ -7,7 +7,7 @@ import {
   judgeHotVoucher,
 } from '../../src/lab/drills/hot-voucher-figures.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
-import { accepted, facts, refused, timed } from './facts.ts';
+import { accepted, facts, refused, timed, unknown } from './facts.ts';
 
 const answer = (outcome: Try['outcome'], reason: string, sentAt: number): Try => ({
   ...{ voucherId: '1', userId: String(sentAt), requestId: String(sentAt), outcome, reason },
@@ -91,10 +91,12 @@ describe('the verdict of the drill', () => {
   });
 
   const late = timed(accepted('4', 'd'), 30, 31);
+  const unanswered = timed(unknown('3'), 20, 21);
   test.each<[string, string, Partial<HotSale>]>([
     ['violated', '1 units were stranded', { end: { stock: 1, ...noTransfers } }],
     ['violated', '1 users were told "sold out" while', { tries: inTurn([...attempts, late]) }],
     ['violated', '1 units were sold that did not', { facts: facts({ ...recorded, stock: -1 }) }],
+    ['violated', '1 purchases never got', { tries: inTurn([...attempts.slice(0, 2), unanswered]) }],
     ['unknown', '1 purchases were not sent in time', { tries: inTurn(attempts.slice(0, 2)) }],
     ['unknown', 'in 1 sales no transfer was cut', { isCut: false }],
   ])('is %s: %s', (verdict, reason, changes) => {

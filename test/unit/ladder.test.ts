@@ -1,7 +1,7 @@
 /** The ladder: its rows, claims and sentences, and the rushes and races that show every claim. */
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { type Audit, audit, checks } from '../../src/audit/audit.ts';
+import { type Audit, audit, checks, heldOnlyIf } from '../../src/audit/audit.ts';
 import { collectFacts } from '../../src/audit/collect.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Connections } from '../../src/connections/connections.ts';
@@ -442,4 +442,16 @@ test.each([
   ['database-busy', 1, false],
 ])('a rush with refusals as %s and %d left in stock was starved: %j', (reason, stock, starved) => {
   expect(isStarved(facts({ stock, attempts: [refused('9', reason)] }))).toBe(starved);
+});
+
+test('what nobody tried is unknown and not held; what was found stays found', () => {
+  const verdicts = (['held', 'violated', 'unknown'] as const).map((verdict) => {
+    const audited = { verdict, findings: [], skipped: [] };
+    return [heldOnlyIf(true, audited).verdict, heldOnlyIf(false, audited).verdict];
+  });
+  expect(verdicts).toEqual([
+    ['held', 'unknown'],
+    ['violated', 'violated'],
+    ['unknown', 'unknown'],
+  ]);
 });

@@ -2,7 +2,7 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
-import { type Audit, audit } from '../../audit/audit.ts';
+import { type Audit, audit, heldOnlyIf } from '../../audit/audit.ts';
 import { type Proof, proofsOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
 import { type MysqlRefusals, mysqlRefusals } from '../../audit/mysql-refusals.ts';
@@ -87,7 +87,7 @@ export async function runRung(
   const seconds = (performance.now() - startedAt) / 1_000;
   const facts = { ...collected, attempts, ...readHistory(historyFolder, voucherId) };
   const claim = claimOf(rungNamed(rung), instances);
-  const audited = audit(facts);
+  const audited = heldOnlyIf(!isStarved(facts), audit(facts));
   const result = summarize(request, facts, audited, claim, seconds);
   return { result, claim, audit: audited, facts, proofs: proofsOf(audited, facts) };
 }
@@ -116,9 +116,9 @@ function summarize(
     usersWithTwoOrders: usersWithSeveralOrders(facts),
     ordersPerSecond: Math.round(orders / seconds),
     latencyMs: percentiles(attempts.map(({ latencyMs }) => latencyMs)),
-    verdict: isStarved(facts) ? 'unknown' : audited.verdict,
+    verdict: audited.verdict,
     claim: claim.verdict,
-    asClaimed: !isStarved(facts) && isAsClaimed(audited, claim),
+    asClaimed: isAsClaimed(audited, claim),
   };
 }
 
