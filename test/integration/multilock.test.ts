@@ -220,3 +220,11 @@ test('a lease inside another is a new one when the outer one expired during a st
 test('without any master it refuses to be a lock', () => {
   expect(() => multiLock([])).toThrow(ConfigurationInvalid);
 });
+
+test('after a wait without an end, each master has the lease that was asked for', async () => {
+  const lock = await lockOver(urls());
+  const lease = await held(lock, { waitMs: Number.POSITIVE_INFINITY, leaseMs: 20_000 });
+  const expiries = await Promise.all(masters.map((redis) => redis.pttl(key)));
+  expect(Math.max(...expiries)).toBeLessThanOrEqual(20_000); // Each is its own, and was renewed.
+  await lease.release();
+});

@@ -1,10 +1,10 @@
 /** Waiting for no longer than the caller wants. */
 import type { Lease } from '../lock.ts';
 
-/** Twelve days: a timer that is longer than twice that would end at once. */
-const longestWaitMs = 2 ** 30;
+/** Six days. Twice a wait, with an answer, must still be shorter than 2³¹: the limit of a timer. */
+const longestWaitMs = 2 ** 29;
 
-/** Of a wait without an end, the longest that timers can wait. */
+/** A wait without an end becomes the longest one. A timer over its limit would end at once. */
 export const boundedWait = (waitMs: number): number => Math.min(waitMs, longestWaitMs);
 
 /** The remaining part of a wait, in milliseconds; 0 once it is over. */
