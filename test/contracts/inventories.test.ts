@@ -12,7 +12,7 @@ import { noLock } from '../../src/locks/none.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { installGate } from '../../src/trace/checkpoints.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
-import { type ClauseName, type Contestant, clauses } from './inventory.ts';
+import { type ClauseName, type Contestant, clauses, sellBesideAnOrder } from './inventory.ts';
 
 type Exceptions = Partial<Record<ClauseName, string>>;
 
@@ -136,6 +136,11 @@ describe.each(rungs)('%s', (rung) => {
     await workers;
     await connections.close();
   });
+
+  if (rung === 'redis-stock')
+    test('loses one from stock when its sale fails after the SET', async () => {
+      expect(await sellBesideAnOrder(contestant, [])).toEqual({ confirmed: 1, taken: 1 });
+    });
 
   for (const [clause, holds] of Object.entries(clauses)) {
     const reason = exceptions[rung]?.[clause as ClauseName];

@@ -56,6 +56,31 @@ async function ordersOf(
 const count = (outcomes: readonly Outcome[], kind: Outcome['kind']) =>
   outcomes.filter((outcome) => outcome.kind === kind).length;
 
+/** The unit of an order, in the one place or in the other. */
+const takesUnit = [
+  'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?',
+  'UPDATE voucher_units SET order_id = 1 WHERE voucher_id = ? AND unit = 1',
+];
+
+/** Sells to a user whose order is in MySQL already. @returns the orders and the units that went. */
+export async function sellBesideAnOrder(contestant: Contestant, takes: readonly string[]) {
+  const { inventory, connections } = contestant;
+  const pool = connections.mysql();
+  const voucher = await onSale(contestant, { lab: { ...slow, rails: true, workMs: 0 } });
+  const earlier = someOrder(voucher.id, '7');
+  await change(
+    pool,
+    'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, 1)',
+    [earlier.id, voucher.id, '7', 'earlier'],
+  );
+  for (const take of takes) await change(pool, take, [voucher.id]);
+  await sell(contestant, someOrder(voucher.id, '7'), voucher);
+  const query = "SELECT 1 FROM orders WHERE voucher_id = ? AND status = 'confirmed'";
+  const confirmed = (await select(pool, query, [voucher.id])).length;
+  await contestant.drained();
+  return { confirmed, taken: voucher.stock - ((await inventory.remaining(voucher)) ?? 0) };
+}
+
 export const clauses = {
   'sells what there is, then answers sold-out': async (contestant) => {
     const { inventory } = contestant;
@@ -154,29 +179,8 @@ export const clauses = {
   },
 
   'is stopped by the rails when the user has an order already': async (contestant) => {
-    const { inventory, connections } = contestant;
-    const voucher = await onSale(contestant, { lab: { ...slow, rails: true, workMs: 0 } });
-    const earlier = someOrder(voucher.id, '7');
-    await change(
-      connections.mysql(),
-      'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, 1)',
-      [earlier.id, voucher.id, '7', 'earlier'],
-    );
-    // Its unit, in the one place or in the other.
-    for (const take of [
-      'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?',
-      'UPDATE voucher_units SET order_id = 1 WHERE voucher_id = ? AND unit = 1',
-    ])
-      await change(connections.mysql(), take, [voucher.id]);
-    await sell(contestant, someOrder(voucher.id, '7'), voucher);
-    const confirmed = await connections
-      .mysql()
-      .query(`SELECT 1 FROM orders WHERE voucher_id = ${voucher.id} AND status = 'confirmed'`);
-    await contestant.drained();
-    return (
-      (confirmed[0] as unknown[]).length === 1 &&
-      (await inventory.remaining(voucher)) === voucher.stock - 1
-    );
+    const { confirmed, taken } = await sellBesideAnOrder(contestant, takesUnit);
+    return confirmed === 1 && taken === 1;
   },
 } satisfies Record<string, Clause>;
 
