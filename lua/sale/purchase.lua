@@ -26,7 +26,7 @@ local isOtherEpoch = ARGV[1] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[1]
 local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs', 'soldOutBy', 'reopensMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
 local isKnown = stock and beginMs and endMs and stock >= 0
-  and string.format('%d', stock) == voucher[1] -- HINCRBY would fail, after the first write.
+  and string.format('%d', stock) == voucher[1] -- Otherwise HINCRBY fails, after the first write.
 local soldOutBy, reopensMs = voucher[4] or '', tonumber(voucher[5]) or 0
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)

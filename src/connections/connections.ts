@@ -14,9 +14,16 @@ import { MasterWatch } from './redis-sentinel.ts';
 import { type SaleKeys, saleKeys } from './sale-keys.ts';
 import { Zookeeper } from './zookeeper.ts';
 
-/** Of MySQL. Empty before the first start of the service. */
-export async function readEpoch(pool: Pool): Promise<string> {
-  const [row] = await select<{ value: string }>(pool, 'SELECT value FROM store_epoch WHERE id = 1');
+/** The rows of `store_epoch`. */
+const epochRows = { current: 1, replaced: 2 } as const;
+
+/** Of MySQL; or the one that the last rebuild replaced. Empty before the first of each. */
+export async function readEpoch(
+  pool: Pool,
+  which: keyof typeof epochRows = 'current',
+): Promise<string> {
+  const query = 'SELECT value FROM store_epoch WHERE id = ?';
+  const [row] = await select<{ value: string }>(pool, query, [epochRows[which]]);
   return row?.value ?? '';
 }
 

@@ -21,7 +21,7 @@ export async function agreeOnEpoch(connections: Connections, log: Logger): Promi
   const keys = connections.saleKeys.shards.map(({ epoch }) => epoch);
   const read = () => Promise.all(keys.map((key) => redis.get(key)));
   const epoch = await epochOfMysql(connections.mysql());
-  const replaced = await replacedEpoch(connections.mysql());
+  const replaced = await readEpoch(connections.mysql(), 'replaced');
   const before = await read();
   refuseOther([epoch, replaced], before);
   const missing = keys.filter((_, shard) => before[shard] === null);
@@ -55,7 +55,7 @@ export interface Epochs {
 export async function epochsOf(connections: Connections): Promise<Epochs> {
   const redis = connections.redis('admin');
   const ofMysql = await readEpoch(connections.mysql());
-  const replaced = await replacedEpoch(connections.mysql());
+  const replaced = await readEpoch(connections.mysql(), 'replaced');
   const found = await Promise.all(connections.saleKeys.shards.map(({ epoch }) => redis.get(epoch)));
   refuseOther([ofMysql, replaced], found);
   const ofRedis = found.includes(null) ? '' : (found[0] ?? '');
@@ -88,12 +88,6 @@ export async function replaceEpoch(pool: Pool, old: string, epoch: string): Prom
   await change(pool, 'REPLACE INTO store_epoch (id, value) VALUES (2, ?)', [old]);
   const update = 'UPDATE store_epoch SET value = ? WHERE id = 1 AND value = ?';
   return (await change(pool, update, [epoch, old])) === 1;
-}
-
-/** The one that the last rebuild replaced. Empty before that. */
-async function replacedEpoch(pool: Pool): Promise<string> {
-  const [row] = await select<{ value: string }>(pool, 'SELECT value FROM store_epoch WHERE id = 2');
-  return row?.value ?? '';
 }
 
 /** It is written only when it is missing: a process also starts while MySQL is read-only. */

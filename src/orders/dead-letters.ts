@@ -102,7 +102,7 @@ async function undoPurchase(
   const { id, voucherId, userId } = order;
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
   // `stock-short`: MySQL has no stock left, so Redis had too much. Another order of the user: Redis
-  // had lost it, so what this one took from stock is what that one takes.
+  // had lost it with its unit, and the unit of this order now stands for it.
   const stock = reason === 'stock-short' || buyer !== '' ? '0' : '1';
   const args = [id, voucherId, userId, reason, stock, buyer, reopens, ...letter];
   const bucket = saleKeys.bucketOf(voucherId, userId, await declaredBuckets(pool, voucherId));

@@ -83,7 +83,7 @@ async function follow(
   try {
     await tell(stream, order);
     const final = await finals.of(order, open.signal);
-    // A worker id that was given out twice, after Redis was emptied, makes an id twice.
+    // After Redis was emptied, a worker id may be given out twice, and so an order id.
     const isOther = final?.status === 'confirmed' && final.userId !== order.userId;
     // MySQL may have refused the voucher or the user of a failed order.
     if (final && !isOther) await tell(stream, { ...final, voucherId: order.voucherId });

@@ -127,11 +127,11 @@ export class BucketTransfers {
     const count = search.buckets.length;
     const own = await this.#look(search, to);
     if (own.word === 'has-stock') return 'found';
+    const isOnHold = own.word === 'reopening';
     const seen = [own];
     const errors: unknown[] = [];
     for (let step = 1; step < count; step++) {
       const from = (to + step) % count;
-      const isOnHold = own.word === 'reopening';
       const asked = isOnHold ? this.#look(search, from) : this.#lend(search, from, to);
       const found = await asked.catch((error: unknown) => void errors.push(error));
       if (found === 'lent') return 'found';

@@ -18,7 +18,7 @@ import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { type FlushSeen, judgeFlush } from './flush-figures.ts';
 import { buyRecorded, inject } from './recorded.ts';
-import { hasSaleSince, isSale, now, sentAt } from './try-times.ts';
+import { hasSaleSince, now, salesSince } from './try-times.ts';
 
 const rung = 'lua-stream';
 /** More than the first load can sell, so that the second one sells the last unit. */
@@ -26,7 +26,7 @@ const stock = 2_000;
 const users = { first: 1_800, second: 3_000 } as const;
 /** The first load lasts 45 s: on a slow machine, the workers restart and Redis is rebuilt in it. */
 const perSecond = { first: 40, second: 1_000 } as const;
-/** Accepted orders before the workers stop; and of those sent after it, before the flush. */
+/** Accepted orders: sent before the workers stop, and sent between that and the flush. */
 const accepted = { recorded: 60, unrecorded: 60 } as const;
 const withinMs = 60_000;
 
@@ -95,9 +95,6 @@ async function flushWhileBuying(play: Play, connections: Connections): Promise<T
     await Promise.allSettled([buying]);
   }
 }
-
-const salesSince = (tries: readonly Try[], since: bigint): Try[] =>
-  tries.filter((each) => isSale(each) && sentAt(each) >= since);
 
 /** Also by users whose order is lost: they may buy again. */
 async function buyUntilSoldOut(play: Play): Promise<void> {

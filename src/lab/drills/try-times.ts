@@ -20,8 +20,11 @@ export const sentBetween = <T extends Sent>(tries: readonly T[], from: bigint, t
   tries.filter((each) => sentAt(each) >= from && sentAt(each) < to);
 
 /** A purchase that was sent at this moment or later was accepted. */
+export const salesSince = (tries: readonly Attempt[], since: bigint): Attempt[] =>
+  tries.filter((each) => isSale(each) && sentAt(each) >= since);
+
 export const hasSaleSince = (tries: readonly Attempt[], since: bigint): boolean =>
-  tries.some((each) => isSale(each) && sentAt(each) >= since);
+  salesSince(tries, since).length > 0;
 
 const inOrder = (moments: readonly bigint[]): bigint[] =>
   moments.toSorted((one, other) => (one < other ? -1 : 1));
