@@ -67,7 +67,7 @@ const timed = ['test/drills/{hung-master,saturate,scoreboard,stop-masters}.test.
 
 export default defineConfig({
   test: {
-    reporters: ['default', './test/support/closing-line.ts'],
+    reporters: ['default', './test/support/closing-line.ts', './test/support/times.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -28,6 +28,7 @@ const servers = {
 };
 
 const say = (text) => console.log(`set-up: ${text}`);
+const asked = (option) => process.argv.includes(`--with-${option}`);
 
 function stop(problem, ...fixes) {
   console.error(`\nset-up stopped: ${problem}`);
@@ -41,8 +42,16 @@ function has(program) {
   return folders.some((folder) => existsSync(join(folder, program)));
 }
 
+/** Ctrl-C reaches the child too. What it has done stays, so the next run goes on from there. */
+function spawn(command, args, options) {
+  const child = spawnSync(command, args, { cwd: root, ...options });
+  if (child.signal !== 'SIGINT' && child.status !== 130) return child;
+  console.error('\nset-up interrupted: the same command goes on from here');
+  process.exit(130);
+}
+
 function run(command, args, options = {}) {
-  return spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options }).status === 0;
+  return spawn(command, args, { stdio: 'inherit', ...options }).status === 0;
 }
 
 function checkNode() {
@@ -54,24 +63,31 @@ function checkNode() {
   );
 }
 
-function installPackages() {
+const packagesStamp = join(root, 'node_modules', '.lockstep-packages');
+
+function expectedPackages() {
   const lock = readFileSync(join(root, 'package-lock.json'));
-  const expected = createHash('sha256').update(lock).update(process.version).digest('hex');
-  const stamp = join(root, 'node_modules', '.lockstep-packages');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === expected) return;
-  say('installing npm packages (npm ci) …');
+  return createHash('sha256').update(lock).update(process.version).digest('hex');
+}
+
+const hasPackages = () =>
+  existsSync(packagesStamp) && readFileSync(packagesStamp, 'utf8') === expectedPackages();
+
+function installPackages() {
   if (!run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']))
     stop(
       'npm ci failed (its message is above)',
       'check the network and the npm registry, then run `npm run setup` again',
     );
-  writeFileSync(stamp, expected);
+  writeFileSync(packagesStamp, expectedPackages());
 }
 
+const missingServers = () => Object.keys(servers).filter((program) => !has(program));
+const packagesOf = (programs) => [...new Set(programs.map((program) => servers[program]))];
+
 function installServers() {
-  const missing = Object.keys(servers).filter((program) => !has(program));
-  if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((program) => servers[program]))];
+  const missing = missingServers();
+  const packages = packagesOf(missing);
   const byHand = `install them yourself: apt-get install ${packages.join(' ')}`;
   const compose =
     'or run the lab without them: docker compose --env-file containers/lab.env up --detach --wait';
@@ -79,17 +95,10 @@ function installServers() {
     stop(`missing programs: ${missing.join(', ')}; this is not a Debian system`, byHand, compose);
   if (process.getuid?.() !== 0)
     stop(`missing programs: ${missing.join(', ')}; only root can install them`, byHand, compose);
-  say(`installing from Debian's packages: ${packages.join(' ')} (no system service is started) …`);
   const apt = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const { status, stdout, stderr } = spawnSync(
-      'apt-get',
-      ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args],
-      {
-        env,
-        encoding: 'utf8',
-      },
-    );
+    const all = ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args];
+    const { status, stdout, stderr } = spawn('apt-get', all, { env, encoding: 'utf8' });
     if (status === 0) return; // Its messages about services that were not started do not matter.
     console.error(stdout, stderr);
     stop(`apt-get ${args[0]} failed (its message is above); no network?`, byHand, compose);
@@ -119,28 +128,30 @@ function withoutStartingServices(work) {
   remove();
 }
 
+const k6Folder = join(home, 'bin');
+const hasK6 = () => has('k6') || existsSync(join(k6Folder, 'k6'));
+
 function installK6() {
-  const folder = join(home, 'bin');
-  if (has('k6') || existsSync(join(folder, 'k6'))) return;
   if (goVersion() < 1.26)
     return say(
       'k6 is missing, so the k6 tests cannot run. Install Go 1.26 or later and run ' +
-        '`node scripts/setup.mjs --with-k6` again, or install k6 from https://grafana.com/docs/k6.',
+        '`npm run setup -- --with-k6` again, or install k6 from https://grafana.com/docs/k6.',
     );
-  say(`building k6 ${k6Version} with Go (a few minutes, once) …`);
   // A separate Go module, built here. `go install` would contact k6's own site first, and a proxy
   // may block that site.
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(k6Folder, { recursive: true });
   writeFileSync(
-    join(folder, 'go.mod'),
+    join(k6Folder, 'go.mod'),
     `module k6build\n\ngo 1.26\n\nrequire go.k6.io/k6/v2 ${k6Version}\n`,
   );
-  const quietly = { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] };
-  if (!run('go', ['build', '-mod=mod', '-buildvcs=false', '-o', 'k6', 'go.k6.io/k6/v2'], quietly))
-    stop(
-      'k6 could not be built (its message is above)',
-      'check the network and the Go module proxy, then run `npm run setup -- --with-k6` again',
-    );
+  const args = ['build', '-mod=mod', '-buildvcs=false', '-o', 'k6', 'go.k6.io/k6/v2'];
+  const { status, stderr } = spawn('go', args, { cwd: k6Folder, encoding: 'utf8' });
+  if (status === 0) return;
+  console.error(stderr);
+  stop(
+    'k6 could not be built (its message is above)',
+    'check the network and the Go module proxy, then run `npm run setup -- --with-k6` again',
+  );
 }
 
 function goVersion() {
@@ -149,14 +160,12 @@ function goVersion() {
   return match ? 1 + Number(match[1]) / 100 : 0;
 }
 
-/** Newer servers for the tests. A test run that lacks one says so. */
+/** Servers that only `npm run test:all` needs. A test run that lacks one says so. */
+const missingNewerServers = () =>
+  Object.keys(unstableServers).filter((name) => asked(name) && !isUnpacked(home, name));
+
 function installNewerServers() {
-  const asked = Object.keys(unstableServers).filter((name) =>
-    process.argv.includes(`--with-${name}`),
-  );
-  const missing = asked.filter((name) => !isUnpacked(home, name));
-  if (missing.length === 0) return;
-  say(`unpacking from Debian unstable, for the tests on newer servers: ${missing.join(', ')} …`);
+  const missing = missingNewerServers();
   const still = has('apt-get') ? unpackServers(home, missing) : missing;
   if (still.length > 0)
     say(
@@ -166,15 +175,48 @@ function installNewerServers() {
 }
 
 function build() {
-  say('building …');
   if (!run(join(root, 'node_modules', '.bin', 'tsc'), []))
     stop('the TypeScript build failed (its message is above)');
 }
 
+/** In order, with the seconds that each usually takes on two cores. */
+const steps = [
+  { name: 'npm packages', usually: 15, isMissing: () => !hasPackages(), work: installPackages },
+  {
+    name: 'Debian packages; no service is started',
+    parts: () => packagesOf(missingServers()),
+    usually: 60,
+    isMissing: () => missingServers().length > 0,
+    work: installServers,
+  },
+  {
+    name: `k6 ${k6Version}, built with Go`,
+    usually: 100,
+    isMissing: () => asked('k6') && !hasK6(),
+    work: installK6,
+  },
+  {
+    name: 'newer servers for the tests, from Debian unstable',
+    parts: missingNewerServers,
+    usually: 20,
+    isMissing: () => missingNewerServers().length > 0,
+    work: installNewerServers,
+  },
+  { name: 'compile', usually: 5, isMissing: () => true, work: build },
+];
+
+function setUp() {
+  const missing = steps.filter(({ isMissing }) => isMissing());
+  for (const [index, step] of missing.entries()) {
+    const startedAt = Date.now();
+    const place = `step ${index + 1} of ${missing.length}`;
+    say(`${place}, ${step.name} (usually ${step.usually} s) …`);
+    if (step.parts) say(`  ${step.parts().join(' ')}`);
+    step.work();
+    say(`${place} took ${Math.ceil((Date.now() - startedAt) / 1_000)} s`);
+  }
+}
+
 checkNode();
 mkdirSync(home, { recursive: true });
-installPackages();
-installServers();
-if (process.argv.includes('--with-k6')) installK6();
-installNewerServers();
-build();
+setUp();

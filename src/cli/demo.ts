@@ -1,3 +1,4 @@
+/** The demo: the point in four rushes, then the whole ladder, rung by rung and race by race. */
 import {
   allRaces,
   defaults,
@@ -11,12 +12,15 @@ import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, withLab } from '../lab/environment/session.ts';
+import { startedSpares } from '../lab/environment/stores.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { demoHead, headline, raceLine, runLines } from '../lab/report/demo-lines.ts';
 import { withoutFacts } from '../lab/report/facts-files.ts';
-import { writeRunFolder } from '../lab/report/run-folder.ts';
+import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
+import { storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
 import { ladder } from '../ladder/rungs.ts';
+import { storyNames } from '../ladder/story.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { database, json, language, onDatabase } from './options.ts';
 import {
@@ -38,42 +42,54 @@ interface DemoOptions extends JsonOption {
 export const addDemo: AddCommand = (program, place) =>
   program
     .command('demo')
-    .description('run every rung and every race, and write a report')
+    .description('the point in four lines, then every rung and every race; writes a report')
     .option('--full', 'play each race of a fault on every rung that it could break', false)
     .addOption(language())
     .addOption(database())
     .addOption(json())
     .action((options: DemoOptions) => demo(place, options));
 
+interface Plan {
+  readonly rushes: readonly RunRequest[];
+  readonly comparisons: readonly RunRequest[];
+  readonly races: readonly RaceOnRung[];
+}
+
+/** What was played so far. */
 interface Results {
-  readonly runs: Run[];
-  readonly serial: Run[];
+  readonly rushes: Map<RunRequest, Run>;
+  readonly comparisons: Run[];
   readonly races: PlayedRace[];
 }
 
+interface Walk extends Results {
+  readonly lab: Lab;
+  readonly signal: AbortSignal;
+  readonly stream: Stream;
+  readonly language: Language;
+  /** After each result. */
+  readonly update: () => void;
+}
+
+const planOf = (full: boolean): Plan => ({
+  rushes: rushes(defaults.seed),
+  comparisons: serialRuns(defaults.seed),
+  races: full ? allRaces : shortRaces,
+});
+
 async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Promise<void> {
-  const results: Results = { runs: [], serial: [], races: [] };
   const used = databaseOf(labFolder, options.database);
-  const command = commandLine(options.full, used);
-  const writeReport = () => writeRunFolder(runsFolder, 'demo', { command, ...results }, used);
   const stream = openStream(options.json);
+  const work = async (lab: Lab, signal: AbortSignal) => {
+    const folder = await openRunFolder(runsFolder, 'demo', used);
+    await walkAndReport({ lab, signal, stream }, folder, options, commandLine(options.full, used));
+  };
   try {
-    const work = (lab: Lab, signal: AbortSignal) => runAll(results, lab, signal, options, stream);
-    await withLab(labFolder, stream.progress, work, used);
-  } catch (error) {
+    // The other servers start after the first lines, which need none of them.
+    await withLab(labFolder, stream.progress, work, { database: used, spares: [] });
+  } finally {
     stream.stop();
-    if (results.runs.length > 0)
-      stream.print(`Stopped early. Results so far: ${await writeReport()}/index.html`);
-    throw error;
   }
-  stream.stop();
-  const folder = await writeReport();
-  const runs = results.runs.map(({ result }) => result);
-  const serial = results.serial.map(({ result }) => result);
-  const races = results.races.map(withoutFacts);
-  const all = [...runs, ...serial, ...races];
-  print(options.json, { runs, serial, races, folder }, () => headline(runs, all, folder));
-  setExitCode(asClaimed(all));
 }
 
 function commandLine(full: boolean, used: Database): string {
@@ -82,41 +98,99 @@ function commandLine(full: boolean, used: Database): string {
   return own === '' ? 'npm run demo' : `npm run demo --${own}`;
 }
 
-async function runAll(
-  { runs, serial, races }: Results,
-  lab: Lab,
-  signal: AbortSignal,
-  { full, language }: DemoOptions,
-  stream: Stream,
+/** After Ctrl-C or an error, what was seen until then is printed and written all the same. */
+async function walkAndReport(
+  { lab, signal, stream }: Pick<Walk, 'lab' | 'signal' | 'stream'>,
+  folder: RunFolder,
+  { full, language, json }: DemoOptions,
+  command: string,
 ): Promise<void> {
-  const plan = rushes(defaults.seed);
-  const comparisons = serialRuns(defaults.seed);
-  const schedule = full ? allRaces : shortRaces;
-  stream.expect(plan.length + comparisons.length + schedule.length);
-  const runOne = async (request: RunRequest): Promise<Run> => {
-    signal.throwIfAborted();
-    stream.next(`${request.rung} on ${request.instances}`);
-    await lab.ensure(request);
-    return withConnections(lab, (connections) => runRung(request, lab, connections));
-  };
-  const playOne = async ({ race, rung }: RaceOnRung): Promise<PlayedRace> => {
-    signal.throwIfAborted();
-    stream.next(`race ${race} on ${rung}`);
-    return raceOn(lab, race, rung, { progress: stream.note, signal });
-  };
-  stream.print(demoHead(defaults));
-  for (const request of plan) {
-    const run = await runOne(request);
-    stream.print(runLines(run, runs.at(-1), ladder[run.result.rung].chapter, language));
-    runs.push(run);
+  const plan = planOf(full);
+  const planned = plan.rushes.length + plan.comparisons.length + plan.races.length;
+  const results: Results = { rushes: new Map(), comparisons: [], races: [] };
+  const record = () => ({ command, planned, ...inPlannedOrder(plan, results) });
+  const update = () => folder.update(record());
+  stream.expect(planned);
+  update();
+  try {
+    await walk({ lab, signal, stream, language, update, ...results }, plan);
+  } finally {
+    stream.stop();
+    folder.finish(record());
+    report(record(), json, { folder: folder.path, planned, language });
   }
-  for (const request of comparisons) serial.push(await runOne(request));
+}
+
+/** The rushes of the headline come first, and have their places among the others. */
+const inPlannedOrder = (plan: Plan, { rushes, comparisons, races }: Results) => ({
+  runs: plan.rushes.flatMap((request) => rushes.get(request) ?? []),
+  serial: comparisons,
+  races,
+});
+
+function report(
+  record: ReturnType<typeof inPlannedOrder>,
+  json: boolean,
+  about: { folder: string; planned: number; language: Language },
+): void {
+  const runs = record.runs.map(({ result }) => result);
+  const serial = record.serial.map(({ result }) => result);
+  const races = record.races.map(withoutFacts);
+  const all = [...runs, ...serial, ...races];
+  const { folder, planned } = about;
+  print(json, { runs, serial, races, planned, folder }, () => headline(runs, all, about));
+  setExitCode(asClaimed(all));
+}
+
+async function walk(current: Walk, plan: Plan): Promise<void> {
+  await tellStory(current, plan);
+  const { lab, stream, language } = current;
+  await lab.provide(startedSpares, stream.progress);
+  stream.print(demoHead(defaults));
+  let before: Run | undefined;
+  for (const request of plan.rushes) {
+    const run = current.rushes.get(request) ?? (await rush(current, request));
+    stream.print(runLines(run, before, ladder[run.result.rung].chapter, language));
+    before = run;
+  }
+  for (const request of plan.comparisons) current.comparisons.push(await play(current, request));
   stream.print(
     '\nRaces, step by step: on the rung with the bug, then on the next rung, which fixes it\n',
   );
-  for (const pair of schedule) {
-    const race = await playOne(pair);
-    stream.print(raceLine(race));
-    races.push(race);
+  for (const pair of plan.races) stream.print(raceLine(await race(current, pair)));
+}
+
+/** The four rushes of the headline, which the walk then shows again in their places. */
+async function tellStory(current: Walk, plan: Plan): Promise<void> {
+  const { stream, language } = current;
+  stream.print(`\n${storyHead(language)}`);
+  for (const name of storyNames) {
+    const request = plan.rushes.find((each) => storyOf(each) === name);
+    if (!request) throw new Error(`the demo has no rush for ${name}`);
+    stream.print(storyLine(name, await rush(current, request), language));
   }
+}
+
+async function rush(current: Walk, request: RunRequest): Promise<Run> {
+  const run = await play(current, request);
+  current.rushes.set(request, run);
+  current.update();
+  return run;
+}
+
+async function play({ lab, signal, stream }: Walk, request: RunRequest): Promise<Run> {
+  signal.throwIfAborted();
+  stream.next(`${request.rung} on ${request.instances}`);
+  await lab.ensure(request);
+  return withConnections(lab, (connections) => runRung(request, lab, connections));
+}
+
+async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {
+  const { lab, signal, stream, races, update } = current;
+  signal.throwIfAborted();
+  stream.next(`race ${name} on ${rung}`);
+  const played = await raceOn(lab, name, rung, { progress: stream.note, signal });
+  races.push(played);
+  update();
+  return played;
 }

@@ -68,7 +68,7 @@ async function drill(
     labFolder,
     progress,
     (lab, signal) => runTimes(times, () => runDrill(lab, name, { ...options, signal }, json)),
-    used,
+    { database: used },
   );
   const { timeline, ...shown } = runs.find(({ verdict }) => verdict !== 'held') ?? firstOf(runs);
   const { facts, ...result } = shown;

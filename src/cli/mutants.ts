@@ -58,7 +58,7 @@ async function runAll(
         all.push(...(await runMutants(lab, names, signal, progress)));
       return all;
     },
-    database,
+    { database },
   );
   const text = mutantsText(results);
   const files = {

@@ -49,7 +49,7 @@ async function race(
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
   const play = (lab: Lab, signal: AbortSignal) =>
     playTimes(times, signal, () => raceOn(lab, name, on, { progress, signal }));
-  const played = await withLab(labFolder, progress, play, database);
+  const played = await withLab(labFolder, progress, play, { database });
   const shown = played.find((each) => !each.asClaimed) ?? played[0];
   if (!shown) throw new RangeError('a race is played at least once');
   const count = {

@@ -91,7 +91,7 @@ async function run(
       await lab.ensure(request);
       return withConnections(lab, (connections) => runRung(request, lab, connections));
     },
-    used,
+    { database: used },
   );
   const command = commandLine(request) + onDatabase(used);
   const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] }, used);

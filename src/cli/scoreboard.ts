@@ -60,7 +60,7 @@ async function scoreboard(
     labFolder,
     progress,
     (lab: Lab, signal) => playScoreboard(lab, { ...chosen, signal, progress }),
-    used,
+    { database: used },
   );
   const command = [
     `npx lockstep scoreboard${onDatabase(used)}`,

@@ -50,7 +50,9 @@ async function run({ labFolder, runsFolder }: Place, options: SoakCommand): Prom
       ...{ seed, minutes: length, isGated: gate },
       ...{ signal, progress: tell, recorder: timeline },
     });
-  const { facts, coverage, played, ...result } = await withLab(labFolder, progress, play, used);
+  const { facts, coverage, played, ...result } = await withLab(labFolder, progress, play, {
+    database: used,
+  });
   const own = `--minutes ${length} --seed ${seed}${gate ? ' --gate' : ''}`;
   const command = `npx lockstep soak ${own}${onDatabase(used)}`;
   const machine = await describeMachine(used);

@@ -48,7 +48,13 @@ import {
   type State,
   writeState,
 } from './state.ts';
-import { type SpareServer, spareServers, stores, storesEnvironment } from './stores.ts';
+import {
+  type SpareServer,
+  spareServers,
+  startedSpares,
+  stores,
+  storesEnvironment,
+} from './stores.ts';
 import { waitUntil } from './wait-until.ts';
 
 const startWithinMs = 30_000;
@@ -61,6 +67,8 @@ export interface StartOptions {
   readonly database?: Database | undefined;
   /** The command that stops the lab again; without one it stays until it is stopped by hand. */
   readonly owner?: ProcessRef | undefined;
+  /** Of the servers that only some rungs need: those that start with the lab. */
+  readonly spares?: readonly SpareServer[] | undefined;
 }
 
 /** A database with new data numbers vouchers from 1 again, so Redis must not keep the old ones. */
@@ -115,7 +123,7 @@ export class Lab {
   static async start(
     folder: string,
     progress: Progress,
-    { database = defaultDatabase, owner }: StartOptions = {},
+    { database = defaultDatabase, owner, spares = startedSpares }: StartOptions = {},
   ): Promise<Lab> {
     await Lab.stop(folder);
     mkdirSync(folder, { recursive: true });
@@ -131,7 +139,8 @@ export class Lab {
     };
     const lab = new Lab(folder, state);
     try {
-      await lab.#startAll(stores(folder, ports, database, 'always'), progress);
+      const first = spares.flatMap((name) => spareServers[name](folder, ports));
+      await lab.#startAll([...stores(folder, ports, database, 'always'), ...first], progress);
       await lab.serve(defaultShape, progress);
     } finally {
       chosen();
@@ -185,10 +194,10 @@ export class Lab {
   }
 
   /** Starts servers that only some rungs need, unless they run. They stop with the lab. */
-  async provide(name: SpareServer): Promise<void> {
-    const servers = spareServers[name](this.#folder, this.#state.ports);
+  async provide(names: readonly SpareServer[], progress: Progress = () => {}): Promise<void> {
+    const servers = names.flatMap((name) => spareServers[name](this.#folder, this.#state.ports));
     const missing = servers.filter((each) => !this.servers.some(({ name }) => name === each.name));
-    await this.#startAll(missing, () => {});
+    await this.#startAll(missing, progress);
   }
 
   /**

@@ -6,10 +6,12 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, LabBusy, OtherDatabase } from '../errors.ts';
-import { defaultShape, Lab, type Progress } from './lab.ts';
+import { defaultShape, Lab, type Progress, type StartOptions } from './lab.ts';
 import { processRef } from './process-table.ts';
 import { type Database, defaultDatabase } from './servers/database.ts';
 import { takeName } from './unique-name.ts';
+
+export type SessionOptions = Pick<StartOptions, 'database' | 'spares'>;
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -18,20 +20,21 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * restored; otherwise a lab is started and stopped again. SIGINT, SIGTERM and SIGHUP abort the
  * signal. The session then waits for the work, restores or stops the lab, and ends the process with
  * code 130.
- * @param database MariaDB without it, or that of the running lab.
+ * @param options the database: without one, MariaDB, or that of the running lab; and the spare
+ *   servers that start with the lab.
  * @throws LabBusy when another command uses the lab; OtherDatabase when it runs on another one.
  */
 export async function withLab<T>(
   folder: string,
   progress: Progress,
   work: (lab: Lab, signal: AbortSignal) => Promise<T>,
-  database?: Database,
+  options: SessionOptions = {},
 ): Promise<T> {
   return alone(folder, async (signal) => {
-    const running = runningOn(folder, database);
+    const running = runningOn(folder, options.database);
     const shape = running?.shape ?? defaultShape;
     try {
-      const lab = running ?? (await startFor(folder, progress, signal, database));
+      const lab = running ?? (await startFor(folder, progress, signal, options));
       signal.throwIfAborted();
       return await work(lab, signal);
     } finally {
@@ -58,10 +61,10 @@ async function startFor(
   folder: string,
   progress: Progress,
   signal: AbortSignal,
-  database?: Database,
+  options: SessionOptions,
 ): Promise<Lab> {
   const owner = processRef(process.pid) ?? undefined;
-  const lab = await Lab.start(folder, progress, { database, owner });
+  const lab = await Lab.start(folder, progress, { ...options, owner });
   signal.addEventListener('abort', () => lab.refuseStarts(), { once: true });
   return lab;
 }

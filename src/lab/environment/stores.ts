@@ -11,7 +11,7 @@ import type { Ports } from './state.ts';
 
 export function stores(
   folder: string,
-  { mysql, zookeeper, redisMain, redlock, redisLab }: Ports,
+  { mysql, redisMain, redisLab }: Ports,
   database: Database,
   durability: Durability,
 ): Server[] {
@@ -20,16 +20,20 @@ export function stores(
     sql(folder, mysql),
     redisServer('redis-lab', folder, redisLab, 'never'),
     redisServer('redis-main', folder, redisMain, 'always', orderRedisSettings(durability)),
-    zookeeperServer(folder, zookeeper),
-    ...redlock.map((port, index) => redisServer(`redis-${index + 1}`, folder, port, 'everysec')),
   ];
 }
 
-/** The servers that only some rungs need: they start when such a rung is used. */
+/** The servers that only some rungs need. */
 export const spareServers = {
+  zookeeper: (folder: string, { zookeeper }: Ports) => [zookeeperServer(folder, zookeeper)],
+  'redis-masters': (folder: string, { redlock }: Ports) =>
+    redlock.map((port, index) => redisServer(`redis-${index + 1}`, folder, port, 'everysec')),
   rabbitmq: (folder: string, { rabbitmq }: Ports) => rabbitmqServers(folder, rabbitmq),
 } as const;
 export type SpareServer = keyof typeof spareServers;
+
+/** They start with the lab; the others when a rung that needs them is used. */
+export const startedSpares: readonly SpareServer[] = ['zookeeper', 'redis-masters'];
 
 export const storesEnvironment = ({
   mysql,

@@ -3,7 +3,9 @@ import { type Language, texts } from '../../ladder/texts/texts.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
-import { columns, wrap } from './wrap.ts';
+import { failedFindings } from './sentences.ts';
+import { headlineTable } from './story-lines.ts';
+import { wrap } from './wrap.ts';
 
 export const demoHead = ({
   users,
@@ -50,13 +52,8 @@ export function runLines(
     asClaimed ? '✓' : `✗ claim: ${run.claim.verdict}`,
   ]);
   const lesson = isNew ? [wrap(`    ${texts[language].rungs[rung].lesson}`, 79, '    ')] : [];
-  return [result, ...lesson, ...(asClaimed ? [] : evidence(run))].join('\n');
+  return [result, ...lesson, ...(asClaimed ? [] : failedFindings(run))].join('\n');
 }
-
-const evidence = ({ audit }: Run): string[] =>
-  audit.findings
-    .filter(({ verdict }) => verdict !== 'held')
-    .map(({ check, worst, first }) => wrap(`    ${check}: ${worst ?? first}`, 79, '      '));
 
 const on = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
@@ -75,39 +72,17 @@ export function raceLine({
   return text === '' ? result : `${result}\n${wrap(`    ${text}`, 79, '    ')}`;
 }
 
-/** The four runs that tell the story of the ladder. */
-const story: readonly { rung: string; instances: number; title: string }[] = [
-  { rung: 'mutex-per-user', instances: 1, title: 'a mutex, 1 process' },
-  { rung: 'mutex-per-user', instances: 4, title: 'the same mutex, 4 processes' },
-  { rung: 'redis-atomic', instances: 4, title: 'a Redis lock, 4 processes' },
-  { rung: 'lua-stream', instances: 4, title: 'Lua script + Redis Stream, 4 processes' },
-];
-
+/** How the demo ended, or how far it came. */
 export function headline(
   runs: readonly RunResult[],
   all: readonly { asClaimed: boolean }[],
-  folder: string,
+  { folder, planned, language }: { folder: string; planned: number; language: Language },
 ): string {
   const count = all.filter(({ asClaimed }) => asClaimed).length;
+  const stopped =
+    all.length < planned ? `Stopped early: ${all.length} of ${planned} were played. ` : '';
   return `
-${headlineTable(runs)}
+${headlineTable(runs, language)}
 
-${wrap(`${count} of ${all.length} runs and races ended as the ladder claims. Report: ${folder}/index.html`)}`;
-}
-
-/** What the README shows first. */
-export function headlineTable(runs: readonly RunResult[]): string {
-  const head = ['', 'sold', 'users with two orders', 'verdict'];
-  const rows = story.flatMap(({ rung, instances, title }) => {
-    const run = runs.find(
-      (each) => each.rung === rung && each.instances === instances && each.balancer === 'nginx',
-    );
-    return run ? [[title, String(run.orders), String(run.usersWithTwoOrders), run.verdict]] : [];
-  });
-  const width = Math.max(...story.map(({ title }) => columns(title)));
-  return [head, ...rows]
-    .map(([title = '', sold = '', twice = '', verdict = '']) =>
-      `${title.padEnd(width)}  ${sold.padStart(4)}  ${twice.padStart(21)}  ${verdict}`.trimEnd(),
-    )
-    .join('\n');
+${wrap(`${stopped}${count} of ${all.length} runs and races ended as the ladder claims. Report: ${folder}/index.html`)}`;
 }

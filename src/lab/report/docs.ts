@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 import type { DrillResult } from '../drills/drill.ts';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
-import { headlineTable } from './demo-lines.ts';
 import { survivalTable } from './drill-text.ts';
 import { ladderMarkdown, playedMarkdown, raceMarkdown } from './ladder-tables.ts';
 import { queueMarkdown } from './queue-tables.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
 import { scoreboardMarkdown } from './scoreboard-markdown.ts';
+import { headlineTable } from './story-lines.ts';
 
 export type Parts = Readonly<Record<string, string>>;
 

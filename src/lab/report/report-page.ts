@@ -4,28 +4,30 @@ import { ladder } from '../../ladder/rungs.ts';
 import { texts } from '../../ladder/texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
-import { headlineTable } from './demo-lines.ts';
 import type { Report } from './report.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
+import { headlineTable } from './story-lines.ts';
 import { costLegend, costTable, serialTable } from './tables.ts';
 
 export const racePageName = ({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): string =>
   `race-${race}-${rung}.html`;
 
-export function reportPage({ command, time, machine, runs, serial, races }: Report): string {
+export function reportPage(report: Report): string {
+  const { command, time, machine, runs, serial, races, isRunning } = report;
   const results = runs.map(({ result }) => result);
   const all = [...results, ...serial.map(({ result }) => result), ...races];
-  const count = all.filter(({ asClaimed }) => asClaimed).length;
+  const isGood = all.every(({ asClaimed }) => asClaimed);
   const headline = headlineTable(results);
   const page = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+${isRunning ? html`<meta http-equiv="refresh" content="5">` : ''}
 <title>Lockstep, ${time}</title>
 <style>${raw(style)}</style>
 <h1>Lockstep <small>${time}</small></h1>
 <p><code>${command}</code></p>
-<p class="${count === all.length ? 'held' : 'violated'}"><strong>${count} of ${all.length}</strong> runs and races ended as the ladder claims.</p>
+<p class="${isGood ? 'held' : 'violated'}">${countSentence(all, report)}</p>
 ${headline.includes('\n') ? html`<pre class="headline">${headline}</pre>` : ''}
 <h2>Rushes</h2>
 <table>
@@ -45,6 +47,18 @@ ${runs.map(runEvidence)}
 </html>
 `;
   return String(page);
+}
+
+function countSentence(
+  all: readonly { asClaimed: boolean }[],
+  { planned, isRunning }: Pick<Report, 'planned' | 'isRunning'>,
+) {
+  const count = all.filter(({ asClaimed }) => asClaimed).length;
+  const ended = html`<strong>${count} of ${all.length}</strong> runs and races ended as the ladder claims.`;
+  if (isRunning) return html`${ended} ${planned - all.length} more follow.`;
+  return all.length < planned
+    ? html`${ended} The command was stopped: ${planned - all.length} more were planned.`
+    : ended;
 }
 
 const anchor = ({ result }: Run): string =>

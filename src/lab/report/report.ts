@@ -8,10 +8,14 @@ export interface RunRecord {
   /** The runs that compare serial sales with concurrent ones. */
   readonly serial?: readonly Run[];
   readonly races?: readonly PlayedRace[];
+  /** How many runs and races the command plays in all; as many as are here, without it. */
+  readonly planned?: number;
 }
 
 /** The record, where and when it was made. */
 export interface Report extends Required<RunRecord> {
   readonly time: string;
+  /** More results follow: the page loads itself again. */
+  readonly isRunning: boolean;
   readonly machine: Readonly<Record<string, string>>;
 }

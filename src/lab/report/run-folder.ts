@@ -4,13 +4,47 @@
  */
 import type { Database } from '../environment/servers/database.ts';
 import { factsFiles, withoutFacts } from './facts-files.ts';
-import { timeStamp, writeFolder } from './folder.ts';
+import { newFolder, timeStamp, writeFiles } from './folder.ts';
 import { describeMachine } from './machine.ts';
 import { markdownReport } from './markdown-report.ts';
 import { racePage } from './race-page.ts';
 import type { Report, RunRecord } from './report.ts';
 import { racePageName, reportPage } from './report-page.ts';
 import { tablesText } from './tables.ts';
+
+export interface RunFolder {
+  readonly path: string;
+  /** The pages, with the results so far. */
+  update(record: RunRecord): void;
+  /** All files. No more results follow. */
+  finish(record: RunRecord): void;
+}
+
+export async function openRunFolder(
+  root: string,
+  name: string,
+  database: Database,
+): Promise<RunFolder> {
+  const machine = await describeMachine(database);
+  const time = timeStamp();
+  const path = newFolder(root, name);
+  const drawn = new Set<string>();
+  const write = (report: Report) => {
+    const fresh = report.races.filter((race) => !drawn.has(racePageName(race)));
+    for (const race of fresh) drawn.add(racePageName(race));
+    const pages = fresh.map((race) => [racePageName(race), racePage(race)] as const);
+    writeFiles(path, { ...Object.fromEntries(pages), 'index.html': reportPage(report) });
+  };
+  return {
+    path,
+    update: (record) => write(completed(record, { time, machine, isRunning: true })),
+    finish: (record) => {
+      const report = completed(record, { time, machine, isRunning: false });
+      write(report);
+      writeFiles(path, dataFiles(report));
+    },
+  };
+}
 
 /** @returns the folder's path. */
 export async function writeRunFolder(
@@ -19,24 +53,34 @@ export async function writeRunFolder(
   record: RunRecord,
   database: Database,
 ): Promise<string> {
-  const machine = await describeMachine(database);
-  const report: Report = { serial: [], races: [], ...record, time: timeStamp(), machine };
-  const { command, time, runs, serial, races } = report;
-  const pages = races.map((race) => [racePageName(race), racePage(race)] as const);
-  return writeFolder(root, name, {
-    'index.html': reportPage(report),
-    ...Object.fromEntries(pages),
+  const folder = await openRunFolder(root, name, database);
+  folder.finish(record);
+  return folder.path;
+}
+
+function completed(
+  record: RunRecord,
+  about: Pick<Report, 'time' | 'machine' | 'isRunning'>,
+): Report {
+  const { runs, serial = [], races = [] } = record;
+  const planned = runs.length + serial.length + races.length;
+  return { serial, races, planned, ...record, ...about };
+}
+
+function dataFiles(report: Report): Record<string, unknown> {
+  const { command, time, machine, planned, runs, serial, races } = report;
+  return {
     'report.md': markdownReport(report),
     'tables.txt': tablesText(
       runs.map(({ result }) => result),
       serial.map(({ result }) => result),
     ),
     'report.json': {
-      ...{ command, time, machine },
+      ...{ command, time, machine, planned },
       runs: runs.map(withoutFacts),
       serial: serial.map(withoutFacts),
       races: races.map(withoutFacts),
     },
     ...factsFiles([...runs, ...serial, ...races]),
-  });
+  };
 }

@@ -39,6 +39,12 @@ export function auditLines({ findings, skipped }: Audit): string {
   return [...judged, ...notJudged].join('\n');
 }
 
+/** What did not hold, in short. */
+export const failedFindings = ({ audit }: Pick<Run, 'audit'>): string[] =>
+  audit.findings
+    .filter(({ verdict }) => verdict !== 'held')
+    .map(({ check, worst, first }) => wrap(`    ${check}: ${worst ?? first}`, 79, '      '));
+
 /** The events that prove a violation, in order, and the rows that they left. */
 export function proofText({ check, events, rows }: Proof): string[] {
   if (events.length + rows.length === 0) return [];

@@ -3,5 +3,5 @@ import { rungNamed } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 
 export async function provideFor(lab: Pick<Lab, 'provide'>, rung: string): Promise<void> {
-  if (rungNamed(rung).queueServer === 'rabbitmq') await lab.provide('rabbitmq');
+  if (rungNamed(rung).queueServer === 'rabbitmq') await lab.provide(['rabbitmq']);
 }

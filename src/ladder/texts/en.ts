@@ -1,6 +1,24 @@
 import type { LadderText } from './text.ts';
 
 export const en: LadderText = {
+  story: {
+    'one-process': {
+      title: 'a mutex, 1 process',
+      meaning: 'The requests of a user wait for one mutex, and buy one after the other.',
+    },
+    'four-processes': {
+      title: 'the same mutex, 4 processes',
+      meaning: 'Each process has its own mutex, and nginx sends a user to all four.',
+    },
+    'shared-lock': {
+      title: 'a Redis lock, 4 processes',
+      meaning: 'All four processes ask one Redis for the lock.',
+    },
+    'one-script': {
+      title: 'Lua script + Redis Stream, 4 processes',
+      meaning: 'No lock: one script checks and sells, a stream takes the order to MySQL.',
+    },
+  },
   chapters: {
     1: 'stock',
     2: 'one order per user, one instance',

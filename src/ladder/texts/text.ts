@@ -3,6 +3,7 @@ import type { CheckName } from '../../domain.ts';
 import type { Reason } from '../reasons.ts';
 import type { Circumstance, Rung } from '../rung.ts';
 import type { RungName } from '../rungs.ts';
+import type { StoryName } from '../story.ts';
 
 export interface RungText {
   /** What the rung does. */
@@ -11,7 +12,14 @@ export interface RungText {
   readonly lesson: string;
 }
 
+export interface StoryText {
+  readonly title: string;
+  /** Why its rush ends as it does. */
+  readonly meaning: string;
+}
+
 export interface LadderText {
+  readonly story: Readonly<Record<StoryName, StoryText>>;
   readonly chapters: Readonly<Record<Rung['chapter'], string>>;
   readonly rungs: Readonly<Record<RungName, RungText>>;
   readonly checks: Readonly<Record<CheckName, string>>;

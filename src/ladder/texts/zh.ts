@@ -1,6 +1,24 @@
 import type { LadderText } from './text.ts';
 
 export const zh: LadderText = {
+  story: {
+    'one-process': {
+      title: '互斥锁，1 个进程',
+      meaning: '同一用户的请求排队等同一把互斥锁，一个接一个地购买。',
+    },
+    'four-processes': {
+      title: '同样的互斥锁，4 个进程',
+      meaning: '每个进程有自己的互斥锁，nginx 把同一用户的请求分给四个进程。',
+    },
+    'shared-lock': {
+      title: 'Redis 锁，4 个进程',
+      meaning: '四个进程向同一个 Redis 申请锁。',
+    },
+    'one-script': {
+      title: 'Lua 脚本 + Redis Stream，4 个进程',
+      meaning: '不用锁：一个脚本完成检查和扣减，Stream 把订单送到 MySQL。',
+    },
+  },
   chapters: {
     1: '库存',
     2: '一人一单，单进程',

@@ -1,0 +1,51 @@
+/** The headline: the four rushes that tell the story of the ladder, each with its meaning. */
+import { type StoryName, story, storyNames } from '../../ladder/story.ts';
+import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { Run, RunResult } from '../drills/run-rung.ts';
+import { failedFindings } from './sentences.ts';
+import { columns, wrap } from './wrap.ts';
+
+type Shape = Pick<RunResult, 'rung' | 'instances' | 'balancer' | 'retries'>;
+
+/** The line of the story that this run tells, if any. */
+export const storyOf = ({ rung, instances, balancer, retries }: Shape): StoryName | undefined =>
+  storyNames.find(
+    (name) =>
+      story[name].rung === rung &&
+      story[name].instances === instances &&
+      balancer === 'nginx' &&
+      retries === 0,
+  );
+
+const row = (width: number, [title = '', sold = '', twice = '', verdict = '']: string[]): string =>
+  `${title}${' '.repeat(width - columns(title))}  ${sold.padStart(4)}  ${twice.padStart(21)}  ${verdict}`.trimEnd();
+
+const titleWidth = (language: Language): number =>
+  Math.max(...storyNames.map((name) => columns(texts[language].story[name].title)));
+
+export const storyHead = (language: Language): string =>
+  row(titleWidth(language), ['', 'sold', 'users with two orders', 'verdict']);
+
+function resultRow(name: StoryName, result: RunResult, language: Language): string {
+  const { orders, usersWithTwoOrders, verdict } = result;
+  const { title } = texts[language].story[name];
+  return row(titleWidth(language), [title, String(orders), String(usersWithTwoOrders), verdict]);
+}
+
+/** Its line, and below it why: the story's sentence, or what the audit found instead. */
+export function storyLine(name: StoryName, run: Run, language: Language): string {
+  const { meaning } = texts[language].story[name];
+  const why = run.result.asClaimed
+    ? [wrap(`    ${meaning}`, 79, '    ')]
+    : [`    ✗ the ladder claims ${run.claim.verdict}`, ...failedFindings(run)];
+  return [resultRow(name, run.result, language), ...why].join('\n');
+}
+
+/** What the README shows first: the lines whose runs are there. */
+export function headlineTable(results: readonly RunResult[], language: Language = 'en'): string {
+  const rows = storyNames.flatMap((name) => {
+    const result = results.find((each) => storyOf(each) === name);
+    return result ? [resultRow(name, result, language)] : [];
+  });
+  return [storyHead(language), ...rows].join('\n');
+}
