@@ -1,15 +1,33 @@
+/**
+ * The tests in two lengths. `npm test` runs the projects unit, contracts, integration and drills;
+ * `npm run test:all` also runs those whose name begins with `long`.
+ */
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 const realServers = {
   globalSetup: './test/support/lab.ts',
   // So many files at once, each with a lab of its own (test/support/own-lab.ts): they mostly wait.
-  maxWorkers: 2,
+  maxWorkers: 3,
   testTimeout: 60_000,
   hookTimeout: 60_000,
 };
+type Settings = NonNullable<TestProjectInlineConfiguration['test']>;
+
+/** Projects with another `groupOrder` run one after the other. */
+const project = (name: string, groupOrder: number, settings: Settings) => ({
+  extends: true as const,
+  test: { ...settings, name, sequence: { groupOrder } },
+});
+const onMariadb = (name: string, groupOrder: number, include: string, settings: Settings = {}) =>
+  project(name, groupOrder, {
+    ...realServers,
+    ...settings,
+    env: { LAB_DATABASE: 'mariadb' },
+    include: [include],
+  });
 
 /** The tests in which SQL is sent: MySQL and MariaDB answer some statements differently. */
 const withSql = [
@@ -20,100 +38,53 @@ const withSql = [
   'test/integration/voucher-creation.test.ts',
 ];
 const hasMysql = existsSync('.lockstep/mysql/usr/sbin/mysqld');
-if (!hasMysql)
-  console.warn(
-    'MYSQL IS MISSING: the tests on a real MySQL are NOT RUN. Get it: `npm run setup -- --with-mysql`',
-  );
-const mysql = {
-  extends: true as const,
-  test: {
-    ...realServers,
-    name: 'real MySQL',
-    env: { LAB_DATABASE: 'mysql' },
-    include: withSql,
-    sequence: { groupOrder: 4 },
-  },
-};
+const mysql = project('long MySQL', 7, {
+  ...realServers,
+  env: { LAB_DATABASE: 'mysql' },
+  include: withSql,
+});
 
 /** The tests of the scripts and of nginx, on Redis 8.0 and nginx 1.30 too. */
 const newerPrograms = ['.lockstep/redis/start/redis-server', '.lockstep/nginx/start/nginx'];
 const hasNewer = newerPrograms.every((program) => existsSync(program));
-if (!hasNewer)
-  console.warn(
-    'REDIS 8.0 OR NGINX 1.30 IS MISSING: the tests on them are NOT RUN. ' +
-      'Get them: `npm run setup -- --with-redis --with-nginx`',
-  );
-const newer = {
-  extends: true as const,
-  test: {
-    ...realServers,
-    name: 'Redis 8.0, nginx 1.30',
-    globalSetup: './test/support/newer-servers.ts', // All of these files share them.
-    include: [
-      'test/newer/*.test.ts',
-      'test/integration/{nginx,purchase-script}.test.ts',
-      'test/contracts/locks.test.ts',
-    ],
-    env: {
-      PATH: [resolve('.lockstep/nginx/start'), process.env['PATH']].join(delimiter),
-      LOCKS: 'redis-atomic,redis-reentrant,redis-fair', // The locks that are scripts of lua/.
-    },
-    sequence: { groupOrder: 4 },
+const newer = project('long Redis 8.0, nginx 1.30', 8, {
+  ...realServers,
+  globalSetup: './test/support/newer-servers.ts', // All of these files share them.
+  include: [
+    'test/newer/*.test.ts',
+    'test/integration/{nginx,purchase-script}.test.ts',
+    'test/contracts/locks.test.ts',
+  ],
+  env: {
+    PATH: [resolve('.lockstep/nginx/start'), process.env['PATH']].join(delimiter),
+    LOCKS: 'redis-atomic,redis-reentrant,redis-fair', // The locks that are scripts of lua/.
   },
-};
-
-/** Their verdict is about time: how soon a lock sells again, how long an answer takes. */
-const timed = ['test/drills/{hung-master,saturate,scoreboard,stop-masters}.test.ts'];
+});
 
 export default defineConfig({
   test: {
     reporters: ['default', './test/support/closing-line.ts', './test/support/times.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: ['test/unit/**/*.test.ts'],
-          maxWorkers: 2,
-          isolate: false, // They leave no state behind: each module is loaded once for all files.
-          testTimeout: 30_000, // On a busy machine.
-        },
-      },
-      {
-        extends: true,
-        test: {
-          ...realServers,
-          name: 'real servers',
-          env: { LAB_DATABASE: 'mariadb' },
-          include: ['test/{contracts,integration}/**/*.test.ts'],
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          ...realServers,
-          name: 'drills',
-          env: { LAB_DATABASE: 'mariadb' },
-          include: ['test/drills/**/*.test.ts'],
-          exclude: timed,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          ...realServers,
-          name: 'drills alone',
-          maxWorkers: 1, // Such a drill has both cores: a slow machine makes its verdict unknown.
-          env: { LAB_DATABASE: 'mariadb' },
-          include: timed,
-          sequence: { groupOrder: 3 },
-        },
-      },
+      project('unit', 0, {
+        include: ['test/unit/*.test.ts'],
+        maxWorkers: 2,
+        isolate: false, // They leave no state behind: each module is loaded once for all files.
+        testTimeout: 30_000, // On a busy machine.
+      }),
+      onMariadb('contracts', 1, 'test/contracts/*.test.ts'),
+      onMariadb('integration', 1, 'test/integration/*.test.ts'),
+      onMariadb('drills', 2, 'test/drills/*.test.ts'),
+      onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 2 }),
+      // Their verdict is about time: how soon a lock sells again, how long an answer takes.
+      onMariadb('long alone', 6, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),
       ...(hasMysql ? [mysql] : []),
       ...(hasNewer ? [newer] : []),
+      onMariadb('long mutants', 9, 'test/mutants/*.test.ts', {
+        maxWorkers: 2,
+        testTimeout: 240_000,
+        retry: 1, // A server may lose its port to another lab while it starts.
+      }),
     ],
   },
 });

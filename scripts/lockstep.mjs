@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // `npx lockstep …`: runs the set-up if dist/ is missing or older than src/, then the command line.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isBuilt } from './built.mjs';
 
 const cli = new URL('../dist/bin/lockstep.js', import.meta.url);
 if (!isBuilt()) {
@@ -16,16 +16,3 @@ if (!isBuilt()) {
   if (setup.status !== 0) process.exit(setup.status ?? 2);
 }
 await import(cli.href);
-
-/** True when dist/ exists and is newer than every file in src/. */
-function isBuilt() {
-  try {
-    const builtAt = statSync(cli).mtimeMs;
-    const root = new URL('../src/', import.meta.url);
-    return readdirSync(root, { recursive: true }).every(
-      (file) => statSync(new URL(file, root)).mtimeMs <= builtAt,
-    );
-  } catch {
-    return false;
-  }
-}

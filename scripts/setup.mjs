@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isBuilt } from './built.mjs';
 import { k6Version } from './k6-version.mjs';
 import { isUnpacked, unpackServers, unstableServers } from './unstable.mjs';
 
@@ -202,7 +203,7 @@ const steps = [
     isMissing: () => missingNewerServers().length > 0,
     work: installNewerServers,
   },
-  { name: 'compile', usually: 5, isMissing: () => true, work: build },
+  { name: 'compile', usually: 5, isMissing: () => !isBuilt(), work: build },
 ];
 
 function setUp() {

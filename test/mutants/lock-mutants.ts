@@ -3,6 +3,7 @@
 import type { RaceName } from '../../src/lab/races/schedules.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
 import type { ClauseName } from '../contracts/lock.ts';
+import { sampledRaces } from '../support/samples.ts';
 import type { Mutant } from './mutant.ts';
 
 const clause = (lock: RungName, name: ClauseName): Mutant['red'] => ({
@@ -22,13 +23,16 @@ const redlock = (test: string): Mutant['red'] => ({
 
 /** The drill must see it too, under load. */
 const stopMasters = (says: string): Mutant['red'] => ({
-  file: 'test/drills/stop-masters.test.ts',
+  file: 'test/long/alone/stop-masters.test.ts',
   test: 'no lock server that is stopped brings a second order; sales end and resume as claimed',
   says,
 });
 
+const isSampled = (name: RaceName, on: RungName): boolean =>
+  sampledRaces.some(({ race, rung }) => race === name && rung === on);
+
 const race = (name: RaceName, rung: RungName, says: string): Mutant['red'] => ({
-  file: 'test/drills/races.test.ts',
+  file: `test/${isSampled(name, rung) ? 'drills' : 'long'}/races.test.ts`,
   test: `${name} on ${rung} is as claimed, with its proof`,
   says,
 });

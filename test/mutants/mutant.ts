@@ -3,7 +3,7 @@
  * it, with an assertion: else the test proves nothing.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { expect } from 'vitest';
 import { z } from 'zod';
@@ -54,11 +54,8 @@ const Report = z.object({
 
 const isUnit = (file: string): boolean => file.startsWith('test/unit/');
 
-/** Of vitest.config.ts. */
-function projectOf(file: string): string {
-  if (isUnit(file)) return 'unit';
-  return file.startsWith('test/drills/') ? 'drills*' : 'real servers';
-}
+/** Of vitest.config.ts: the name of a project is that of its folder. */
+const projectOf = (file: string): string => dirname(file).replace('test/', '').replace('/', ' ');
 
 export interface Mutation {
   /** @returns what the test said: `passed`, or the message of its failure. */

@@ -371,6 +371,8 @@ const progress: readonly Row[] = [
   ],
 ];
 
+const broken: Partial<Finding> = { verdict: 'violated' };
+
 const noOversell: readonly Row[] = [
   ['does not count a failed order as sold', { stock: 2, orders: [a, failed] }, held],
   ['finds an order that took no stock', { stock: 2 }, violated(1, 'stock 2 + 2 orders is not 3')],
@@ -380,6 +382,9 @@ const noOversell: readonly Row[] = [
     { initialStock: 1, stock: -3 },
     violated(3, '2 orders for 1', 'stock is -3'),
   ],
+  ['holds when each unit has its order', { unitOrders: ['b', 'a'] }, held],
+  ['finds a unit of an order that does not exist', { unitOrders: ['a', 'b', 'z'] }, broken],
+  ['finds an order that has no unit', { unitOrders: ['a'] }, broken],
 ];
 
 const oneOrderPerUser: readonly Row[] = [
@@ -395,6 +400,16 @@ const oneOrderPerUser: readonly Row[] = [
 
 const failedBecause = (reason: string): OrderRow => ({ ...failed, reason });
 const noLostOrders: readonly Row[] = [
+  [
+    'finds a failed order that was replayed for another user',
+    {
+      orders: [
+        { ...failed, ...row('a', '1'), status: 'failed' },
+        { ...row('c', '3'), replayOf: 'a' },
+      ],
+    },
+    broken,
+  ],
   [
     'accepts an order that failed because its user has another one',
     { orders: [a, failedBecause('user-has-another-order'), row('c', '2')] },
@@ -443,6 +458,11 @@ const noLostOrders: readonly Row[] = [
 ];
 
 const noPhantomOrders: readonly Row[] = [
+  [
+    'finds the replay of an order that nobody requested',
+    { orders: [a, b, { ...row('c', '3'), replayOf: 'x' }] },
+    violated(1, 'order c of user 3'),
+  ],
   [
     'holds when an attempt of unknown outcome had an effect',
     { attempts: [accepted('1', 'a'), unknown('2')] },
@@ -812,6 +832,11 @@ const tables: Readonly<Record<CheckName, readonly Row[]>> = {
 
 for (const [check, rows] of Object.entries(tables))
   describe(check, () => {
+    test('has a row for each verdict that facts can bring about', () => {
+      const verdicts = rows.map(([, , { verdict }]) => verdict);
+      expect(verdicts).toEqual(expect.arrayContaining(['held', 'violated']));
+    });
+
     test.each(rows)('%s', (_, given, expected) => {
       expect(audit(facts(given)).findings).toContainEqual(
         expect.objectContaining({ check, ...expected }),
@@ -834,6 +859,20 @@ test('an order that was dead-lettered and replayed, twice, is neither lost nor a
 });
 
 describe('the audit as a whole', () => {
+  test('holds for a whole sale without a fault, and skips no check', () => {
+    const attempts = [
+      timed(accepted('1', 'a'), 0, 10),
+      timed(accepted('2', 'b'), 1, 11),
+      { ...timed(alreadyOrdered('1', 'a'), 12, 13), requestId: 'again' },
+    ];
+    const events = history(
+      ...['0 a 1 requested', '1 a 1 granted', '2 a 1 accepted', '3 a 1 releasing'],
+      ...['4 b 2 requested', '5 b 2 granted', '6 b 2 accepted', '7 b 2 releasing'],
+    );
+    const sale = facts({ attempts, history: events });
+    expect(audit(sale)).toMatchObject({ verdict: 'held', skipped: [] });
+  });
+
   test('runs every check that has a file, each once', () => {
     const files = readdirSync(new URL('../../src/audit/checks', import.meta.url));
     const names = audit(facts()).findings.map(({ check }) => `${check}.ts`);

@@ -112,13 +112,6 @@ describe('the commands of the command line', () => {
       expect(() => check(wrong), wrong).toThrow();
   });
 
-  test('may name a rung, a race or a command that the document itself adds', () => {
-    const added = addedIn("  'my-rung': rung({\n  'my-race': {\n program.command('mine')");
-    for (const right of ['run my-rung', 'race my-race --rung my-rung', 'mine now'])
-      expect(() => check(right, added), right).not.toThrow();
-    expect(() => check('run my-other-rung', added)).toThrow();
-  });
-
   test('are all part of the program', () => {
     const main = read('src/bin/lockstep.ts');
     for (const file of filesIn('src/cli', '.ts').filter((each) =>

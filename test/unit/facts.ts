@@ -56,6 +56,7 @@ export const lockFacts = (...lines: string[]): Given => ({
 export function facts({
   stock = 1,
   orders = [row('a', '1'), row('b', '2')],
+  unitOrders,
   redis = {},
   ...given
 }: Given = {}): Facts {
@@ -69,7 +70,7 @@ export function facts({
     attempts: [accepted('1', 'a'), accepted('2', 'b')],
     history: history('0 a 1 granted', '1 a 1 releasing', '2 b 2 granted', '3 b 2 releasing'),
     ...given,
-    mysql: { stock, orders },
+    mysql: { stock, orders, ...(unitOrders && { unitOrders }) },
     redis: { stock: 1, buyers: { 1: 'a', 2: 'b' }, queued: [], ...redis },
   };
 }

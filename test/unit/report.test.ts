@@ -3,19 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { allRaces, defaults } from '../../src/lab/drills/demo-plan.ts';
 import type { Run, RunResult } from '../../src/lab/drills/run-rung.ts';
 import type { RaceResult } from '../../src/lab/races/race-verdict.ts';
-import {
-  demoHead,
-  headline,
-  headlineTable,
-  raceLine,
-  runLines,
-} from '../../src/lab/report/demo-lines.ts';
+import { demoHead, headline, raceLine, runLines } from '../../src/lab/report/demo-lines.ts';
 import { ladderText } from '../../src/lab/report/ladder-tables.ts';
 import { auditLines, claimSentence } from '../../src/lab/report/sentences.ts';
+import { headlineTable, storyHead, storyLine } from '../../src/lab/report/story-lines.ts';
 import { legend, runTable } from '../../src/lab/report/tables.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';
 import { claimOf } from '../../src/ladder/claims.ts';
 import { ladder, rungNames } from '../../src/ladder/rungs.ts';
+import { story, storyNames } from '../../src/ladder/story.ts';
 import { languages, texts } from '../../src/ladder/texts/texts.ts';
 import { facts } from './facts.ts';
 
@@ -186,10 +182,29 @@ describe('the lines of the demo', () => {
       ['a Redis lock, 4 processes', '19', '0', 'held'],
       ['Lua script + Redis Stream, 4 processes', '18', '0', 'held'],
     ]);
-    const text = headline(runs, [...runs, { asClaimed: false }], '/runs/one');
+    const about = { folder: '/runs/one', planned: 7, language: 'en' } as const;
+    const text = headline(runs, [...runs, { asClaimed: false }], about);
     expect(tooLong(text)).toEqual([]);
     expect(text).toContain('6 of 7 runs and races');
     expect(text).toContain('/runs/one/index.html');
+    expect(text).not.toContain('Stopped');
+    const early = headline(runs, runs, { ...about, planned: 117 });
+    expect(early).toContain('Stopped early: 6 of 117 were played.');
+  });
+
+  test.each(languages)('begin with the story in %s: why it ends so, or what broke', (language) => {
+    expect(tooLong(storyHead(language))).toEqual([]);
+    const wrong = { verdict: 'violated', claim: 'held', asClaimed: false } as const;
+    for (const name of storyNames) {
+      const { title, meaning } = texts[language].story[name];
+      const text = storyLine(name, run(story[name]), language);
+      expect(tooLong(text)).toEqual([]);
+      expect(text).toContain(title);
+      expect(text).toContain(meaning);
+      const surprise = storyLine(name, run({ ...story[name], ...wrong }), language);
+      expect(surprise).toContain('✗ the ladder claims');
+      expect(surprise).not.toContain(meaning);
+    }
   });
 });
 

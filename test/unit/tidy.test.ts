@@ -5,11 +5,9 @@ import { columns } from '../../src/lab/report/wrap.ts';
 import {
   cyclesOfFiles,
   cyclesOfFolders,
-  cyclicEdges,
   files,
   type Import,
   imports,
-  importsIn,
   loadedBy,
   textOf,
   wordsOf,
@@ -17,14 +15,6 @@ import {
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-
-interface Linter {
-  readonly rules: { readonly complexity?: Readonly<Record<string, unknown>> };
-}
-interface Biome {
-  readonly linter: Linter;
-  readonly overrides: readonly { readonly includes: readonly string[]; readonly linter?: Linter }[];
-}
 
 const isOurs = (name: string): boolean => name.endsWith('.ts');
 const filesLike = (of: RegExp): string[] => files.filter((file) => of.test(file));
@@ -106,33 +96,6 @@ const folderOf = (file: string): string => /^[^/]+/.exec(file)?.[0] ?? '';
 const folderInLab = (file: string): string | null => /^lab\/[^/]+/.exec(file)?.[0] ?? null;
 
 describe('the imports', () => {
-  test('are read from the files: static, of types, dynamic, over several lines', () => {
-    const example = `/** import { a } from './a.ts'; */
-import type { B } from './shared/b.ts';
-import {
-  c,
-} from '../c.ts'; // import { d } from './d.ts';
-import 'e';
-app.use('/lab/*', f);
-const g = await import('../g.ts');
-export { h } from 'zod';
-export type { I } from './i.ts';`;
-    expect(importsIn('locks/x.ts', example).map(({ name, kind }) => `${name} ${kind}`)).toEqual([
-      'locks/shared/b.ts type',
-      'c.ts static',
-      'e static',
-      'g.ts dynamic',
-      'zod static',
-      'locks/i.ts type',
-    ]);
-    const read = imports.map(text);
-    expect(read).toContain('bin/api.ts → lab/service/lab-extensions.ts (dynamic)');
-    expect(read).toContain('ladder/rungs.ts → locks/redlock.ts (static)');
-    expect(read).toContain('audit/check.ts → audit/facts.ts (type)');
-    for (const name of imports.map((each) => each.name).filter(isOurs))
-      expect(files).toContain(name);
-  });
-
   test.each(directions)('%s', (_, of, isAllowed) => {
     expect(filesLike(of)).not.toEqual([]);
     expect(offences(of, isAllowed)).toEqual([]);
@@ -157,28 +120,6 @@ export type { I } from './i.ts';`;
 });
 
 describe('import cycles', () => {
-  test('are found in a small graph: every edge on a cycle, and no other', () => {
-    const line = ['a b', 'b c', 'a c', 'c d', 'd d'];
-    const graph = (edges: string[]) => edges.map((edge) => edge.split(' ') as [string, string]);
-    expect(cyclicEdges(graph(line))).toEqual([]);
-    expect(cyclicEdges(graph([...line, 'c a']))).toEqual(graph(['a b', 'b c', 'a c', 'c a']));
-    expect(cyclicEdges(graph(['a b', 'b a', 'b c', 'c d', 'd c']))).toHaveLength(4);
-  });
-
-  test('are found among the files, when one more import closes a circle', () => {
-    const closing: Import = { file: 'locks/lock.ts', name: 'locks/redlock.ts', kind: 'type' };
-    const cycles = cyclesOfFiles([...imports, closing]);
-    expect(cycles).toContain('locks/lock.ts → locks/redlock.ts');
-    expect(cycles).toContain('locks/redlock.ts → locks/lock.ts');
-  });
-
-  test('are found among the folders, when no file imports itself', () => {
-    const closing: Import = { file: 'audit/facts.ts', name: 'lab/errors.ts', kind: 'type' };
-    const cycles = cyclesOfFolders([...imports, closing], folderOf);
-    expect(cyclesOfFiles([...imports, closing])).toEqual([]);
-    expect(cycles).toContain('audit/facts.ts → lab/errors.ts');
-  });
-
   test('do not exist between files', () => {
     expect(cyclesOfFiles(imports)).toEqual([]);
   });
@@ -231,21 +172,6 @@ describe('an exported function', () => {
   const namesIn = (code: string): string[] =>
     [declared, assigned].flatMap((form) => [...code.matchAll(form)].map(([, name = '']) => name));
 
-  test('is found in each of its forms', () => {
-    const example = `export function one() {}
-export async function two(): Promise<void> {}
-export const three = (a: string) => a;
-export const four: Four = async (a) => {};
-export const five = a => a;
-export const six = <Kind>(a: Kind) => a;
-export const seven =
-  (a: string) => (b: string) => a + b;
-export const eight = 8;
-const nine = () => 9;`;
-    const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'];
-    expect(namesIn(example)).toEqual(names);
-  });
-
   test('has a name of its own, which can be found with grep', () => {
     const places = new Map<string, string[]>();
     for (const file of files)
@@ -255,20 +181,6 @@ const nine = () => 9;`;
     expect([...places].filter(([, where]) => where.length > 1)).toEqual([]);
     expect([...places.keys()].filter((name) => name === 'open')).toEqual([]);
   });
-});
-
-test('a function has at most 40 lines: the linter measures it before the tests run', () => {
-  const { linter, overrides } = JSON.parse(read('biome.json')) as Biome;
-  const isMeasured = ({ rules }: Linter) => rules.complexity?.['noExcessiveLinesPerFunction'];
-  expect(isMeasured(linter)).toEqual({
-    level: 'error',
-    options: { maxLines: 40, skipBlankLines: true },
-  });
-  const exceptions = overrides.filter((each) => each.linter && isMeasured(each.linter));
-  expect(exceptions.map(({ includes }) => includes)).toEqual([['test/**']]);
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  expect(scripts['check']).toMatch(/^biome ci \. &&/);
-  expect(scripts['test']).toContain('npm run check && vitest run');
 });
 
 /** HTML and tables in templates, where a line break would be part of the output. */

@@ -58,7 +58,8 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
       ...benchmarks.map((name) => [name, name, 'report.txt'] as const),
     ),
     [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
-    [join(root, 'docs', 'conformance.md')]: conformancePart(runsFolder),
+    [join(root, 'docs', 'conformance.md')]: tablePart(runsFolder, 'conformance'),
+    [join(root, 'docs', 'mutants.md')]: tablePart(runsFolder, 'mutants'),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
@@ -69,9 +70,10 @@ export const tableParts = (): Parts => ({
   'ladder-zh': ladderMarkdown('zh'),
 });
 
-function conformancePart(runsFolder: string): Parts {
-  const markdown = newest(runsFolder, 'conformance', 'report.md');
-  return markdown === null ? {} : { conformance: markdown.trimEnd() };
+/** The Markdown of the command with this name. */
+function tablePart(runsFolder: string, name: string): Parts {
+  const markdown = newest(runsFolder, name, 'report.md');
+  return markdown === null ? {} : { [name]: markdown.trimEnd() };
 }
 
 function drillParts(runsFolder: string): Parts {

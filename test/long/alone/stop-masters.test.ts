@@ -1,9 +1,9 @@
 /** Half a minute of stopped masters: MultiLock stops selling with one, Redlock with two. */
 import { expect, test } from 'vitest';
-import { stopMasters } from '../../src/lab/drills/stop-masters.ts';
-import { spansOf, Timeline } from '../../src/lab/drills/timeline.ts';
-import { expectHeld } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { stopMasters } from '../../../src/lab/drills/stop-masters.ts';
+import { spansOf, Timeline } from '../../../src/lab/drills/timeline.ts';
+import { expectHeld } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/the-lab.ts';
 
 const lab = theLab();
 

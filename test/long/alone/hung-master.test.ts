@@ -1,9 +1,9 @@
 /** One of three masters hangs while fifty requests wait for one lock. */
 import { expect, test } from 'vitest';
-import { hungMaster } from '../../src/lab/drills/hung-master.ts';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
-import { theLab } from '../support/the-lab.ts';
+import { hungMaster } from '../../../src/lab/drills/hung-master.ts';
+import { Timeline } from '../../../src/lab/drills/timeline.ts';
+import { drillText } from '../../../src/lab/report/drill-text.ts';
+import { theLab } from '../../support/the-lab.ts';
 
 const lab = theLab();
 

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { select } from '../../src/connections/mysql.ts';
-import { measureRate } from '../../src/lab/benchmarks/saturation.ts';
-import { withConnections } from '../../src/lab/environment/lab-connections.ts';
-import { childrenWith } from '../../src/lab/environment/process-table.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { theLab } from '../support/the-lab.ts';
+import { select } from '../../../src/connections/mysql.ts';
+import { measureRate } from '../../../src/lab/benchmarks/saturation.ts';
+import { withConnections } from '../../../src/lab/environment/lab-connections.ts';
+import { childrenWith } from '../../../src/lab/environment/process-table.ts';
+import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
+import { theLab } from '../../support/the-lab.ts';
 
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '.lockstep/bin'];
 const isMissing = !folders.some((folder) => existsSync(join(folder, 'k6')));

@@ -1,9 +1,9 @@
 /** Two rungs under three faults: a short scoreboard, from real servers. */
 import { expect, test } from 'vitest';
-import { scoreboardText } from '../../src/lab/report/scoreboard-text.ts';
-import { agreement, worstOutcome } from '../../src/lab/scoreboard/cell.ts';
-import { playScoreboard } from '../../src/lab/scoreboard/play-all.ts';
-import { theLab } from '../support/the-lab.ts';
+import { scoreboardText } from '../../../src/lab/report/scoreboard-text.ts';
+import { agreement, worstOutcome } from '../../../src/lab/scoreboard/cell.ts';
+import { playScoreboard } from '../../../src/lab/scoreboard/play-all.ts';
+import { theLab } from '../../support/the-lab.ts';
 
 const lab = theLab(null);
 

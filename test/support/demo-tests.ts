@@ -1,0 +1,52 @@
+/** The tests of the demo's parts: `npm test` has some of them, test/long the others. */
+import { describe, expect, test } from 'vitest';
+import type { RaceOnRung } from '../../src/lab/drills/demo-plan.ts';
+import { type RunRequest, runRung } from '../../src/lab/drills/run-rung.ts';
+import { raceOn } from '../../src/lab/races/race-on.ts';
+import { racePage } from '../../src/lab/report/race-page.ts';
+import { raceText } from '../../src/lab/report/race-text.ts';
+import { pausesReached } from '../../src/lab/report/sentences.ts';
+import { testConnections } from './connections.ts';
+import { theLab } from './the-lab.ts';
+
+/** Played through nginx on real instances. */
+export function testRaces(pairs: readonly RaceOnRung[]): void {
+  const lab = theLab(null);
+
+  describe.each(pairs)('$race on $rung', ({ race, rung }) => {
+    test('is as claimed, with its proof', async () => {
+      const result = await raceOn(lab(), race, rung);
+      const said = `${result.verdict}: ${result.evidence}`;
+      expect(result, said).toMatchObject({ verdict: result.claim, asClaimed: true });
+      const text = raceText(result);
+      expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
+      expect(text.includes('✗')).toBe(result.verdict === 'violated');
+      const isProven = (result.proof?.events.length ?? 0) >= 2;
+      expect(isProven).toBe(result.verdict === 'violated');
+      expect(racePage(result)).toContain(`<h1>${race}`);
+    });
+  });
+}
+
+/** Those of one shape after each other: every change of the shape restarts the service. */
+const shapeOf = ({ instances, balancer }: RunRequest) => `${instances} ${balancer}`;
+
+export function testRushes(requests: readonly RunRequest[]): void {
+  const lab = theLab(null);
+  const sorted = requests.toSorted((one, other) => shapeOf(one).localeCompare(shapeOf(other)));
+
+  describe.each(sorted)('$rung on $instances behind $balancer', (request) => {
+    test('is as claimed', async () => {
+      await lab().ensure(request);
+      const connections = testConnections();
+      connections.redis('admin');
+      await connections.ready();
+      const run = await runRung(request, lab(), connections);
+      const { result, audit } = run;
+      expect(audit.findings.filter(({ verdict }) => verdict === 'unknown')).toEqual([]);
+      expect(result).toMatchObject({ verdict: result.claim, asClaimed: true });
+      expect(result.attempts.unknown).toBe(0);
+      expect(pausesReached(run)).toBe(true);
+    });
+  });
+}

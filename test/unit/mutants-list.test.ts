@@ -1,0 +1,47 @@
+/** docs/mutants.md says which test watches which defence. A stale list: `npm run docs:mutants`. */
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { type MutantName, mutantNames, mutants } from '../../src/lab/mutants/mutants.ts';
+import { replaceParts } from '../../src/lab/report/docs.ts';
+import { quickMutants, serverMutants } from '../mutants/lock-mutants.ts';
+import { otherMutants, testOfMutant } from '../support/samples.ts';
+
+interface Watched {
+  readonly defence: string;
+  readonly file: string;
+  readonly test: string;
+}
+
+const saleMutant = (name: MutantName): Watched => ({
+  defence: `the final rung: ${mutants[name].defence}`,
+  file: otherMutants.includes(name)
+    ? 'test/mutants/sale-mutants.test.ts'
+    : 'test/drills/mutants.test.ts',
+  test: testOfMutant(name),
+});
+
+const watched: readonly Watched[] = [
+  ...[...quickMutants, ...serverMutants].map(({ name, red }) => ({ defence: name, ...red })),
+  ...mutantNames.map(saleMutant),
+];
+
+const isLong = (file: string): boolean => /^test\/(long|mutants|newer)\//.test(file);
+const rows = watched.map(({ defence, file, test: name }) => {
+  const length = isLong(file) ? 'npm run test:all' : 'npm test';
+  return `| ${defence} | \`${file.replace('test/', '')}\`: ${name} | \`${length}\` |`;
+});
+const head = ['| mutant or defence | the test that turns red | in |', '| --- | --- | --- |'];
+
+test('every mutant has the test that watches it, and most of these are in `npm test`', () => {
+  for (const { file } of watched) expect(existsSync(file), file).toBe(true);
+  const short = watched.filter(({ file }) => !isLong(file));
+  expect(short.length).toBeGreaterThan(watched.length / 3);
+});
+
+test('the list of the page is that of the mutants', async () => {
+  const page = new URL('../../docs/mutants.md', import.meta.url).pathname;
+  const fresh = replaceParts(readFileSync(page, 'utf8'), {
+    watched: [...head, ...rows].join('\n'),
+  });
+  await expect(fresh).toMatchFileSnapshot(page);
+});
