@@ -14,7 +14,8 @@ if (!existsSync(folder)) {
 
 const projects = readdirSync(folder)
   .filter((file) => file.endsWith('.json'))
-  .map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
+  .map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')))
+  .filter(({ project }) => project !== undefined); // Not the counts.
 const files = projects.flatMap(({ project, files }) =>
   files.map((each) => ({ ...each, name: `${each.file.replace(/^test\//, '')} (${project})` })),
 );

@@ -6,7 +6,7 @@ import { type RaceOnRung, rushes, shortRaces } from '../../src/lab/drills/demo-p
 import type { RunRequest } from '../../src/lab/drills/run-rung.ts';
 import { storyOf } from '../../src/lab/report/story-lines.ts';
 import { storyNames } from '../../src/ladder/story.ts';
-import config from '../../vitest.config.ts';
+import { projects } from '../../vitest.config.ts';
 import {
   circumstanceOf,
   kindOfRace,
@@ -17,10 +17,6 @@ import {
   sampledRushes,
 } from '../support/samples.ts';
 
-const { projects = [] } = (config as { test: { projects: readonly Project[] } }).test;
-interface Project {
-  readonly test: { readonly name: string; readonly include: readonly string[] };
-}
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => `test/${file}`);
@@ -32,7 +28,7 @@ describe('the lengths of the tests', () => {
   test('have a project for each folder, named after it, that runs all of its files', () => {
     const folders = new Set(files.map(dirname));
     for (const folder of folders) {
-      const all = projects.filter(({ test: { include } }) =>
+      const all = projects.filter(({ test: { include = [] } }) =>
         include.includes(`${folder}/*.test.ts`),
       );
       expect(all.length, folder).toBe(1);

@@ -65,7 +65,7 @@ export async function restoreMaster(masterPort: number, promotedPort: number): P
 }
 
 /** After a full copy Redis begins a new append-only file; until then the old data is on disk. */
-const isOnDisk = (port: number): Promise<boolean> =>
+export const isOnDisk = (port: number): Promise<boolean> =>
   withRedis(port, async (redis) => {
     const info = await redis.info('persistence');
     return /aof_rewrite_in_progress:0/.test(info) && /aof_rewrite_scheduled:0/.test(info);
