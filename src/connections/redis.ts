@@ -214,18 +214,33 @@ export async function whenReady(redis: Redis, withinMs: number): Promise<void> {
   await Promise.all(mastersOf(redis).map((node) => connected(node, signal)));
 }
 
+/** One listener for each client, however many wait: a hang of Redis has hundreds of them. */
+const waiters = new WeakMap<Redis, Set<() => void>>();
+
+function waitersOf(redis: Redis): Set<() => void> {
+  const known = waiters.get(redis);
+  if (known) return known;
+  const added = new Set<() => void>();
+  waiters.set(redis, added);
+  redis.on('ready', () => {
+    for (const settle of added) settle();
+  });
+  return added;
+}
+
 /**
  * Not `events.once`, which ends at the first `error`: a client emits one for each failed reconnect.
  */
 async function statusReady(redis: Redis, signal: AbortSignal): Promise<void> {
   if (redis.status === 'ready') return;
+  const waiting = waitersOf(redis);
   await new Promise<void>((resolve) => {
     const settle = () => {
-      redis.off('ready', settle);
+      waiting.delete(settle);
       signal.removeEventListener('abort', settle);
       resolve();
     };
-    redis.on('ready', settle);
+    waiting.add(settle);
     signal.addEventListener('abort', settle);
   });
 }

@@ -22,7 +22,7 @@ import {
 } from './lock.ts';
 import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
 import { timedLease } from './shared/leases.ts';
-import { orRelease } from './shared/lost-answer.ts';
+import { orRelease, releasedSoon, untilReleased } from './shared/lost-answer.ts';
 import { releaseNotifications, type SubscriberOptions } from './shared/release-notifications.ts';
 import { serverLock } from './shared/server-lock.ts';
 
@@ -41,15 +41,19 @@ export function redisMessageLock(
   async function attempt(resource: string, leaseMs: number): Promise<Lease | number> {
     const key = keyPrefix + resource;
     const owner = randomUUID();
+    let isRepeated = false;
     const release = async () => {
+      const mayBeUnheard = isRepeated; // The answer to an earlier copy was lost, and its message.
+      isRepeated = true;
       const answer = await runScript(redis, releaseIfOwner, [key], [owner]);
-      if (answer === 'released') await redis.publish(channelOf(resource), owner);
+      if (answer === 'released' || mayBeUnheard) await redis.publish(channelOf(resource), owner);
     };
     const askedAt = performance.now();
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
     if ((await orRelease(redis, answerMs, ask, release)) !== 'OK')
       return Math.max(0, await redis.pttl(key));
-    return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
+    const giveBack = () => releasedSoon(untilReleased(redis, answerMs, release), answerMs);
+    return timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack);
   }
 
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {

@@ -42,7 +42,8 @@ export function redlockLock(masters: readonly Redis[], options: RedisLockOptions
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
     const round = new RedlockRound(masters, resource, limitMs);
     // It asks once; polling does the waiting.
-    const redlock = new Redlock(round.clients(), { driftFactor, retryCount: 0 });
+    const unlockScript = (script: string) => round.unlocksBy(script);
+    const redlock = new Redlock(round.clients(), { driftFactor, retryCount: 0, unlockScript });
     const ask = () => redlock.lock(keyPrefix + resource, leaseMs);
     const grant = await granted(resource, leaseMs, round, ask);
     return grant && asLease(resource, grant, round);

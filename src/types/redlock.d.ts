@@ -10,6 +10,8 @@ declare module 'redlock' {
     retryCount?: number;
     retryDelay?: number;
     retryJitter?: number;
+    /** Called with the package's script; its own is what this returns. */
+    unlockScript?: (script: string) => string;
   }
 
   export type RedlockCallback = (error?: Error | null, result?: unknown) => void;

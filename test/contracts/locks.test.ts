@@ -88,13 +88,7 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
   fenced: polls,
   'zookeeper-latch': withSession,
   zookeeper: withSession,
-  redlock: {
-    ...polls,
-    ...because(
-      'it releases once, on the connections that were cut',
-      'is free before the lease ends when the answer to its grant was lost',
-    ),
-  },
+  redlock: polls,
 };
 
 const locks = new Map<string, LockFactory>([['none', () => noLock()], ...lockFactories()]);

@@ -112,11 +112,13 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'redis-atomic compares, then deletes: two commands',
     file: 'src/locks/redis-atomic.ts',
-    find: 'await runScript(redis, releaseIfOwner, [key], [owner]);',
-    replace: `if ((await redis.get(key)) !== owner) return void [runScript, releaseIfOwner];
+    find: 'const release = () => runScript(redis, releaseIfOwner, [key], [owner]);',
+    replace: `const release = async () => {
+      if ((await redis.get(key)) !== owner) return void [runScript, releaseIfOwner];
       const { checkpoint } = await import('../trace/checkpoints.ts');
       await checkpoint('owner-checked');
-      await redis.del(key);`,
+      await redis.del(key);
+    };`,
     red: race(
       'check-then-delete',
       'redis-atomic',
@@ -133,8 +135,8 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'redis-message releases without a message',
     file: 'src/locks/redis-message.ts',
-    find: "if (answer === 'released') await redis.publish(channelOf(resource), owner);",
-    replace: 'void answer;',
+    find: `if (answer === 'released' || mayBeUnheard) await redis.publish(channelOf(resource), owner);`,
+    replace: 'void [answer, mayBeUnheard];',
     red: clause('redis-message', 'sends nothing while it waits: the release wakes it'),
   },
   {
@@ -279,10 +281,8 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'redlock counts a dead master as one that granted the lock',
     file: 'src/locks/shared/redlock-round.ts',
-    find: "master.call('EVAL', [...args], settle);",
-    replace: `master.call('EVAL', [...args], (error, result) =>
-      settle(null, error ? 1 : result),
-    );`,
+    find: '      settle(error, result);',
+    replace: '      settle(null, error ? 1 : result);',
     red: stopMasters('redlock, 2 of 3 stopped: sold '),
   },
   {

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { untilAnswered } from '../../connections/redis.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { defaultAnswerMs, defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
-import { releaseTries } from './lost-answer.ts';
+import { earlierConnections } from './earlier-connections.ts';
+import { releasedSoon, releaseTries, untilReleased } from './lost-answer.ts';
 import { currentOwner } from './owner.ts';
 import { type Owned, Ownership, type Terms } from './ownership.ts';
 import { Turns } from './turns.ts';
@@ -83,6 +83,7 @@ export class RedissonLeases {
 
   constructor(redis: Redis, protocol: Protocol, options: RedissonOptions) {
     this.#redis = redis;
+    earlierConnections(redis);
     this.#protocol = protocol;
     this.#keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
     this.#answerMs = options.answerMs ?? defaultAnswerMs;
@@ -128,7 +129,10 @@ export class RedissonLeases {
     const ownership = this.#ownerships.get(idOf(owned)) ?? this.#begin(owned, terms);
     ownership.validFrom(askedAt, terms.leaseMs);
     return ownership.lease(
-      () => this.#requests.inTurn(idOf(owned), () => this.#release(ownership)),
+      () => {
+        const releasing = this.#requests.inTurn(idOf(owned), () => this.#release(ownership));
+        return releasedSoon(releasing, this.#answerMs);
+      },
       (ms) => this.#requests.inTurn(idOf(owned), () => this.#change(ownership, ms)),
     );
   }
@@ -194,7 +198,7 @@ export class RedissonLeases {
       return this.#protocol.giveBack(release);
     };
     // Without any answer the lease expires by itself: it is not renewed any more.
-    const answer = await untilAnswered(this.#redis, releaseTries, this.#answerMs, send);
+    const answer = await untilReleased(this.#redis, this.#answerMs, send);
     // An earlier copy may still be on its way: then the latch stays until it expires.
     if (sent === 1) this.#redis.del(latch).catch(() => {});
     return answer;

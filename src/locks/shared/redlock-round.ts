@@ -6,6 +6,10 @@
 import type { Redis } from 'ioredis';
 import Redlock, { type RedlockCallback, type RedlockClient } from 'redlock';
 import { DeadlinePassed, LockMajorityMissing } from '../../errors.ts';
+import { earlierConnections } from './earlier-connections.ts';
+import { untilReleased } from './lost-answer.ts';
+
+type Arguments = readonly (string | number)[];
 
 /** What the package answered; null: it does not have the lock. */
 export interface RoundAnswer<T> {
@@ -19,6 +23,9 @@ export class RedlockRound {
   readonly #masters: readonly Redis[];
   readonly #resource: string;
   readonly #limitMs: number;
+  /** Those that may have granted the lock, and have not been seen to unlock it. */
+  readonly #mayHaveIt = new Set<Redis>();
+  #unlockScript = '';
   #question: Question | undefined;
 
   /** @param limitMs how long a question waits for a master, in milliseconds */
@@ -36,9 +43,31 @@ export class RedlockRound {
       eval: (args, done) => {
         // When it asks a master again by itself, it unlocks what it did not get: a new question.
         if (this.#question?.has(master)) this.#begin();
-        this.#question?.ask(master, args, done);
+        if (args[0] === this.#unlockScript) this.#unlock(master, args, done);
+        else this.#acquire(master, args, done);
       },
     }));
+  }
+
+  /** Called by the package. */
+  unlocksBy(script: string): string {
+    this.#unlockScript = script;
+    return script;
+  }
+
+  #acquire(master: Redis, args: Arguments, done: RedlockCallback): void {
+    earlierConnections(master);
+    if (master.status === 'ready') this.#mayHaveIt.add(master);
+    this.#question?.ask(master, args, done, () => {});
+  }
+
+  /** Without an answer, it is sent again in the background, on the next connections. */
+  #unlock(master: Redis, args: Arguments, done: RedlockCallback): void {
+    this.#question?.ask(master, args, done, (error) => {
+      if (!this.#mayHaveIt.delete(master) || !error) return;
+      const again = () => master.call('EVAL', [...args]);
+      untilReleased(master, 2 * this.#limitMs, again).catch(() => {});
+    });
   }
 
   /** @throws LockMajorityMissing */
@@ -101,7 +130,8 @@ class Question {
     return this.#asked.has(master);
   }
 
-  ask(master: Redis, args: readonly (string | number)[], done: RedlockCallback): void {
+  /** @param answered is called with what the master says, however late. */
+  ask(master: Redis, args: Arguments, done: RedlockCallback, answered: RedlockCallback): void {
     const settle: RedlockCallback = (error, result) => {
       // A late answer: what it granted is unlocked on the same connection, or expires.
       if (!this.#open.delete(master)) return;
@@ -113,7 +143,10 @@ class Question {
     this.#open.set(master, settle);
     // After a stall of the event loop, answers that have arrived are read between these two timers.
     this.#limit ??= setTimeout(() => setImmediate(() => this.#giveUp(this.#silent)), this.#limitMs);
-    master.call('EVAL', [...args], settle);
+    master.call('EVAL', [...args], (error, result) => {
+      answered(error, result);
+      settle(error, result);
+    });
   }
 
   /** @throws LockMajorityMissing */

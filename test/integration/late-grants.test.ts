@@ -1,0 +1,111 @@
+/**
+ * A request for a lock may be granted after its caller has given up: Redis hung, or the connection
+ * broke. Nobody holds such a lock, so it must not stay until its lease ends.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { withRedis } from '../../src/lab/environment/replication.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { RungName } from '../../src/ladder/rungs.ts';
+import { testConnections } from '../support/connections.ts';
+import { ladderLock } from '../support/ladder-lock.ts';
+import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+
+/** How many servers each lock has, and how many of them hang. */
+const locks: readonly (readonly [lock: RungName, servers: number, hung: number])[] = [
+  ['redis-owner', 1, 1],
+  ['redis-atomic', 1, 1],
+  ['redis-message', 1, 1],
+  ['redis-reentrant', 1, 1],
+  ['redis-spin', 1, 1],
+  ['redis-fair', 1, 1],
+  ['multilock', 3, 1],
+  ['redlock', 3, 2],
+];
+/** The lease would hide it. */
+const longLeases = { LOCK_LEASE_MS: '60000', LOCK_WATCHDOG_MS: '60000' };
+const hangMs = 3_000;
+const userEveryMs = 25;
+
+interface Answers {
+  granted: number;
+  failed: number;
+}
+
+async function openLock(name: RungName, servers: readonly OwnRedis[]) {
+  const urls = servers.map(({ url }) => url);
+  const main = urls[0] ?? '';
+  const stores = { REDIS_URL: main, REDLOCK_URLS: urls.join(','), ORDER_DURABILITY: 'everysec' };
+  const connections = testConnections({ ...stores, ...longLeases });
+  const lock = ladderLock(name, connections);
+  await connections.ready();
+  return lock;
+}
+
+/** Forty users a second, each with a lock of their own, until `stop`. */
+function startUsers(lock: Awaited<ReturnType<typeof openLock>>) {
+  const answers: Answers = { granted: 0, failed: 0 };
+  const users: Promise<void>[] = [];
+  const buy = async (user: string) => {
+    const lease = await lock.acquire(user, { waitMs: 2_000 });
+    if (lease) answers.granted += 1;
+    await sleep(5);
+    await lease?.release();
+  };
+  const timer = setInterval(() => {
+    const buying = buy(`user-${users.length}`);
+    const counted = buying.catch(() => {
+      answers.failed += 1;
+    });
+    users.push(counted);
+  }, userEveryMs);
+  return async (): Promise<Answers> => {
+    clearInterval(timer);
+    await Promise.all(users);
+    return answers;
+  };
+}
+
+/** Locks, and places in the line of a fair one. */
+async function leftOn({ url }: OwnRedis): Promise<string[]> {
+  const keys = await withRedis(Number(new URL(url).port), (redis) => redis.keys('*'));
+  return keys.filter((key) => /^lock:|^redisson_lock_(queue|timeout):/.test(key));
+}
+
+const left = async (servers: readonly OwnRedis[]) =>
+  (await Promise.all(servers.map(leftOn))).flat();
+
+/** One after the other: each takes the next free port. */
+async function startServers(count: number): Promise<OwnRedis[]> {
+  const servers: OwnRedis[] = [];
+  while (servers.length < count) servers.push(await startOwnRedis());
+  return servers;
+}
+
+/** @returns what is left ten seconds after the hang. */
+async function hangAndLook(
+  name: RungName,
+  servers: readonly OwnRedis[],
+  hung: number,
+): Promise<string[]> {
+  const stop = startUsers(await openLock(name, servers));
+  await sleep(20 * userEveryMs);
+  for (const server of servers.slice(0, hung)) server.pause();
+  await sleep(hangMs);
+  for (const server of servers) server.resume();
+  const { granted, failed } = await stop();
+  expect(granted, `${name}: granted, on connections that are in use`).toBeGreaterThan(10);
+  expect(failed, `${name}: failed in the hang`).toBeGreaterThan(10);
+  const isFree = async () => (await left(servers)).length === 0;
+  await waitUntil('every lock to be free', 10_000, isFree).catch(() => {});
+  return left(servers);
+}
+
+test('after a hang of Redis under load, no lock stays that nobody holds', async () => {
+  const all = await startServers(locks.reduce((sum, [, count]) => sum + count, 0));
+  const looks = locks.map(async ([name, count, hung]) => {
+    return [name, await hangAndLook(name, all.splice(0, count), hung)] as const;
+  });
+  const none = locks.map(([name]) => [name, []]);
+  expect(Object.fromEntries(await Promise.all(looks))).toEqual(Object.fromEntries(none));
+});
