@@ -6,13 +6,13 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { testConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 
-/** At least 3 s, and on a busy machine not much more: few keys, each with a long delay. */
+/** At least 1.8 s, and on a busy machine not much more: few keys, each with a long delay. */
 const slowLoading = {
   'key-load-delay': '600', // Microseconds.
-  // It answers LOADING to those that asked after so many bytes of its base file: fifty times.
+  // It answers LOADING to those that asked after so many bytes of its base file: thirty times.
   'loading-process-events-interval-bytes': '1024',
 };
-const keys = 5_000;
+const keys = 3_000;
 const fewTries = 5;
 
 async function filledRedis() {

@@ -53,7 +53,8 @@ export async function putOnSale(changes: Readonly<Record<string, unknown>> = {})
     token: await tokenFor('1', 'operator'),
     body: openSale(changes),
   });
-  const { id } = (await answer.json()) as { id: string };
+  const { id } = (await answer.json()) as { id?: string };
+  if (id === undefined) throw new Error(`the voucher was not created: status ${answer.status}`);
   return id;
 }
 

@@ -4,10 +4,17 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
 import { timesFolder } from './times.ts';
 
 export default class ClosingLine implements Reporter {
+  /** The caller has named the tests: all others are left out on purpose. */
+  #isChosen = false;
+
+  onInit({ config }: Vitest): void {
+    this.#isChosen = config.testNamePattern !== undefined;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
     const notRun: string[] = [];
@@ -15,7 +22,8 @@ export default class ClosingLine implements Reporter {
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         counts[state === 'pending' ? 'skipped' : state] += 1;
-        if (state === 'skipped') notRun.push(`${module.relativeModuleId}: ${test.fullName}`);
+        if (state === 'skipped' && !this.#isChosen)
+          notRun.push(`${module.relativeModuleId}: ${test.fullName}`);
       }
       counts.failed += module.errors().length;
     }
