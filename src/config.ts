@@ -146,6 +146,8 @@ const Environment = z.object({
   LOCK_LEASE_MS: milliseconds.default(10_000),
   /** A reentrant lock's lease: renewed every third of it while its owner works. */
   LOCK_WATCHDOG_MS: milliseconds.default(30_000),
+  /** How long a fair lock is kept free for the waiter whose turn it is. */
+  LOCK_TURN_MS: milliseconds.default(300_000),
   /** How long one answer of a lock server may take. */
   LOCK_ANSWER_MS: milliseconds.default(500),
   /** How long the answer of the purchase script may take; a later answer is `outcome-unknown`. */

@@ -1,7 +1,8 @@
 -- Purpose: release a fair lock once. The last release deletes the lock and notifies the first
 --          waiter. A release that is sent again with the same latch counts once. It works like
 --          Redisson's RedissonFairLock, with the same keys and answers. Unlike it, it notifies the
---          waiters whose turns it removes because they timed out: one that lives asks again.
+--          waiters whose turns it removes because they timed out: one that lives asks again. And it
+--          sets no latch where there was nothing to release, so that a later copy still counts.
 -- KEYS[1]  the lock (hash: owner -> number of acquires)   KEYS[2] the queue (list)
 -- KEYS[3]  when each turn times out (sorted set)   KEYS[4] the prefix of every owner's channel
 -- KEYS[5]  latch of this release (string)
@@ -23,14 +24,17 @@ while head do
 end
 
 if redis.call('EXISTS', KEYS[1]) == 1 then
-  if redis.call('HEXISTS', KEYS[1], ARGV[3]) == 0 then return nil end
-  if redis.call('HINCRBY', KEYS[1], ARGV[3], -1) > 0 then
+  local count = tonumber(redis.call('HGET', KEYS[1], ARGV[3]))
+  if not count then return nil end
+  -- A full Redis takes PEXPIRE and DEL, and after one of them the writes that need memory.
+  if count > 1 then
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    redis.call('HINCRBY', KEYS[1], ARGV[3], -1)
     redis.call('SET', KEYS[5], 0, 'PX', ARGV[5])
     return 0
   end
   redis.call('DEL', KEYS[1])
+  redis.call('SET', KEYS[5], 1, 'PX', ARGV[5]) -- Not for a lock that nobody has released.
 end
-redis.call('SET', KEYS[5], 1, 'PX', ARGV[5])
 if head then redis.call('PUBLISH', KEYS[4] .. ':' .. head, ARGV[1]) end
 return 1

@@ -9,9 +9,12 @@
 --          | 1 when the lock is free
 local done = redis.call('GET', KEYS[3])
 if done then return tonumber(done) end
-if redis.call('HEXISTS', KEYS[1], ARGV[3]) == 0 then return nil end
-if redis.call('HINCRBY', KEYS[1], ARGV[3], -1) > 0 then
+local count = tonumber(redis.call('HGET', KEYS[1], ARGV[3]))
+if not count then return nil end
+-- A full Redis takes PEXPIRE and DEL, and after one of them the writes that need memory.
+if count > 1 then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.call('HINCRBY', KEYS[1], ARGV[3], -1)
   redis.call('SET', KEYS[3], 0, 'PX', ARGV[4])
   return 0
 end

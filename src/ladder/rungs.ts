@@ -417,7 +417,8 @@ export const ladder = {
   }),
   'redis-fair': rung({
     chapter: 3,
-    lock: (c) => redisFairLock(c.redis('lock'), notifiedLock(c)),
+    lock: (c) =>
+      redisFairLock(c.redis('lock'), { ...notifiedLock(c), turnMs: c.config.LOCK_TURN_MS }),
     lockService: oneRedis,
     breaks: [
       { under: 'waiter-dies', check: 'progress', because: 'dead-waiter-blocks' },

@@ -8,11 +8,11 @@
  *   each times out, and a channel for each owner, with the same names.
  */
 import type { Redis } from 'ioredis';
-import { untilAnswered } from '../connections/redis.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
 import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
+import { untilReleased } from './shared/lost-answer.ts';
 import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
 import {
   channelOf,
@@ -32,11 +32,9 @@ import { serverLock } from './shared/server-lock.ts';
 const acquireScript = loadScript('locks/acquire-fair');
 const releaseScript = loadScript('locks/release-fair');
 const leaveScript = loadScript('locks/leave-fair');
-/** How long the lock is kept free for the waiter whose turn it is: Redisson's default. */
-const turnMs = '300000';
+const defaultTurnMs = 300_000;
 /** A release notifies the first waiter; the others ask from time to time only. */
 const leastPauseMs = 250;
-const leaveTries = 30;
 const leaveAnswerMs = 2_000;
 
 const queueOf = (key: string) => [
@@ -45,12 +43,18 @@ const queueOf = (key: string) => [
 ];
 const now = () => String(Date.now()); // By the clients' clocks, as in Redisson.
 
-export function redisFairLock(
-  redis: Redis,
-  options: RedissonOptions & SubscriberOptions = {},
-): Lock {
+export interface FairOptions extends RedissonOptions, SubscriberOptions {
+  /**
+   * How long the lock is kept free for the waiter whose turn it is; 300,000 ms without it, as in
+   * Redisson. All clients of a lock need the same.
+   */
+  readonly turnMs?: number;
+}
+
+export function redisFairLock(redis: Redis, options: FairOptions = {}): Lock {
+  const turnMs = String(options.turnMs ?? defaultTurnMs);
   const subscribe = releaseNotifications(redis, options);
-  const leases = new RedissonLeases(redis, fairProtocol(redis), options);
+  const leases = new RedissonLeases(redis, fairProtocol(redis, turnMs), options);
 
   async function acquire(
     resource: string,
@@ -78,13 +82,13 @@ export function redisFairLock(
       await runScript(redis, leaveScript, keys, [owner, turnMs, releaseMessage]);
     };
     // Its turn times out in the end.
-    untilAnswered(redis, leaveTries, leaveAnswerMs, leave).catch(() => {});
+    untilReleased(redis, leaveAnswerMs, leave).catch(() => {});
   }
 
   return serverLock(oneWaitPerOwner({ acquire }, leaveQueue), options.answerMs);
 }
 
-const fairProtocol = (redis: Redis): Protocol => ({
+const fairProtocol = (redis: Redis, turnMs: string): Protocol => ({
   take: (key, owner, leaseMs, waits) => {
     const args = [leaseMs, owner, turnMs, now(), waits ? 'wait' : 'try', releaseMessage];
     return runScript(redis, acquireScript, [key, ...queueOf(key), channelOf(key)], args);

@@ -22,7 +22,7 @@ import {
 } from './lock.ts';
 import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
 import { timedLease } from './shared/leases.ts';
-import { orRelease, releasedSoon, untilReleased } from './shared/lost-answer.ts';
+import { orRelease, releaseSoon } from './shared/lost-answer.ts';
 import { releaseNotifications, type SubscriberOptions } from './shared/release-notifications.ts';
 import { serverLock } from './shared/server-lock.ts';
 
@@ -37,7 +37,7 @@ export function redisMessageLock(
   const subscribe = releaseNotifications(redis, options);
   const channelOf = (resource: string) => `released:${keyPrefix}${resource}`;
 
-  /** @returns the lease, or how long the present one lasts, in milliseconds. */
+  /** @returns the lease, or how long the present one lasts, in milliseconds; it may have no end. */
   async function attempt(resource: string, leaseMs: number): Promise<Lease | number> {
     const key = keyPrefix + resource;
     const owner = randomUUID();
@@ -51,8 +51,8 @@ export function redisMessageLock(
     const askedAt = performance.now();
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
     if ((await orRelease(redis, answerMs, ask, release)) !== 'OK')
-      return Math.max(0, await redis.pttl(key));
-    const giveBack = () => releasedSoon(untilReleased(redis, answerMs, release), answerMs);
+      return waitFor(await redis.pttl(key));
+    const giveBack = () => releaseSoon(redis, answerMs, release);
     return timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack);
   }
 
@@ -84,3 +84,7 @@ export function redisMessageLock(
 
   return serverLock({ acquire }, answerMs);
 }
+
+/** Of a key that is gone: not at all. */
+const waitFor = (leftMs: number): number =>
+  leftMs === -1 ? Number.POSITIVE_INFINITY : Math.max(0, leftMs);

@@ -18,7 +18,7 @@ import {
   type RedisLockOptions,
 } from './lock.ts';
 import { timedLease } from './shared/leases.ts';
-import { orRelease, releasedSoon, untilReleased } from './shared/lost-answer.ts';
+import { orRelease, releaseSoon } from './shared/lost-answer.ts';
 import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
@@ -38,7 +38,7 @@ export function redisOwnerLock(redis: Redis, options: RedisLockOptions = {}): Lo
     const askedAt = performance.now();
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
     if ((await orRelease(redis, answerMs, ask, release)) !== 'OK') return null;
-    const giveBack = () => releasedSoon(untilReleased(redis, answerMs, release), answerMs);
+    const giveBack = () => releaseSoon(redis, answerMs, release);
     return timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack);
   }
 

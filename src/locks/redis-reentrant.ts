@@ -5,7 +5,8 @@
  * Holds while. The process lives and its event loop turns within the lease, and the Redis master
  *   keeps its data.
  * Breaks when. The process is paused past the lease, or a replica without the key is promoted.
- *   `signal` says so. A lock that a living process never releases is renewed for ever.
+ *   `signal` says so. A lock that a living process never releases is renewed for ever. Parallel
+ *   branches of one owner (Promise.all) are all inside: it is their lock.
  * Source. Redisson's RLock, commit 66863978 (August 2026): same keys, channel, latch and answers,
  *   so that a JVM with Redisson and this lock exclude each other on one Redis (tested with Redisson
  *   3.52).

@@ -6,6 +6,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, test } from 'vitest';
+import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
@@ -280,4 +281,36 @@ test('those behind one who does not come ask after it now and then, and not all 
   const before = await asked();
   expect(await late?.acquire(resource, { waitMs: 1_000 })).toBeNull();
   expect((await asked()) - before).toBeLessThan(12);
+});
+
+test('a copy of a release that came before the grant does not cancel the next copy', async () => {
+  const key = `lock:${resource}`;
+  const line = [`redisson_lock_queue:{${key}}`, `redisson_lock_timeout:{${key}}`];
+  const keys = [key, ...line, `redisson_lock__channel:{${key}}`, `latch:{${key}}`];
+  const release = () =>
+    runScript(redis, loadScript('locks/release-fair'), keys, ['0', '1000', 'me', '0', '60000']);
+  await release();
+  await redis.hset(key, 'me', 1); // The grant was late.
+  await release();
+  expect(await redis.exists(key)).toBe(0);
+  await redis.hset(key, 'me', 1);
+  await release(); // This copy counts once: the lock is that of the owner's next lease.
+  expect(await redis.exists(key)).toBe(1);
+});
+
+test('a turn lasts as long as LOCK_TURN_MS says', async () => {
+  const [holder] = await openLocks(1);
+  const lease = await held(holder);
+  const connections = testConnections({ REDIS_URL: quietRedis(), LOCK_TURN_MS: '60000' });
+  const next = ladderLock('redis-fair', connections);
+  await connections.ready();
+  const waiting = next.acquire(resource, { waitMs: 20_000 });
+  await untilInLine(1);
+  const turns = `redisson_lock_timeout:{lock:${resource}}`;
+  const [, passesAt] = await redis.zrange(turns, '0', '0', 'WITHSCORES');
+  const leftMs = Number(passesAt) - Date.now(); // Of the lease that is held, and of the turn.
+  expect(leftMs).toBeGreaterThan(50_000);
+  expect(leftMs).toBeLessThan(70_000);
+  await lease.release();
+  await (await waiting)?.release();
 });

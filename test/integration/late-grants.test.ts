@@ -10,6 +10,7 @@ import type { RungName } from '../../src/ladder/rungs.ts';
 import { testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 
 /** How many servers each lock has, and how many of them hang. */
 const locks: readonly (readonly [lock: RungName, servers: number, hung: number])[] = [
@@ -32,8 +33,7 @@ interface Answers {
   failed: number;
 }
 
-async function openLock(name: RungName, servers: readonly OwnRedis[]) {
-  const urls = servers.map(({ url }) => url);
+async function openLock(name: RungName, urls: readonly string[]) {
   const main = urls[0] ?? '';
   const stores = { REDIS_URL: main, REDLOCK_URLS: urls.join(','), ORDER_DURABILITY: 'everysec' };
   const connections = testConnections({ ...stores, ...longLeases });
@@ -66,9 +66,11 @@ function startUsers(lock: Awaited<ReturnType<typeof openLock>>) {
   };
 }
 
+const portOf = ({ url }: OwnRedis): number => Number(new URL(url).port);
+
 /** Locks, and places in the line of a fair one. */
-async function leftOn({ url }: OwnRedis): Promise<string[]> {
-  const keys = await withRedis(Number(new URL(url).port), (redis) => redis.keys('*'));
+async function leftOn(server: OwnRedis): Promise<string[]> {
+  const keys = await withRedis(portOf(server), (redis) => redis.keys('*'));
   return keys.filter((key) => /^lock:|^redisson_lock_(queue|timeout):/.test(key));
 }
 
@@ -88,7 +90,8 @@ async function hangAndLook(
   servers: readonly OwnRedis[],
   hung: number,
 ): Promise<string[]> {
-  const stop = startUsers(await openLock(name, servers));
+  const urls = servers.map(({ url }) => url);
+  const stop = startUsers(await openLock(name, urls));
   await sleep(20 * userEveryMs);
   for (const server of servers.slice(0, hung)) server.pause();
   await sleep(hangMs);
@@ -101,11 +104,54 @@ async function hangAndLook(
   return left(servers);
 }
 
-test('after a hang of Redis under load, no lock stays that nobody holds', async () => {
+/** How often a release of one of these locks has reached the server, and a request. */
+async function scriptsOn(server: OwnRedis): Promise<number> {
+  const stats = await withRedis(portOf(server), (redis) => redis.info('commandstats'));
+  const calls = [...stats.matchAll(/^cmdstat_(?:eval|evalsha|get):calls=(\d+)/gm)];
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** @returns what is left once a request has reached its server after its release. */
+async function releaseFirst(
+  name: RungName,
+  servers: readonly OwnRedis[],
+  hung: number,
+): Promise<string[]> {
+  const proxies: SwallowingProxy[] = [];
+  for (const server of servers) proxies.push(await swallowingProxy(portOf(server)));
+  const urls = proxies.map(({ port }) => `redis://127.0.0.1:${port}`);
+  const lock = await openLock(name, urls);
+  await (await lock.acquire('before', { waitMs: 0 }))?.release();
+  const silent = servers.slice(0, hung);
+  const before = await Promise.all(silent.map(scriptsOn));
+  for (const proxy of proxies.slice(0, hung)) proxy.freeze();
+  await expect(lock.acquire('late', { waitMs: 0 }), name).rejects.toThrow();
+  const isReleased = async () => {
+    const now = await Promise.all(silent.map(scriptsOn));
+    return now.every((count, place) => count > (before[place] ?? 0));
+  };
+  await waitUntil(`the release of ${name}`, 20_000, isReleased);
+  for (const proxy of proxies) await proxy.thaw();
+  return left(servers);
+}
+
+type Look = (name: RungName, servers: readonly OwnRedis[], hung: number) => Promise<string[]>;
+
+/** All locks at the same time. @returns what is left of each */
+async function ofEachLock(look: Look): Promise<Record<string, string[]>> {
   const all = await startServers(locks.reduce((sum, [, count]) => sum + count, 0));
   const looks = locks.map(async ([name, count, hung]) => {
-    return [name, await hangAndLook(name, all.splice(0, count), hung)] as const;
+    return [name, await look(name, all.splice(0, count), hung)] as const;
   });
-  const none = locks.map(([name]) => [name, []]);
-  expect(Object.fromEntries(await Promise.all(looks))).toEqual(Object.fromEntries(none));
+  return Object.fromEntries(await Promise.all(looks));
+}
+
+const nothing = Object.fromEntries(locks.map(([name]) => [name, []]));
+
+test('after a hang of Redis under load, no lock stays that nobody holds', async () => {
+  expect(await ofEachLock(hangAndLook)).toEqual(nothing);
+});
+
+test('a request that reaches Redis after its release takes no effect', async () => {
+  expect(await ofEachLock(releaseFirst)).toEqual(nothing);
 });

@@ -140,6 +140,37 @@ export const serverMutants: readonly Mutant[] = [
     red: clause('redis-message', 'sends nothing while it waits: the release wakes it'),
   },
   {
+    name: 'a release whose answer was lost is sent three times only',
+    file: 'src/locks/shared/lost-answer.ts',
+    find: 'export const releaseTries = 30;',
+    replace: 'export const releaseTries = 3;',
+    red: {
+      file: 'test/integration/late-grants.test.ts',
+      test: 'after a hang of Redis under load, no lock stays that nobody holds',
+    },
+  },
+  {
+    name: 'a release does not end the earlier connections of its client',
+    file: 'src/locks/shared/earlier-connections.ts',
+    find: 'if (!current) return;',
+    replace: 'if (current || !current) return;',
+    red: {
+      file: 'test/integration/late-grants.test.ts',
+      test: 'a request that reaches Redis after its release takes no effect',
+    },
+  },
+  {
+    name: 'redis-reentrant releases by a count first, which a full Redis refuses',
+    file: 'lua/locks/release-reentrant.lua',
+    find: 'if count > 1 then',
+    replace: `redis.call('HINCRBY', KEYS[1], ARGV[3], 0)
+if count > 1 then`,
+    red: {
+      file: 'test/integration/full-redis.test.ts',
+      test: 'redis-reentrant is released',
+    },
+  },
+  {
     name: 'a waiter of redis-reentrant does not look again after it has subscribed',
     file: 'src/locks/shared/release-notifications.ts',
     find: 'if (!(await subscription.listening(leftMs(), signal))) return null;',

@@ -19,6 +19,11 @@ export interface SwallowingProxy {
    * when the other one closes. New connections work, as after a failover behind one address.
    */
   freeze(): void;
+  /**
+   * What was sent on frozen connections arrives now, after all: packets that were lost are sent
+   * again. Resolves when the server has answered it, or has closed the connection before.
+   */
+  thaw(): Promise<void>;
   /** Passes everything on again, on new connections. */
   mend(): void;
 }
@@ -28,6 +33,7 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
   let state: 'open' | 'cut' | 'held' = 'open';
   const sockets = new Set<Socket>();
   const frozen = new WeakSet<Socket>();
+  const late = new Map<Socket, Buffer[]>();
   const destroyAll = () => {
     for (const socket of sockets) socket.destroy();
   };
@@ -42,7 +48,10 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
       });
     }
     const isSilent = () => state === 'held' || frozen.has(client);
-    client.on('data', (request) => void (isSilent() || upstream.write(request)));
+    client.on('data', (request) => {
+      if (frozen.has(client)) late.set(upstream, [...(late.get(upstream) ?? []), request]);
+      if (!isSilent()) upstream.write(request);
+    });
     upstream.on('data', (answer) => {
       if (isSilent()) return;
       if (!armed) return void client.write(answer);
@@ -70,6 +79,15 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
     },
     freeze: () => {
       for (const socket of sockets) frozen.add(socket);
+    },
+    thaw: async () => {
+      for (const [upstream, requests] of late) {
+        if (upstream.destroyed) continue;
+        const heard = Promise.race([once(upstream, 'data'), once(upstream, 'close')]);
+        upstream.write(Buffer.concat(requests));
+        await heard;
+      }
+      late.clear();
     },
     mend: () => {
       state = 'open';

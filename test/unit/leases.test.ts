@@ -53,3 +53,16 @@ test('a watched lease is not renewed after its release', () => {
 test('a lease without an end is held', () => {
   expect(() => endlessLease(async () => {}).assertHeld()).not.toThrow();
 });
+
+test('a lease that is longer than the limit of a timer is held, until its end', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const leaseMs = 2 ** 31 + 5;
+  const ownership = new Ownership(owned, { leaseMs, isRenewed: false }, () => {});
+  ownership.validFrom(performance.now(), leaseMs);
+  const leases = [timedLease('seat', leaseMs, nothing), ownership.lease(nothing, nothing)];
+  vi.advanceTimersByTime(leaseMs - 10);
+  expect(leases.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+  vi.advanceTimersByTime(20);
+  expect(leases.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+  vi.useRealTimers();
+});

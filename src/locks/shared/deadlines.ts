@@ -7,6 +7,23 @@ const longestWaitMs = 2 ** 29;
 /** A wait without an end becomes the longest one. A timer over its limit would end at once. */
 export const boundedWait = (waitMs: number): number => Math.min(waitMs, longestWaitMs);
 
+/** A timer that may be longer than the limit. It is called once nothing is left, not before. */
+export class Alarm {
+  #timer: NodeJS.Timeout | undefined;
+
+  /** It replaces the one before. It keeps no process alive. */
+  set(leftMs: () => number, work: () => void): void {
+    clearTimeout(this.#timer);
+    const nextMs = Math.ceil(boundedWait(leftMs()));
+    const look = () => (leftMs() > 0 ? this.set(leftMs, work) : work());
+    this.#timer = setTimeout(look, nextMs).unref();
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
 /** The remaining part of a wait, in milliseconds; 0 once it is over. */
 export function timeLeft(waitMs: number): () => number {
   const deadline = performance.now() + boundedWait(waitMs);

@@ -43,28 +43,22 @@ class EarlierConnections {
     });
   }
 
-  /** @returns null when Redis does not answer, or does not say which process it is. */
+  /** @returns null when Redis does not say. */
   async #ask(): Promise<Connection | null> {
-    const server = serverOf(this.#redis);
-    const id = await this.#redis.client('ID').catch(() => null);
-    return id === null || server === '' ? null : { id, server };
+    const asking = [this.#redis.client('ID'), this.#redis.info('server')] as const;
+    const [id, info] = await Promise.all(asking).catch(() => []);
+    const server = /^run_id:(\w+)/m.exec(String(info))?.[1];
+    return id === undefined || server === undefined ? null : { id, server };
   }
 
   /** Where CLIENT KILL is not allowed, they end by themselves once Redis reads their end. */
   async end(): Promise<void> {
-    await this.#current;
-    const server = serverOf(this.#redis);
-    for (const connection of this.#earlier.splice(0)) {
-      if (connection.server !== server) continue;
-      await this.#redis.client('KILL', 'ID', connection.id).catch(() => {
-        if (this.#redis.status !== 'ready') this.#earlier.push(connection);
-      });
-    }
+    const current = await this.#current;
+    if (!current) return;
+    const earlier = this.#earlier.splice(0).filter(({ server }) => server === current.server);
+    const kills = earlier.map(({ id }) => this.#redis.client('KILL', 'ID', id));
+    await Promise.all(kills).catch(() => {
+      if (this.#redis.status !== 'ready') this.#earlier.push(...earlier);
+    });
   }
-}
-
-/** What the client learned when it became ready. */
-function serverOf(redis: Redis): string {
-  const { serverInfo } = redis as { serverInfo?: Readonly<Record<string, unknown>> };
-  return String(serverInfo?.['run_id'] ?? '');
 }

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
+import { Alarm } from './deadlines.ts';
 
 /** The end of a lease by the clock: aborts `lost` when it comes, unless it is stopped before. */
 export class Expiry {
@@ -9,7 +10,7 @@ export class Expiry {
   readonly #lost: AbortController;
   readonly #grantedAt = performance.now();
   #deadline = 0;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #alarm = new Alarm();
   #isStopped = false;
 
   /** @param validMs from now on */
@@ -23,7 +24,6 @@ export class Expiry {
     return this.#lost.signal;
   }
 
-  /** A timer may fire a fraction of a millisecond early: a lease that is lost has nothing left. */
   remainingMs(): number {
     return this.signal.aborted ? 0 : Math.max(0, this.#deadline - performance.now());
   }
@@ -31,9 +31,11 @@ export class Expiry {
   /** The lease is valid for so long from now on. */
   renew(validMs: number): void {
     if (this.#isStopped) return;
-    clearTimeout(this.#timer);
     this.#deadline = performance.now() + validMs;
-    this.#timer = setTimeout(() => this.lose(this.error()), Math.ceil(validMs)).unref();
+    this.#alarm.set(
+      () => this.remainingMs(),
+      () => this.lose(this.error()),
+    );
   }
 
   lose(error: LeaseLost): void {
@@ -42,7 +44,7 @@ export class Expiry {
 
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    this.#alarm.clear();
   }
 
   error(advice?: string, cause?: unknown): LeaseLost {

@@ -1,14 +1,12 @@
 /** Requests and releases whose answer is lost: Redis hung, or the connection broke. */
 import type { Redis } from 'ioredis';
 import { untilAnswered } from '../../connections/redis.ts';
-import { DeadlinePassed } from '../../errors.ts';
-import { inTime } from './deadlines.ts';
 import { earlierConnections } from './earlier-connections.ts';
 
 /** How often a release is sent, until Redis answers it: for 15 seconds with the default answer. */
 export const releaseTries = 30;
-/** The caller of a release waits for so many answer times. */
-const awaitedAnswers = 3;
+/** The owner waits for so many of them. */
+export const awaitedTries = 3;
 
 /**
  * Asks Redis for a lock. When the answer is lost, the lock may have been granted: it is released in
@@ -47,15 +45,22 @@ export function untilReleased<T>(
 }
 
 /**
- * For the owner, who does not wait for all of that.
- * @throws DeadlinePassed while the release is still sent, in the background.
+ * For the owner, who waits for the first tries only.
+ * @throws the error of the last of them; the release is sent on in the background.
  */
-export async function releasedSoon(releasing: Promise<unknown>, answerMs: number): Promise<void> {
-  releasing.catch(() => {}); // Nobody may wait for it any more.
-  const mostMs = awaitedAnswers * answerMs;
-  const answer = await inTime(
-    releasing.then(() => true),
-    mostMs,
-  );
-  if (!answer) throw new DeadlinePassed('an answer to the release', mostMs);
+export function releaseSoon(
+  redis: Redis,
+  answerMs: number,
+  release: () => Promise<unknown>,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let failures = 0;
+    const counted = () =>
+      release().catch((error: unknown) => {
+        failures += 1;
+        if (failures === awaitedTries) reject(error);
+        throw error;
+      });
+    untilReleased(redis, answerMs, counted).then(() => resolve(), reject);
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
+import { Alarm } from './deadlines.ts';
 import { leaseOf, once } from './leases.ts';
 
 /** The lock, its key, and the owner as Redis knows it. */
@@ -32,7 +33,7 @@ export class Ownership {
   readonly #onEnd: () => void;
   #leases = 0;
   #validUntil = 0;
-  #expiry: NodeJS.Timeout | undefined;
+  readonly #expiry = new Alarm();
 
   /** `onEnd` is called once: at the last release, or when the lock is lost. */
   constructor(owned: Owned, terms: Terms, onEnd: () => void) {
@@ -58,10 +59,11 @@ export class Ownership {
 
   /** Valid for so long from `since`, when Redis was asked. */
   validFrom(since: number, leaseMs: number): void {
-    clearTimeout(this.#expiry);
     this.#validUntil = since + leaseMs;
-    const leftMs = Math.max(0, Math.ceil(this.#validUntil - performance.now()));
-    this.#expiry = setTimeout(() => this.expire(), leftMs).unref();
+    this.#expiry.set(
+      () => this.remainingMs(),
+      () => this.expire(),
+    );
   }
 
   /** The owner asked Redis, at `since`, for another lease. */
@@ -115,7 +117,7 @@ export class Ownership {
   }
 
   #end(): void {
-    clearTimeout(this.#expiry);
+    this.#expiry.clear();
     this.#onEnd();
   }
 }

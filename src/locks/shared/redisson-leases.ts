@@ -6,9 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../../connections/scripts.ts';
+import { DeadlinePassed } from '../../errors.ts';
 import { defaultAnswerMs, defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
+import { inTime } from './deadlines.ts';
 import { earlierConnections } from './earlier-connections.ts';
-import { releasedSoon, releaseTries, untilReleased } from './lost-answer.ts';
+import { awaitedTries, releaseTries, untilReleased } from './lost-answer.ts';
 import { currentOwner } from './owner.ts';
 import { type Owned, Ownership, type Terms } from './ownership.ts';
 import { Turns } from './turns.ts';
@@ -131,7 +133,7 @@ export class RedissonLeases {
     return ownership.lease(
       () => {
         const releasing = this.#requests.inTurn(idOf(owned), () => this.#release(ownership));
-        return releasedSoon(releasing, this.#answerMs);
+        return this.#soon(releasing);
       },
       (ms) => this.#requests.inTurn(idOf(owned), () => this.#change(ownership, ms)),
     );
@@ -175,6 +177,17 @@ export class RedissonLeases {
     if (ownership.dropLease()) return this.#free(owned);
     const answer = await this.#giveBackOnce(owned, ownership.terms().leaseMs);
     if (answer !== 0) ownership.isGone(); // Redis counts no other lease of this owner.
+  }
+
+  /** The next request of the owner has to wait for all of it, and the caller not so long. */
+  async #soon(releasing: Promise<void>): Promise<void> {
+    releasing.catch(() => {}); // Nobody may wait for it any more.
+    const mostMs = awaitedTries * this.#answerMs;
+    const answer = await inTime(
+      releasing.then(() => true),
+      mostMs,
+    );
+    if (!answer) throw new DeadlinePassed('an answer to the release', mostMs);
   }
 
   #freeInTurn(owned: Owned): Promise<void> {

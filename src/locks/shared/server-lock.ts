@@ -41,7 +41,10 @@ function withNamedErrors(resource: string, lease: Lease): Lease {
   return withRelease(lease, release);
 }
 
-const unavailable = (resource: string, error: unknown): LockServiceUnavailable =>
-  error instanceof LockServiceUnavailable
-    ? error
+function unavailable(resource: string, error: unknown): LockServiceUnavailable {
+  if (error instanceof LockServiceUnavailable) return error;
+  const refused = error instanceof Error && error.name === 'ReplyError';
+  return refused
+    ? new LockServiceUnavailable(resource, 1, 1, error, `the lock server refused: ${error.message}`)
     : new LockServiceUnavailable(resource, 0, 1, error);
+}

@@ -1,0 +1,265 @@
+import { connect } from 'node:net';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { defaultShape } from '../../src/lab/environment/lab.ts';
+import { withRedis } from '../../src/lab/environment/replication.ts';
+import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
+import { blockedEventLoop } from '../../src/lab/faults/block-event-loop.ts';
+import { verbs } from '../../src/lab/faults/by-hand.ts';
+import { cutOneByOne } from '../../src/lab/faults/cut-one-by-one.ts';
+import { dropConnections } from '../../src/lab/faults/drop-connections.ts';
+import { exhaustConnections } from '../../src/lab/faults/exhaust-connections.ts';
+import type { Fault } from '../../src/lab/faults/fault.ts';
+import { flushAll } from '../../src/lab/faults/flush-all.ts';
+import { fullDatabase } from '../../src/lab/faults/full-database.ts';
+import { holdReplication } from '../../src/lab/faults/hold-replication.ts';
+import { killServer } from '../../src/lab/faults/kill-server.ts';
+import { pauseServer } from '../../src/lab/faults/pause-server.ts';
+import { promoteReplica } from '../../src/lab/faults/promote-replica.ts';
+import { readOnlyDatabase } from '../../src/lab/faults/read-only-database.ts';
+import { refuseConnections } from '../../src/lab/faults/refuse-connections.ts';
+import { resetConnections } from '../../src/lab/faults/reset-connections.ts';
+import { restartEmpty } from '../../src/lab/faults/restart-empty.ts';
+import { slowConnections } from '../../src/lab/faults/slow-connections.ts';
+import { stopServer } from '../../src/lab/faults/stop-server.ts';
+import { buy, call, putOnSale, tokenFor } from './client.ts';
+import { theLab } from './the-lab.ts';
+
+export const lab = theLab({ ...defaultShape, network: 'proxied' });
+/** How the lab sees itself: the proxies' ports are behind those of the servers. */
+export const proxyOf = (name: (typeof proxied)[number]) =>
+  proxyPort({ proxies: lab().portOf('proxies') }, name);
+
+export const key = 'fault-test';
+export const silentMs = 400;
+/** What a Redis answers, the code of an error, or `silence`; from a new connection. */
+export async function answerTo(command: string, port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  const answer = new Promise<string>((resolve) => {
+    socket.on('data', (data) => resolve(String(data).trim().slice(1)));
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'error'));
+    socket.on('close', () => resolve('closed'));
+    setTimeout(() => resolve('silence'), silentMs);
+  });
+  socket.write(`${command}\r\n`);
+  const heard = await answer;
+  socket.destroy();
+  return heard;
+}
+
+export const ping = (port: number) => answerTo('PING', port);
+/** `OK` without an error, and the first word of one. */
+export const writeTo = async (name: string) =>
+  (await answerTo(`SET ${key} ${name}`, lab().portOf(name))).split(' ')[0];
+
+/** The moment in an order id, in milliseconds. */
+export const timeOf = (id: string) => Number(BigInt(id) >> 22n) + Date.UTC(2026, 0, 1);
+
+/** The status of a purchase at one instance, past nginx. */
+export async function buyOn(instance: string, voucherId: string, userId: string): Promise<number> {
+  const answer = await call(`/vouchers/${voucherId}/orders`, {
+    method: 'POST',
+    token: await tokenFor(userId),
+    baseUrl: `http://127.0.0.1:${lab().portOf(instance)}`,
+  });
+  return answer.status;
+}
+
+export const write = (name: string) =>
+  withRedis(lab().portOf(name), (redis) => redis.set(key, name).then(() => {}));
+export const keyOf = (name: string) => withRedis(lab().portOf(name), (redis) => redis.get(key));
+export const roleAt = async (port: number) => (await withRedis(port, (redis) => redis.role()))[0];
+export const pidOf = (name: string) => lab().pidOf(name);
+export const livez = (instance: string) =>
+  fetch(`http://127.0.0.1:${lab().portOf(instance)}/livez`, {
+    signal: AbortSignal.timeout(silentMs),
+  }).then(
+    ({ status }) => String(status),
+    () => 'silence',
+  );
+
+afterEach(async () => {
+  await lab().heal();
+  for (const name of ['redis-main', 'redis-1'])
+    await withRedis(lab().portOf(name), (redis) => redis.del(key));
+});
+
+export let voucherInMysql = '';
+export let lastUser = 0;
+/** Each purchase is another user's. */
+export const buyInMysql = () => buyOn('api-1', voucherInMysql, String(++lastUser));
+
+beforeAll(async () => {
+  voucherInMysql = await putOnSale({ rung: 'stock-positive', stock: 1_000 });
+  expect(await buyInMysql()).toBe(201);
+});
+
+export interface Case {
+  readonly fault: () => Fault;
+  /** Brings about what the fault then destroys. */
+  readonly before?: () => Promise<unknown>;
+  readonly seen: () => Promise<unknown>;
+  readonly broken: unknown;
+  readonly healed: unknown;
+}
+
+export const cases: Record<string, Case> = {
+  stop: {
+    fault: () => stopServer('redis-1'),
+    seen: () => ping(lab().portOf('redis-1')),
+    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
+  },
+  kill: {
+    fault: () => killServer('redis-1'),
+    seen: () => ping(lab().portOf('redis-1')),
+    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
+  },
+  pause: {
+    fault: () => pauseServer('redis-replica'),
+    seen: () => ping(lab().portOf('redis-replica')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  'restart-empty': {
+    before: () => write('redis-1'),
+    fault: () => restartEmpty('redis-1'),
+    seen: () => keyOf('redis-1'),
+    ...{ broken: null, healed: 'redis-1' },
+  },
+  'flush-all': {
+    before: () => write('redis-main'),
+    fault: () => flushAll('redis-main'),
+    seen: () => keyOf('redis-main'),
+    ...{ broken: null, healed: 'redis-main' },
+  },
+  slow: {
+    fault: () => slowConnections('redis-2', 10 * silentMs),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  drop: {
+    fault: () => dropConnections('redis-2'),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  'drop for one process': {
+    fault: () => dropConnections('redis-2', process.pid),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  'drop for another process': {
+    fault: () => dropConnections('redis-2', pidOf('api-1')),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'PONG', healed: 'PONG' },
+  },
+  reset: {
+    fault: () => resetConnections('redis-2'),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'ECONNRESET', healed: 'PONG' },
+  },
+  refuse: {
+    fault: () => refuseConnections('redis-2'),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
+  },
+  'hold-replication': {
+    fault: () => holdReplication('redis-main'),
+    // Written after the fault, and not seen by the replica before the undo.
+    seen: async () => {
+      await write('redis-main');
+      const has = () => keyOf('redis-replica').then((value) => value !== null);
+      await expect
+        .poll(has, { timeout: silentMs })
+        .toBe(true)
+        .catch(() => {});
+      return has();
+    },
+    ...{ broken: false, healed: true },
+  },
+  'hold-replication of another server than the one before': {
+    before: () => write('redis-1'),
+    fault: () => holdReplication('redis-1'),
+    seen: () => keyOf('redis-replica'),
+    ...{ broken: 'redis-1', healed: null },
+  },
+  'promote-replica': {
+    fault: () => promoteReplica('redis-1'),
+    seen: () => roleAt(lab().portOf('redis-replica')),
+    ...{ broken: 'master', healed: 'slave' },
+  },
+  'block-event-loop': {
+    fault: () => blockedEventLoop('api-1', 5 * silentMs),
+    seen: () => livez('api-1'),
+    ...{ broken: 'silence', healed: '200' },
+  },
+  'read-only': {
+    fault: () => readOnlyDatabase(lab().database),
+    seen: () => buyInMysql(),
+    ...{ broken: 503, healed: 201 },
+  },
+  full: {
+    fault: () => fullDatabase(lab().database),
+    seen: () => buyInMysql(),
+    ...{ broken: 503, healed: 201 },
+  },
+  'exhaust-connections': {
+    fault: () => exhaustConnections(lab().database),
+    seen: () => buyInMysql(),
+    ...{ broken: 503, healed: 201 },
+  },
+  'step-clock-back': {
+    fault: () => verbs['step-clock-back'].fault('api-1', 60_000),
+    seen: async () => {
+      const voucher = await putOnSale();
+      return buyOn('api-1', voucher, '7');
+    },
+    ...{ broken: 503, healed: 202 },
+  },
+  'step-clock-forward': {
+    fault: () => verbs['step-clock-forward'].fault('api-1', 60_000),
+    seen: async () => {
+      const baseUrl = `http://127.0.0.1:${lab().portOf('api-1')}`;
+      const { httpStatus, id = '0' } = await buy(await putOnSale(), '7', {}, baseUrl);
+      return { httpStatus, isOfFuture: timeOf(id) > Date.now() + 30_000 };
+    },
+    broken: { httpStatus: 202, isOfFuture: true },
+    healed: { httpStatus: 202, isOfFuture: false },
+  },
+  'fill-disk of a Redis that syncs every second': {
+    fault: () => verbs['fill-disk'].fault('redis-2'),
+    seen: () => writeTo('redis-2'),
+    ...{ broken: 'MISCONF', healed: 'OK' },
+  },
+  'fill-disk': {
+    fault: () => verbs['fill-disk'].fault('redis-main'), // It syncs each write.
+    seen: () => writeTo('redis-main'),
+    ...{ broken: 'ECONNREFUSED', healed: 'OK' },
+  },
+  'cut one by one': {
+    fault: () => cutOneByOne('database', 1, 0),
+    seen: async () => (await lab().network('proxied').spoiled('database')) > 0,
+    ...{ broken: true, healed: false },
+  },
+};
+
+export const healthy = async () => {
+  for (const name of ['redis-main', 'redis-1', 'redis-2', 'redis-3'] as const) {
+    expect(await ping(proxyOf(name))).toBe('PONG');
+    expect(await roleAt(proxyOf(name))).toBe('master');
+    expect(await roleAt(lab().portOf(name))).toBe('master');
+  }
+};
+
+export type Way = 'its undo' | 'lab.heal()';
+
+/** It bites, and this mends it. */
+export function testMending(way: Way): void {
+  describe(`is mended by ${way}`, () => {
+    test.each(Object.entries(cases))('%s', async (_, { fault, before, seen, broken, healed }) => {
+      await before?.();
+      const undo = await fault().inject(lab());
+      await expect.poll(seen, { timeout: 2_000 }).toEqual(broken);
+      await (way === 'its undo' ? undo() : lab().heal());
+      await expect.poll(seen, { timeout: 5_000 }).toEqual(healed);
+      await healthy();
+    });
+  });
+}
