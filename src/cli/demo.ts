@@ -18,7 +18,7 @@ import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { demoHead, headline, raceLine, runLines } from '../lab/report/demo-lines.ts';
 import { withoutFacts } from '../lab/report/facts-files.ts';
 import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
-import { storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
+import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
 import { ladder } from '../ladder/rungs.ts';
 import { storyNames } from '../ladder/story.ts';
 import type { Language } from '../ladder/texts/texts.ts';
@@ -67,6 +67,8 @@ interface Walk extends Results {
   readonly signal: AbortSignal;
   readonly stream: Stream;
   readonly language: Language;
+  readonly planned: number;
+  readonly folder: string;
   /** After each result. */
   readonly update: () => void;
 }
@@ -113,7 +115,8 @@ async function walkAndReport(
   stream.expect(planned);
   update();
   try {
-    await walk({ lab, signal, stream, language, update, ...results }, plan);
+    const about = { language, planned, folder: folder.path };
+    await walk({ lab, signal, stream, update, ...about, ...results }, plan);
   } finally {
     stream.stop();
     folder.finish(record());
@@ -144,7 +147,8 @@ function report(
 
 async function walk(current: Walk, plan: Plan): Promise<void> {
   await tellStory(current, plan);
-  const { lab, stream, language } = current;
+  const { lab, stream, language, planned, folder } = current;
+  stream.print(storyEnd(planned - current.rushes.size, folder));
   await lab.provide(startedSpares, stream.progress);
   stream.print(demoHead(defaults));
   let before: Run | undefined;

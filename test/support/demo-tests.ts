@@ -13,7 +13,9 @@ import { theLab } from './the-lab.ts';
 export function testRaces(pairs: readonly RaceOnRung[]): void {
   const lab = theLab(null);
 
-  describe.each(pairs)('$race on $rung', ({ race, rung }) => {
+  const named = pairs.map(({ race, rung }) => [race, rung] as const);
+
+  describe.each(named)('%s on %s', (race, rung) => {
     test('is as claimed, with its proof', async () => {
       const result = await raceOn(lab(), race, rung);
       const said = `${result.verdict}: ${result.evidence}`;

@@ -49,3 +49,7 @@ export function headlineTable(results: readonly RunResult[], language: Language 
   });
   return [storyHead(language), ...rows].join('\n');
 }
+
+/** What follows the story, and where to see it. */
+export const storyEnd = (more: number, folder: string): string =>
+  `\n${wrap(`These four are the point. Now the whole ladder: ${more} more runs and races. Ctrl-C ends it at any moment and keeps what was seen in ${folder}/index.html`, 79, '')}`;
