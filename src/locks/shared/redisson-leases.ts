@@ -55,6 +55,8 @@ const renewScript = loadScript('locks/renew-reentrant');
 /** The message that a release publishes. */
 export const releaseMessage = '0';
 const maxReleases = 1_000;
+/** For so many answer times the latch stays, when a release was sent more than once. */
+const lateAnswers = 4;
 
 /** Redisson's names: in braces, so that all keys of a lock share a slot on Redis Cluster. */
 export const tagged = (prefix: string, key: string): string =>
@@ -212,8 +214,10 @@ export class RedissonLeases {
     };
     // Without any answer the lease expires by itself: it is not renewed any more.
     const answer = await untilReleased(this.#redis, this.#answerMs, send);
-    // An earlier copy may still be on its way: then the latch stays until it expires.
-    if (sent === 1) this.#redis.del(latch).catch(() => {});
+    // An earlier copy may still be on its way, where its connection could not be ended.
+    const stay = this.#answerMs * lateAnswers;
+    const forget = sent === 1 ? this.#redis.del(latch) : this.#redis.pexpire(latch, stay);
+    forget.catch(() => {});
     return answer;
   }
 }
