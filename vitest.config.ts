@@ -1,6 +1,7 @@
 /**
  * The tests in two lengths. `npm test` runs the projects unit, contracts, integration and drills;
- * `npm run test:all` also runs those whose name begins with `long`.
+ * `npm run test:all` also runs those whose name begins with `long`. `npm run mutants` has one of
+ * its own: it builds the locks without one of their defences after the other.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
@@ -77,8 +78,8 @@ export const projects = [
   onMariadb('long alone', 6, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),
   mysql,
   newer,
-  onMariadb('long mutants', 9, 'test/mutants/*.test.ts', {
-    maxWorkers: 2,
+  onMariadb('mutants', 9, 'test/mutants/*.test.ts', {
+    maxWorkers: 1,
     testTimeout: 240_000,
     retry: 1, // A server may lose its port to another lab while it starts.
   }),

@@ -42,7 +42,7 @@ const steps = [
   ['k6 failover', lockstep('drill', 'k6-failover', '--minutes', '3')],
   ['lock storm', vitest('--project', 'long', 'lock-storm'), { LOCK_STORM_MINUTES: '3' }],
   ['conformance of the locks', lockstep('conformance')],
-  ['mutants of the locks', vitest('--project', 'long mutants', 'lock-mutants')],
+  ['mutants of the locks', vitest('--project', 'mutants')],
   ['mutants of the final rung, 3 times', lockstep('mutants', '--times', '3')],
   ['containers', [process.execPath, ['scripts/try-compose.mjs', '--where-possible']]],
 ];

@@ -152,8 +152,8 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'a release does not end the earlier connections of its client',
     file: 'src/locks/shared/earlier-connections.ts',
-    find: 'if (!current) return;',
-    replace: 'if (current || !current) return;',
+    find: "this.#redis.client('KILL', 'ID', id)",
+    replace: "this.#redis.client('ID').finally(() => void id)",
     red: {
       file: 'test/integration/late-grants.test.ts',
       test: 'a request that reaches Redis after its release takes no effect',

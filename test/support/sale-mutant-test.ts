@@ -1,4 +1,4 @@
-/** The tests of mutants of the final rung: `npm test` has two of them, test/mutants the others. */
+/** The tests of mutants of the final rung: `npm test` has two of them, test/long the others. */
 import { expect, test } from 'vitest';
 import { type MutantName, mutants } from '../../src/lab/mutants/mutants.ts';
 import { runMutants } from '../../src/lab/mutants/run-mutants.ts';

@@ -1,7 +1,7 @@
 /**
  * What `npm test` plays of the demo; the rest is in test/long. The ladder chooses: a race for each
  * circumstance, the rushes of the headline, and of each chapter a rush that breaks and one that
- * holds. Of the mutants of the final rung it plays two; the rest is in test/mutants.
+ * holds. Of the mutants of the final rung it plays two; the rest is in test/long.
  */
 import { type RaceOnRung, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import type { RunRequest } from '../../src/lab/drills/run-rung.ts';

@@ -14,9 +14,7 @@ interface Watched {
 
 const saleMutant = (name: MutantName): Watched => ({
   defence: `the final rung: ${mutants[name].defence}`,
-  file: otherMutants.includes(name)
-    ? 'test/mutants/sale-mutants.test.ts'
-    : 'test/drills/mutants.test.ts',
+  file: otherMutants.includes(name) ? 'test/long/mutants.test.ts' : 'test/drills/mutants.test.ts',
   test: testOfMutant(name),
 });
 
@@ -25,7 +23,7 @@ const watched: readonly Watched[] = [
   ...mutantNames.map(saleMutant),
 ];
 
-const isLong = (file: string): boolean => /^test\/(long|mutants|newer)\//.test(file);
+const isLong = (file: string): boolean => /^test\/(long|newer)\//.test(file);
 const rows = watched.map(({ defence, file, test: name }) => {
   const length = isLong(file) ? 'npm run test:all' : 'npm test';
   return `| ${defence} | \`${file.replace('test/', '')}\`: ${name} | \`${length}\` |`;

@@ -51,5 +51,8 @@ export function headlineTable(results: readonly RunResult[], language: Language 
 }
 
 /** What follows the story, and where to see it. */
-export const storyEnd = (more: number, folder: string): string =>
-  `\n${wrap(`These four are the point. Now the whole ladder: ${more} more runs and races. Ctrl-C ends it at any moment and keeps what was seen in ${folder}/index.html`, 79, '')}`;
+export function storyEnd(more: number, folder: string): string {
+  const follows = `These four are the point. The whole ladder follows: ${more} more runs and races.`;
+  const report = `Ctrl-C ends it and keeps what was seen: ${folder}/index.html`;
+  return `\n${wrap(`${follows} ${report}`, 79, '')}`;
+}

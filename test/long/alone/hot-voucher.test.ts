@@ -1,9 +1,9 @@
 /** Instances die while buckets lend their last units: none is lost, doubled, stranded or denied. */
 import { expect, test } from 'vitest';
-import { hotShape, hotVoucher } from '../../src/lab/drills/hot-voucher.ts';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { expectHeld } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { hotShape, hotVoucher } from '../../../src/lab/drills/hot-voucher.ts';
+import { Timeline } from '../../../src/lab/drills/timeline.ts';
+import { expectHeld } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/the-lab.ts';
 
 const lab = theLab(hotShape);
 
