@@ -175,7 +175,7 @@ if count > 1 then`,
     file: 'src/locks/shared/release-notifications.ts',
     find: 'if (!(await subscription.listening(leftMs(), signal))) return null;',
     replace: `if (!(await subscription.listening(leftMs(), signal))) return null;
-    await subscription.notified(leftMs(), signal);`,
+    if (!(await subscription.notified(leftMs(), signal))) return null;`,
     red: race(
       'lost-wakeup',
       'redis-reentrant',
