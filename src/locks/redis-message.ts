@@ -85,6 +85,6 @@ export function redisMessageLock(
   return serverLock({ acquire }, answerMs);
 }
 
-/** Of a key that is gone: not at all. */
+/** How long to wait by the answer of PTTL: -1 is a key without an expiry, -2 no key. */
 const waitFor = (leftMs: number): number =>
   leftMs === -1 ? Number.POSITIVE_INFINITY : Math.max(0, leftMs);

@@ -104,7 +104,7 @@ async function hangAndLook(
   return left(servers);
 }
 
-/** How often a release of one of these locks has reached the server, and a request. */
+/** How many releases the server has run, with the requests that are scripts too. */
 async function scriptsOn(server: OwnRedis): Promise<number> {
   const stats = await withRedis(portOf(server), (redis) => redis.info('commandstats'));
   const calls = [...stats.matchAll(/^cmdstat_(?:eval|evalsha|get):calls=(\d+)/gm)];
