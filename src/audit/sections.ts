@@ -47,22 +47,25 @@ export function sectionsOf(
 
 /**
  * Two of these orders that both reached their check before either was answered: both saw the same
- * state.
+ * state. Two users, where there are two: one user with two orders looks like another fault.
  */
 export function checkedTogether(
   events: readonly HistoryEvent[],
   orders: readonly string[],
 ): readonly [string, string] | undefined {
-  const checking = new Set<string>();
-  for (const { event, checkpoint, orderId } of events) {
+  const checking = new Map<string, string>();
+  let ofOneUser: readonly [string, string] | undefined;
+  for (const { event, checkpoint, orderId, userId } of events) {
     if (!orders.includes(orderId)) continue;
-    const [other] = checking;
-    if (checkpoint === 'after-check') {
-      if (other !== undefined && other !== orderId) return [other, orderId];
-      checking.add(orderId);
-    } else if (event === 'accepted') checking.delete(orderId);
+    if (event === 'accepted') checking.delete(orderId);
+    if (checkpoint !== 'after-check') continue;
+    for (const [other, owner] of checking) {
+      if (owner !== userId) return [other, orderId];
+      if (other !== orderId) ofOneUser ??= [other, orderId];
+    }
+    checking.set(orderId, userId);
   }
-  return undefined;
+  return ofOneUser;
 }
 
 /** An order that took one from stock and was never accepted. */

@@ -1,4 +1,4 @@
-import { audit, heldOnlyIf } from '../audit/audit.ts';
+import { audit, checks, heldOnlyIf } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
 import { proofsOf } from '../audit/evidence.ts';
 import { confirmed, type Facts } from '../audit/facts.ts';
@@ -58,13 +58,14 @@ async function auditVoucher(
   const result = heldOnlyIf(isTried, audit(facts));
   const proofs = proofsOf(result, facts);
   const orders = confirmed(facts).length;
+  const ran = result.findings.length;
   const { rung, initialStock, mysql } = facts;
   print(
     json,
     { voucherId, rung, initialStock, stock: mysql.stock, orders, ...result, proofs },
     () =>
       [
-        `voucher ${voucherId} (${rung}): ${result.verdict}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
+        `voucher ${voucherId} (${rung}): ${result.verdict} by ${ran} of ${checks.length} checks; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
         ...(isTried ? [] : ['nobody has bought: there is nothing to judge']),
         auditLines(result),
         ...proofs.flatMap(proofText),

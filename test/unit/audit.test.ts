@@ -166,6 +166,36 @@ const mutualExclusion: readonly Row[] = [
     { attempts: [], history: history('0 b 2 granted', '1 b 2 releasing') },
     undecided('the history has no grant of the lock for order a'),
   ],
+  ...(
+    [
+      ['an order was inside', 'too few grants of the lock', '2 b 2 after-acquire'],
+      ['a release has no grant', 'too few grants of the lock', '2 b 2 releasing'],
+      [
+        'a buyer was refused inside',
+        'no grant of the lock',
+        ...['2 b 2 requested', '3 b 2 refused already-ordered'],
+      ],
+      ['a buyer found the lock busy', 'no denial of', '2 b 2 requested', '3 b 2 refused busy'],
+    ] as const
+  ).map(
+    ([what, missing, ...events]): Row => [
+      `cannot decide when ${what}, and its event is missing`,
+      {
+        ...{ orders: [a], attempts: [], stock: 2, redis: { stock: 2, buyers: { 1: 'a' } } },
+        history: history('0 a 1 granted', '1 a 1 releasing', ...events),
+      },
+      undecided(missing),
+    ],
+  ),
+  [
+    'cannot decide when the lock events of one order name two requests',
+    {
+      history: history('0 a 1 granted', '1 a 1 releasing', '2 b 2 granted', '3 b 2 releasing').map(
+        (event, index) => (index === 2 ? { ...event, requestId: 'r1' } : event),
+      ),
+    },
+    undecided('the lock events of two requests for order b'),
+  ],
   [
     'cannot decide when the history has a gap',
     { historyHasGap: true },
@@ -271,15 +301,39 @@ const progress: readonly Row[] = [
     violated(1, 'user 8'),
   ],
   [
-    'holds when a request without a wait is denied right after a release',
+    'finds a refusal at once of a lock that was free since it was requested',
     lockFacts(
-      '0 A 7 granted',
-      '1000 A 7 releasing',
-      '1001 A 7 released',
-      '1002 B 8 requested',
-      '1003 B 8 denied',
+      ...['0 A 7 requested', '1 A 7 granted', '1000 A 7 releasing', '1001 A 7 released'],
+      ...['1002 B 8 requested', '1003 B 8 denied'],
     ),
-    held,
+    violated(1, 'user 8 was refused as busy although no other purchase was using the lock'),
+  ],
+  [
+    'finds a refusal at once beside another request that was denied',
+    lockFacts('0 A 7 requested', '1 B 8 requested', '2 A 7 denied', '3 B 8 denied'),
+    violated(2, 'user 7'),
+  ],
+  ...(
+    [
+      ['was released just then', '2 A 7 granted', '399 A 7 releasing', '400 A 7 released'],
+      ['may be granted yet: its answer is missing'],
+      ['has not released', '2 A 7 granted', '3 A 7 died'],
+      ['released without a prompt answer', '2 A 7 granted', '3 A 7 releasing', '300 A 7 released'],
+    ] as const
+  ).map(
+    ([what, ...events]): Row => [
+      `allows a refusal at once while the request of another order ${what}`,
+      lockFacts('1 A 7 requested', ...events, '400 B 8 requested', '401 B 8 denied'),
+      held,
+    ],
+  ),
+  [
+    'finds a lost wake-up of a waiter that was paused while the lock was released',
+    lockFacts(
+      ...['0 A 7 granted', '20 B 8 requested', '100 A 7 released'],
+      ...['900 B 8 resumed', '1900 B 8 granted'],
+    ),
+    violated(1, 'user 8 got the lock 1000 ms after it was free'),
   ],
   [
     'finds a denial after an owner was answered and forgot the release',
@@ -363,6 +417,36 @@ const progress: readonly Row[] = [
     'counts a queued order as bought',
     { orders: [], locked: false, redis: { queued: ['a'] } },
     held,
+  ],
+  ...(
+    [
+      ['an order was inside', 'too few grants of the lock', '2 b 2 after-acquire'],
+      ['a release has no grant', 'too few grants of the lock', '2 b 2 releasing'],
+      [
+        'a buyer was refused inside',
+        'no grant of the lock',
+        ...['2 b 2 requested', '3 b 2 refused already-ordered'],
+      ],
+      ['a buyer found the lock busy', 'no denial of', '2 b 2 requested', '3 b 2 refused busy'],
+    ] as const
+  ).map(
+    ([what, missing, ...events]): Row => [
+      `cannot decide when ${what}, and its event is missing`,
+      {
+        ...{ orders: [a], attempts: [], stock: 2, redis: { stock: 2, buyers: { 1: 'a' } } },
+        history: history('0 a 1 granted', '1 a 1 releasing', ...events),
+      },
+      undecided(missing),
+    ],
+  ),
+  [
+    'cannot decide when the lock events of one order name two requests',
+    {
+      history: history('0 a 1 granted', '1 a 1 releasing', '2 b 2 granted', '3 b 2 releasing').map(
+        (event, index) => (index === 2 ? { ...event, requestId: 'r1' } : event),
+      ),
+    },
+    undecided('the lock events of two requests for order b'),
   ],
   [
     'cannot decide when the history has a gap',
@@ -771,7 +855,7 @@ const responsesMatchDatabase: readonly Row[] = [
       history: history('2 a 1 accepted', '6 a 1 refused busy', '7 b 2 accepted'),
       attempts: [timed(refused('1', 'busy'), 1, 3), accepted('2', 'b')],
     },
-    violated(1, 'request r1 was answered refused, and the history says accepted'),
+    violated(1, 'request r1 was answered refused, and the history says accepted (order a)'),
   ],
   [
     'finds an acceptance that only an earlier try has an event for',
@@ -779,7 +863,7 @@ const responsesMatchDatabase: readonly Row[] = [
       history: history('2 a 1 refused busy', '7 b 2 accepted'),
       attempts: [timed(refused('1', 'busy'), 1, 3), bought('1', 'a', 4), accepted('2', 'b')],
     },
-    violated(1, 'request r1 was answered accepted, and the history says nothing'),
+    violated(1, 'request r1 was answered accepted (order a), and the history says nothing'),
   ],
   [
     'accepts a refusal of one instance while another one accepts the same request',
@@ -801,12 +885,20 @@ const responsesMatchDatabase: readonly Row[] = [
       ),
       attempts: [{ ...timed(refused('1', 'busy'), 4, 6), instance: 'api-2' }, accepted('2', 'b')],
     },
-    violated(1, 'request r1 was answered refused, and the history says accepted'),
+    violated(1, 'request r1 was answered refused, and the history says accepted (order a)'),
   ],
   [
     'finds an answer that differs from the outcome in the history',
     { history: history('5 a 1 refused busy', '6 b 2 accepted') },
-    violated(1, 'request r1 was answered accepted, and the history says refused'),
+    violated(1, 'request r1 was answered accepted (order a), and the history says refused'),
+  ],
+  [
+    'finds two orders that the history gives to the other request',
+    { history: history('5 b 1 accepted', '6 a 2 accepted') },
+    violated(
+      2,
+      'request r1 was answered accepted (order a), and the history says accepted (order b',
+    ),
   ],
   [
     'accepts an unknown attempt whatever the history says',

@@ -41,6 +41,16 @@ describe('the proof', () => {
     ]);
   });
 
+  test('of a lost update has two users, where two of them checked together', () => {
+    const given = {
+      ...{ orders: [row('A', '1'), row('B', '1'), row('C', '3')], stock: 1, onePerUser: false },
+      history: history('0 A 1 after-check', '1 B 1 after-check', '2 C 3 after-check'),
+    };
+    expect(proofs(given).map(({ rows }) => rows)).toEqual([['A', 'C']]);
+    const ofOne = { ...given, history: given.history.slice(0, 2) };
+    expect(proofs(ofOne).map(({ rows }) => rows)).toEqual([['A', 'B']]);
+  });
+
   test('of a lost update has the two that both checked before either was answered', () => {
     const given = {
       orders: [row('A', '1'), row('B', '2'), row('C', '3')],

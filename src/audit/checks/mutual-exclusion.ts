@@ -5,6 +5,7 @@
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
+import { groupBy } from '../group-by.ts';
 import { type Section, sectionsOf } from '../sections.ts';
 
 export const mutualExclusion: Check = {
@@ -68,21 +69,46 @@ function notGrowing(grants: readonly HistoryEvent[], did: string): Case[] {
 }
 
 /**
- * A section that the history does not have cannot overlap: so each order needs the grant of its
- * lock.
+ * A section that the history does not have cannot overlap: so each order that was inside needs the
+ * grant of its lock, and each refusal as busy its denial.
  */
 export function incomplete(facts: Facts): Undecided | null {
   const { history = [], historyHasGap, attempts = [] } = facts;
   if (historyHasGap) return { undecided: 'the history has a gap' };
-  const granted = new Set(
-    history.filter(({ event }) => event === 'granted').map(({ orderId }) => orderId),
-  );
   const accepted = attempts.filter(({ outcome }) => outcome === 'accepted');
-  const orders = [
+  const sold = [
     ...accepted.map(({ orderId }) => orderId ?? ''),
     ...confirmed(facts).map(({ id }) => id),
   ];
-  const missing = orders.find((id) => !granted.has(id));
-  if (missing === undefined) return null;
-  return { undecided: `the history has no grant of the lock for order ${missing}` };
+  const byOrder = groupBy(history, ({ orderId }) => orderId);
+  const isGranted = (id: string) => byOrder.get(id)?.some(({ event }) => event === 'granted');
+  const withoutGrant = sold.find((id) => !isGranted(id));
+  if (withoutGrant !== undefined)
+    return { undecided: `the history has no grant of the lock for order ${withoutGrant}` };
+  for (const [id, events] of byOrder) {
+    const missing = missingEvent(events);
+    if (missing) return { undecided: `the history has ${missing} for order ${id}` };
+  }
+  return null;
+}
+
+/** After these refusals the lock was held: the purchase had looked at the voucher. */
+const refusedInside: readonly (string | undefined)[] = ['already-ordered', 'sold-out'];
+
+/** What the events of one order say must have happened, and do not have. */
+function missingEvent(events: readonly HistoryEvent[]): string | null {
+  const count = (wanted: string) => events.filter(({ event }) => event === wanted).length;
+  const ended = (wanted: readonly (string | undefined)[]) =>
+    events.some(({ event, reason }) => event === 'refused' && wanted.includes(reason));
+  const entered = events.filter(
+    ({ event, checkpoint }) => event === 'checkpoint' && checkpoint === 'after-acquire',
+  ).length;
+  const isRequested = count('requested') > 0;
+  const grants = count('granted');
+  if (Math.max(entered, count('releasing')) > grants) return 'too few grants of the lock';
+  if (isRequested && grants === 0 && ended(refusedInside)) return 'no grant of the lock';
+  if (isRequested && ended(['busy']) && count('denied') === 0) return 'no denial of the lock';
+  const requests = events.filter(({ resource }) => resource !== undefined);
+  const ids = new Set(requests.map(({ requestId }) => requestId));
+  return ids.size > 1 ? 'the lock events of two requests' : null;
 }

@@ -1,11 +1,13 @@
 /**
  * A sale goes on: a free lock can be acquired, and stock that is left can be bought. A refusal as
- * busy while no other order uses the lock is a violation, and so is a grant long after the release:
- * a lost wake-up. A run in which nobody bought although stock was left proves nothing.
+ * busy is a violation when the lock was free for some time, or all the time since the request; so
+ * is a grant long after the release: a lost wake-up. A run in which nobody bought although stock
+ * was left proves nothing.
  */
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
+import { groupBy } from '../group-by.ts';
 import { sectionsOf } from '../sections.ts';
 import { incomplete } from './mutual-exclusion.ts';
 
@@ -38,11 +40,12 @@ function nobodyBought(facts: Facts): Undecided | null {
 /** Requests that did not notice in time that the lock was free. */
 function unnoticed({ history = [] }: Facts): Case[] {
   const sections = sectionsOf(history, 'released');
+  const ofLocks = groupBy(history, ({ resource = '' }) => resource);
   return history.flatMap((answer) => {
     const mostMs = { denied: noticeMs, granted: wakeUpMs }[String(answer.event)];
     if (mostMs === undefined) return [];
     const freeMs = freeForMs(answer, history, sections);
-    if (freeMs < mostMs) return [];
+    if (freeMs < mostMs && !wasNeverHeld(answer, ofLocks)) return [];
     const evidence =
       answer.event === 'denied'
         ? `user ${answer.userId} was refused as busy although no other purchase was using the lock`
@@ -70,21 +73,55 @@ function freeForMs(
   sections: Sections,
 ): number {
   const answeredAt = BigInt(answer.at);
-  const began = history.findLast(
-    ({ event, orderId, at }) =>
-      (event === 'requested' || event === 'resumed') &&
-      orderId === answer.orderId &&
-      BigInt(at) <= answeredAt,
-  );
-  const beganAt = BigInt(began?.at ?? answer.at);
-  let freeSince = beganAt;
+  const lastOf = (names: readonly string[]) =>
+    history.findLast(
+      ({ event, orderId, at }) =>
+        names.includes(event) && orderId === answer.orderId && BigInt(at) <= answeredAt,
+    );
+  const requestedAt = BigInt((lastOf(['requested']) ?? answer).at);
+  let freeSince = BigInt((lastOf(['requested', 'resumed']) ?? answer).at);
+  let wasReleased = false;
   for (const { from, to } of ofOthers(answer, sections)) {
     if (from < answeredAt && to > answeredAt) return 0;
-    if (to <= answeredAt && to > freeSince) freeSince = to;
+    if (to > answeredAt) continue;
+    wasReleased ||= to > requestedAt;
+    if (to > freeSince) freeSince = to;
   }
   // A slow answer is no lost wake-up: nothing was released that it could have missed.
-  if (answer.event === 'granted' && freeSince === beganAt) return 0;
+  if (answer.event === 'granted' && !wasReleased) return 0;
   return Number(answeredAt - freeSince) / 1_000_000;
+}
+
+/** A release that was answered later may have reached the lock service later, or not at all. */
+const promptReleaseNs = 250_000_000n;
+
+/**
+ * True for a denial when no other order can have held the lock since it was requested. So a lock
+ * without a wait is judged too: it may refuse at once, but not beside a free lock.
+ */
+function wasNeverHeld(
+  { event, resource, orderId, at }: HistoryEvent,
+  ofLocks: ReadonlyMap<string, readonly HistoryEvent[]>,
+): boolean {
+  if (event !== 'denied') return false;
+  const byOrder = groupBy(ofLocks.get(resource ?? '') ?? [], (each) => each.orderId);
+  const own = (byOrder.get(orderId) ?? []).filter((each) => BigInt(each.at) <= BigInt(at));
+  const began = own.findLast((each) => each.event === 'requested');
+  if (!began || own.some((each) => each.event === 'granted')) return false;
+  byOrder.delete(orderId);
+  return [...byOrder.values()].every((events) => isApart(events, BigInt(began.at), BigInt(at)));
+}
+
+/** Whether an order with these lock events cannot have held the lock between two times. */
+function isApart(events: readonly HistoryEvent[], from: bigint, to: bigint): boolean {
+  if (BigInt(events[0]?.at ?? 0) > to) return true;
+  const all = (wanted: string) => events.filter(({ event }) => event === wanted);
+  const grants = all('granted').length;
+  if (grants === 0) return all('denied').length === all('requested').length;
+  const [call, answer] = [all('releasing').at(-1), all('released').at(-1)];
+  if (!call || !answer || all('released').length < grants) return false;
+  const releasedAt = BigInt(answer.at);
+  return releasedAt - BigInt(call.at) <= promptReleaseNs && releasedAt < from;
 }
 
 /**

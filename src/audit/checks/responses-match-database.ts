@@ -152,11 +152,23 @@ function historyDisagrees({ attempts = [], history = [] }: Facts): Case[] {
     const all = recorded.get(attempt.requestId) ?? [];
     const own = all.filter(isAbout(attempt));
     const mayHaveNone = own.length === 0 && (all.length === 0 || attempt.outcome === 'refused');
-    if (mayHaveNone || own.some(({ event }) => event === attempt.outcome)) return [];
-    const last = own.at(-1)?.event ?? 'nothing';
-    const evidence = `request ${attempt.requestId} was answered ${attempt.outcome}, and the history says ${last}`;
+    if (mayHaveNone || own.some(agreesWith(attempt))) return [];
+    const [answered, last] = [answerText(attempt), answerText(own.at(-1))];
+    const evidence = `request ${attempt.requestId} was answered ${answered}, and the history says ${last}`;
     return [{ evidence, severity: 1, orders: all.slice(-1).map(({ orderId }) => orderId) }];
   });
+}
+
+/** An accepted purchase is also the same order. */
+const agreesWith =
+  ({ outcome, orderId }: Attempt) =>
+  (event: HistoryEvent): boolean =>
+    event.event === outcome && (outcome !== 'accepted' || event.orderId === orderId);
+
+function answerText(known: HistoryEvent | Attempt | undefined): string {
+  if (known === undefined) return 'nothing';
+  const outcome = 'event' in known ? known.event : known.outcome;
+  return outcome === 'accepted' ? `accepted (order ${known.orderId})` : outcome;
 }
 
 /** Of the same instance, where it is known. It records its outcome before it answers. */
