@@ -11,7 +11,8 @@ import { writeFolder } from '../lab/report/folder.ts';
 import { racePage } from '../lab/report/race-page.ts';
 import { raceText } from '../lab/report/race-text.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
-import { database, json, whole } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { database, json, language, whole } from './options.ts';
 import {
   type AddCommand,
   asClaimed,
@@ -26,6 +27,7 @@ interface RaceOptions extends JsonOption {
   readonly database?: Database;
   readonly rung?: string;
   readonly times: number;
+  readonly language: Language;
 }
 
 export const addRace: AddCommand = (program, place) =>
@@ -35,6 +37,7 @@ export const addRace: AddCommand = (program, place) =>
     .argument('<name>', `one of ${raceNames.join(', ')}`)
     .option('--rung <rung>', 'play it on this rung instead')
     .option('--times <n>', 'play it so many times', whole(1, 1_000), 1)
+    .addOption(language())
     .addOption(database())
     .addOption(json())
     .action((name: string, options: RaceOptions) => race(place, name, options));
@@ -42,7 +45,7 @@ export const addRace: AddCommand = (program, place) =>
 async function race(
   { labFolder, runsFolder }: Place,
   name: string,
-  { json, rung, times, database }: RaceOptions,
+  { json, rung, times, database, language }: RaceOptions,
 ): Promise<void> {
   if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
   const on = rung ?? schedules[name].rung;
@@ -59,14 +62,14 @@ async function race(
   };
   const files = {
     'race.json': withoutFacts(shown),
-    'race.html': racePage(shown),
+    'race.html': racePage(shown, language),
     ...factsFiles([shown]),
   };
   const folder = writeFolder(runsFolder, `race-${name}-${on}`, files);
   const counted = `played ${times} times: ${count.violated} violated, ${count.asClaimed} as claimed\n`;
   const where = `picture: ${folder}/race.html\nagain, without servers: npx lockstep replay ${folder}/race.json`;
   print(json, { ...withoutFacts(shown), count }, () =>
-    [raceText(shown), '', ...(times > 1 ? [counted] : []), where].join('\n'),
+    [raceText(shown, language), '', ...(times > 1 ? [counted] : []), where].join('\n'),
   );
   setExitCode(asClaimed(played));
 }

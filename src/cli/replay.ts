@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { NoRecordedRace } from '../lab/errors.ts';
 import type { RaceResult } from '../lab/races/race-verdict.ts';
 import { raceText } from '../lab/report/race-text.ts';
-import { json } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 
 export const addReplay: AddCommand = (program) =>
@@ -12,10 +13,11 @@ export const addReplay: AddCommand = (program) =>
     .command('replay')
     .description('show a recorded race again, without servers')
     .argument('<file>', 'a race’s folder, or its race.json')
+    .addOption(language())
     .addOption(json())
-    .action((file: string, { json }: JsonOption) => {
+    .action((file: string, { json, language }: JsonOption & { language: Language }) => {
       const result = readRace(file);
-      print(json, result, () => raceText(result));
+      print(json, result, () => raceText(result, language));
     });
 
 /** Enough to tell a race from another file. */

@@ -5,6 +5,7 @@ import { type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, withLab } from '../lab/environment/session.ts';
+import { lessonLines } from '../lab/report/race-text.ts';
 import { writeRunFolder } from '../lab/report/run-folder.ts';
 import {
   auditLines,
@@ -112,6 +113,7 @@ async function run(
       ...mysqlLines(done),
       `workMs ${workMs}, seed ${seed}; check it again: npx lockstep audit ${done.result.voucherId}`,
       `report: ${folder}/index.html`,
+      ...lessonLines(rung, language),
     ].join('\n');
   print(json, done.result, text);
   setExitCode(pausesReached(done) ? asClaimed([done.result]) : ['unknown']);

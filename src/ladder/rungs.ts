@@ -150,11 +150,11 @@ const staleOverlap: Break = {
   check: 'mutual-exclusion',
   because: 'two-inside-at-once',
 };
-const onOneRedis: readonly Break[] = [
+const stale: readonly Break[] = [
   { under: 'stale-promotion', check: 'one-order-per-user', because: 'replica-without-lock' },
   staleOverlap,
-  ...forgotten,
 ];
+const onOneRedis: readonly Break[] = [...stale, ...forgotten];
 /** It does not release what it is granted after it gave up. */
 const lateGrants: readonly Break[] = [
   { under: 'servers-slow', check: 'progress', because: 'late-grant-stays' },
@@ -455,7 +455,7 @@ export const ladder = {
     chapter: 4,
     lock: (c) => redlockLock(c.redlockMasters(), timedLock(c)),
     lockService: { servers: masters, needed: 2 },
-    breaks: [...outlasted, ...forgotten, waitsForItself],
+    breaks: [...outlasted, ...stale, ...forgotten, waitsForItself],
   }),
   fenced: rung({
     chapter: 4,

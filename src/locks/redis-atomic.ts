@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
 import {
   defaultAnswerMs,
   defaultKeyPrefix,
@@ -36,7 +37,10 @@ export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): L
     const askedAt = performance.now();
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
     if ((await orRelease(redis, answerMs, ask, release)) !== 'OK') return null;
-    const giveBack = () => releaseSoon(redis, answerMs, release);
+    const giveBack = async () => {
+      await checkpoint('before-compare');
+      await releaseSoon(redis, answerMs, release);
+    };
     return timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack);
   }
 

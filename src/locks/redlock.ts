@@ -3,8 +3,8 @@
  *   is the lock.
  * Holds while. A majority of the masters is up and remembers, clocks run at about the same pace,
  *   the sale fits the lease.
- * Breaks when. The process is paused past its lease, or a master restarts empty before the lease is
- *   over.
+ * Breaks when. The process is paused past its lease; or, with no more masters than a majority, one
+ *   of them restarts empty before the lease is over, or is replaced by a replica without the lock.
  * Source. Redis, "Distributed locks with Redis" (Redlock); the package redlock 4.2.
  */
 import type { Redis } from 'ioredis';

@@ -22,6 +22,7 @@ export const checkpointNames = [
   'recorded',
   'before-commit',
   'before-release',
+  'before-compare',
   'owner-checked',
 ] as const;
 export type CheckpointName = (typeof checkpointNames)[number];

@@ -59,6 +59,7 @@ describe('the verdict over all cells', () => {
       ...{ race: 'worker-dies', title: '', rung: 'redis-list', shows: 'no-lost-orders' },
       ...{ verdict, claim, asClaimed: verdict === claim, steps: [], isSlow: false, facts },
       evidence: 'order 3 does not exist',
+      ...{ waitsFor: 'store', alsoBroken: [] },
     },
     hop: {
       ...{ rung: 'redis-list', hop: 'worker-dies', asClaimed: verdict === claim },

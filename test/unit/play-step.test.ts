@@ -1,18 +1,39 @@
 /** A fault of a race that takes longer than the lease: then the race proves nothing about it. */
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Lab } from '../../src/lab/environment/lab.ts';
+import type { Fault } from '../../src/lab/faults/fault.ts';
 import { playStep, type Stage } from '../../src/lab/races/play-step.ts';
 import {
   killed,
+  leaseOver,
+  locked,
+  noEffect,
   outlastsLease,
   recordedAnyway,
+  timePasses,
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
+import { someFolder } from '../support/folder.ts';
 
 const faultMs = 30;
 
-/** The fault is not injected: it only takes its time, and after it the lock answers late. */
-function stageWith(leaseMs: number, answersAfterMs = 0): Stage {
+/** Of a server whose data are put aside. */
+function keptFolder(): string {
+  const folder = join(someFolder(), 'data');
+  mkdirSync(`${folder}.kept`);
+  return folder;
+}
+
+/**
+ * The fault only takes its time: another process has the place of the server then, or the same one
+ * when it had no effect. After it the lock answers late.
+ */
+function stageWith(leaseMs: number, answersAfterMs = 0, hasEffect = true): Stage {
+  let pid = process.pid;
   const target = {
     ...{ servers: ['zookeeper'], needed: 1, pid: 1, instance: 'api-1', key: 'lock' },
     ...{ leaseMs, answerMs: 1_000 },
@@ -20,10 +41,12 @@ function stageWith(leaseMs: number, answersAfterMs = 0): Stage {
   return {
     lanes: { state: () => undefined },
     undos: new Map(),
+    lab: { pidOf: () => pid, dataFolder: keptFolder },
     lockFaultTarget: () => target,
     lockAnswers: () => sleep(answersAfterMs),
     inject: async () => {
       await sleep(faultMs);
+      if (hasEffect) pid = 1;
       return async () => {};
     },
   } as unknown as Stage;
@@ -35,6 +58,32 @@ const startEmpty = { fault: 'start-empty', text: 'starts without its data' } as 
 test('a restart within the lease is as planned', async () => {
   const step = await playStep(restart, stageWith(60_000));
   expect(step).toMatchObject({ at: 'injected', asPlanned: true });
+});
+
+test('a restart that nothing is seen of is not as planned', async () => {
+  const step = await playStep(restart, stageWith(60_000, 0, false));
+  expect(step).toMatchObject({ at: noEffect, asPlanned: false });
+});
+
+describe('the end of a lease', () => {
+  const end = (locked: boolean[], takesMs: number) =>
+    playStep({ expire: 'A', text: 'its lease expires' }, {
+      ...stageWith(60_000),
+      expireMs: 20,
+      isLocked: async () => locked.shift() ?? false,
+      expire: () => sleep(takesMs),
+      inject: async (fault: Fault) => fault.inject({} as unknown as Lab),
+    } as unknown as Stage);
+
+  test.each<[string, boolean[], number, string, boolean]>([
+    ['is seen when its key is gone', [true, false], 0, leaseOver, true],
+    ['is the time of a lease, without a key', [false, false], 25, timePasses, true],
+    ['did not come when the key is renewed', [true, true], 25, locked, true],
+    ['was not waited for', [true, true], 0, noEffect, false],
+    ['was not waited for, without a key', [false, false], 0, noEffect, false],
+  ])('%s', async (_, isLocked, takesMs, at, asPlanned) => {
+    expect(await end(isLocked, takesMs)).toMatchObject({ at, asPlanned });
+  });
 });
 
 test('a restart that outlasts the lease is not as planned', async () => {
@@ -92,6 +141,12 @@ describe('a fault in the process of a lane that was answered before', () => {
 
   test('hits where the schedule means the process, and not the request', async () => {
     const step = { kill: 'A', answered: true, text: 'dies' } as const;
-    expect(await playStep(step, stage)).toMatchObject({ at: killed, asPlanned: true });
+    const { pid = 0 } = spawn('sleep', ['60']);
+    const inject = async () => {
+      process.kill(pid, 'SIGKILL');
+      return async () => {};
+    };
+    const living = { ...stage, inject, lab: { pidOf: () => pid } } as unknown as Stage;
+    expect(await playStep(step, living)).toMatchObject({ at: killed, asPlanned: true });
   });
 });

@@ -6,6 +6,7 @@ import { endsWithinLease, type LockFaultName } from '../../src/lab/races/lock-fa
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
   killed,
+  noEffect,
   outlastsLease,
   type Played,
   type RaceResult,
@@ -58,7 +59,7 @@ describe.each(Object.entries(schedules))('the race %s', (name, schedule: Schedul
   const { rung, title, shows } = schedule;
   const result: RaceResult = {
     ...{ race, rung, title, shows, steps, evidence: '', asClaimed: true },
-    ...{ verdict: 'violated', claim: 'violated' },
+    ...{ verdict: 'violated', claim: 'violated', waitsFor: 'lock', alsoBroken: [] },
   };
   const drawn = (played: RaceResult) =>
     raceText(played)
@@ -247,9 +248,61 @@ describe('the verdict of a race', () => {
       const given = { initialStock: 1, stock: 1, orders: [], attempts, redis };
       return judge('crash-between-writes', 'redis-stock', given, killed);
     };
-    expect(leftWith(0)).toMatchObject({ shows: 'no-oversell', verdict: 'held', asClaimed: true });
+    expect(leftWith(0)).toMatchObject({
+      ...{ shows: 'redis-matches-mysql', verdict: 'violated', asClaimed: true },
+    });
     expect(leftWith(1)).toMatchObject({ verdict: 'unknown', asClaimed: false });
     expect(leftWith(1).evidence).toContain('the ladder claims redis-matches-mysql');
+  });
+
+  test('names every other check that broke', () => {
+    const both = { ...stalled, redis: { buyers: { 7: 'a' } } };
+    const played = judge('lease-expires-during-sale', 'redis-atomic', both);
+    expect(played.alsoBroken).toContain('mutual-exclusion');
+    expect(raceText(played)).toContain('also broken, as the ladder claims: mutual-exclusion');
+  });
+
+  describe('of lanes that should stop at a place', () => {
+    const play = (places: readonly string[], given: Given = {}, race: RaceName = 'lost-update') =>
+      raceVerdict(
+        race,
+        schedules['lost-update'].next,
+        schedules[race],
+        places.map((at) => ({ ...step, at })),
+        facts(given),
+      );
+    const own = (given: Given = {}): Given => ({
+      ...given,
+      attempts: [{ ...accepted('1', 'a'), requestId: 'x-A' }, accepted('2', 'b')],
+    });
+
+    test('is unknown when one of them bought instead: the rung has no such place', () => {
+      const played = play(['order a', 'after-check', 'order a', 'order b'], own());
+      expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
+      expect(played.evidence).toContain('the two cannot be interleaved here: A was answered');
+    });
+
+    test('is unknown when it passed the place, and did not stop', () => {
+      const passed = history('0 a 1 after-check').map((event) => ({ ...event, requestId: 'x-A' }));
+      const all = [...passed, ...(facts().history ?? [])];
+      const played = play(['order a', 'after-check', 'x', 'y'], own({ history: all }));
+      expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
+      expect(played.evidence).toBe('A did not stop at after-check: order a');
+    });
+
+    test('is unknown when the first of them was refused: nobody was before it', () => {
+      const given = {
+        attempts: [accepted('1', 'a'), accepted('2', 'b'), refused('3', 'conflict')],
+      };
+      expect(play(['conflict', 'after-check', 'x', 'y'], given).verdict).toBe('unknown');
+      expect(play(['after-check', 'conflict', 'x', 'y'], given).verdict).toBe('held');
+    });
+
+    test('is unknown when a fault was injected and had no effect', () => {
+      const played = play(['after-check', noEffect, 'x', 'y']);
+      expect(played).toMatchObject({ verdict: 'unknown', asClaimed: false });
+      expect(played.evidence).toBe('a fault had no effect');
+    });
   });
 
   const oneBought = { attempts: [accepted('1', 'a'), accepted('2', 'b')] };

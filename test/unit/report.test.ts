@@ -156,6 +156,7 @@ describe('the lines of the demo', () => {
       const played: RaceResult = {
         ...{ race, rung, title: '', shows: 'progress', verdict: 'unknown', claim: 'violated' },
         ...{ asClaimed: false, steps: [], evidence: 'a sentence with its evidence '.repeat(5) },
+        ...{ waitsFor: 'lock', alsoBroken: [] },
       };
       expect(tooLong(raceLine(played))).toEqual([]);
     }

@@ -70,7 +70,7 @@ function othersWith(race: RaceName): RungName[] {
   const schedule: Schedule = schedules[race];
   const { under } = schedule;
   const same = raceNames.filter((name) => schedules[name].under === under);
-  if (circumstances[under] === 'rush' || same[0] !== race) return [];
+  if (circumstances[under] === 'rush' || same[0] !== race || schedule.onlyHere) return [];
   const shown: RungName[] = same.slice(1).map((name) => schedules[name].rung);
   return rungNames.filter((name) => !shown.includes(name) && isRaced(ladder[name], schedule));
 }

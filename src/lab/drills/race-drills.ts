@@ -3,7 +3,7 @@ import { type RaceDrill, raceDrill } from './race-drill.ts';
 
 export const raceDrills = {
   'stale-promotion': raceDrill(
-    'a replica without the lock is promoted: redis-reentrant sells twice, multilock and redlock hold',
+    'a replica without the lock is promoted: redis-reentrant and redlock sell twice, multilock holds',
     [
       { race: 'stale-promotion', rung: 'redis-reentrant' },
       { race: 'stale-promotion', rung: 'multilock' },

@@ -26,6 +26,18 @@ export async function blockEventLoop(
   await ask(lab, instance, `block-event-loop?ms=${forMs}`);
 }
 
+const silentMs = 250;
+
+/** True when it answers no request within that time. */
+export async function isSilent(lab: Instances, instance: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(silentMs);
+  const answer = fetch(`http://127.0.0.1:${lab.portOf(instance)}/livez`, { signal });
+  return answer.then(
+    () => false,
+    () => true,
+  );
+}
+
 const Clock = z.object({ mostAheadMs: z.int() });
 
 /**

@@ -44,6 +44,11 @@ export class LabNetwork {
     await this.#proxies.change(name, { toxics: [], upstreamPort: this.#ports.replica });
   }
 
+  /** Whether clients of this server reach the replica. */
+  async isReplaced(name: ProxyName): Promise<boolean> {
+    return (await this.#proxies.state())[name].upstreamPort === this.#ports.replica;
+  }
+
   /** The other Redis has every write that this master answered; it answers none for a while. */
   async level(master: SentinelMaster): Promise<void> {
     await level(this.#portOf(master), this.#portOf(otherOf(master)));

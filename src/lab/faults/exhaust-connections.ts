@@ -14,14 +14,19 @@ import {
 } from '../environment/database-root.ts';
 import { mostConnections } from '../environment/servers/database.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import type { Fault } from './fault.ts';
+import type { WatchedFault } from './fault.ts';
 
 /** The least that MariaDB accepts. One more is left for another rootUser. */
 const fewest = 10;
 const tooManyConnections = 1040;
 
-export const exhaustConnections = (database: string): Fault => ({
+export const exhaustConnections = (database: string): WatchedFault => ({
   name: `use up the connections of ${database}`,
+  watch: (lab) => async () => {
+    const connection = await connect(new URL(lab.environment['MYSQL_URL'] ?? ''));
+    connection?.destroy();
+    return connection === null;
+  },
   async inject(lab) {
     const url = new URL(lab.environment['MYSQL_URL'] ?? '');
     const data = lab.dataFolder(database);

@@ -4,10 +4,12 @@
  * connection.
  */
 import type { ProxyName } from '../environment/servers/proxies.ts';
-import type { Fault } from './fault.ts';
+import type { WatchedFault } from './fault.ts';
+import { isSpoiled } from './watch.ts';
 
-export const holdReplication = (name: ProxyName): Fault => ({
+export const holdReplication = (name: ProxyName): WatchedFault => ({
   name: `hold the replication of ${name}`,
+  watch: isSpoiled('replication'),
   async inject(lab) {
     const network = lab.network('proxied');
     await network.replicate(name);

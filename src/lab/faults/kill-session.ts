@@ -4,37 +4,38 @@
  */
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { asDatabaseRoot, killSession } from '../environment/database-root.ts';
-import { waitUntil } from '../environment/wait-until.ts';
-import type { Fault } from './fault.ts';
+import { waitFor, waitUntil } from '../environment/wait-until.ts';
+import type { WatchedFault } from './fault.ts';
 
-export const killOpenTransaction = (database: string): Fault => ({
+export const killOpenTransaction = (database: string): WatchedFault => ({
   name: `kill the sessions in ${database} that are in a transaction`,
+  async watch(lab) {
+    const data = lab.dataFolder(database);
+    const open = await asDatabaseRoot(data, awaitSome);
+    return () => asDatabaseRoot(data, (root) => areGone(root, open));
+  },
   async inject(lab) {
     await asDatabaseRoot(lab.dataFolder(database), async (root) => {
-      let open: number[] = [];
-      await waitUntil(
-        'an open transaction',
-        5_000,
-        async () => {
-          open = await openTransactions(root);
-          return open.length > 0;
-        },
-        rereadMs,
-      );
+      const open = await awaitSome(root);
       for (const id of open) await killSession(root, id);
-      await waitUntil(
-        'the end of the killed session',
-        5_000,
-        async () => {
-          const left = await openTransactions(root);
-          return !open.some((id) => left.includes(id));
-        },
-        rereadMs,
-      );
+      await waitUntil('the end of the killed session', 5_000, () => areGone(root, open), rereadMs);
     });
     return async () => {}; // The pool opens another one by itself.
   },
 });
+
+async function awaitSome(root: Connection): Promise<number[]> {
+  const find = async () => {
+    const open = await openTransactions(root);
+    return open.length > 0 ? open : null;
+  };
+  return waitFor('an open transaction', 5_000, find, rereadMs);
+}
+
+const areGone = async (root: Connection, sessions: readonly number[]): Promise<boolean> => {
+  const left = await openTransactions(root);
+  return !sessions.some((id) => left.includes(id));
+};
 
 /** InnoDB copies its list of transactions when nobody has read it for 100 ms. */
 const rereadMs = 150;

@@ -4,10 +4,11 @@
  */
 import { isPaused } from '../environment/process-table.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import type { Fault } from './fault.ts';
+import type { WatchedFault } from './fault.ts';
 
-export const pauseProcess = (pid: number, name = `process ${pid}`): Fault => ({
+export const pauseProcess = (pid: number, name = `process ${pid}`): WatchedFault => ({
   name: `pause ${name}`,
+  watch: () => () => isPaused({ pid }),
   async inject() {
     process.kill(pid, 'SIGSTOP');
     await waitUntil(`${name} to stand still`, 5_000, () => isPaused({ pid }), 1);

@@ -1,11 +1,16 @@
 /** SIGKILL for a server, which starts again without its data. The undo gives the data back. */
 import { existsSync } from 'node:fs';
-import { putAside } from '../environment/data-folder.ts';
+import { isKept, putAside } from '../environment/data-folder.ts';
 import { NoDataToLose } from '../errors.ts';
-import type { Fault } from './fault.ts';
+import type { WatchedFault } from './fault.ts';
+import { isReplaced } from './watch.ts';
 
-export const restartEmpty = (name: string): Fault => ({
+export const restartEmpty = (name: string): WatchedFault => ({
   name: `restart ${name} empty`,
+  async watch(lab) {
+    const replaced = await isReplaced(name)(lab);
+    return async () => (await replaced()) && isKept(lab.dataFolder(name));
+  },
   async inject(lab) {
     const server = lab.server(name);
     const folder = lab.dataFolder(name);

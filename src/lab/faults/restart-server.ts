@@ -1,8 +1,10 @@
 /** SIGKILL for a server, which starts again at once, with its data. */
-import type { Fault } from './fault.ts';
+import type { WatchedFault } from './fault.ts';
+import { isReplaced } from './watch.ts';
 
-export const restartServer = (name: string): Fault => ({
+export const restartServer = (name: string): WatchedFault => ({
   name: `restart ${name}`,
+  watch: isReplaced(name),
   async inject(lab) {
     const server = lab.server(name);
     await server.kill();

@@ -4,10 +4,15 @@ import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { workerNames } from '../environment/servers/service.ts';
 import { workersAway } from '../environment/workers-away.ts';
-import type { Fault } from './fault.ts';
+import type { WatchedFault } from './fault.ts';
+import { ends } from './watch.ts';
 
-const kill = (name: string, workersOf: (lab: Lab) => readonly string[]): Fault => ({
+const kill = (name: string, workersOf: (lab: Lab) => readonly string[]): WatchedFault => ({
   name,
+  async watch(lab) {
+    const ended = await Promise.all(workersOf(lab).map((worker) => ends(worker)(lab)));
+    return async () => (await Promise.all(ended.map((hasHit) => hasHit()))).every(Boolean);
+  },
   async inject(lab) {
     await inLabRedis(lab, (redis) =>
       redis.set(workersAway.key, '1', 'EX', workersAway.keptSeconds),
@@ -23,7 +28,7 @@ const kill = (name: string, workersOf: (lab: Lab) => readonly string[]): Fault =
 export const stopWorkers = kill('stop the order workers', ({ shape }) => workerNames(shape));
 
 /** This one: until the undo, only the others can have its orders. */
-export const killWorker = (worker: string): Fault => kill(`kill ${worker}`, () => [worker]);
+export const killWorker = (worker: string): WatchedFault => kill(`kill ${worker}`, () => [worker]);
 
 const inLabRedis = (lab: Lab, send: (redis: Redis) => Promise<unknown>): Promise<unknown> =>
   withConnections(lab, async (connections) => {

@@ -6,7 +6,7 @@ import { withRedis } from '../environment/replication.ts';
 import { isProxied, type ProxyName } from '../environment/servers/proxies.ts';
 import { blockedEventLoop } from '../faults/block-event-loop.ts';
 import { dropConnections } from '../faults/drop-connections.ts';
-import type { Fault, Undo } from '../faults/fault.ts';
+import type { WatchedFault } from '../faults/fault.ts';
 import { flushScripts } from '../faults/flush-scripts.ts';
 import { holdReplication } from '../faults/hold-replication.ts';
 import { pauseServer } from '../faults/pause-server.ts';
@@ -60,7 +60,7 @@ const lockFaults = {
   slow: (target) =>
     proxies(tooMany(target)).map((name) => slowConnections(name, 3 * target.answerMs)),
   pause: (target) => tooMany(target).map(pauseServer),
-} as const satisfies Record<string, (target: LockFaultTarget) => Fault[]>;
+} as const satisfies Record<string, (target: LockFaultTarget) => WatchedFault[]>;
 export type LockFaultName = keyof typeof lockFaults;
 
 const available: readonly LockFaultName[] = [
@@ -98,15 +98,5 @@ export async function isLockToLose(
   return (await withRedis(lab.portOf(server), has)) === 1;
 }
 
-/** @returns the undo of all of them. */
-export async function injectLockFault(
-  name: LockFaultName,
-  target: LockFaultTarget,
-  inject: (fault: Fault) => Promise<Undo>,
-): Promise<Undo> {
-  const undos: Undo[] = [];
-  for (const fault of lockFaults[name](target)) undos.push(await inject(fault));
-  return async () => {
-    for (const undo of undos.reverse()) await undo();
-  };
-}
+export const lockFaultsOf = (name: LockFaultName, target: LockFaultTarget): WatchedFault[] =>
+  lockFaults[name](target);

@@ -21,7 +21,7 @@ import type { LockFaultTarget } from './lock-faults.ts';
 import { lockProbe, noProbe } from './lock-probe.ts';
 import { playStep, type Stage } from './play-step.ts';
 import { workerLane } from './race-keys.ts';
-import { type Played, type PlayedRace, raceVerdict } from './race-verdict.ts';
+import { type Played, type PlayedRace, raceVerdict, waitsForOn } from './race-verdict.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
 import { armWorker, freeWorker } from './stopped-worker.ts';
 import { waitingProcess } from './waiting-process.ts';
@@ -127,13 +127,15 @@ function stageOf(
     const userId = schedule.lanes[lane] ?? '';
     return defaultKeyPrefix + resourceOf(rung.scope, { voucherId, userId });
   };
-  const waitsFor = rung.lock === undefined ? 'store' : 'lock';
+  const waitsFor = waitsForOn(rung);
   return {
     waitsFor,
     waitsIn: (lane: string) => waitingProcess(historyFolder, `${id}-${lane}`, waitsFor),
     isRecorded: () =>
       readHistory(historyFolder, voucherId).history.some(({ event }) => event === 'recorded'),
     expire: (lane: string) => leaseExpired(connections, keyOf(lane)),
+    expireMs,
+    isLocked: (lane: string) => hasKey(connections, keyOf(lane)).catch(() => false),
     queueFaultTarget: { queueServer: rung.queueServer },
     lockFaultTarget: (lane?: LaneState) => lockFaultTarget(rung, keyOf('A'), connections, lane),
   } as const;
@@ -184,13 +186,15 @@ function sender(schedule: Schedule, { id, voucherId, agent, baseUrlOf, tokenSecr
   };
 }
 
-/**
- * Resolves when the lock's key is gone; or after one and a half leases, when it is renewed or is
- * not a Redis key.
- */
+/** A lease that nobody renews has expired after it. */
+const expireMs = leaseMs * 1.5;
+
+/** Resolves when the lock's key is gone; or late, when it is renewed or is not a Redis key. */
 async function leaseExpired(connections: Connections, key: string): Promise<void> {
-  const exists = async () => (await connections.redis('admin').exists(key)) === 1;
-  const existed = await exists().catch(() => false);
-  const gone = async () => existed && !(await exists());
-  await waitUntil('the lease to expire', leaseMs * 1.5, gone).catch(() => {});
+  const existed = await hasKey(connections, key).catch(() => false);
+  const gone = async () => existed && !(await hasKey(connections, key));
+  await waitUntil('the lease to expire', expireMs, gone).catch(() => {});
 }
+
+const hasKey = async (connections: Connections, key: string): Promise<boolean> =>
+  (await connections.redis('admin').exists(key)) === 1;

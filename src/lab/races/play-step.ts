@@ -1,34 +1,41 @@
 /** Plays one step of a schedule: a lane runs, or its process is killed, paused or resumed. */
 import type { Attempt } from '../../audit/facts.ts';
 import type { Lab } from '../environment/lab.ts';
-import type { Fault, Undo } from '../faults/fault.ts';
+import type { Fault, Undo, WatchedFault } from '../faults/fault.ts';
 import { killProcess } from '../faults/kill-process.ts';
 import { pauseProcess } from '../faults/pause-process.ts';
+import { injectWatched } from './inject-watched.ts';
 import type { LaneState, Lanes } from './lanes.ts';
 import {
   endsWithinLease,
-  injectLockFault,
   isLockToLose,
   type LockFaultName,
   type LockFaultTarget,
   leavesLockAvailable,
+  lockFaultsOf,
 } from './lock-faults.ts';
 import {
-  injectQueueFault,
   isQueueFault,
   isRestart,
   type QueueFaultName,
   type QueueFaultTarget,
+  queueFaultsOf,
 } from './queue-faults.ts';
 import { workerLane } from './race-keys.ts';
 import {
   killed,
+  leaseOver,
+  locked,
+  noEffect,
+  nothingToHit,
   notLocked,
   outlastsLease,
   type Played,
   paused,
   recordedAnyway,
+  resumed,
   slow,
+  timePasses,
   unreached,
   waits,
 } from './race-verdict.ts';
@@ -51,8 +58,11 @@ export interface Stage {
   readonly lanes: Lanes;
   /** What mends the faults; by lane, or by the name of a fault in the lock servers. */
   readonly undos: Map<string, Undo>;
-  /** Waits until the lease of this lane's lock has expired. */
+  /** Waits until the lease of this lane's lock has expired, at most `expireMs`. */
   readonly expire: (lane: string) => Promise<void>;
+  readonly expireMs: number;
+  /** Whether the lock of this lane has a key in the Redis of the sale. */
+  readonly isLocked: (lane: string) => Promise<boolean>;
   /** The process in which the lane waits, by the history. */
   readonly waitsIn: (lane: string) => number | undefined;
   readonly waitsFor: WaitsFor;
@@ -94,9 +104,19 @@ async function reach(step: Step, stage: Stage): Promise<Reached> {
   if ('kill' in step) return kill(lane, stage, step.answered);
   if ('pause' in step) return hit(pauseProcess, lane, stage, paused);
   if ('resume' in step) return resume(lane, stage);
+  return expire(lane, stage);
+}
+
+/** A lease has expired when its key is gone; without a key, time must have passed. */
+async function expire(lane: string, stage: Stage): Promise<Reached> {
+  const wasLocked = await stage.isLocked(lane);
+  const startedAt = performance.now();
   const undo = await stage.inject(leaseEnds(lane, stage));
   await undo();
-  return { asPlanned: true, at: 'time passes' };
+  const isLocked = await stage.isLocked(lane);
+  if (wasLocked && !isLocked) return { asPlanned: true, at: leaseOver };
+  if (performance.now() - startedAt < stage.expireMs) return { asPlanned: false, at: noEffect };
+  return { asPlanned: true, at: isLocked ? locked : timePasses };
 }
 
 /** In the record of a drill, the time of a lease is marked, too. */
@@ -113,19 +133,32 @@ async function injectFault(name: LockFaultName, lane: string, stage: Stage): Pro
   if (!target || (lane !== serversLane && target.pid === 0)) return missed;
   if (!(await isLockToLose(name, target, stage.lab))) return { asPlanned: false, at: notLocked };
   const startedAt = performance.now();
-  stage.undos.set(name, await injectLockFault(name, target, stage.inject));
+  const reached = await injectAll(name, lockFaultsOf(name, target), stage);
+  if (!reached.asPlanned) return reached;
   if (leavesLockAvailable(name)) await stage.lockAnswers();
   const isLong = performance.now() - startedAt >= target.leaseMs;
   if (endsWithinLease(name) && isLong) return { asPlanned: false, at: outlastsLease };
-  return { asPlanned: true, at: 'injected' };
+  return reached;
 }
 
 /** Behind the sale. */
 async function injectBehind(name: QueueFaultName, stage: Stage): Promise<Reached> {
-  const { lab, inject, queueFaultTarget, undos, lockAnswers } = stage;
-  undos.set(name, await injectQueueFault(name, queueFaultTarget, lab, inject));
+  const { lab, queueFaultTarget, lockAnswers } = stage;
+  const reached = await injectAll(name, queueFaultsOf(name, queueFaultTarget, lab), stage);
   if (isRestart(name)) await lockAnswers();
-  return { asPlanned: true, at: 'injected' };
+  return reached;
+}
+
+/** @param key of their undo */
+async function injectAll(
+  key: string,
+  faults: readonly WatchedFault[],
+  { lab, inject, undos }: Stage,
+): Promise<Reached> {
+  const { undo, hasHit } = await injectWatched(faults, lab, inject);
+  undos.set(key, undo);
+  if (!hasHit) return { asPlanned: false, at: noEffect };
+  return { asPlanned: true, at: faults.length > 0 ? 'injected' : nothingToHit };
 }
 
 async function healFault(name: LockFaultName | QueueFaultName, stage: Stage): Promise<Reached> {
@@ -148,7 +181,7 @@ async function kill(lane: string, stage: Stage, mayBeAnswered = false): Promise<
  * answered has nothing to hit there, unless the step says so.
  */
 async function hit(
-  fault: (pid: number, name?: string) => Fault,
+  fault: (pid: number, name?: string) => WatchedFault,
   lane: string,
   stage: Stage,
   at: string,
@@ -158,8 +191,8 @@ async function hit(
   const state = stage.lanes.state(lane);
   if (pid === undefined || (state?.kind === 'answered' && !mayBeAnswered)) return missed;
   const name = state?.kind === 'paused' ? state.arrival.instance : instanceOf(state);
-  stage.undos.set(lane, await stage.inject(fault(pid, name)));
-  return { asPlanned: true, at };
+  const reached = await injectAll(lane, [fault(pid, name)], stage);
+  return reached.asPlanned ? { asPlanned: true, at } : reached;
 }
 
 const instanceOf = (state: LaneState | undefined): string | undefined =>
@@ -178,7 +211,7 @@ async function resume(lane: string, { undos }: Stage): Promise<Reached> {
   if (!undo) return missed;
   await undo();
   undos.delete(lane);
-  return { asPlanned: true, at: 'resumed' };
+  return { asPlanned: true, at: resumed };
 }
 
 async function runUntil(

@@ -2,7 +2,7 @@
 import type { Lab } from '../environment/lab.ts';
 import { workerNames } from '../environment/servers/service.ts';
 import { exhaustConnections } from '../faults/exhaust-connections.ts';
-import type { Fault, Undo } from '../faults/fault.ts';
+import type { WatchedFault } from '../faults/fault.ts';
 import { killOpenTransaction } from '../faults/kill-session.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { restartServer } from '../faults/restart-server.ts';
@@ -20,7 +20,7 @@ const queueFaults = {
   'database-restarts': (_, { database }) => [restartServer(database)],
   'session-killed': (_, { database }) => [killOpenTransaction(database)],
   'connections-used-up': (_, { database }) => [exhaustConnections(database)],
-} as const satisfies Record<string, (target: QueueFaultTarget, lab: Lab) => Fault[]>;
+} as const satisfies Record<string, (target: QueueFaultTarget, lab: Lab) => WatchedFault[]>;
 export type QueueFaultName = keyof typeof queueFaults;
 
 export const isQueueFault = (name: string): name is QueueFaultName =>
@@ -30,16 +30,8 @@ export const isQueueFault = (name: string): name is QueueFaultName =>
 const restarts: readonly QueueFaultName[] = ['queue-restarts', 'database-restarts'];
 export const isRestart = (name: QueueFaultName): boolean => restarts.includes(name);
 
-/** @returns the undo of all of them. */
-export async function injectQueueFault(
+export const queueFaultsOf = (
   name: QueueFaultName,
   target: QueueFaultTarget,
   lab: Lab,
-  inject: (fault: Fault) => Promise<Undo>,
-): Promise<Undo> {
-  const undos: Undo[] = [];
-  for (const fault of queueFaults[name](target, lab)) undos.push(await inject(fault));
-  return async () => {
-    for (const undo of undos.reverse()) await undo();
-  };
-}
+): WatchedFault[] => queueFaults[name](target, lab);

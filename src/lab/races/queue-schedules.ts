@@ -98,7 +98,7 @@ export const queueSchedules = {
     ...queued,
     stock: 2,
     steps: [
-      { fault: 'workers-paused', text: 'the order workers are slow' },
+      { fault: 'workers-paused', text: 'the order workers stand still' },
       isAccepted,
       { fault: 'queue-restarts', text: 'is killed, and starts' },
       { run: 'B', until: 'answer', text: 'accepted; no worker is connected', wrong: true },

@@ -12,6 +12,7 @@ import { showsInRush } from '../../ladder/claims.ts';
 import type { Break, Rung } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import type { RaceName, Schedule } from './schedules.ts';
+import type { WaitsFor } from './waiting-process.ts';
 
 /** One step, as it was played. */
 export interface Played {
@@ -32,6 +33,7 @@ export interface Played {
  */
 export const killed = 'killed';
 export const paused = 'paused';
+export const resumed = 'resumed';
 export const unreached = 'not there';
 export const slow = 'slow';
 /** For another lane. */
@@ -42,6 +44,14 @@ export const notLocked = 'no lock there';
 export const recordedAnyway = 'recorded anyway';
 /** A server that should be back within the lease was away for longer. */
 export const outlastsLease = 'outlasts the lease';
+/** A fault was injected, and nothing of it was seen. */
+export const noEffect = 'no effect';
+/** The lock has no such server. */
+export const nothingToHit = 'nothing to hit';
+/** The time of a lease has passed: the key is gone, is still there, or is none of Redis. */
+export const leaseOver = 'lease over';
+export const locked = 'still locked';
+export const timePasses = 'time passes';
 
 export interface RaceResult {
   readonly race: RaceName;
@@ -52,6 +62,10 @@ export interface RaceResult {
   readonly claim: Verdict;
   readonly asClaimed: boolean;
   readonly steps: readonly Played[];
+  /** What a lane waits for that neither arrives nor is answered. */
+  readonly waitsFor: WaitsFor;
+  /** The other checks that broke. */
+  readonly alsoBroken: readonly CheckName[];
   /** The smallest set of events and rows that proves the violation. */
   readonly proof?: Proof;
   readonly evidence: string;
@@ -89,6 +103,7 @@ export function raceVerdict(
   const asClaimed = verdict === claim && surprise === null;
   const result = {
     ...{ race, title, rung, shows, verdict, claim, asClaimed, steps, facts },
+    ...{ waitsFor: waitsForOn(rungNamed(rung)), alsoBroken: brokenBeside(shows, findings) },
     isSlow: slowness !== null,
   } as const;
   const evidence = [surprise, doubt, seen === 'unknown' ? finding?.first : null];
@@ -98,6 +113,14 @@ export function raceVerdict(
   const proof = proofOf(finding, facts);
   return { ...result, evidence: text || (finding.worst ?? ''), proof };
 }
+
+/** Without a lock a lane waits for rows of MySQL, where nobody sees it wait. */
+export const waitsForOn = ({ lock }: Rung): WaitsFor => (lock === undefined ? 'store' : 'lock');
+
+const brokenBeside = (shows: CheckName, findings: readonly Finding[]): CheckName[] =>
+  findings
+    .filter(({ check, verdict }) => check !== shows && verdict === 'violated')
+    .map(({ check }) => check);
 
 /** Wrong data stays. Two owners at once, or a lock that nobody gets, may have done no harm. */
 export const isAboutData = (check: CheckName): boolean =>
@@ -145,14 +168,19 @@ export function claimOn(rung: Rung, schedule: Schedule): Verdict {
 }
 
 /**
- * What the race shows on this rung: where the rung does not promise it, another break that it
- * claims under this circumstance; without one, what every rung promises.
+ * What the race shows on this rung: wrong data that the rung claims under this circumstance; where
+ * it does not promise the check, another break that it claims; without one, what every rung
+ * promises.
  */
 function showsOn({ breaks, onePerUser, lock }: Rung, { shows, under }: Schedule): CheckName {
+  const own = breaks.filter((each) => each.under === under).map(({ check }) => check);
+  if (own.includes(shows)) return shows;
   const isPromised =
     shows === 'one-order-per-user' ? onePerUser : shows !== 'mutual-exclusion' || lock;
+  const wrongData = own.find(isAboutData);
+  if (wrongData !== undefined) return wrongData;
   if (isPromised) return shows;
-  return breaks.find((each) => each.under === under)?.check ?? 'no-oversell';
+  return own[0] ?? 'no-oversell';
 }
 
 /** A check that broke and that the ladder does not claim. */
@@ -218,16 +246,54 @@ function tooSlow(steps: readonly Played[], facts: Facts, schedule: Schedule): st
   return null;
 }
 
+/**
+ * A lane that should have stopped at a place, and was answered instead. Where another lane was
+ * there before it, a refusal is how the rung protects the sale. A sale is not: then the rung has no
+ * such place, or its requests do not stop.
+ */
+function answeredEarly(
+  steps: readonly Played[],
+  { attempts = [], history = [] }: Facts,
+  schedule: Schedule,
+): string | null {
+  const runs = steps.flatMap((step, index) => {
+    const planned = schedule.steps[index];
+    return planned && 'run' in planned ? [{ step, until: planned.until }] : [];
+  });
+  const early = runs.find(
+    ({ step, until }, index) =>
+      until !== 'answer' &&
+      (hasBought(step) || (index === 0 && attempts.some(({ reason }) => reason === step.at))),
+  );
+  if (!early) return null;
+  const { lane, at } = early.step;
+  const ids = attempts.filter(({ requestId }) => requestId.endsWith(`-${lane}`));
+  const wasThere = history.some(
+    ({ checkpoint, requestId }) =>
+      checkpoint === early.until && ids.some((own) => own.requestId === requestId),
+  );
+  return wasThere
+    ? `${lane} did not stop at ${early.until}: ${at}`
+    : `the two cannot be interleaved here: ${lane} was answered (${at}), and no purchase of this rung comes to ${early.until}`;
+}
+
+/** The request was answered with an order. */
+export const hasBought = ({ at }: Pick<Played, 'at'>): boolean => at.startsWith('order ');
+
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
 function inconclusive(
   steps: readonly Played[],
   facts: Facts,
   findings: readonly Finding[],
-  { expects = [] }: Schedule,
+  schedule: Schedule,
 ): string | null {
   const { attempts = [] } = facts;
+  const { expects = [] } = schedule;
   const known = [...ordinary, ...expects];
+  const early = answeredEarly(steps, facts, schedule);
+  if (early) return early;
   if (steps.some(({ at }) => at === unreached)) return 'a fault found no request of its lane';
+  if (steps.some(({ at }) => at === noEffect)) return 'a fault had no effect';
   if (steps.some(({ at }) => at === notLocked)) return 'a server could not forget the lock';
   if (steps.some(({ at }) => at === recordedAnyway))
     return 'a fault did not keep the order from the database';

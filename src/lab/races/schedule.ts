@@ -60,6 +60,8 @@ export interface Schedule {
   /** Lanes whose purchase never releases its lock. */
   readonly forgets?: readonly string[];
   readonly needs?: Need;
+  /** Only these two rungs have the place that it is about. */
+  readonly onlyHere?: true;
   /** Refusals that belong to this race, beside those of every sale: one at least must come. */
   readonly expects?: readonly string[];
   /** No fault hits these lanes: if one loses its lease, the machine is too slow for the race. */

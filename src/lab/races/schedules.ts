@@ -176,10 +176,16 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: { A: '7', B: '7', C: '7' },
+    onlyHere: true,
     needs: 'lock',
     shows: 'mutual-exclusion',
     steps: [
-      { run: 'A', until: 'owner-checked', text: 'has sold; sees its own lock' },
+      {
+        run: 'A',
+        until: 'owner-checked',
+        orUntil: ['before-compare'],
+        text: 'has sold; sees its own lock',
+      },
       { expire: 'A', text: 'its lease expires right there' },
       { run: 'B', until: 'after-acquire', text: 'gets the lock' },
       { run: 'A', until: 'answer', text: 'deletes the key, which is B’s now' },
@@ -348,8 +354,10 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-redis',
     steps: [
+      { fault: 'stop-spare', text: 'no more run than the lock needs' },
       { fault: 'hold-replication', text: 'the replica hears nothing more' },
       ...beforeCommit('A', 'has the lock, checked its lease'),
+      { heal: 'stop-spare', text: 'all run again' },
       { fault: 'promote-replica', text: 'its replica becomes the master' },
       { run: 'B', until: 'after-check', text: 'gets it there, and finds no order' },
       { run: 'A', until: 'answer', text: 'commits' },

@@ -1,15 +1,17 @@
 /** A race as one HTML page that needs no other file: lanes from left to right, time downwards. */
 import { html, raw } from 'hono/html';
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { Played, RaceResult } from '../races/race-verdict.ts';
-import { stepMark, stepWords } from './race-text.ts';
+import { lessonLines, stepMark, verdictLines } from './race-text.ts';
 import { proofText } from './sentences.ts';
+import { stepWords, told } from './step-words.ts';
 
 const laneWidth = 300;
 const stepHeight = 84;
 const top = 60;
 
-export function racePage(result: RaceResult): string {
-  const { race, rung, title, verdict, asClaimed, evidence, steps } = result;
+export function racePage(result: RaceResult, language: Language = 'en'): string {
+  const { race, rung, title, verdict, steps } = result;
   const lanes = [...new Set(steps.map(({ lane }) => lane))];
   const size = {
     width: lanes.length * laneWidth + 60,
@@ -23,19 +25,26 @@ export function racePage(result: RaceResult): string {
       <text x="${middle(lane)}" y="26" class="name">${lane}</text>`,
   );
   const proof = result.proof ? html`<pre>${proofText(result.proof).slice(1).join('\n')}</pre>` : '';
-  const drawn = steps.map((step, index) =>
-    drawStep(step, index, middle(step.lane), verdict === 'violated'),
+  const drawn = steps.map((step, index) => {
+    const words = stepWords(step, result, language);
+    const mark = stepMark(step, verdict === 'violated');
+    return drawStep(step, index, { x: middle(step.lane), words, mark });
+  });
+  const said = verdictLines(result).map(
+    (line) => html`<p class="${verdict}"><strong>${line}</strong></p>`,
   );
+  const lesson = lessonLines(rung, language).filter((line) => line !== '');
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <meta charset="utf-8">
 <title>${race} on ${rung}</title>
 <style>${raw(style)}</style>
 <h1>${race} <small>on ${rung}</small></h1>
-<p>${title}</p>
-<p class="${verdict}"><strong>${verdict}</strong>, ${asClaimed ? 'as the ladder claims' : 'NOT as the ladder claims'}${evidence && `: ${evidence}`}</p>
+<p>${told(title, language)}</p>
+${said}
 <svg width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="the lanes of the race">${lines}${drawn}</svg>
 ${proof}
+<p>${lesson.join(' ')}</p>
 </html>
 `;
   return String(page);
@@ -43,15 +52,19 @@ ${proof}
 
 const classes = { '✗': 'wrong', '…': 'waits', '●': 'fine' } as const;
 
-function drawStep(step: Played, index: number, x: number, violated: boolean) {
-  const { at, instance } = step;
+interface Drawn {
+  readonly x: number;
+  readonly words: string;
+  readonly mark: keyof typeof classes;
+}
+
+function drawStep({ at, instance }: Played, index: number, { x, words, mark }: Drawn) {
   const y = top + index * stepHeight;
-  const mark = stepMark(step, violated);
   return html`<g class="${classes[mark]}">
     <text x="14" y="${y + 5}" class="number">${index + 1}</text>
     <circle cx="${x}" cy="${y}" r="11" /><text x="${x}" y="${y + 5}" class="mark">${mark}</text>
     <foreignObject x="${x + 20}" y="${y - 16}" width="${laneWidth - 40}" height="${stepHeight - 6}">
-      <div xmlns="http://www.w3.org/1999/xhtml">${stepWords(step, violated)}<br /><code>${at}</code> ${instance ?? ''}</div>
+      <div xmlns="http://www.w3.org/1999/xhtml">${words}<br /><code>${at}</code> ${instance ?? ''}</div>
     </foreignObject>
   </g>`;
 }

@@ -1,7 +1,10 @@
 /** A race in lanes, one line for each step, for an 80-column terminal. */
+import { isRungName } from '../../ladder/rungs.ts';
+import { type Language, texts } from '../../ladder/texts/texts.ts';
 import { type Played, type RaceResult, waits } from '../races/race-verdict.ts';
 import { proofText } from './sentences.ts';
-import { wrap } from './wrap.ts';
+import { stepWords, told } from './step-words.ts';
+import { columns, wrap } from './wrap.ts';
 
 /** The widths of a step's text and of its result: with four lanes they fill the line. */
 export const textWidth = 33;
@@ -9,25 +12,45 @@ const atWidth = 24;
 /** Of both together: the name of a worker is longer than that of an instance. */
 const atAndInstance = 29;
 
-export function raceText(result: RaceResult): string {
-  const { race, title, rung, verdict, asClaimed, steps } = result;
+export function raceText(result: RaceResult, language: Language = 'en'): string {
+  const { race, title, rung, verdict, steps } = result;
   const lanes = [...new Set(steps.map(({ lane }) => lane))];
   const violated = verdict === 'violated';
-  const head = wrap(`${race} on ${rung}: ${title}`);
-  const lines = steps.map((step, index) => stepLine(step, index + 1, lanes, violated));
-  const claim = asClaimed ? 'as claimed' : 'NOT as claimed';
-  const evidence = result.evidence && `: ${result.evidence}`;
-  const proof = result.proof ? proofText(result.proof) : [];
+  const lines = steps.map((step, index) => {
+    const words = stepWords(step, result, language);
+    return stepLine(step, index + 1, lanes, { words, mark: stepMark(step, violated) });
+  });
   return [
-    head,
+    wrap(`${race} on ${rung}: ${told(title, language)}`),
     '',
     `    ${lanes.map((lane) => `${lane}  `).join('')}`.trimEnd(),
     ...lines,
     '',
-    wrap(`${verdict}, ${claim}${evidence}`),
-    ...proof,
+    ...verdictLines(result).map((line) => wrap(line)),
+    ...(result.proof ? proofText(result.proof) : []),
+    ...lessonLines(rung, language),
   ].join('\n');
 }
+
+/** The promise that the race is about, and what else broke. */
+export function verdictLines({
+  verdict,
+  shows,
+  asClaimed,
+  evidence,
+  alsoBroken = [],
+}: RaceResult): string[] {
+  const claim = asClaimed ? 'as claimed' : 'NOT as claimed';
+  const also = `also broken, ${asClaimed ? 'as the ladder claims' : 'see above'}: ${alsoBroken.join(', ')}`;
+  return [
+    `${shows}: ${verdict}, ${claim}${evidence && `: ${evidence}`}`,
+    ...(alsoBroken.length > 0 ? [also] : []),
+  ];
+}
+
+/** What a learner should take from the rung; nothing for a rung that is not of the ladder. */
+export const lessonLines = (rung: string, language: Language): string[] =>
+  isRungName(rung) ? ['', wrap(`${rung}: ${texts[language].rungs[rung].lesson}`)] : [];
 
 /** The mark of a step: ✗ on the wrong step, … on a step that waits, ● on all others. */
 export function stepMark({ at, wrong }: Played, violated: boolean): '✗' | '…' | '●' {
@@ -35,17 +58,16 @@ export function stepMark({ at, wrong }: Played, violated: boolean): '✗' | '…
   return at === waits ? '…' : '●';
 }
 
-/** The words of a step, where it did what they say. */
-export const stepWords = ({ text, asPlanned, wrong }: Played, violated: boolean): string =>
-  violated || (asPlanned && !wrong) ? text : '';
-
 /** The mark of the step in its lane, the text and the result of the step, and the instance. */
-function stepLine(step: Played, number: number, lanes: readonly string[], violated: boolean) {
-  const { lane, at, instance = '' } = step;
-  const mark = stepMark(step, violated);
+function stepLine(
+  { lane, at, instance = '' }: Played,
+  number: number,
+  lanes: readonly string[],
+  { words, mark }: { readonly words: string; readonly mark: string },
+): string {
   const marks = lanes.map((each) => (each === lane ? `${mark}  ` : '   ')).join('');
-  const words = stepWords(step, violated).padEnd(textWidth);
+  const room = ' '.repeat(Math.max(0, textWidth - columns(words)));
   const width = Math.min(atWidth, atAndInstance - instance.length);
   const result = at.slice(0, width).padEnd(width);
-  return `${String(number).padStart(2)}  ${marks}${words} ${result} ${instance}`.trimEnd();
+  return `${String(number).padStart(2)}  ${marks}${words}${room} ${result} ${instance}`.trimEnd();
 }

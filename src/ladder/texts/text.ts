@@ -1,5 +1,6 @@
 /** The sentences of the ladder in one language: complete by type. */
-import type { CheckName } from '../../domain.ts';
+import type { CheckName, RefusalReason } from '../../domain.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { Reason } from '../reasons.ts';
 import type { Circumstance, Rung } from '../rung.ts';
 import type { RungName } from '../rungs.ts';
@@ -18,6 +19,28 @@ export interface StoryText {
   readonly meaning: string;
 }
 
+/** Where a lane of a race is after a step, or what has become of the step. */
+export type StepPlace =
+  | CheckpointName
+  | RefusalReason
+  | 'sold'
+  | 'no-answer'
+  | 'waits-for-lock'
+  | 'waits-for-store'
+  | 'killed'
+  | 'paused'
+  | 'resumed'
+  | 'lease-over'
+  | 'still-locked'
+  | 'time-passes'
+  | 'nothing-to-hit'
+  | 'no-effect'
+  | 'not-there'
+  | 'slow'
+  | 'no-lock-there'
+  | 'recorded-anyway'
+  | 'outlasts-the-lease';
+
 export interface LadderText {
   readonly story: Readonly<Record<StoryName, StoryText>>;
   readonly chapters: Readonly<Record<Rung['chapter'], string>>;
@@ -25,4 +48,6 @@ export interface LadderText {
   readonly checks: Readonly<Record<CheckName, string>>;
   readonly circumstances: Readonly<Record<Circumstance, string>>;
   readonly reasons: Readonly<Record<Reason, string>>;
+  /** What a lane did, whatever the rung: true wherever it is at that place. */
+  readonly steps: Readonly<Record<StepPlace, string>>;
 }

@@ -1,0 +1,56 @@
+/** The words of the steps of a race: true on every rung, and in both languages. */
+import { describe, expect, test } from 'vitest';
+import { shortRaces } from '../../src/lab/drills/demo-plan.ts';
+import { type RaceResult, waits } from '../../src/lab/races/race-verdict.ts';
+import { type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import { inChinese } from '../../src/lab/races/schedules-zh.ts';
+import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
+import { stepWords } from '../../src/lab/report/step-words.ts';
+import { columns } from '../../src/lab/report/wrap.ts';
+import { languages, texts } from '../../src/ladder/texts/texts.ts';
+
+const all: readonly Schedule[] = Object.values(schedules);
+
+test('a schedule has every title and step in Chinese, and no other is there', () => {
+  const words = all.flatMap(({ title, steps }) => [title, ...steps.map(({ text }) => text)]);
+  expect(Object.keys(inChinese).toSorted()).toEqual([...new Set(words)].toSorted());
+});
+
+test.each(languages)('every step fits its place, in %s', (language) => {
+  const chinese = all.flatMap(({ steps }) => steps.map(({ text }) => inChinese[text] ?? ''));
+  for (const text of [...Object.values(texts[language].steps), ...chinese])
+    expect(columns(text), text).toBeLessThanOrEqual(textWidth);
+});
+
+describe.each(languages)('in %s', (language) => {
+  const show = ({ race, rung }: Pick<RaceResult, 'race' | 'rung'>, verdict: 'held' | 'violated') =>
+    ({ race, rung, verdict, waitsFor: 'lock' }) as const;
+  const step = { lane: 'A', text: 'x', wrong: false, asPlanned: true, at: 'order 1' };
+
+  test('the rung with the bug has the words of its schedule where it shows the bug', () => {
+    const bug = { race: 'lost-update', rung: 'read-then-write' } as const;
+    expect(stepWords(step, show(bug, 'violated'), language)).toBe('x');
+    expect(stepWords(step, show(bug, 'held'), language)).toBe(texts[language].steps.sold);
+  });
+
+  test('every other rung has words of the place where the lane is, never those of the bug', () => {
+    for (const { race, rung } of shortRaces.filter(
+      (each) => schedules[each.race].rung !== each.rung,
+    ))
+      for (const { text } of schedules[race].steps)
+        for (const at of ['order 1', waits, 'already-ordered', 'killed', 'socket hang up']) {
+          const words = stepWords({ ...step, text, at }, show({ race, rung }, 'held'), language);
+          expect(Object.values(texts[language].steps)).toContain(words);
+        }
+  });
+
+  test('the last line is the lesson of the rung', () => {
+    const played: RaceResult = {
+      ...{ race: 'lost-update', rung: 'version-check', title: '', shows: 'no-oversell' },
+      ...{ verdict: 'held', claim: 'held', asClaimed: true, steps: [step], evidence: '' },
+      ...{ waitsFor: 'store', alsoBroken: [] },
+    };
+    const lesson = texts[language].rungs['version-check'].lesson.slice(0, 20);
+    expect(raceText(played, language).split('\n\n').at(-1)).toContain(lesson);
+  });
+});
