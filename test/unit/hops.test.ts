@@ -57,7 +57,15 @@ describe('the verdict over all cells', () => {
   const cell = (verdict: Verdict, claim: Verdict): Cell => ({
     race: {
       ...{ race: 'worker-dies', title: '', rung: 'redis-list', shows: 'no-lost-orders' },
-      ...{ verdict, claim, asClaimed: verdict === claim, steps: [], isSlow: false, facts },
+      ...{
+        verdict,
+        claim,
+        asClaimed: verdict === claim,
+        steps: [],
+        isSlow: false,
+        stops: [],
+        facts,
+      },
       evidence: 'order 3 does not exist',
       ...{ waitsFor: 'store', alsoBroken: [] },
     },

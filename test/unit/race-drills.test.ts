@@ -65,7 +65,13 @@ interface Changes extends Partial<Omit<PlayUnderLoad, 'played'>> {
 function play(rung: RungName, given: Given, changes: Changes = {}): PlayUnderLoad {
   const { race = 'stale-promotion', at: place = 'answer', ...more } = changes;
   const steps = [{ ...step, at: place }];
-  const played = raceVerdict(race, rung, schedules[race], steps, facts({ ...given, rung }));
+  const played = raceVerdict(
+    race,
+    rung,
+    schedules[race],
+    { steps, stops: [] },
+    facts({ ...given, rung }),
+  );
   return { played, load: steady, faults: 2, refusesWrite: false, ...more };
 }
 

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Stop } from '../../src/lab/races/lanes.ts';
 import { endsWithinLease, type LockFaultName } from '../../src/lab/races/lock-faults.ts';
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
@@ -127,7 +128,7 @@ test('a server that restarts within the lease is late after it; one that stays a
 describe('the verdict of a race', () => {
   const step: Played = { ...{ lane: 'A', text: '', wrong: false, asPlanned: true }, at: 'x' };
   const judge = (race: RaceName, rung: RungName, given: Given = {}, at = 'answer') =>
-    raceVerdict(race, rung, schedules[race], [{ ...step, at }], facts(given));
+    raceVerdict(race, rung, schedules[race], { steps: [{ ...step, at }], stops: [] }, facts(given));
   const fixed = (given: Given = {}, at?: string) =>
     judge('lost-update', schedules['lost-update'].next, given, at);
   const buggy = (given: Given = {}) => judge('lost-update', schedules['lost-update'].rung, given);
@@ -263,12 +264,12 @@ describe('the verdict of a race', () => {
   });
 
   describe('of lanes that should stop at a place', () => {
-    const play = (places: readonly string[], given: Given = {}, race: RaceName = 'lost-update') =>
+    const play = (places: readonly string[], given: Given = {}, stops: readonly Stop[] = []) =>
       raceVerdict(
-        race,
+        'lost-update',
         schedules['lost-update'].next,
-        schedules[race],
-        places.map((at) => ({ ...step, at })),
+        schedules['lost-update'],
+        { steps: places.map((at) => ({ ...step, at })), stops },
         facts(given),
       );
     const own = (given: Given = {}): Given => ({
@@ -296,6 +297,18 @@ describe('the verdict of a race', () => {
       };
       expect(play(['conflict', 'after-check', 'x', 'y'], given).verdict).toBe('unknown');
       expect(play(['after-check', 'conflict', 'x', 'y'], given).verdict).toBe('held');
+    });
+
+    test('is unknown when one of them went on before it was resumed', () => {
+      const stop = { lane: 'A', checkpoint: 'after-check', instance: 'api-1' } as const;
+      const at = (ms: number) => String(ms * 1_000_000);
+      const went = history('5 a 1 before-commit').map((each) => ({ ...each, requestId: 'x-A' }));
+      const given = { history: [...(facts().history ?? []), ...went] };
+      const seen = (from: number, to: number) =>
+        play(['after-check', 'x', 'y', 'z'], given, [{ ...stop, from: at(from), to: at(to) }]);
+      expect(seen(4, 6)).toMatchObject({ verdict: 'unknown', asClaimed: false });
+      expect(seen(4, 6).evidence).toBe('A did not stay at after-check');
+      expect(seen(6, 9).verdict).toBe('held');
     });
 
     test('is unknown when a fault was injected and had no effect', () => {

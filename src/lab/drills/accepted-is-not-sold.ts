@@ -123,14 +123,14 @@ async function playHop(
 async function onceReadAgain(
   lab: Lab,
   connections: Connections,
-  { race, rung, steps, facts }: PlayedRace,
+  { race, rung, steps, stops, facts }: PlayedRace,
 ): Promise<PlayedRace> {
   const read = () => readHistory(lab.historyFolder, facts.voucherId);
   const isTwice = () => read().history.filter(({ event }) => event === 'recorded').length > 1;
   await waitUntil('the second delivery', readAgainWithinMs, isTwice).catch(() => {});
   const collected = await drained(connections, facts.voucherId);
   const now = { ...facts, ...collected, ...read() };
-  return raceVerdict(race, rung, schedules[race], [...steps], now);
+  return raceVerdict(race, rung, schedules[race], { steps, stops }, now);
 }
 
 /** Each cell must be as its row claims: what a queue loses must show, and nothing else may. */

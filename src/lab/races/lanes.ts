@@ -10,12 +10,20 @@ export type LaneState =
   | { readonly kind: 'running' }
   | { readonly kind: 'answered'; readonly attempt: Attempt };
 
+/** A lane stood at a checkpoint, from its arrival until it was resumed, or its process ended. */
+export interface Stop extends Pick<Arrival, 'lane' | 'checkpoint' | 'instance'> {
+  /** Nanoseconds of the clock of the history. */
+  readonly from: string;
+  readonly to: string;
+}
+
 export class Lanes {
   readonly #race: string;
   readonly #redis: Redis;
   readonly #send: (lane: string) => Promise<Attempt>;
   readonly #states = new Map<string, LaneState>();
   readonly #watched = new Set<string>();
+  readonly #stops: Stop[] = [];
   /** The watched lanes whose arrival no step has looked at. */
   readonly #early = new Set<string>();
 
@@ -23,6 +31,11 @@ export class Lanes {
     this.#race = race;
     this.#redis = redis;
     this.#send = send;
+  }
+
+  /** Those that have ended. */
+  get stops(): readonly Stop[] {
+    return this.#stops;
   }
 
   state(lane: string): LaneState | undefined {
@@ -33,7 +46,7 @@ export class Lanes {
   watch(lane: string): void {
     this.#watched.add(lane);
     this.#early.delete(lane);
-    this.#states.set(lane, { kind: 'running' });
+    this.#leave(lane, { kind: 'running' });
   }
 
   /** Starts the lane's request, or resumes it; nothing for a lane that runs or is answered. */
@@ -41,12 +54,9 @@ export class Lanes {
     const state = this.#states.get(lane);
     if (state && state.kind !== 'paused') return;
     if (this.#early.delete(lane)) return;
-    this.#states.set(lane, { kind: 'running' });
+    this.#leave(lane, { kind: 'running' });
     if (state) await resumeLane(this.#redis, this.#race, lane);
-    else
-      void this.#send(lane).then((attempt) =>
-        this.#states.set(lane, { kind: 'answered', attempt }),
-      );
+    else void this.#send(lane).then((attempt) => this.#leave(lane, { kind: 'answered', attempt }));
   }
 
   /**
@@ -77,6 +87,17 @@ export class Lanes {
   #answer(lane: string): Attempt | undefined {
     const state = this.#states.get(lane);
     return state?.kind === 'answered' ? state.attempt : undefined;
+  }
+
+  /** The lane is somewhere else now. */
+  #leave(lane: string, next: LaneState): void {
+    const state = this.#states.get(lane);
+    if (state?.kind === 'paused') {
+      const { checkpoint, instance, at } = state.arrival;
+      const to = String(process.hrtime.bigint());
+      this.#stops.push({ lane, checkpoint, instance, from: at, to });
+    }
+    this.#states.set(lane, next);
   }
 
   async #receive(): Promise<void> {

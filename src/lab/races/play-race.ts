@@ -107,7 +107,7 @@ export async function playRace(
   const attempts = [...own, ...others];
   const facts = { ...collected, attempts, ...readHistory(lab.historyFolder, voucherId) };
   if (schedule.forgets) await lab.serve(lab.shape); // Its process would keep the lock.
-  return raceVerdict(race, rung, schedule, steps, facts);
+  return raceVerdict(race, rung, schedule, { steps, stops: lanes.stops }, facts);
 }
 
 interface Raced {

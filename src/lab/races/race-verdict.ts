@@ -11,6 +11,9 @@ import type { CheckName, Verdict } from '../../domain.ts';
 import { showsInRush } from '../../ladder/claims.ts';
 import type { Break, Rung } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
+import type { HistoryEvent } from '../../trace/history.ts';
+import type { Stop } from './lanes.ts';
+import { workerLane } from './race-keys.ts';
 import type { RaceName, Schedule } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
 
@@ -77,15 +80,22 @@ export const firstLoadUser = 1_001;
 export type PlayedRace = RaceResult & {
   /** What it was judged by. */
   readonly facts: Facts;
+  readonly stops: readonly Stop[];
   /** The machine was too slow for it: whatever broke proves nothing. */
   readonly isSlow: boolean;
 };
+
+/** What the player did, and where the lanes stood meanwhile. */
+export interface PlayedSteps {
+  readonly steps: readonly Played[];
+  readonly stops: readonly Stop[];
+}
 
 export function raceVerdict(
   race: RaceName,
   rung: string,
   schedule: Schedule,
-  steps: Played[],
+  { steps, stops }: PlayedSteps,
   facts: Facts,
 ): PlayedRace {
   const { title } = schedule;
@@ -98,13 +108,15 @@ export function raceVerdict(
   const isShown = seen === 'violated' && claim === 'violated' && surprise === null;
   const slowness = isShown ? null : tooSlow(steps, lanesOnly(facts), schedule);
   const isHeld = seen === 'held' && slowness === null;
-  const doubt = isHeld ? inconclusive(steps, lanesOnly(facts), findings, schedule) : slowness;
+  const doubt = isHeld
+    ? inconclusive({ steps, stops }, lanesOnly(facts), findings, schedule)
+    : slowness;
   const verdict = doubt === null ? seen : 'unknown';
   const asClaimed = verdict === claim && surprise === null;
   const result = {
     ...{ race, title, rung, shows, verdict, claim, asClaimed, steps, facts },
     ...{ waitsFor: waitsForOn(rungNamed(rung)), alsoBroken: brokenBeside(shows, findings) },
-    isSlow: slowness !== null,
+    ...{ isSlow: slowness !== null, stops },
   } as const;
   const evidence = [surprise, doubt, seen === 'unknown' ? finding?.first : null];
   const text = evidence.filter((each) => typeof each === 'string').join('; ');
@@ -277,12 +289,36 @@ function answeredEarly(
     : `the two cannot be interleaved here: ${lane} was answered (${at}), and no purchase of this rung comes to ${early.until}`;
 }
 
+/** What a purchase that stands still has not done itself: its lease ends, or its process. */
+const passive: readonly string[] = ['expired', 'died'];
+
+/** A lane that was seen at a place, and did not wait there until it was resumed. */
+function wentOn(stops: readonly Stop[], { history = [] }: Facts): string | null {
+  const own = ({ lane, instance, from, to }: Stop) =>
+    history.some(
+      (event) =>
+        (lane === workerLane
+          ? event.instance === instance
+          : event.requestId.endsWith(`-${lane}`)) &&
+        isOfWorker(event) === (lane === workerLane) &&
+        !passive.includes(event.event) &&
+        BigInt(event.at) > BigInt(from) &&
+        BigInt(event.at) < BigInt(to),
+    );
+  const stop = stops.find(own);
+  return stop ? `${stop.lane} did not stay at ${stop.checkpoint}` : null;
+}
+
+const ofWorker: readonly string[] = ['delivered', 'recording', 'recorded', 'dead-lettered'];
+const isOfWorker = ({ event, checkpoint }: HistoryEvent): boolean =>
+  ofWorker.includes(checkpoint ?? event);
+
 /** The request was answered with an order. */
 export const hasBought = ({ at }: Pick<Played, 'at'>): boolean => at.startsWith('order ');
 
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
 function inconclusive(
-  steps: readonly Played[],
+  { steps, stops }: PlayedSteps,
   facts: Facts,
   findings: readonly Finding[],
   schedule: Schedule,
@@ -290,7 +326,7 @@ function inconclusive(
   const { attempts = [] } = facts;
   const { expects = [] } = schedule;
   const known = [...ordinary, ...expects];
-  const early = answeredEarly(steps, facts, schedule);
+  const early = answeredEarly(steps, facts, schedule) ?? wentOn(stops, facts);
   if (early) return early;
   if (steps.some(({ at }) => at === unreached)) return 'a fault found no request of its lane';
   if (steps.some(({ at }) => at === noEffect)) return 'a fault had no effect';

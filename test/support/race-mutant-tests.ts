@@ -1,0 +1,83 @@
+/**
+ * Mutants of the races themselves: requests that do not stop where the schedule says, and faults
+ * that never happen. A rung that holds must not be called held then: nothing was played.
+ */
+import { afterAll, describe, expect, test } from 'vitest';
+import { DeadlinePassed } from '../../src/errors.ts';
+import { type RaceOnRung, shortRaces } from '../../src/lab/drills/demo-plan.ts';
+import { defaultShape } from '../../src/lab/environment/lab.ts';
+import type { ServiceShape } from '../../src/lab/environment/servers/service.ts';
+import { type ChangedCopy, changedCopy } from '../../src/lab/mutants/changed-copy.ts';
+import { playRace, raceSettings, withoutLoad } from '../../src/lab/races/play-race.ts';
+import { claimOn } from '../../src/lab/races/race-verdict.ts';
+import { laneOf, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import { rungNamed } from '../../src/ladder/rungs.ts';
+import { testConnections } from './connections.ts';
+import { theLab } from './the-lab.ts';
+
+const scheduleOf = ({ race }: RaceOnRung): Schedule => schedules[race];
+
+/** Every race of the demo on a rung that must hold. */
+export const fixingRaces = shortRaces.filter(
+  (pair) => claimOn(rungNamed(pair.rung), scheduleOf(pair)) === 'held',
+);
+
+/** Something else happens while a lane stands at a place. */
+const stopsSomewhere = (pair: RaceOnRung) =>
+  scheduleOf(pair).steps.some((step, index, all) => {
+    const next = all[index + 1];
+    return 'run' in step && step.until !== 'answer' && next && laneOf(next) !== step.run;
+  });
+const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some((step) => !('run' in step));
+
+const neverStops = {
+  file: 'lab/service/meet-player',
+  find: 'await redis.blpop(raceKeys.resume(race, name), patienceSeconds);',
+  replace: '',
+} as const;
+
+export function testRaceMutants(pairs: readonly RaceOnRung[]): void {
+  const lab = theLab(null);
+  let copy: ChangedCopy | undefined;
+  afterAll(async () => {
+    await lab().serve(defaultShape); // No process of the copy is left.
+    copy?.remove();
+  });
+
+  const shapeOf = (pair: RaceOnRung): ServiceShape => ({
+    ...{ instances: scheduleOf(pair).instances, balancer: 'nginx', network: 'proxied' },
+    settings: raceSettings,
+  });
+  const play = async ({ race, rung }: RaceOnRung, around = withoutLoad) => {
+    const connections = testConnections();
+    connections.redis('admin');
+    await connections.ready();
+    return playRace(race, rung, lab(), connections, around).catch(async (error: unknown) => {
+      if (!(error instanceof DeadlinePassed)) throw error; // Nothing came to the place.
+      await lab().heal();
+      return { verdict: 'unknown', asClaimed: false, evidence: error.message } as const;
+    });
+  };
+  const expectDoubt = ({ verdict, asClaimed, evidence }: Awaited<ReturnType<typeof play>>) =>
+    expect([verdict, asClaimed], evidence).not.toEqual(['held', true]);
+  const named = (some: readonly RaceOnRung[]) =>
+    some
+      .toSorted((one, other) => scheduleOf(one).instances - scheduleOf(other).instances)
+      .map((pair) => [pair.race, pair.rung, pair] as const);
+
+  describe.each(named(pairs.filter(hasFaults)))('%s on %s, without its faults', (_, __, pair) => {
+    test('is not held as claimed', async () => {
+      await lab().ensure(shapeOf(pair));
+      const inject = async () => async () => {};
+      expectDoubt(await play(pair, { ...withoutLoad, inject }));
+    });
+  });
+
+  describe.each(named(pairs.filter(stopsSomewhere)))('%s on %s, never stopping', (_, __, pair) => {
+    test('is not held as claimed', async () => {
+      copy ??= changedCopy('races that never stop', neverStops);
+      await lab().ensure({ ...shapeOf(pair), code: copy.folder });
+      expectDoubt(await play(pair));
+    });
+  });
+}
