@@ -8,8 +8,23 @@ import { groupBy } from './group-by.ts';
 export type History = Required<Pick<Facts, 'history' | 'historyHasGap'>>;
 
 export function readHistory(folder: string, voucherId: string): History {
-  const mark = `"voucherId":"${voucherId}"`;
-  const lines = new Map(files(folder).map((file) => [file, linesOf(join(folder, file))]));
+  const lines = allLines(folder);
+  const events = eventsIn(lines, `"voucherId":"${voucherId}"`);
+  const historyHasGap = [...lines.values()].flat().some((line) => line.includes('"event":"gap"'));
+  return { history: events, historyHasGap };
+}
+
+/** What happened to every lock, of all vouchers, in order. */
+export const lockEvents = (folder: string): HistoryEvent[] =>
+  eventsIn(allLines(folder), '"resource":');
+
+type Lines = ReadonlyMap<string, readonly string[]>;
+
+const allLines = (folder: string): Lines =>
+  new Map(files(folder).map((file) => [file, linesOf(join(folder, file))]));
+
+/** The events with this mark, in order, and the deaths of those that were inside. */
+function eventsIn(lines: Lines, mark: string): HistoryEvent[] {
   const deaths = parse<Death>([...lines.values()].flat(), '"event":"died"');
   const diedAt = new Map(deaths.map(({ pid, at }) => [String(pid), at]));
   const events = [...lines].flatMap(([file, all]) => {
@@ -17,8 +32,7 @@ export function readHistory(folder: string, voucherId: string): History {
     const pid = /(\d+)\.jsonl$/.exec(file)?.[1] ?? '';
     return [...own, ...diedInside(own, diedAt.get(pid))];
   });
-  const historyHasGap = [...lines.values()].flat().some((line) => line.includes('"event":"gap"'));
-  return { history: events.sort(byTime), historyHasGap };
+  return events.sort(byTime);
 }
 
 const byTime = (one: HistoryEvent, other: HistoryEvent): number =>

@@ -14,6 +14,7 @@ import { addDown } from '../cli/down.ts';
 import { addDrill } from '../cli/drill.ts';
 import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
+import { addLocks } from '../cli/locks.ts';
 import { addMutants } from '../cli/mutants.ts';
 import { exitCodes } from '../cli/output.ts';
 import { addRace } from '../cli/race.ts';
@@ -48,7 +49,17 @@ const program = new Command('lockstep')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
 const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill, addSoak, addScoreboard];
-const byHand = [addUp, addDown, addStatus, addVoucher, addBuy, addToken, addAudit, addFault];
+const byHand = [
+  addUp,
+  addDown,
+  addStatus,
+  addVoucher,
+  addBuy,
+  addToken,
+  addLocks,
+  addAudit,
+  addFault,
+];
 const operate = [addDeadLetters, addReconcile];
 const measure = [addBench, addBenchLocks, addConformance, addMutants, addDocs];
 for (const add of [...learn, ...byHand, ...operate, ...measure]) add(program, place);

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import type { Attempt } from '../audit/facts.ts';
+import { readHistory } from '../audit/read-history.ts';
 import { labTokenSecret } from '../config.ts';
 import { Id } from '../http/ids.ts';
 import { signToken } from '../http/tokens.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { InvalidId, LabDown } from '../lab/errors.ts';
 import { buyOnce } from '../lab/workload/buy-once.ts';
+import type { HistoryEvent } from '../trace/history.ts';
 import { json, pause } from './options.ts';
 import {
   type AddCommand,
@@ -45,9 +47,18 @@ async function buy({ labFolder }: Place, voucherId: string, options: BuyOptions)
   const headers = pauses.length > 0 ? { 'x-lab-pauses': pauses.join(',') } : {};
   const attempt = await buyOnce(agent, url, { userId: user, requestId: key }, token, headers);
   await agent.close();
-  print(json, attempt, () => text(attempt));
-  setExitCode([answers[attempt.outcome]]);
+  const { history } = readHistory(lab.historyFolder, voucherId);
+  const missed = pauses.filter((pause) => !isReached(pause, key, history));
+  const notes = missed.map((pause) => `pause ${pause}: this purchase did NOT stop there`);
+  print(json, { ...attempt, missedPauses: missed }, () => [text(attempt), ...notes].join('\n'));
+  setExitCode(missed.length > 0 ? ['unknown'] : [answers[attempt.outcome]]);
 }
+
+/** Not when the rung has no such place, or another purchase was the n-th that came to it. */
+const isReached = (pause: string, key: string, history: readonly HistoryEvent[]): boolean =>
+  history.some(
+    ({ event, requestId, reason }) => event === 'paused' && requestId === key && reason === pause,
+  );
 
 const answers: Record<Attempt['outcome'], Answer> = {
   accepted: 'yes',

@@ -101,6 +101,36 @@ test('who gives up or is aborted leaves the line, and the next one’s turn come
   expect(await inLine()).toBe(0);
 });
 
+/** When the turn of each waiter times out, the earliest first; in milliseconds. */
+async function turnsEnd(): Promise<number[]> {
+  const key = `redisson_lock_timeout:{lock:${resource}}`;
+  const scores = await redis.zrange(key, 0, '-1', 'WITHSCORES');
+  return scores.filter((_, index) => index % 2 === 1).map(Number);
+}
+
+test('a grant, and a waiter that leaves, make the turns behind one turn earlier', async () => {
+  const turnMs = 300_000;
+  const [holder, next, leaving, last] = await openLocks(4);
+  const lease = await held(holder);
+  const second = held(next);
+  await untilInLine(1);
+  const abort = new AbortController();
+  const third = leaving?.acquire(resource, { waitMs: 20_000, signal: abort.signal });
+  await untilInLine(2);
+  const fourth = held(last);
+  await untilInLine(3);
+  const before = await turnsEnd();
+  await lease.release();
+  const own = await second;
+  expect(await turnsEnd()).toEqual(before.slice(1).map((end) => end - turnMs));
+  abort.abort(new Error('enough'));
+  await expect(third).rejects.toThrow('enough');
+  await untilInLine(1);
+  expect(await turnsEnd()).toEqual(before.slice(2).map((end) => end - 2 * turnMs));
+  await own.release();
+  await (await fourth).release();
+});
+
 test('a turn that has passed is passed over', async () => {
   const [holder, next] = await openLocks(2);
   const lease = await held(holder);

@@ -470,4 +470,64 @@ if count > 1 then`,
       'held: the ladder claims progress, which did not break',
     ),
   },
+  {
+    name: 'a message that comes while nobody waits is forgotten',
+    file: 'src/locks/shared/release-notifications.ts',
+    find: 'if (first) first();\n  else channel.pending = true;',
+    replace: 'if (first) first();',
+    red: {
+      file: 'test/integration/release-notifications.test.ts',
+      test: 'a message that comes while nobody waits wakes the next one to wait',
+    },
+  },
+  {
+    name: 'a waiter that fails after its message keeps it',
+    file: 'src/locks/shared/release-notifications.ts',
+    find: 'subscription.handOver(); // This waiter may have been notified, and cannot use it.',
+    replace: '',
+    red: {
+      file: 'test/integration/release-notifications.test.ts',
+      test: 'a waiter that fails after its message gives the message to the next one',
+    },
+  },
+  {
+    name: 'redis-atomic counts its lease from the answer',
+    file: 'src/locks/redis-atomic.ts',
+    find: 'leaseMs - (performance.now() - askedAt), giveBack',
+    replace: 'leaseMs + 0 * askedAt, giveBack',
+    red: {
+      file: 'test/integration/lease-start.test.ts',
+      test: 'redis-atomic counts its lease from the request, and not from the late answer',
+    },
+  },
+  {
+    name: 'redis-reentrant counts its lease from the answer',
+    file: 'src/locks/shared/redisson-leases.ts',
+    find: 'ownership.validFrom(askedAt, terms.leaseMs);',
+    replace: 'ownership.validFrom(performance.now() + 0 * askedAt, terms.leaseMs);',
+    red: {
+      file: 'test/integration/lease-start.test.ts',
+      test: 'redis-reentrant counts its lease from the request, and not from the late answer',
+    },
+  },
+  {
+    name: 'redis-fair does not shorten the turns behind a grant',
+    file: 'lua/locks/acquire-fair.lua',
+    find: "redis.call('ZINCRBY', KEYS[3], -turn, other)",
+    replace: "redis.call('ZINCRBY', KEYS[3], 0, other)",
+    red: {
+      file: 'test/integration/fair.test.ts',
+      test: 'a grant, and a waiter that leaves, make the turns behind one turn earlier',
+    },
+  },
+  {
+    name: 'redis-fair does not shorten the turns behind a waiter that leaves',
+    file: 'lua/locks/leave-fair.lua',
+    find: "if is_behind then redis.call('ZINCRBY', KEYS[3], -tonumber(ARGV[2]), other) end",
+    replace: "if is_behind then redis.call('ZINCRBY', KEYS[3], 0, other) end",
+    red: {
+      file: 'test/integration/fair.test.ts',
+      test: 'a grant, and a waiter that leaves, make the turns behind one turn earlier',
+    },
+  },
 ];

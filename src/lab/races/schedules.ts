@@ -118,6 +118,7 @@ export const schedules = {
     instances: 4,
     stock: 5,
     lanes: sameUser,
+    needs: 'stored',
     shows: 'progress',
     steps: [
       { run: 'A', until: 'after-check', orUntil: ['before-release'], text: 'has the lock' },

@@ -1,0 +1,20 @@
+import { lockEvents } from '../audit/read-history.ts';
+import { Lab } from '../lab/environment/lab.ts';
+import { lockKeys } from '../lab/environment/lock-keys.ts';
+import { LabDown } from '../lab/errors.ts';
+import { lockLines, locksNow } from '../lab/report/lock-lines.ts';
+import { json } from './options.ts';
+import { type AddCommand, type JsonOption, print } from './output.ts';
+
+export const addLocks: AddCommand = (program, { labFolder }) =>
+  program
+    .command('locks')
+    .description('which purchase holds which lock now, which wait, and which lock nobody holds')
+    .addOption(json())
+    .action(async ({ json }: JsonOption) => {
+      const lab = Lab.running(labFolder);
+      if (!lab) throw new LabDown();
+      const keys = await lockKeys(lab);
+      const locks = locksNow(lockEvents(lab.historyFolder), keys);
+      print(json, locks, () => lockLines(locks));
+    });

@@ -1,0 +1,61 @@
+/** `npx lockstep locks`: a purchase that holds its lock, one that waits, and a key of nobody. */
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import { lockEvents } from '../../src/audit/read-history.ts';
+import { signToken } from '../../src/http/tokens.ts';
+import { lockKeys } from '../../src/lab/environment/lock-keys.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { type LockNow, lockLines, locksNow } from '../../src/lab/report/lock-lines.ts';
+import { putOnSale } from '../../src/lab/workload/create-voucher.ts';
+import { testConnections } from '../support/connections.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab();
+const resourceOf = (voucherId: string) => `voucher:${voucherId}:user:7`;
+const now = async () => locksNow(lockEvents(lab().historyFolder), await lockKeys(lab()));
+
+afterEach(async () => {
+  await waitUntil('no lock of this test', 10_000, async () => (await now()).length === 0);
+});
+
+async function ofUser(voucherId: string): Promise<LockNow | undefined> {
+  return (await now()).find(({ resource }) => resource === resourceOf(voucherId));
+}
+
+test.each(['redis-reentrant', 'redis-fair'])(
+  'names the owner and the waiter of %s',
+  async (rung) => {
+    const { TOKEN_SECRET: secret } = testConnections().config;
+    const voucherId = await putOnSale(lab().baseUrl, secret, 4, { title: 'locks', stock: 5, rung });
+    const token = await signToken(secret, '7', 'user');
+    const buy = (headers: Readonly<Record<string, string>>) =>
+      fetch(`${lab().baseUrl}/vouchers/${voucherId}/orders`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'idempotency-key': randomUUID(), ...headers },
+      });
+    const first = buy({ 'x-lab-pauses': 'after-check:1:1500' });
+    await waitUntil('an owner', 5_000, async () => (await ofUser(voucherId))?.holders.length === 1);
+    const second = buy({});
+    await waitUntil('a waiter', 5_000, async () => (await ofUser(voucherId))?.waiting.length === 1);
+    const lock = await ofUser(voucherId);
+    expect(lock).toMatchObject({ server: 'redis-main', count: 1, ghosts: 0 });
+    expect(lock?.holders[0]).toMatch(/^api-\d, user 7, order \d+$/);
+    expect(lock?.leftMs).toBeGreaterThan(0);
+    await Promise.all([first, second]);
+    await waitUntil('the release', 5_000, async () => (await ofUser(voucherId)) === undefined);
+  },
+);
+
+test('says that nobody holds a key that is left over, and counts waiters of no process', async () => {
+  const connections = testConnections();
+  const redis = connections.redis('admin');
+  await connections.ready();
+  await redis.set('lock:voucher:1:user:7', 'a dead owner', 'PX', 3_000);
+  await redis.rpush('redisson_lock_queue:{lock:voucher:1:user:7}', 'a dead waiter');
+  await redis.pexpire('redisson_lock_queue:{lock:voucher:1:user:7}', 3_000);
+  const lock = await ofUser('1');
+  expect(lock).toMatchObject({ holders: [], waiting: [], ghosts: 1, owner: 'a dead owner' });
+  const text = lockLines(lock ? [lock] : []);
+  expect(text).toContain('held by: NOBODY; it is left over until its lease ends');
+  expect(text).toContain('in its queue, and in no living process: 1');
+});
