@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
 import { testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 
@@ -15,25 +16,45 @@ const locks = [
   ...(['redis-reentrant', 'redis-spin', 'redis-fair'] as const),
 ] as const;
 
+/** A proxy before this server; its answers are fast until it is told otherwise. */
+async function proxyBefore(upstreamPort: number): Promise<TcpProxy> {
+  const proxy = new TcpProxy(await ownPorts(19_500), upstreamPort);
+  await proxy.listen();
+  onTestFinished(() => proxy.setToxics([{ type: 'down', latencyMs: 0 }]));
+  return proxy;
+}
+
+const late = { type: 'latency', stream: 'downstream', latencyMs: lateMs } as const;
+
 describe.each(locks)('%s', (name) => {
   test('counts its lease from the request, and not from the late answer', async () => {
     const { url } = await startOwnRedis();
-    const port = await ownPorts(19_500);
-    const proxy = new TcpProxy(port, Number(new URL(url).port));
-    await proxy.listen();
-    onTestFinished(() => proxy.setToxics([{ type: 'down', latencyMs: 0 }]));
+    const proxy = await proxyBefore(Number(new URL(url).port));
     const connections = testConnections({
-      ...{ REDIS_URL: `redis://127.0.0.1:${port}`, ORDER_DURABILITY: 'everysec' },
+      ...{ REDIS_URL: `redis://127.0.0.1:${proxy.port}`, ORDER_DURABILITY: 'everysec' },
       LOCK_LEASE_MS: String(leaseMs),
     });
     connections.redis('admin');
     const lock = ladderLock(name, connections);
     await connections.ready();
     await (await lock.acquire('seat', { waitMs: 0 }))?.release(); // Redis knows its scripts.
-    await proxy.setToxics([{ type: 'latency', stream: 'downstream', latencyMs: lateMs }]);
+    await proxy.setToxics([late]);
     const lease = await lock.acquire('seat', { waitMs: 0, leaseMs });
     expect(lease?.remainingMs()).toBeLessThanOrEqual(leaseMs - lateMs + exactMs);
     await proxy.setToxics([]);
     await lease?.release();
   });
+});
+
+test('a session of ZooKeeper is valid from its request on, and not from the late answer', async () => {
+  const proxy = await proxyBefore(Number(ownLab.environment['ZOOKEEPER_URL']?.split(':')[1]));
+  const connections = testConnections({ ZOOKEEPER_URL: `127.0.0.1:${proxy.port}` });
+  const session = connections.zookeeper().session();
+  await connections.ready();
+  await proxy.setToxics([late]);
+  await session.ask<unknown>((client, reply) => client.exists('/', reply));
+  const mostMs = connections.config.ZOOKEEPER_SESSION_MS - lateMs + exactMs;
+  expect(session.remainingMs()).toBeLessThanOrEqual(mostMs);
+  expect(session.remainingMs()).toBeGreaterThan(0);
+  await proxy.setToxics([]);
 });

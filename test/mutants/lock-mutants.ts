@@ -530,4 +530,14 @@ if count > 1 then`,
       test: 'a grant, and a waiter that leaves, make the turns behind one turn earlier',
     },
   },
+  {
+    name: 'a session of ZooKeeper is valid from the answer on',
+    file: 'src/connections/zookeeper-session.ts',
+    find: 'this.#validUntil = sentAt + Math',
+    replace: 'this.#validUntil = performance.now() + 0 * sentAt + Math',
+    red: {
+      file: 'test/integration/lease-start.test.ts',
+      test: 'a session of ZooKeeper is valid from its request on, and not from the late answer',
+    },
+  },
 ];
