@@ -33,6 +33,7 @@ import { redisMessageLock } from '../locks/redis-message.ts';
 import { redisNoExpiryLock } from '../locks/redis-no-expiry.ts';
 import { redisOwnerLock } from '../locks/redis-owner.ts';
 import { redisReentrantLock } from '../locks/redis-reentrant.ts';
+import { redisReentrantLeaseLock } from '../locks/redis-reentrant-lease.ts';
 import { redisSpinLock } from '../locks/redis-spin.ts';
 import { redlockLock } from '../locks/redlock.ts';
 import { zookeeperLock } from '../locks/zookeeper.ts';
@@ -108,6 +109,7 @@ const mutex = () => processMutex();
 const lockInside = (c: Connections, parts: InventoryParts) =>
   lockInsideTransaction(c.mysql(), parts);
 const atomic = (c: Connections) => redisAtomicLock(c.redis('lock'), timedLock(c));
+const reentrant = (c: Connections) => redisReentrantLock(c.redis('lock'), notifiedLock(c));
 const expiry = (c: Connections) => redisExpiryLock(c.redis('lock'), timedLock(c));
 
 const oneRedis = { servers: ['redis-main'], needed: 1 } as const;
@@ -403,9 +405,15 @@ export const ladder = {
       waitsForItself,
     ],
   }),
+  'redis-reentrant-lease': rung({
+    chapter: 3,
+    lock: (c) => redisReentrantLeaseLock(reentrant(c), c.config.LOCK_LEASE_MS),
+    lockService: oneRedis,
+    breaks: [...outlasted, ...onOneRedis],
+  }),
   'redis-reentrant': rung({
     chapter: 3,
-    lock: (c) => redisReentrantLock(c.redis('lock'), notifiedLock(c)),
+    lock: reentrant,
     lockService: oneRedis,
     breaks: [...paused, ...onOneRedis, neverReleased],
   }),

@@ -97,7 +97,14 @@ const chosen = process.env['LOCKS']?.split(',') ?? [...locks.keys()];
 
 /** The locks whose owner may acquire them again. */
 const reentrantLocks = [...locks].filter(([name]) =>
-  ['redis-reentrant', 'redis-spin', 'redis-fair', 'zookeeper', 'multilock'].includes(name),
+  [
+    'redis-reentrant',
+    'redis-reentrant-lease',
+    'redis-spin',
+    'redis-fair',
+    'zookeeper',
+    'multilock',
+  ].includes(name),
 );
 
 test('every exception belongs to a lock of the ladder', () => {

@@ -21,7 +21,12 @@ async function ownLock(name: RungName) {
 }
 
 const some: RungName[] = ['redis-owner', 'redis-atomic', 'redis-message'];
-const reentrant: RungName[] = ['redis-reentrant', 'redis-spin', 'redis-fair'];
+const reentrant: RungName[] = [
+  'redis-reentrant',
+  'redis-reentrant-lease',
+  'redis-spin',
+  'redis-fair',
+];
 
 test.each([...some, ...reentrant])('%s is released', async (name) => {
   const { lock, fill, clear } = await ownLock(name);

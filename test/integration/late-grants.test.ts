@@ -18,6 +18,7 @@ const locks: readonly (readonly [lock: RungName, servers: number, hung: number])
   ['redis-atomic', 1, 1],
   ['redis-message', 1, 1],
   ['redis-reentrant', 1, 1],
+  ['redis-reentrant-lease', 1, 1],
   ['redis-spin', 1, 1],
   ['redis-fair', 1, 1],
   ['multilock', 3, 1],

@@ -13,7 +13,7 @@ const exactMs = 5;
 const leaseMs = 2_000;
 const locks = [
   ...(['redis-expiry', 'redis-owner', 'redis-atomic', 'redis-message'] as const),
-  ...(['redis-reentrant', 'redis-spin', 'redis-fair'] as const),
+  ...(['redis-reentrant', 'redis-reentrant-lease', 'redis-spin', 'redis-fair'] as const),
 ] as const;
 
 /** A proxy before this server; its answers are fast until it is told otherwise. */

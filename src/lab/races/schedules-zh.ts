@@ -12,6 +12,8 @@ export const inChinese: Readonly<Record<string, string>> = {
   'the owner dies between SETNX and EXPIRE': '持有者在 SETNX 与 EXPIRE 之间死亡',
   'a late release deletes the lock of the next owner': '迟到的释放删除了下一个持有者的锁',
   'the lease expires between comparing and deleting': '租约在比较与删除之间到期',
+  'a lease time turns the watchdog off, and the sale takes longer': '租约时间关闭看门狗，销售更久',
+  'its lease expires: no watchdog': '其租约到期：没有看门狗',
   'the sale takes longer than its lease': '销售时间超过租约',
   'the process of the owner stands still for longer than its lease (SIGSTOP)':
     '持有者的进程停住，时间超过租约（SIGSTOP）',

@@ -112,6 +112,10 @@ export const en: LadderText = {
       idea: 'a hash with a count, a watchdog and messages (Redisson’s RLock)',
       lesson: 'Holds through long sales and re-entry, while its process runs and Redis remembers.',
     },
+    'redis-reentrant-lease': {
+      idea: 'the lock of redis-reentrant with a lease time, which turns its watchdog off',
+      lesson: 'A lease time is a promise that no sale takes longer.',
+    },
     'redis-spin': {
       idea: 'the hash and watchdog of redis-reentrant; waiters ask again',
       lesson: 'No message to miss, but a free lock is noticed late.',

@@ -112,6 +112,10 @@ export const zh: LadderText = {
       idea: '带计数的哈希、看门狗和消息（Redisson 的 RLock）',
       lesson: '只要进程不停顿、Redis 不丢数据，长业务和重入都没问题。',
     },
+    'redis-reentrant-lease': {
+      idea: 'redis-reentrant 的锁加上租约时间，看门狗因此关闭',
+      lesson: '写下租约时间，就是保证业务不会更久。',
+    },
     'redis-spin': {
       idea: '哈希和看门狗同 redis-reentrant；等待者反复询问',
       lesson: '不会错过消息，但发现锁空闲比较晚。',
