@@ -112,13 +112,12 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'redis-atomic compares, then deletes: two commands',
     file: 'src/locks/redis-atomic.ts',
-    find: 'const release = () => runScript(redis, releaseIfOwner, [key], [owner]);',
-    replace: `const release = async () => {
-      if ((await redis.get(key)) !== owner) return void [runScript, releaseIfOwner];
-      const { checkpoint } = await import('../trace/checkpoints.ts');
-      await checkpoint('owner-checked');
-      await redis.del(key);
-    };`,
+    find: "await checkpoint('before-compare');\n      await releaseSoon(redis, answerMs, release);",
+    replace: `await releaseSoon(redis, answerMs, async () => {
+        if ((await redis.get(key)) !== owner) return void release;
+        await checkpoint('owner-checked');
+        await redis.del(key);
+      });`,
     red: race(
       'check-then-delete',
       'redis-atomic',
