@@ -1,6 +1,6 @@
 /** `npx lockstep locks`: a purchase that holds its lock, one that waits, and a key of nobody. */
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { lockEvents } from '../../src/audit/read-history.ts';
 import { signToken } from '../../src/http/tokens.ts';
 import { lockKeys } from '../../src/lab/environment/lock-keys.ts';
@@ -13,10 +13,6 @@ import { theLab } from '../support/the-lab.ts';
 const lab = theLab();
 const resourceOf = (voucherId: string) => `voucher:${voucherId}:user:7`;
 const now = async () => locksNow(lockEvents(lab().historyFolder), await lockKeys(lab()));
-
-afterEach(async () => {
-  await waitUntil('no lock of this test', 10_000, async () => (await now()).length === 0);
-});
 
 async function ofUser(voucherId: string): Promise<LockNow | undefined> {
   return (await now()).find(({ resource }) => resource === resourceOf(voucherId));

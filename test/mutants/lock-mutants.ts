@@ -347,7 +347,7 @@ if count > 1 then`,
     name: 'redlock trusts the clock of the day',
     file: 'src/locks/redlock.ts',
     find: 'if (lock && validMs > 0)',
-    replace: 'if (lock)',
+    replace: 'if (lock && elapsedMs >= 0)',
     red: redlock(
       'redlock · a lock that is granted after its lease is released and not returned, when the clock of the day stands still',
     ),
