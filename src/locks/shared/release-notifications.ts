@@ -1,7 +1,7 @@
 /**
  * Release messages: one subscription for each channel and process; each message wakes one waiter.
  */
-import type { Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { subscribesItself, whenReady } from '../../connections/redis.ts';
 import type { Lease } from '../lock.ts';
 import { inTime, keepUnlessAborted } from './deadlines.ts';
@@ -34,6 +34,12 @@ export interface Subscription {
 
 /** How long waiters that are woken by a reconnect wait for the connection they ask by. */
 const reconnectMs = 2_000;
+
+/**
+ * A cluster client subscribes on one node, and on another one after it has lost that; it does not
+ * say so. A message that was published meanwhile is noticed after this time.
+ */
+const clusterMs = 1_000;
 
 interface Channel {
   readonly waiters: Set<() => void>;
@@ -71,10 +77,16 @@ class Channels {
     subscribed.catch(() => {}); // Every waiter awaits it and sees the error.
     return {
       listening: async (withinMs, signal) => (await inTime(subscribed, withinMs, signal)) ?? false,
-      notified: (waitMs, signal) => notified(channel, waitMs, signal),
+      notified: (waitMs, signal) => this.#notified(channel, waitMs, signal),
       handOver: () => wakeOne(channel),
       close: () => this.#close(name, channel),
     };
+  }
+
+  async #notified(channel: Channel, waitMs: number, signal?: AbortSignal): Promise<boolean> {
+    const connection: object = this.#subscriber();
+    const mayMiss = connection instanceof Cluster && waitMs > clusterMs;
+    return (await notified(channel, mayMiss ? clusterMs : waitMs, signal)) || mayMiss;
   }
 
   #open(name: string): Channel {
