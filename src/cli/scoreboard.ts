@@ -27,7 +27,7 @@ interface ScoreboardOptions extends JsonOption {
   readonly times: number;
 }
 
-const partMs = 2_500;
+const partMs = 3_000;
 
 const some = (known: readonly string[]) => (text: string) => {
   const names = text.split(',');

@@ -9,6 +9,7 @@ import { lockServiceOf, outagesOf } from '../../src/lab/drills/sell-through.ts';
 import type { PlayedRace } from '../../src/lab/races/race-verdict.ts';
 import { schedules } from '../../src/lab/races/schedules.ts';
 import {
+  cellSentence,
   mergedScoreboard,
   outageMark,
   type Scoreboard,
@@ -174,7 +175,7 @@ describe('the play of an outage', () => {
   const outage: Outage = {
     ...{ rung: 'multilock', servers: ['redis-2'], away: 'hung', masters: 3, sells: false },
     ...{ calmFrom: at(0), stopAt: at(990), downAt: at(1_000), startAt: at(2_000) },
-    ...{ backAt: at(2_100), until: at(4_000) },
+    ...{ backAt: at(2_100), until: at(4_000), leavesLocks: false, leftLocks: 0 },
     tries: answers((ms) => ms < 1_000 || ms >= 2_300),
   };
   const right = facts({});
@@ -209,6 +210,18 @@ describe('the play of an outage', () => {
     expect(play({ ...late, tries: [...late.tries, sale] })).toMatchObject({
       ...{ verdict: 'held', cost: { resumedAfterMs: 5_905 } },
     });
+  });
+
+  test('counts the locks that nobody holds, and they break the claim to leave none', () => {
+    expect(play({ leftLocks: 19 })).toMatchObject({
+      ...{ verdict: 'violated', asClaimed: false, cost: { leftLocks: 19 } },
+      evidence: 'multilock, 1 of 3 hung: locks left that nobody holds: 19',
+    });
+    const claimed = play({ leftLocks: 19, leavesLocks: true });
+    expect(claimed).toMatchObject({ verdict: 'held', asClaimed: true, cost: { leftLocks: 19 } });
+    const cell = { rung: 'redis-expiry', fault: '1-hung', plays: [claimed] };
+    expect(outageMark(cell)).toBe('– 1.4 +0.2 ⊘19');
+    expect(cellSentence(cell)).toContain('locks left that nobody holds: 19');
   });
 
   test('could not tell when nobody bought before it', () => {

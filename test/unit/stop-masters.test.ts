@@ -30,6 +30,7 @@ const unavailable: Outage = {
   ...{ rung: 'multilock', servers: ['redis-2'], away: 'stopped', masters: 3, sells: false },
   ...{ calmFrom: at(0), stopAt: at(990), downAt: at(1_000), startAt: at(2_000) },
   ...{ backAt: at(2_100), until: at(4_000), tries: tries() },
+  ...{ leavesLocks: false, leftLocks: 0 },
 };
 const available: Outage = {
   ...unavailable,
@@ -122,6 +123,11 @@ describe('the verdict of an outage', () => {
       },
       'multilock, 1 of 3 stopped: the first sale was 5905 ms after the servers were back',
     ],
+    [
+      'locks are left that nobody holds',
+      { ...unavailable, leftLocks: 19 },
+      'multilock, 1 of 3 stopped: locks left that nobody holds: 19',
+    ],
   ])('is violated when %s', (_, outage, reason) => {
     expect(judged(outage)).toEqual({ verdict: 'violated', reasons: [reason] });
   });
@@ -144,6 +150,11 @@ describe('the verdict of an outage', () => {
   test.each(['violated', 'unknown'] as const)('is %s when the audit is', (verdict) => {
     const reasons = [`voucher 7, one-order-per-user ${verdict}: user 7 has 2 orders`];
     expect(judged(unavailable, verdict)).toEqual({ verdict, reasons });
+  });
+
+  test('is held with locks that nobody holds, where the rung claims to leave some', () => {
+    expect(judged({ ...unavailable, leftLocks: 19, leavesLocks: true }).verdict).toBe('held');
+    expect(judged({ ...unavailable, leftLocks: null }).verdict).toBe('held');
   });
 
   test('leaves out progress, and no other check', () => {

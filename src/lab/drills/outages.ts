@@ -37,6 +37,10 @@ export interface Outage extends OutagePlan {
   readonly masters: number;
   /** The claim: what is left is enough to sell. */
   readonly sells: boolean;
+  /** The claim: locks that nobody holds may be left. */
+  readonly leavesLocks: boolean;
+  /** Locks that nobody holds, some time after the servers were back; null: not in Redis. */
+  readonly leftLocks: number | null;
   readonly calmFrom: bigint;
   readonly stopAt: bigint;
   /** From `downAt` to `startAt` the servers did not run. */
@@ -128,7 +132,18 @@ const nameOf = (outage: Outage): string => `${outage.rung}, ${outageText(outage)
 const meanwhile = ({ tries, downAt, startAt }: Outage): Try[] =>
   sentBetween(tries, downAt, startAt).filter((each) => answeredAt(each) < startAt);
 
-const violations = (outage: Outage): string[] => [...wrongSales(outage), ...lateResumption(outage)];
+const violations = (outage: Outage): string[] => [
+  ...wrongSales(outage),
+  ...lateResumption(outage),
+  ...wrongLocks(outage),
+];
+
+/** Locks that nobody holds, on a rung that claims to release them. */
+export const wrongLocks = (outage: Outage): string[] =>
+  outage.leavesLocks ? [] : leftLocksTexts(outage).map((text) => `${nameOf(outage)}: ${text}`);
+
+export const leftLocksTexts = ({ leftLocks }: Pick<Outage, 'leftLocks'>): string[] =>
+  leftLocks ? [`locks left that nobody holds: ${leftLocks}`] : [];
 
 /** What the rung claims: that it sells on, or that it refuses and says why. */
 export function wrongSales(outage: Outage): string[] {

@@ -14,6 +14,7 @@ import { stopServer } from '../faults/stop-server.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { collectSale, warmRung } from './around-load.ts';
+import { leftLocks } from './left-locks.ts';
 import { type Away, type Outage, type OutagePlan, sellsWithout } from './outages.ts';
 import { buyRecorded, inject } from './recorded.ts';
 import type { Recorder } from './timeline.ts';
@@ -45,6 +46,12 @@ export function lockServiceOf(rung: RungName): LockService {
   return lockService;
 }
 
+/** The claim: what is granted to a caller that gave up stays. */
+function leavesLocks(name: RungName): boolean {
+  const { breaks }: Rung = ladder[name];
+  return breaks.some(({ under, check }) => under === 'servers-hung' && check === 'progress');
+}
+
 /** 1, 2, … and all of its lock servers; the seed says which is first. */
 export function outagesOf({ servers }: LockService, away: Away, seed: number): OutagePlan[] {
   const first = seed % servers.length;
@@ -71,7 +78,7 @@ export async function sellThrough(
   };
   const buying = buyRecorded(rung, planPurchases(voucherId, users, seed), load, recorder);
   try {
-    const outages = await playOutages(lab, request, tries);
+    const outages = await playOutages(lab, request, voucherId, tries);
     giveUp.abort();
     await buying;
     return { outages, facts: await collectSale(lab, voucherId, tries) };
@@ -84,6 +91,7 @@ export async function sellThrough(
 async function playOutages(
   lab: Lab,
   { rung, plans, partMs, signal, recorder }: SellThrough,
+  voucherId: string,
   tries: readonly Try[],
 ): Promise<Outage[]> {
   const service = lockServiceOf(rung);
@@ -97,9 +105,12 @@ async function playOutages(
     await sold(tries, times.backAt).catch(() => {}); // Then the verdict says so.
     const resumedAt = now();
     await rest();
+    const until = now();
     const sells = sellsWithout(service, plan.servers.length);
+    const left = await leftLocks(lab, voucherId, service);
     const claim = { rung, ...plan, masters: service.servers.length, sells };
-    outages.push({ ...claim, calmFrom, ...times, until: now(), tries });
+    const claims = { ...claim, leavesLocks: leavesLocks(rung) };
+    outages.push({ ...claims, calmFrom, ...times, until, tries, leftLocks: left });
     calmFrom = resumedAt;
   }
   return outages;

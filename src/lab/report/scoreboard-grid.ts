@@ -90,8 +90,12 @@ export function outageMark(cell: Cell | null): string {
   if (!cost || agreement(cell) === 'unknown') return marks.unknown;
   const isBroken = casesOf(cell) > 0;
   const sold = isBroken ? safetyMark(cell) : `${cost.soldOn ? '✓' : '–'}${notClaimed(cell)}`;
-  return `${sold} ${seconds(cost.withoutSalesMs)} +${seconds(cost.resumedAfterMs)}`;
+  const left = mostLeft(cell) > 0 ? ` ${marks.stuck}${mostLeft(cell)}` : '';
+  return `${sold} ${seconds(cost.withoutSalesMs)} +${seconds(cost.resumedAfterMs)}${left}`;
 }
+
+const mostLeft = ({ plays }: Cell): number =>
+  Math.max(0, ...plays.map(({ cost }) => cost?.leftLocks ?? 0));
 
 const byGap = (one: OutageCost, other: OutageCost): number =>
   other.withoutSalesMs - one.withoutSalesMs;
@@ -156,4 +160,5 @@ export const outageLegend: readonly (readonly [mark: string, meaning: string])[]
   ['–', 'sold nothing meanwhile, and said why'],
   ['2.6', 'seconds: the longest time without a sale, by when buyers asked'],
   ['+0.1', 'seconds from the moment when the servers run again to the first sale'],
+  [`${marks.stuck}19`, 'locks left that nobody holds: their users cannot buy until the lease ends'],
 ];

@@ -5,12 +5,14 @@ import type { CheckName, Verdict } from '../../domain.ts';
 import type { Audited } from '../drills/audited.ts';
 import {
   judgedFindings,
+  leftLocksTexts,
   longestGapMs,
   neverResumed,
   type Outage,
   resumedAfterMs,
   soldMeanwhile,
   undecided,
+  wrongLocks,
   wrongSales,
 } from '../drills/outages.ts';
 import { isAboutData, type PlayedRace } from '../races/race-verdict.ts';
@@ -26,6 +28,8 @@ export interface OutageCost {
   readonly withoutSalesMs: number;
   /** null: nothing was sold again. */
   readonly resumedAfterMs: number | null;
+  /** Locks that nobody holds afterwards; null: not in Redis. Older runs did not count them. */
+  readonly leftLocks?: number | null;
 }
 
 /** A fault that was played once on a rung. */
@@ -114,19 +118,26 @@ export function playOfOutage(outage: Outage, audited: Audited): Play {
   const findings = judgedFindings(audited).map(({ finding }) => finding);
   const violated = findings.filter((each) => each.verdict === 'violated');
   const doubts = findings.filter((each) => each.verdict === 'unknown');
-  const surprises = [...wrongSales(outage), ...neverResumed(outage)];
+  const surprises = [...wrongSales(outage), ...neverResumed(outage), ...wrongLocks(outage)];
+  const claimed = outage.leavesLocks ? leftLocksTexts(outage) : [];
   const missing = [...undecided(outage), ...doubts.map(({ check, first }) => `${check}: ${first}`)];
   const isBroken = violated.length > 0 || surprises.length > 0;
   const cost = {
     soldOn: soldMeanwhile(outage).sold > 0,
     withoutSalesMs: longestGapMs(outage),
     resumedAfterMs: resumedAfterMs(outage),
+    leftLocks: outage.leftLocks,
   };
   return {
     verdict: isBroken ? 'violated' : missing.length > 0 ? 'unknown' : 'held',
     asClaimed: !isBroken,
     broken: violated.map(({ check, count }) => ({ check, cases: count })),
-    evidence: joined([...surprises, ...violated.map(({ worst = '' }) => worst), ...missing]),
+    evidence: joined([
+      ...surprises,
+      ...violated.map(({ worst = '' }) => worst),
+      ...claimed,
+      ...missing,
+    ]),
     cost,
   };
 }
