@@ -489,3 +489,15 @@ export class OrderIdNotCounted extends OrderIdUnavailable {
     );
   }
 }
+
+/** All but a list is about one dead letter. */
+export class LetterIdMissing extends LockstepError {
+  readonly code = 'LETTER_ID_MISSING';
+
+  constructor(act: string) {
+    super(
+      `Name the letter: dead-letters ${act} 0-1790000000000-0. \`dead-letters list\` lists them; ` +
+        '--all is for replay and discard.',
+    );
+  }
+}

@@ -1,131 +1,49 @@
 import { Argument } from 'commander';
-import { pino } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { isId } from '../domain.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections, withDeployment } from '../lab/environment/lab-connections.ts';
-import { LabDown, LetterIdMissing } from '../lab/errors.ts';
-import { wrap } from '../lab/report/wrap.ts';
-import { openOrderIds } from '../order-ids/open-order-ids.ts';
-import { findOrder } from '../orders/find-order.ts';
-import { type DeadLetter, discardLetter, findLetter, listLetters } from '../orders/letters.ts';
-import { replayLetter } from '../orders/replay-letter.ts';
+import { LabDown } from '../lab/errors.ts';
+import { wrapLines } from '../lab/report/wrap.ts';
+import {
+  type LetterAct,
+  type LettersAnswer,
+  type LettersRequest,
+  letterActs,
+  runDeadLetters,
+} from '../orders/letters-command.ts';
 import { json, whole } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print } from './output.ts';
 
-const acts = ['list', 'show', 'replay', 'discard'] as const;
-type Act = (typeof acts)[number];
+type DeadLettersOptions = Omit<LettersRequest, 'act' | 'letter'> &
+  JsonOption & { readonly deployment: boolean };
 
-interface DeadLettersOptions extends JsonOption {
-  readonly most: number;
-  readonly deployment: boolean;
-}
-
-export const addDeadLetters: AddCommand = (program, place) =>
+export const addDeadLetters: AddCommand = (program, { labFolder }) =>
   program
     .command('dead-letters')
     .description('orders that could not be recorded: list, show, replay (sell it again) or discard')
-    .addArgument(new Argument('<act>', 'what to do').choices(acts))
+    .addArgument(new Argument('<act>', 'what to do').choices(letterActs))
     .argument('[letter]', 'its id, from the list; list needs none')
-    .option('--most <n>', 'how many to list, the oldest first', whole(1, 10_000), 100)
+    .option('--most <n>', 'how many, the oldest first', whole(1, 10_000), 100)
+    .option('--all', 'replay or discard every letter that the next two options leave', false)
+    .option('--reason <reason>', 'only letters with this reason')
+    .option('--voucher-id <id>', 'only letters of this voucher')
     .option('--deployment', 'of the service in the environment (MYSQL_URL, …), not the lab', false)
     .addOption(json())
-    .action((act: Act, letter: string | undefined, options: DeadLettersOptions) =>
-      deadLetters(place, act, letter, options),
-    );
+    .action(async (act: LetterAct, letter: string | undefined, options: DeadLettersOptions) => {
+      const { json, deployment, ...request } = options;
+      const work = (opened: Connections) => runDeadLetters(opened, { ...request, act, letter });
+      const { data, text, isPartial } = await (deployment
+        ? withDeployment(work)
+        : inLab(labFolder, work));
+      print(json, data, () => wrapLines(text));
+      if (isPartial) process.exitCode = 1;
+    });
 
-async function deadLetters(
-  { labFolder }: Place,
-  act: Act,
-  letter: string | undefined,
-  options: DeadLettersOptions,
-): Promise<void> {
-  if (act !== 'list' && letter === undefined) throw new LetterIdMissing(act);
-  const work = (connections: Connections) => perform[act](connections, letter ?? '', options);
-  if (options.deployment) return withDeployment(work);
+function inLab(
+  labFolder: string,
+  work: (connections: Connections) => Promise<LettersAnswer>,
+): Promise<LettersAnswer> {
   const lab = Lab.running(labFolder);
   if (!lab) throw new LabDown();
   return withConnections(lab, work);
 }
-
-type Perform = (
-  connections: Connections,
-  letter: string,
-  options: DeadLettersOptions,
-) => Promise<void>;
-
-const perform: Readonly<Record<Act, Perform>> = { list, show, replay, discard };
-
-async function list(
-  connections: Connections,
-  _: string,
-  { most, json }: DeadLettersOptions,
-): Promise<void> {
-  const { letters, total } = await listLetters(connections, most);
-  print(json, { total, letters }, () => {
-    if (total === 0) return 'There are no dead letters.';
-    const count = `${letters.length} of ${total} dead letters, the oldest first`;
-    return [count, ...letters.map(summary)].join('\n\n');
-  });
-}
-
-async function show(connections: Connections, id: string, { json }: JsonOption): Promise<void> {
-  const letter = await findLetter(connections, id);
-  const order = await statusOf(connections, letter.orderId);
-  const replayed = await statusOf(connections, letter.replayedAs);
-  print(json, { ...letter, order, replayed }, () =>
-    [
-      `${summary(letter)}${letter.cause ? `\n  malformed: ${letter.cause}` : ''}`,
-      `order ${letter.orderId ?? '-'}: ${order}`,
-      ...(letter.replayedAs ? [`order ${letter.replayedAs}, of the replay: ${replayed}`] : []),
-      'Its entry:',
-      ...pairs(letter.entry).map(([name, value]) => `  ${plain(name)}=${plain(value)}`),
-    ].join('\n'),
-  );
-}
-
-async function replay(connections: Connections, id: string, { json }: JsonOption): Promise<void> {
-  const orderIds = await openOrderIds(connections, pino({ level: 'silent' }));
-  try {
-    const { orderId, isFirst } = await replayLetter(connections, orderIds, id);
-    const done = isFirst ? 'is replayed' : 'was replayed before';
-    print(json, { letter: id, orderId, isFirst }, () =>
-      wrap(`Letter ${id} ${done}: order ${orderId}. When that is confirmed, discard the letter.`),
-    );
-  } finally {
-    orderIds.close();
-  }
-}
-
-async function discard(connections: Connections, id: string, { json }: JsonOption): Promise<void> {
-  const letter = await discardLetter(connections, id);
-  print(json, letter, () => `Discarded:\n\n${summary(letter)}\n  ${JSON.stringify(letter.entry)}`);
-}
-
-async function statusOf(connections: Connections, orderId = ''): Promise<string> {
-  const order = isId(orderId) ? await findOrder(connections, orderId) : null;
-  if (!order) return 'not found';
-  return order.reason === undefined ? order.status : `${order.status} (${order.reason})`;
-}
-
-function summary(letter: DeadLetter): string {
-  const { id, deadAt, reason, voucherId, orderId, userId, deliveries, replayedAs } = letter;
-  const [voucher, order, user] = [voucherId, orderId, userId].map((each = 'unknown') =>
-    plain(each),
-  );
-  const lines = [
-    `${id}  ${deadAt}  ${reason}`,
-    `  order ${order}, voucher ${voucher}, user ${user}, deliveries ${deliveries ?? 'unknown'}`,
-  ];
-  if (replayedAs !== undefined) lines.push(`  replayed as order ${replayedAs}`);
-  return lines.map((line) => wrap(line)).join('\n');
-}
-
-/** A damaged entry may have characters that change a terminal. */
-const plain = (text: string): string => JSON.stringify(text).slice(1, -1);
-
-const pairs = (fields: readonly string[]): [name: string, value: string][] =>
-  Array.from({ length: Math.ceil(fields.length / 2) }, (_, index) => [
-    fields[2 * index] ?? '',
-    fields[2 * index + 1] ?? '',
-  ]);

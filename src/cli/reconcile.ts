@@ -5,7 +5,7 @@ import { forgetKept } from '../lab/environment/data-folder.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { InvalidId, LabDown, RebuildOfOne } from '../lab/errors.ts';
-import { wrap } from '../lab/report/wrap.ts';
+import { wrapLines } from '../lab/report/wrap.ts';
 import { reconcileExitCodes, runReconcile } from '../orders/reconcile/reconcile-command.ts';
 import { json } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
@@ -42,9 +42,3 @@ export const addReconcile: AddCommand = (program, { labFolder }) =>
       print(json, data, () => wrapLines(text));
       process.exitCode = reconcileExitCodes[verdict];
     });
-
-const wrapLines = (text: string): string =>
-  text
-    .split('\n')
-    .map((line) => wrap(line))
-    .join('\n');

@@ -78,18 +78,6 @@ export class ServerNameMissing extends LockstepError {
   }
 }
 
-/** All but a list is about one dead letter. */
-export class LetterIdMissing extends LockstepError {
-  readonly code = 'LETTER_ID_MISSING';
-
-  constructor(act: string) {
-    super(
-      `Name the letter: npx lockstep dead-letters ${act} 0-1790000000000-0. ` +
-        '`npx lockstep dead-letters list` lists them.',
-    );
-  }
-}
-
 /** The lab has no server or process of this name. */
 export class UnknownServer extends LockstepError {
   readonly code = 'UNKNOWN_SERVER';

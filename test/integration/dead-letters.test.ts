@@ -448,6 +448,37 @@ describe('npx lockstep dead-letters', () => {
     ]);
   });
 
+  test('replays and discards every letter of a voucher, and says which were refused', async () => {
+    const lab = testConnections();
+    const main = lab.redis('admin');
+    await lab.ready();
+    const id = await putOnSale({ stock: 2 });
+    const shard = lab.saleKeys.of(id);
+    for (const user of ['7', '8', '9']) {
+      const order = someOrder(id, user);
+      await main.hset(shard.queued, order.id, `${id}:${user}`);
+      await main.xadd(shard.orders, '*', 'orderId', order.id);
+    }
+    const listed = async (...filter: string[]) => {
+      const { stdout } = await lockstep('list', '--voucher-id', id, ...filter, '--json');
+      return (JSON.parse(stdout) as { letters: unknown[] }).letters.length;
+    };
+    await waitUntil('the letters', 20_000, async () => (await listed()) === 3);
+    expect([await listed('--reason', 'malformed'), await listed('--reason', 'hope')]).toEqual([
+      3, 0,
+    ]);
+    const replayed = await lockstep('replay', '--all', '--voucher-id', id);
+    expect([replayed.exitCode, replayed.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^3 letters: 2 done, 1 refused/),
+    ]);
+    expect(replayed.stdout).toContain('REPLAY_');
+    const discarded = await lockstep('discard', '--all', '--voucher-id', id, '--json');
+    expect(discarded.exitCode).toBe(0);
+    expect(JSON.parse(discarded.stdout)).toMatchObject({ done: { length: 3 }, refused: [] });
+    expect(await listed()).toBe(0);
+  });
+
   test('lists, shows, replays and discards a letter of the running lab', async () => {
     const lab = testConnections();
     const main = lab.redis('admin');

@@ -44,7 +44,7 @@ const packageOf = (name: string): string =>
     .join('/');
 
 test('the service imports the packages that are its dependencies, and no others', () => {
-  const entries = ['service', 'api', 'order-worker'].map((name) =>
+  const entries = ['service', 'api', 'order-worker', 'reconcile', 'dead-letters'].map((name) =>
     join(root, `dist/bin/${name}.js`),
   );
   expect([...packagesOf(entries)].sort()).toEqual(Object.keys(dependencies).sort());
@@ -71,6 +71,27 @@ describe('a production install', () => {
     const development = Object.keys(packages).filter((path) => packages[path]?.dev);
     expect(development).toContain('node_modules/undici');
     expect(development.filter(isInstalled)).toEqual([]);
+  });
+
+  test.each([
+    ['dead-letters', 'list'],
+    ['dead-letters', 'replay', '--all', '--reason', 'malformed'],
+    ['reconcile'],
+    ['reconcile', '--repair'],
+  ])('has the operator command %s %s', async (name, ...args) => {
+    const { MYSQL_URL = '' } = ownLab.environment;
+    const env = { MYSQL_URL, REDIS_URL: quietRedis(), TOKEN_SECRET: deploymentSecret };
+    const program = join(folder, `dist/bin/${name}.js`);
+    const { exitCode, stderr } = await execa('node', [program, ...args], { env, reject: false });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: name === 'reconcile' ? expect.anything() : 0,
+      stderr: '',
+    });
+    const wrong = await execa('node', [program, 'no-such-thing'], { env, reject: false });
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('Usage: node dist'),
+    ]);
   });
 
   describe.each(['0', '1'])('with LAB=%s', (LAB) => {

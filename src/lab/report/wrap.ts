@@ -15,6 +15,13 @@ export function wrap(text: string, width = 79, indent = '  '): string {
   return margin + [...lines, line].join('\n');
 }
 
+/** Each line by itself. */
+export const wrapLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => wrap(line))
+    .join('\n');
+
 /** Chinese characters take two columns of a terminal. */
 export const columns = (text: string): number =>
   [...text].reduce(

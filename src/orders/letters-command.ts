@@ -1,0 +1,177 @@
+/** What `dead-letters` does and prints, for the lab's command line and for a deployment. */
+import { pino } from 'pino';
+import type { Connections } from '../connections/connections.ts';
+import { isId } from '../domain.ts';
+import { LetterIdMissing, LockstepError } from '../errors.ts';
+import { openOrderIds } from '../order-ids/open-order-ids.ts';
+import type { OrderIds } from '../order-ids/order-ids.ts';
+import { findOrder } from './find-order.ts';
+import { type DeadLetter, discardLetter, findLetter, listLetters } from './letters.ts';
+import { replayLetter } from './replay-letter.ts';
+
+export const letterActs = ['list', 'show', 'replay', 'discard'] as const;
+export type LetterAct = (typeof letterActs)[number];
+
+export interface LettersRequest {
+  readonly act: LetterAct;
+  /** Its id. Not for `list`, nor with `all`. */
+  readonly letter?: string | undefined;
+  /** So many at most, the oldest first. */
+  readonly most: number;
+  /** Replays or discards every letter that the filter leaves. */
+  readonly all: boolean;
+  /** The filter of `list` and `all`. */
+  readonly reason?: string | undefined;
+  readonly voucherId?: string | undefined;
+}
+
+export interface LettersAnswer {
+  /** For `--json`. */
+  readonly data: unknown;
+  readonly text: string;
+  /** Some letters of `all` could not be replayed or discarded. */
+  readonly isPartial: boolean;
+}
+
+type Act = (connections: Connections, id: string) => Promise<LettersAnswer>;
+
+/** @throws LetterIdMissing, UnknownDeadLetter, or why one letter could not be replayed */
+export async function runDeadLetters(
+  connections: Connections,
+  request: LettersRequest,
+): Promise<LettersAnswer> {
+  const { act, letter } = request;
+  if (act === 'list') return list(connections, request);
+  if (request.all && act !== 'show') return actOnAll(connections, acts[act], request);
+  if (letter === undefined) throw new LetterIdMissing(act);
+  return acts[act](connections, letter);
+}
+
+const acts: Readonly<Record<Exclude<LetterAct, 'list'>, Act>> = {
+  show,
+  replay: (connections, id) => withOrderIds(connections, (ids) => replay(connections, ids, id)),
+  discard,
+};
+
+const whole = (data: unknown, text: string): LettersAnswer => ({ data, text, isPartial: false });
+
+async function chosen(
+  connections: Connections,
+  { most, reason, voucherId }: LettersRequest,
+): Promise<{ letters: DeadLetter[]; total: number }> {
+  const isAll = reason === undefined && voucherId === undefined;
+  const { letters, total } = await listLetters(connections, isAll ? most : mostRead);
+  const wanted = letters.filter(
+    (each) =>
+      (reason === undefined || each.reason === reason) &&
+      (voucherId === undefined || each.voucherId === voucherId),
+  );
+  return { letters: wanted.slice(0, most), total };
+}
+
+/** A filter is applied to so many letters of each shard. */
+const mostRead = 100_000;
+
+async function list(connections: Connections, request: LettersRequest): Promise<LettersAnswer> {
+  const { letters, total } = await chosen(connections, request);
+  if (total === 0) return whole({ total, letters }, 'There are no dead letters.');
+  const count = `${letters.length} of ${total} dead letters, the oldest first`;
+  return whole({ total, letters }, [count, ...letters.map(summary)].join('\n\n'));
+}
+
+async function show(connections: Connections, id: string): Promise<LettersAnswer> {
+  const letter = await findLetter(connections, id);
+  const order = await statusOf(connections, letter.orderId);
+  const replayed = await statusOf(connections, letter.replayedAs);
+  const lines = [
+    `${summary(letter)}${letter.cause ? `\n  malformed: ${letter.cause}` : ''}`,
+    `order ${letter.orderId ?? '-'}: ${order}`,
+    ...(letter.replayedAs ? [`order ${letter.replayedAs}, of the replay: ${replayed}`] : []),
+    'Its entry:',
+    ...pairs(letter.entry).map(([name, value]) => `  ${plain(name)}=${plain(value)}`),
+  ];
+  return whole({ ...letter, order, replayed }, lines.join('\n'));
+}
+
+async function replay(
+  connections: Connections,
+  orderIds: Pick<OrderIds, 'next'>,
+  id: string,
+): Promise<LettersAnswer> {
+  const { orderId, isFirst } = await replayLetter(connections, orderIds, id);
+  const done = isFirst ? 'is replayed' : 'was replayed before';
+  return whole(
+    { letter: id, orderId, isFirst },
+    `Letter ${id} ${done}: order ${orderId}. When that is confirmed, discard the letter.`,
+  );
+}
+
+async function withOrderIds<T>(
+  connections: Connections,
+  work: (orderIds: OrderIds) => Promise<T>,
+): Promise<T> {
+  const orderIds = await openOrderIds(connections, pino({ level: 'silent' }));
+  try {
+    return await work(orderIds);
+  } finally {
+    orderIds.close();
+  }
+}
+
+async function discard(connections: Connections, id: string): Promise<LettersAnswer> {
+  const letter = await discardLetter(connections, id);
+  return whole(letter, `Discarded:\n\n${summary(letter)}\n  ${JSON.stringify(letter.entry)}`);
+}
+
+/** One after the other; a letter that is refused stops no other one. */
+async function actOnAll(
+  connections: Connections,
+  act: Act,
+  request: LettersRequest,
+): Promise<LettersAnswer> {
+  const { letters } = await chosen(connections, request);
+  const done: LettersAnswer[] = [];
+  const refused: { letter: string; code: string; message: string }[] = [];
+  for (const { id } of letters)
+    try {
+      done.push(await act(connections, id));
+    } catch (error) {
+      if (!(error instanceof LockstepError)) throw error;
+      refused.push({ letter: id, code: error.code, message: error.message });
+    }
+  const texts = [
+    `${letters.length} letters: ${done.length} done, ${refused.length} refused`,
+    ...done.map(({ text }) => text),
+    ...refused.map(({ letter, code, message }) => `Letter ${letter}: ${code}: ${message}`),
+  ];
+  const data = { done: done.map((each) => each.data), refused };
+  return { data, text: texts.join('\n\n'), isPartial: refused.length > 0 };
+}
+
+async function statusOf(connections: Connections, orderId = ''): Promise<string> {
+  const order = isId(orderId) ? await findOrder(connections, orderId) : null;
+  if (!order) return 'not found';
+  return order.reason === undefined ? order.status : `${order.status} (${order.reason})`;
+}
+
+function summary(letter: DeadLetter): string {
+  const { id, deadAt, reason, voucherId, orderId, userId, deliveries, replayedAs } = letter;
+  const [voucher, order, user] = [voucherId, orderId, userId].map((each = 'unknown') =>
+    plain(each),
+  );
+  const lines = [
+    `${id}  ${deadAt}  ${reason}`,
+    `  order ${order}, voucher ${voucher}, user ${user}, deliveries ${deliveries ?? 'unknown'}`,
+  ];
+  if (replayedAs !== undefined) lines.push(`  replayed as order ${replayedAs}`);
+  return lines.join('\n');
+}
+
+/** A damaged entry may have characters that change a terminal. */
+const plain = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+const pairs = (fields: readonly string[]): [name: string, value: string][] =>
+  Array.from({ length: Math.ceil(fields.length / 2) }, (_, index) => [
+    fields[2 * index] ?? '',
+    fields[2 * index + 1] ?? '',
+  ]);
