@@ -33,6 +33,11 @@ const addresses = z
 export const durabilities = ['everysec', 'always', 'replica'] as const;
 export type Durability = (typeof durabilities)[number];
 
+/** 32 random hexadecimal digits have more different characters, but for one in a million. */
+const fewestCharacters = 8;
+const isHardToGuess = (secret: string): boolean =>
+  new Set(secret).size >= fewestCharacters && !/change[-_ ]?(me|it|this)/i.test(secret);
+
 /** The lab's secret is published: k6 and the command line sign with it too. */
 export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
 
@@ -123,7 +128,8 @@ const Environment = z.object({
     .regex(
       /^(?!.*(PRIVATE|PUBLIC))/,
       'must not contain PRIVATE or PUBLIC: it would be read as a key',
-    ),
+    )
+    .refine(isHardToGuess, 'must be random: it is a placeholder, or has few different characters'),
   /** The rungs that vouchers may be sold by, comma-separated, or `all`. */
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may have `lab` options, and /lab routes exist. */
@@ -245,7 +251,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const { values, problems } = readSecretFiles(env);
   const result = Relations.safeParse({ ...env, ...values });
   const issues = result.error?.issues ?? [];
-  const all = [...problems, ...issues.map(({ path, message }) => `${path.join('.')}: ${message}`)];
+  const all = [
+    ...problems,
+    ...surprises(env),
+    ...issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+  ];
   if (!result.success || all.length > 0) throw new ConfigurationInvalid(all);
   const { MYSQL_URL, MYSQL_PASSWORD } = result.data;
   return Object.freeze({ ...result.data, MYSQL_URL: withPassword(MYSQL_URL, MYSQL_PASSWORD) });
@@ -274,6 +284,43 @@ function readSecretFiles(env: NodeJS.ProcessEnv) {
     }
   }
   return { values, problems };
+}
+
+/** What is allowed alone, and surely a mistake in this environment. */
+function surprises(env: NodeJS.ProcessEnv): string[] {
+  const isLabInProduction = env['LAB'] === '1' && env['NODE_ENV'] === 'production';
+  return [
+    ...(isLabInProduction ? ['LAB: must not be 1 with NODE_ENV=production'] : []),
+    ...Object.keys(env).flatMap((name) => {
+      const meant = misspelled(name);
+      return meant === undefined ? [] : [`${name}: is not known; ${meant} is`];
+    }),
+  ];
+}
+
+/** A short name differs from many others by as little. */
+const shortestName = 8;
+
+/** The name that an unknown name is likely to mean: a letter or two are wrong, or its unit. */
+function misspelled(name: string): string | undefined {
+  const isKnown = configNames.includes(name) || secretNames.some((each) => `${each}_FILE` === name);
+  if (isKnown || name.length < shortestName) return undefined;
+  return configNames.find(
+    (each) => each.length >= shortestName && (`${name}_MS` === each || differsLittle(name, each)),
+  );
+}
+
+/** True when one name becomes the other by changing, adding or leaving out two letters at most. */
+function differsLittle(one: string, other: string, most = 2): boolean {
+  if (most < 0) return false;
+  if (one === '' || other === '') return one.length + other.length <= most;
+  const [rest, otherRest] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return differsLittle(rest, otherRest, most);
+  return (
+    differsLittle(rest, otherRest, most - 1) ||
+    differsLittle(rest, other, most - 1) ||
+    differsLittle(one, otherRest, most - 1)
+  );
 }
 
 function withPassword(mysqlUrl: string, password: string): string {

@@ -1,4 +1,5 @@
 /** The command line: each command is a file in cli/. */
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
@@ -31,6 +32,9 @@ import { LockstepError } from '../errors.ts';
 import { wrap } from '../lab/report/wrap.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};
 const place = {
   labFolder: process.env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main'),
   runsFolder: process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs'),
@@ -40,6 +44,7 @@ const program = new Command('lockstep')
   .description(
     'A flash sale, and the lab that shows which protections work, which break, and what each costs.',
   )
+  .version(version, '--version', 'print the version of this checkout')
   .addHelpText(
     'after',
     `\n${exitCodes}\nStart with: npx lockstep ladder; npx lockstep run mutex-per-user --instances 4`,

@@ -53,10 +53,12 @@ export function tokenReader(secret: string): ReadToken {
 function claimsIn(payload: Readonly<Record<string, unknown>>, nowSeconds: number): Claims | null {
   const { sub, role = 'user', exp, nbf = 0 } = payload;
   if (typeof sub !== 'string' || !isId(sub) || !isRole(role)) return null;
-  if (typeof exp !== 'number' || typeof nbf !== 'number') return null;
+  if (!isTime(exp) || !isTime(nbf)) return null;
   return nbf <= nowSeconds && nowSeconds < exp ? { sub, role, exp } : null;
 }
 
+/** JSON has numbers beyond every time: 1e999 is read as Infinity, and would never end. */
+const isTime = (value: unknown): value is number => Number.isFinite(value);
 const isRole = (value: unknown): value is Role => roles.some((role) => role === value);
 
 /** Signs the tokens of the lab. A deployment uses its own token issuer, with the same secret. */

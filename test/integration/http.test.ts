@@ -191,6 +191,9 @@ describe('input that does not fit', () => {
 
   test.each([
     ['no title', { title: '' }],
+    ['a title with NUL', { title: 'a\u0000b' }],
+    ['a title with half a character', { title: 'a\ud800' }],
+    ['a title that nobody sees', { title: '\u200b\u200d\ufeff' }],
     ['negative stock', { stock: -1 }],
     ['half a stock', { stock: 1.5 }],
     ['stock as text', { stock: '5' }],

@@ -167,7 +167,11 @@ describe.each(Object.entries(shapes))('the %s', (shape, { services, variables })
 
   describe.each(['api', 'workers'])('the service %s', (name) => {
     test('has only names that the service knows and values that it accepts', () => {
-      const known = [...configNames, ...secretNames.map((secretName) => `${secretName}_FILE`)];
+      const known = [
+        'NODE_ENV',
+        ...configNames,
+        ...secretNames.map((secretName) => `${secretName}_FILE`),
+      ];
       expect(known).toEqual(expect.arrayContaining(Object.keys(environment(name))));
       expect(() => readConfig(environment(name))).not.toThrow();
     });

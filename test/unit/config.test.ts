@@ -151,6 +151,49 @@ describe('the configuration', () => {
     expect(readConfig({ ...published, LAB: '1' }).LAB).toBe(true);
   });
 
+  test.each([
+    'a'.repeat(32),
+    'abcabc'.repeat(8),
+    'change-me-change-me-change-me-0123',
+    'CHANGEME_'.repeat(5),
+  ])('refuses a secret that is easy to guess: %s', (weak) => {
+    const message = complaint({ ...least, TOKEN_SECRET: weak });
+    expect(message).toContain('TOKEN_SECRET: must be random');
+    expect(message).not.toContain(weak);
+  });
+
+  test('refuses the lab in production', () => {
+    const lab = { ...least, LAB: '1' };
+    expect(complaint({ ...lab, NODE_ENV: 'production' })).toContain('LAB: must not be 1 with');
+    expect(readConfig({ ...lab, NODE_ENV: 'test' }).LAB).toBe(true);
+    expect(readConfig({ ...least, NODE_ENV: 'production' }).LAB).toBe(false);
+  });
+
+  test.each([
+    ['LOCK_LEASE', 'LOCK_LEASE_MS'],
+    ['LOCK_LAESE_MS', 'LOCK_LEASE_MS'],
+    ['INSTANCES_', 'INSTANCES'],
+    ['SALE_SHARD', 'SALE_SHARDS'],
+    ['MYSQL_POOLSIZE', 'MYSQL_POOL_SIZE'],
+    ['TOKEN_SECERT', 'TOKEN_SECRET'],
+  ])('refuses %s, which looks like %s', (name, meant) => {
+    const message = complaint({ ...least, [name]: 'a value' });
+    expect(message).toContain(`${name}: is not known; ${meant} is`);
+    expect(message).not.toContain('a value');
+  });
+
+  test.each([
+    'HOSTNAME',
+    'REDIS_PORT',
+    'MYSQL_SERVICE_HOST',
+    'NODE_ENV',
+    'USERNAME',
+    'LOG',
+    'PORTS',
+  ])('takes no offence at %s of another program', (name) => {
+    expect(readConfig({ ...least, [name]: 'x' }).PORT).toBe(8_080);
+  });
+
   test.each(['PRIVATE', 'PUBLIC'])('refuses a secret that would be read as a %s key', (word) => {
     const read = { ...least, TOKEN_SECRET: `thirty-two characters and ${word} and more` };
     expect(complaint(read)).toContain('TOKEN_SECRET: ');

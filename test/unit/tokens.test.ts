@@ -11,8 +11,10 @@ const startMs = Date.UTC(2026, 0, 1);
 const exp = startMs / 1_000 + 60;
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const signed = (header: unknown, payload: unknown, key = secret) => {
-  const text = `${encode(header)}.${encode(payload)}`;
+const signed = (header: unknown, payload: unknown, key = secret) =>
+  signedText(encode(header), encode(payload), key);
+const signedText = (header: string, payload: string, key = secret) => {
+  const text = `${header}.${payload}`;
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;
 };
 
@@ -53,6 +55,13 @@ test.each([
   ['that says none, and is signed', signed({ alg: 'none' }, { sub: '7', exp })],
   ['without an end', signed({ alg: 'HS256' }, { sub: '7' })],
   ['with an end that is text', signed({ alg: 'HS256' }, { sub: '7', exp: String(exp) })],
+  [
+    'that never ends',
+    signedText(
+      encode({ alg: 'HS256' }),
+      Buffer.from('{"sub":"7","exp":1e999}').toString('base64url'),
+    ),
+  ],
   ['that has ended', signed({ alg: 'HS256' }, { sub: '7', exp: exp - 60 })],
   ['that is not valid yet', signed({ alg: 'HS256' }, { sub: '7', exp, nbf: exp - 30 })],
   ['of an id that is not canonical', signed({ alg: 'HS256' }, { sub: '007', exp })],

@@ -50,9 +50,18 @@ const NewLabOptions = z
 const splitting = rungNames.filter((name) => rungNamed(name).buckets).join(', ');
 const aboutBuckets = `Into so many buckets the stock is split. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
 
+/** Without control characters and half characters, and with something to see. */
+const Title = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .refine((title) => !/[\p{Cc}\p{Cs}]/u.test(title), 'must not have control characters')
+  .refine((title) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(title), 'must have a visible character');
+
 const NewVoucher = z
   .strictObject({
-    title: z.string().trim().min(1).max(200),
+    title: Title,
     stock: z.int().min(0).max(10_000_000),
     beginTime: Time,
     endTime: Time,
