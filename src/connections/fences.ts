@@ -1,14 +1,15 @@
 /**
- * Fences: numbers that grow with every lease of a resource. MySQL gives them and checks them, in
- * one row for each resource. So it does not matter what a lock service forgets.
+ * Fences: numbers that grow with every lease of a resource. MySQL checks them, in one row for each
+ * resource. When MySQL gives them too, it does not matter what a lock service forgets.
  */
+import type { Redis } from 'ioredis';
 import type { ResultSetHeader } from 'mysql2';
 import { StaleFence } from '../errors.ts';
-import { change, type Pool, type PoolConnection } from './mysql.ts';
+import { type Pool, type PoolConnection, select } from './mysql.ts';
 
 /**
- * Closes every fence of the resource that was given before. Waits for a transaction that has closed
- * its own fence and is not over: its write comes first.
+ * Closes every fence of the resource that was given before. Waits for a transaction that has
+ * checked its own fence and is not over: its write comes first.
  * @returns the next fence
  */
 export async function nextFence(pool: Pool, resource: string): Promise<string> {
@@ -21,19 +22,39 @@ export async function nextFence(pool: Pool, resource: string): Promise<string> {
 }
 
 /**
- * Closes this fence: it has written. The last statement of a transaction, because a newer lease may
- * be granted until then; from then on the row is locked, and none can.
- * @throws StaleFence when the fence is closed already
+ * Counts the fence in Redis, and closes every smaller one in MySQL. A Redis that has lost the count
+ * gives the same fence again.
+ * @returns the next fence
  */
-export async function closeFence(
+export async function nextFenceOfRedis(
+  redis: Redis,
+  pool: Pool,
+  resource: string,
+): Promise<string> {
+  const fence = BigInt(await redis.incr(`fence:${resource}`));
+  const closed = String(fence - 1n);
+  await pool.execute(
+    'INSERT INTO fences (resource, closed) VALUES (?, ?) ' +
+      'ON DUPLICATE KEY UPDATE closed = GREATEST(closed, ?)',
+    [resource, closed, closed],
+  );
+  return String(fence);
+}
+
+/**
+ * The last statement of a transaction, because a newer lease may be granted until then; from then
+ * on the row is locked, and none can. A lease may write more than once.
+ * @throws StaleFence when the fence is closed
+ */
+export async function checkFence(
   db: PoolConnection,
   resource: string,
   fence: string,
 ): Promise<void> {
-  const closed = await change(
+  const open = await select(
     db,
-    'UPDATE fences SET closed = ? WHERE resource = ? AND closed < ?',
-    [fence, resource, fence],
+    'SELECT closed FROM fences WHERE resource = ? AND closed < ? FOR UPDATE',
+    [resource, fence],
   );
-  if (closed === 0) throw new StaleFence(resource, fence);
+  if (open.length === 0) throw new StaleFence(resource, fence);
 }

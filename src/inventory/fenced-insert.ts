@@ -1,13 +1,14 @@
 /**
  * Idea. As check-then-insert, and the last statement before the commit gives the lease's fence to
- *   MySQL: `UPDATE … WHERE closed < fence`. If a newer lease was granted, nothing is sold.
- * Holds while. Every lease has a fence that MySQL gave, and MySQL keeps its data.
- * Breaks when. Never for the orders. A process that is paused inside its transaction keeps its rows
- *   locked, as in every inventory in MySQL: buyers wait until it resumes or MySQL ends the
- *   transaction.
+ *   MySQL: `SELECT … WHERE closed < fence FOR UPDATE`. If a newer lease was granted, nothing is
+ *   sold.
+ * Holds while. Each lease has a larger fence than the one before it, and MySQL keeps its data.
+ * Breaks when. Two leases have the same fence. A process that is paused inside its transaction
+ *   keeps its rows locked, as in every inventory in MySQL: buyers wait until it resumes or MySQL
+ *   ends the transaction.
  * Source. Kleppmann, "How to do distributed locking": the storage checks the fencing token.
  */
-import { closeFence } from '../connections/fences.ts';
+import { checkFence } from '../connections/fences.ts';
 import { change, type Pool, transaction } from '../connections/mysql.ts';
 import { refused, resourceOf, type Scope } from '../domain.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
@@ -22,7 +23,7 @@ export function fencedInsert(pool: Pool, scope: Scope): Inventory {
       await statements(db);
       if (fence === undefined)
         throw new Error('fenced-insert needs a lock whose leases have a fence');
-      await closeFence(db, resourceOf(scope, order), fence);
+      await checkFence(db, resourceOf(scope, order), fence);
     });
   return sqlInventory(pool, sale, inFencedTransaction);
 }

@@ -8,6 +8,7 @@ export type Reason =
   | 'two-inside-at-once'
   | 'stock-without-order'
   | 'taken-in-redis-only'
+  | 'permit-lost'
   | 'waits-for-itself'
   | 'key-stays'
   | 'key-without-expiry'
@@ -29,6 +30,7 @@ export type Reason =
   | 'reads-only-new'
   | 'replica-without-lock'
   | 'lock-forgotten'
+  | 'fence-given-again'
   | 'fences-start-again'
   | 'late-grant-stays'
   | 'release-lost';

@@ -15,6 +15,7 @@ import { luaStream } from '../inventory/lua-stream.ts';
 import { mergedCommit } from '../inventory/merged-commit.ts';
 import { readThenWrite } from '../inventory/read-then-write.ts';
 import { redisCommands } from '../inventory/redis-commands.ts';
+import { redisSemaphoreStock } from '../inventory/redis-semaphore-stock.ts';
 import { redisStock } from '../inventory/redis-stock.ts';
 import { rowLock } from '../inventory/row-lock.ts';
 import { stockCompareAndSet } from '../inventory/stock-compare-and-set.ts';
@@ -22,6 +23,7 @@ import { stockPositive } from '../inventory/stock-positive.ts';
 import { unitRows } from '../inventory/unit-rows.ts';
 import { versionCheck } from '../inventory/version-check.ts';
 import { fencedLock } from '../locks/fenced.ts';
+import { fencedByRedisLock } from '../locks/fenced-by-redis.ts';
 import { multiLock } from '../locks/multilock.ts';
 import { mutexFreshKey } from '../locks/mutex-fresh-key.ts';
 import { processMutex } from '../locks/process-mutex.ts';
@@ -46,7 +48,14 @@ import { redisPubsubQueue } from '../queues/redis-pubsub.ts';
 import { redisStreamQueue } from '../queues/redis-stream.ts';
 import { redisStreamGroupQueue } from '../queues/redis-stream-group.ts';
 import type { Reason } from './reasons.ts';
-import { type Break, type Circumstance, type InventoryParts, type Rung, rung } from './rung.ts';
+import {
+  type Break,
+  type Circumstance,
+  type InventoryFactory,
+  type InventoryParts,
+  type Rung,
+  rung,
+} from './rung.ts';
 
 const endlessLock = ({ config }: Connections) => ({ answerMs: config.LOCK_ANSWER_MS });
 const timedLock = ({ config }: Connections) => ({
@@ -110,6 +119,7 @@ const lockInside = (c: Connections, parts: InventoryParts) =>
   lockInsideTransaction(c.mysql(), parts);
 const atomic = (c: Connections) => redisAtomicLock(c.redis('lock'), timedLock(c));
 const reentrant = (c: Connections) => redisReentrantLock(c.redis('lock'), notifiedLock(c));
+const fenced: InventoryFactory = (c, { scope }) => fencedInsert(c.mysql(), scope);
 const expiry = (c: Connections) => redisExpiryLock(c.redis('lock'), timedLock(c));
 
 const oneRedis = { servers: ['redis-main'], needed: 1 } as const;
@@ -156,16 +166,26 @@ const stale: readonly Break[] = [
   { under: 'stale-promotion', check: 'one-order-per-user', because: 'replica-without-lock' },
   staleOverlap,
 ];
+const fencesStartAgain: Break = {
+  under: 'restart-empty-delayed',
+  check: 'mutual-exclusion',
+  because: 'fences-start-again',
+};
+/** The count of the fences is lost with the lock. */
+const fenceForgotten: readonly Break[] = [
+  { under: 'stale-promotion', check: 'one-order-per-user', because: 'fence-given-again' },
+  staleOverlap,
+  { under: 'restart-empty', check: 'one-order-per-user', because: 'fence-given-again' },
+  forgottenOverlap,
+  fencesStartAgain,
+];
 const onOneRedis: readonly Break[] = [...stale, ...forgotten];
 /** It does not release what it is granted after it gave up. */
 const lateGrants: readonly Break[] = [
   { under: 'servers-slow', check: 'progress', because: 'late-grant-stays' },
   { under: 'servers-hung', check: 'progress', because: 'late-grant-stays' },
 ];
-const emptyZookeeper: readonly Break[] = [
-  ...forgotten,
-  { under: 'restart-empty-delayed', check: 'mutual-exclusion', because: 'fences-start-again' },
-];
+const emptyZookeeper: readonly Break[] = [...forgotten, fencesStartAgain];
 /** A lease that is not renewed: a request that stalls past it is inside beside the next owner. */
 const overlapping: readonly Break[] = [
   { under: 'lease-expires-during-sale', check: 'mutual-exclusion', because: 'two-inside-at-once' },
@@ -257,6 +277,14 @@ export const ladder = {
       ...overlapping,
       pausedOverlap,
       waitsForItself,
+    ],
+  }),
+  'redis-semaphore-stock': rung({
+    chapter: 1,
+    ...manyPerUser,
+    inventory: (c) => redisSemaphoreStock(c.mysql(), c.redis('admin'), c.saleKeys),
+    breaks: [
+      { under: 'crash-between-writes', check: 'redis-matches-mysql', because: 'permit-lost' },
     ],
   }),
   'check-then-insert': rung({
@@ -465,11 +493,18 @@ export const ladder = {
     lockService: { servers: masters, needed: 2 },
     breaks: [...outlasted, ...stale, ...forgotten, waitsForItself],
   }),
+  'fenced-by-redis': rung({
+    chapter: 4,
+    lock: (c) => fencedByRedisLock(atomic(c), c.redis('lock'), c.mysql(), endlessLock(c)),
+    lockService: oneRedis,
+    inventory: fenced,
+    breaks: [...overlapping, pausedOverlap, ...toldLate, ...fenceForgotten, waitsForItself],
+  }),
   fenced: rung({
     chapter: 4,
     lock: (c) => fencedLock(atomic(c), c.mysql(), endlessLock(c)),
     lockService: oneRedis,
-    inventory: (c, { scope }) => fencedInsert(c.mysql(), scope),
+    inventory: fenced,
     breaks: [
       ...overlapping,
       pausedOverlap,

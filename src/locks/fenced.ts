@@ -9,27 +9,8 @@
  */
 import { nextFence } from '../connections/fences.ts';
 import type { Pool } from '../connections/mysql.ts';
-import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { keepUnlessAborted } from './shared/deadlines.ts';
-import { serverLock } from './shared/server-lock.ts';
+import type { Lock } from './lock.ts';
+import { type FencedOptions, withFence } from './shared/with-fence.ts';
 
-export interface FencedOptions {
-  /** How long one answer of MySQL may take, in milliseconds; 500 without it. */
-  readonly answerMs?: number;
-}
-
-export function fencedLock(lock: Lock, pool: Pool, { answerMs }: FencedOptions = {}): Lock {
-  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
-    const lease = await lock.acquire(resource, options);
-    if (!lease) return null;
-    try {
-      const fence = await nextFence(pool, resource);
-      return await keepUnlessAborted({ ...lease, fence }, options.signal);
-    } catch (error) {
-      await lease.release().catch(() => {}); // The lease expires by itself.
-      throw error;
-    }
-  }
-
-  return serverLock({ acquire }, answerMs);
-}
+export const fencedLock = (lock: Lock, pool: Pool, options: FencedOptions = {}): Lock =>
+  withFence(lock, (resource) => nextFence(pool, resource), options);

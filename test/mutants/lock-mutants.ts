@@ -385,8 +385,8 @@ if count > 1 then`,
   {
     name: 'fenced gives MySQL no fence before its commit',
     file: 'src/inventory/fenced-insert.ts',
-    find: 'await closeFence(db, resourceOf(scope, order), fence);',
-    replace: 'void [closeFence, resourceOf, scope, order, db];',
+    find: 'await checkFence(db, resourceOf(scope, order), fence);',
+    replace: 'void [checkFence, resourceOf, scope, order, db];',
     red: race('paused-holder', 'fenced', 'violated: one-order-per-user'),
   },
   {
@@ -399,8 +399,8 @@ if count > 1 then`,
   {
     name: 'fenced checks its fence beside its transaction',
     file: 'src/inventory/fenced-insert.ts',
-    find: 'await closeFence(db, resourceOf(scope, order), fence);',
-    replace: 'await closeFence(await on.getConnection(), resourceOf(scope, order), fence);',
+    find: 'await checkFence(db, resourceOf(scope, order), fence);',
+    replace: 'await checkFence(await on.getConnection(), resourceOf(scope, order), fence);',
     red: {
       file: 'test/integration/fences.test.ts',
       test: 'between a fence and its commit no newer lease is granted: the next sale sees the order',
@@ -410,16 +410,10 @@ if count > 1 then`,
     name: 'fenced counts its fences in Redis, which can forget them',
     file: 'src/ladder/rungs.ts',
     find: 'lock: (c) => fencedLock(atomic(c), c.mysql(), endlessLock(c)),',
-    replace: `lock: (c) => {
-      const count = (resource: string) => c.redis('lock').incr(\`fence:\${resource}\`);
-      const lock = fencedLock(atomic(c), c.mysql(), endlessLock(c));
-      return {
-        acquire: async (resource, options) => {
-          const lease = await lock.acquire(resource, options);
-          return lease && { ...lease, fence: String(await count(resource)) };
-        },
-      };
-    },`,
+    replace: `lock: (c) =>
+      c.config.PORT > 0
+        ? fencedByRedisLock(atomic(c), c.redis('lock'), c.mysql(), endlessLock(c))
+        : fencedLock(atomic(c), c.mysql(), endlessLock(c)),`,
     red: {
       file: 'test/integration/fences.test.ts',
       test: 'a lease has a larger fence than the one before it, also when Redis has lost its data',

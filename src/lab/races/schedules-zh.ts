@@ -12,6 +12,14 @@ export const inChinese: Readonly<Record<string, string>> = {
   'the owner dies between SETNX and EXPIRE': '持有者在 SETNX 与 EXPIRE 之间死亡',
   'a late release deletes the lock of the next owner': '迟到的释放删除了下一个持有者的锁',
   'the lease expires between comparing and deleting': '租约在比较与删除之间到期',
+  'the process dies with a permit of the semaphore, and nobody releases it':
+    '进程拿着信号量的许可宕机，没有人归还',
+  'has acquired the last permit': '拿到最后一个许可',
+  'the Redis that counts the fences forgets the lock and its number':
+    '给锁编号的 Redis 把锁和编号一起丢失',
+  'has the lock and fence 1': '获得锁，编号 1',
+  'gets the lock, and fence 1 again': '获得锁，编号又是 1',
+  'commits: no newer fence is known': '提交：没有更新的编号',
   'a lease time turns the watchdog off, and the sale takes longer': '租约时间关闭看门狗，销售更久',
   'its lease expires: no watchdog': '其租约到期：没有看门狗',
   'the sale takes longer than its lease': '销售时间超过租约',

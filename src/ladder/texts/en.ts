@@ -52,6 +52,10 @@ export const en: LadderText = {
       idea: 'keeps the stock in Redis: GET, then SET, under a Redis lock on the voucher',
       lesson: 'Exact while the lock is right; all buyers wait in one line.',
     },
+    'redis-semaphore-stock': {
+      idea: 'the stock is the permits of a semaphore in Redis; MySQL records the order',
+      lesson: 'A permit has no owner: what a dead process took stays taken.',
+    },
     'check-then-insert': {
       idea: 'looks for an order of the user, then inserts one',
       lesson: 'Two requests of one user both find no order.',
@@ -139,6 +143,10 @@ export const en: LadderText = {
     redlock: {
       idea: 'a majority of three independent Redis masters',
       lesson: 'Survives one dead master, not one that forgot; a lease can still run out.',
+    },
+    'fenced-by-redis': {
+      idea: 'the lock of redis-atomic; Redis numbers the leases, and MySQL checks the number of a write',
+      lesson: 'A fence that is counted beside the lock is forgotten with the lock.',
     },
     fenced: {
       idea: 'the lock of redis-atomic; MySQL numbers the leases, and checks the number of a write',
@@ -257,6 +265,7 @@ export const en: LadderText = {
     'stock-without-order': 'the stock is taken, and the process dies before it inserts the order',
     'taken-in-redis-only':
       'one is taken from the stock in Redis, and the transaction in MySQL is rolled back',
+    'permit-lost': 'the process dies with a permit, and nobody releases it',
     'waits-for-itself': 'the owner waits for its own lock until its time is over',
     'key-stays': 'the key of the dead owner stays for ever',
     'key-without-expiry': 'the key was set and never got its expiry',
@@ -282,6 +291,8 @@ export const en: LadderText = {
     'reads-only-new': 'the worker starts at new entries, behind the order',
     'replica-without-lock': 'the new master has no key, so the next owner commits beside the first',
     'lock-forgotten': 'the server has no key any more, so the next owner commits beside the first',
+    'fence-given-again':
+      'Redis forgets the count with the lock, so two leases have one number, and both write',
     'fences-start-again': 'an empty server counts its fences from the beginning',
     'late-grant-stays': 'the lock is granted after its caller gave up, and nobody releases it',
     'release-lost': 'the release does not reach the server, and the key has no expiry',

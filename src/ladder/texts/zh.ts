@@ -52,6 +52,10 @@ export const zh: LadderText = {
       idea: '库存放在 Redis：在券的分布式锁里 GET，再 SET',
       lesson: '锁没问题，库存就没问题；买家只能排队。',
     },
+    'redis-semaphore-stock': {
+      idea: '库存是 Redis 信号量的许可；MySQL 记录订单',
+      lesson: '许可没有持有者：宕机的进程拿走的，永远拿走了。',
+    },
     'check-then-insert': {
       idea: '先查用户有没有订单，再插入订单',
       lesson: '同一用户的两个请求都查到“没有订单”。',
@@ -139,6 +143,10 @@ export const zh: LadderText = {
     redlock: {
       idea: '三个独立 Redis 主节点中的多数',
       lesson: '可以坏一个主节点，但不能有一个忘记了锁；租约仍然可能到期。',
+    },
+    'fenced-by-redis': {
+      idea: 'redis-atomic 的锁；Redis 给每个租约编号，MySQL 在写入时检查编号',
+      lesson: '编号和锁放在一起，就会和锁一起丢失。',
     },
     fenced: {
       idea: 'redis-atomic 的锁；MySQL 给每个租约编号，写入时检查编号',
@@ -254,6 +262,7 @@ export const zh: LadderText = {
     'two-inside-at-once': '两个请求同时在临界区内',
     'stock-without-order': '库存已扣，进程在插入订单之前宕机',
     'taken-in-redis-only': 'Redis 已经减了库存，MySQL 的事务却回滚了',
+    'permit-lost': '进程拿着许可宕机，没有人归还',
     'waits-for-itself': '持有者等自己的锁，直到超时',
     'key-stays': '宕机者的键永远存在',
     'key-without-expiry': '键已写入，却没有过期时间',
@@ -275,6 +284,7 @@ export const zh: LadderText = {
     'reads-only-new': '消费者只读新消息，订单在它之前',
     'replica-without-lock': '新的主节点没有这个键，下一个持有者与原持有者先后提交',
     'lock-forgotten': '服务器上的键已丢失，下一个持有者与原持有者先后提交',
+    'fence-given-again': 'Redis 把计数和锁一起丢失，两个租约编号相同，都能写入',
     'fences-start-again': '清空后的服务器从头开始编号',
     'late-grant-stays': '请求者放弃之后锁才加上，没有人释放它',
     'release-lost': '释放命令没有到达服务器，而键没有过期时间',
