@@ -18,8 +18,8 @@
 // With the lab's containers:
 //   docker compose --env-file containers/lab.env pause redis-main; sleep 5
 //   docker compose --env-file containers/lab.env unpause redis-main
-// Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS, BASE_URL,
-//   TOKEN_SECRET.
+// Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS, and
+//   those of every script: k6/README.md.
 import exec from 'k6/execution';
 import { Counter } from 'k6/metrics';
 import { currentSecond, gapLines, secondThresholds } from './lib/gaps.js';
@@ -30,6 +30,7 @@ import { judge, safetyPromises } from './lib/promises.js';
 import { buy, putOnSale } from './lib/sale.js';
 import { positive } from './lib/settings.js';
 import { isAudited, summaryOf } from './lib/summary.js';
+import { prepareTokens } from './lib/tokens.js';
 
 const rate = positive('RATE', 50);
 const seconds = positive('SECONDS', 60);
@@ -39,6 +40,8 @@ if (seconds > 300) throw new Error('SECONDS must be 300 at most');
 const virtualUsers = rate * 10;
 const requestsInARow = 2;
 const promises = [...safetyPromises(), lookUpPromise];
+const plan = { attempts: rate * seconds, isWithFaults: true };
+prepareTokens(plan.attempts + 1); // k6 may begin one iteration more.
 const usersWhoAsked = new Counter('users_who_asked');
 
 export const options = judgedOptions(
@@ -46,6 +49,7 @@ export const options = judgedOptions(
     failover: arrivals({ rate, milliseconds: seconds * 1000, virtualUsers, requestsInARow }),
     'look-up': lookUpScenario(virtualUsers, seconds + lastAnswerSeconds(requestsInARow)),
   },
+  plan,
   { promises, more: secondThresholds(seconds) },
 );
 
@@ -74,4 +78,4 @@ function availability(data) {
   const orders = isAudited(data) ? `${recorded} orders (${percent} %)` : '? orders';
   return ['', `AVAILABILITY  ${orders} for ${asked} users`, ...gapLines(data, seconds)];
 }
-export const handleSummary = summaryOf('failover.js', { promises, sections: availability });
+export const handleSummary = summaryOf('failover.js', plan, { promises, sections: availability });

@@ -4,26 +4,31 @@
 // SAFETY, must hold: nothing is oversold, nobody has two orders, every accepted order is recorded.
 // AVAILABILITY: the whole stock is sold. Only lua-stream promises it; AVAILABILITY=1 requires it of
 //   another rung.
-// Read the result: ✗ under SAFETY is a broken promise, and the exit code is 99. Dropped iterations
-//   above 0 mean that k6 could not send as fast as RATE.
+// Read the result: ✗ under SAFETY is a broken promise, and the exit code is 99. A ? under
+//   MEASUREMENT means that k6 could not send as fast as RATE, or that answers are missing: exit
+//   code 2.
 //
 //   npm run k6 -- k6/rush.js
 //   RUNG=read-then-write WORK_MS=20 npm run k6 -- k6/rush.js        oversells: exit code 99
 //   RUNG=stock-positive AVAILABILITY=1 npm run k6 -- k6/rush.js     sells exactly the stock
 // Settings: STOCK, RATE (users a second), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
-//   BASE_URL, TOKEN_SECRET.
+//   and those of every script: k6/README.md.
 import exec from 'k6/execution';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge } from './lib/promises.js';
 import { buy, putOnSale } from './lib/sale.js';
 import { positive } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
+import { prepareTokens } from './lib/tokens.js';
 
 const stock = positive('STOCK', 100);
 const rate = positive('RATE', 300);
 const seconds = positive('SECONDS', 5);
 
-export const options = judgedOptions({ rush: arrivals({ rate, milliseconds: seconds * 1000 }) });
+const plan = { attempts: rate * seconds };
+const arriving = arrivals({ rate, milliseconds: seconds * 1000 });
+export const options = judgedOptions({ rush: arriving }, plan);
+prepareTokens(plan.attempts + 1); // k6 may begin one iteration more.
 
 export const setup = () =>
   putOnSale({ title: 'k6 rush', stock, expectedOrders: Math.min(stock, rate * seconds) });
@@ -33,4 +38,4 @@ export default function rush({ voucherIds: [voucherId] }) {
 }
 
 export const teardown = judge;
-export const handleSummary = summaryOf('rush.js');
+export const handleSummary = summaryOf('rush.js', plan);

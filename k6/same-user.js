@@ -10,14 +10,15 @@
 //   npm run k6 -- k6/same-user.js                                   lua-stream: passes
 //   RUNG=mutex-per-user WORK_MS=50 npm run k6 -- k6/same-user.js    fails: exit code 99
 //   RUNG=redlock npm run k6 -- k6/same-user.js                      safe; some are busy
-// Settings: USERS, RATE (requests a second), RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY, BASE_URL,
-//   TOKEN_SECRET.
+// Settings: USERS, RATE (requests a second), RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY, and
+//   those of every script: k6/README.md.
 import exec from 'k6/execution';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge } from './lib/promises.js';
 import { buyAtOnce, putOnSale } from './lib/sale.js';
 import { positive } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
+import { prepareTokens } from './lib/tokens.js';
 
 const requestsEach = 8;
 const users = positive('USERS', 150);
@@ -31,7 +32,9 @@ const sameUsers = arrivals({
   milliseconds: Math.max(1000, Math.ceil((users * requestsEach * 1000) / requestsPerSecond)),
   virtualUsers,
 });
-export const options = judgedOptions({ 'same-user': sameUsers });
+const plan = { attempts: users * requestsEach };
+export const options = judgedOptions({ 'same-user': sameUsers }, plan);
+prepareTokens(users);
 
 /** There is stock for every request, so that only the lock keeps a user from a second order. */
 export const setup = () =>
@@ -43,4 +46,4 @@ export default function sameUser({ voucherIds: [voucherId] }) {
 }
 
 export const teardown = judge;
-export const handleSummary = summaryOf('same-user.js');
+export const handleSummary = summaryOf('same-user.js', plan);

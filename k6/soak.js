@@ -5,20 +5,20 @@
 // AVAILABILITY: every voucher sells out. Only lua-stream promises it; AVAILABILITY=1 requires it of
 //   another rung.
 // Read the result: compare the latency of the first and the last tenth. A service that leaks
-//   memory, connections or keys becomes slower. Dropped iterations above 0 mean that k6 could not
-//   send as fast as RATE.
+//   memory, connections or keys becomes slower.
 //
 //   npm run k6 -- k6/soak.js                          ten minutes, 100 users a second
 //   SECONDS=3600 RATE=200 npm run k6 -- k6/soak.js    an hour
 // Settings: RATE (users a second), SECONDS, USERS (of each voucher), RUNG, WORK_MS, ANSWER_SECONDS,
-//   AVAILABILITY, BASE_URL, TOKEN_SECRET.
+//   AVAILABILITY, and those of every script: k6/README.md.
 import exec from 'k6/execution';
-import { figure } from './lib/marks.js';
+import { keptParts, partLines } from './lib/latency.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { availabilityThresholds, judge, safetyPromises } from './lib/promises.js';
 import { buyAtOnce, putOnSale } from './lib/sale.js';
 import { positive } from './lib/settings.js';
-import { latencyFigures, milliseconds, summaryOf } from './lib/summary.js';
+import { summaryOf } from './lib/summary.js';
+import { prepareTokens } from './lib/tokens.js';
 
 const rate = positive('RATE', 100);
 const seconds = positive('SECONDS', 600);
@@ -28,15 +28,14 @@ const usersEach = Math.floor(total / vouchers);
 const stock = Math.max(1, Math.floor(usersEach * 0.8));
 const promises = safetyPromises(vouchers);
 
-const parts = ['first', 'last'];
-const latencyOf = (part) => `purchase_latency{part:${part}}`;
-
-/** k6 keeps the figures of a part only for a threshold; these are always met. */
-const kept = Object.fromEntries(parts.map((part) => [latencyOf(part), ['p(95)>=0']]));
+const parts = ['first-tenth', 'last-tenth'];
+const plan = { attempts: total };
+prepareTokens(usersEach);
 
 export const options = judgedOptions(
   { soak: arrivals({ rate, milliseconds: seconds * 1000 }) },
-  { promises, more: { ...availabilityThresholds, ...kept } },
+  plan,
+  { promises, more: { ...availabilityThresholds, ...keptParts(parts) } },
 );
 
 export const setup = () => putOnSale({ title: 'k6 soak', stock, expectedOrders: stock, vouchers });
@@ -50,17 +49,12 @@ export default function soak({ voucherIds }) {
 }
 
 function partOf(progress) {
-  if (progress < 0.1) return 'first';
-  return progress >= 0.9 ? 'last' : 'middle';
+  if (progress < 0.1) return parts[0];
+  return progress >= 0.9 ? parts[1] : 'middle';
 }
 
 /** Slower at the end than at the beginning? */
-function drift(data) {
-  const [first, last] = parts.map((part) =>
-    latencyFigures.map((name) => milliseconds(figure(data, latencyOf(part), name))).join(' / '),
-  );
-  return ['', 'DRIFT  p50 / p95 / p99', `  first tenth  ${first}`, `  last tenth   ${last}`];
-}
+const drift = (data) => partLines(data, 'DRIFT', parts);
 
 export const teardown = judge;
-export const handleSummary = summaryOf('soak.js', { promises, sections: drift });
+export const handleSummary = summaryOf('soak.js', plan, { promises, sections: drift });

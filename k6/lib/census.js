@@ -29,6 +29,8 @@ export const metricOf = (outcome) => outcome.replace(/-/g, '_');
 
 const counters = Object.fromEntries(outcomes.map((name) => [name, new Counter(metricOf(name))]));
 const latency = new Trend('purchase_latency', true);
+/** From the request until its connection ended, or the client gave up. */
+const noAnswer = new Trend('no_answer', true);
 
 http.setResponseCallback(http.expectedStatuses(200, 201, 202, 403, 409, 410, 503));
 
@@ -40,9 +42,17 @@ export function count(response, tags) {
   const outcome = outcomeOf(response);
   const isAnswered = response.status !== 0;
   counters[outcome].add(1, isAnswered ? tags : { ...tags, answer: 'none' });
-  if (isAnswered) latency.add(response.timings.duration, { ...tags, outcome });
+  const { duration } = response.timings;
+  if (isAnswered) latency.add(duration, { ...tags, outcome, kind: kindOf(outcome) });
+  else noAnswer.add(duration);
   recordAttempt(outcome);
   return outcome;
+}
+
+/** The latencies of different kinds are not compared: a sold-out answer costs less than a sale. */
+function kindOf(outcome) {
+  if (outcome === 'accepted' || outcome === 'sold-out') return outcome;
+  return refusals.includes(outcome) ? 'refused' : 'other';
 }
 
 function outcomeOf({ status, body, error }) {

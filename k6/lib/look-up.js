@@ -8,7 +8,7 @@ import { sleep } from 'k6';
 import { Counter } from 'k6/metrics';
 import { send } from './sale.js';
 import { baseUrl } from './settings.js';
-import { authorized } from './tokens.js';
+import { asUser } from './tokens.js';
 
 const notFound = new Counter('safety_accepted_not_found');
 const bought = []; // By this virtual user.
@@ -54,7 +54,7 @@ function isConfirmedBefore(deadline, order) {
 
 function isConfirmed({ user, orderId }) {
   const answer = send('GET', `${baseUrl}/orders/${orderId}`, {
-    ...authorized(user, 'user'),
+    ...asUser(user),
     timeout: '5s',
     tags: { name: 'GET /orders/{id}' },
   });

@@ -1,7 +1,8 @@
 // What the options of every script have in common.
+import { latencyFigures, latencyThresholds } from './latency.js';
+import { measuredThresholds } from './measured.js';
 import { availabilityThresholds, safetyPromises, thresholdsOf } from './promises.js';
 import { answerSeconds } from './settings.js';
-import { latencyFigures } from './summary.js';
 
 /**
  * Iterations that begin at a fixed rate, however slow the service is. An iteration sends at most
@@ -23,16 +24,35 @@ export const arrivals = ({
   gracefulStop: `${lastAnswerSeconds(requestsInARow)}s`,
 });
 
+/** As `arrivals`, at a rate that changes evenly in each part, or at once in a part of 0 seconds. */
+export const changingArrivals = (startRate, parts) => ({
+  executor: 'ramping-arrival-rate',
+  startRate,
+  timeUnit: '1s',
+  stages: parts.map(({ rate, seconds }) => ({ target: rate, duration: `${seconds * 1000}ms` })),
+  preAllocatedVUs: Math.max(50, ...parts.map(({ rate }) => rate)),
+  gracefulStop: `${lastAnswerSeconds()}s`,
+});
+
 /** After this time every answer has come, or is unknown. */
 export const lastAnswerSeconds = (requestsInARow = 1) => requestsInARow * answerSeconds + 2;
 
-/** `more` are the thresholds beside the promises of safety. */
+/**
+ * `plan` has the number of `attempts`; the summary needs the same one. `more` are the thresholds
+ * beside the promises of safety.
+ */
 export const judgedOptions = (
   scenarios,
+  plan,
   { promises = safetyPromises(), more = availabilityThresholds } = {},
 ) => ({
   scenarios,
-  thresholds: { ...thresholdsOf(promises), ...more },
+  thresholds: {
+    ...thresholdsOf(promises),
+    ...measuredThresholds(plan),
+    ...latencyThresholds,
+    ...more,
+  },
   summaryTrendStats: latencyFigures,
   batchPerHost: 8, // Requests that one virtual user may send at once.
   setupTimeout: '120s',

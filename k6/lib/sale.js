@@ -2,7 +2,7 @@
 import http from 'k6/http';
 import { count } from './census.js';
 import { answerSeconds, baseUrl, rung, workMs } from './settings.js';
-import { authorized } from './tokens.js';
+import { asOperator, asUser } from './tokens.js';
 
 const hourMs = 3600 * 1000;
 const dayMs = 24 * hourMs;
@@ -25,7 +25,7 @@ function createVoucher(title, stock) {
   const voucher = { title, stock, beginTime: at(-hourMs), endTime: at(dayMs), rung };
   if (workMs > 0) voucher.lab = { workMs }; // A service outside the lab refuses it.
   const body = JSON.stringify(voucher);
-  const answer = http.post(`${baseUrl}/vouchers`, body, authorized(1, 'operator'));
+  const answer = http.post(`${baseUrl}/vouchers`, body, asOperator());
   if (answer.status === 201) return answer.json().id;
   const reason = answer.status === 0 ? answer.error : answer.json().detail || answer.body;
   throw new Error(`${baseUrl} created no voucher: ${answer.status} ${reason}`);
@@ -40,10 +40,12 @@ export function buy(voucherId, user, tagsNow = () => ({})) {
 
 /** A request without an answer has status 0, and k6 logs no warning for it. */
 export function send(method, url, params) {
+  const startedAt = Date.now();
   try {
     return http.request(method, url, null, { ...params, throw: true });
   } catch (error) {
-    return { status: 0, error: error.message };
+    const timings = { duration: Date.now() - startedAt };
+    return { status: 0, error: error.message, timings };
   }
 }
 
@@ -56,7 +58,7 @@ export function buyAtOnce(voucherId, user, requests, tags = {}) {
 const purchase = (voucherId, user) => ({
   url: `${baseUrl}/vouchers/${voucherId}/orders`,
   params: {
-    ...authorized(user, 'user'),
+    ...asUser(user),
     timeout: `${answerSeconds}s`,
     tags: { name: 'POST /vouchers/{id}/orders' },
   },

@@ -1,16 +1,18 @@
 // The summary that k6 prints at the end, at most 80 columns wide: census, latency, safety,
-// availability.
+// availability, and whether the load was there. The same as JSON and as a page in SUMMARY_FOLDER.
 import { metricOf, outcomes } from './census.js';
+import { latencyJson, latencyLines } from './latency.js';
 import { figure, markOf, promiseLine } from './marks.js';
+import { measuredLines } from './measured.js';
 import { availabilityMetric, readAudits, safetyPromises } from './promises.js';
 import { rung } from './settings.js';
 
-/** k6 keeps these figures of every latency. */
-export const latencyFigures = ['p(50)', 'p(95)', 'p(99)'];
-
-/** `sections` returns the lines that only this script has, from k6's data. */
+/**
+ * `plan` is that of the options. `sections` returns the lines that only this script has, from k6's
+ * data.
+ */
 export const summaryOf =
-  (script, { promises = safetyPromises(), sections = () => [] } = {}) =>
+  (script, plan, { promises = safetyPromises(), sections = () => [] } = {}) =>
   (data) => {
     if (!data.setup_data) return { stdout: `\n${script} could not begin: see the error above.\n` };
     const { voucherIds } = data.setup_data;
@@ -19,37 +21,76 @@ export const summaryOf =
     const lines = [
       ...[`${script} on ${rung}, ${sold}`, ''],
       ...censusLines(data),
-      ...latencyLines(data),
+      ...['', ...latencyLines(data)],
       ...['', ...safetyLines(data, promises)],
       ...availabilityLines(data),
+      ...measuredLines(data, plan),
       ...sections(data),
     ];
-    return { stdout: `\n${lines.join('\n')}\n` };
+    const verdict = verdictOf(lines);
+    const text = [...lines, '', `RESULT  ${results[verdict]}`].join('\n');
+    return { stdout: `\n${text}\n`, ...files(text, { script, verdict, ...recordOf(data) }) };
   };
+
+const results = {
+  held: 'held: every promise above is kept',
+  violated: 'violated: see ✗ (exit code 99)',
+  unknown: 'could not tell: see ? (npm run k6 ends with exit code 2)',
+};
+
+/** By the marks that are printed, so that the two cannot differ. */
+function verdictOf(lines) {
+  const has = (mark) => lines.some((line) => line.startsWith(`  ${mark} `));
+  if (has('✗')) return 'violated';
+  return has('?') ? 'unknown' : 'held';
+}
+
+const recordOf = (data) => ({
+  rung,
+  voucherIds: data.setup_data.voucherIds,
+  droppedIterations: figure(data, 'dropped_iterations'),
+  answers: Object.fromEntries(counted(data)),
+  recordedOrders: figure(data, 'safety_recorded_orders'),
+  latencyMs: latencyJson(data),
+});
+
+/** In SUMMARY_FOLDER, which `npm run k6` makes. */
+function files(text, record) {
+  const folder = __ENV.SUMMARY_FOLDER;
+  if (!folder) return {};
+  return {
+    [`${folder}/summary.json`]: `${JSON.stringify(record, null, 2)}\n`,
+    [`${folder}/index.html`]: pageOf(record, text),
+  };
+}
+
+const pageOf = ({ script, verdict }, text) => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>k6: ${script}, ${verdict}</title>
+<style>pre { font: 15px/1.5 monospace; overflow-x: auto }</style>
+<pre>${text.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</pre>
+</html>
+`;
 
 export const attempts = (data) =>
   outcomes.reduce((sum, outcome) => sum + figure(data, metricOf(outcome)), 0);
 
-function censusLines(data) {
-  const counted = outcomes
+const counted = (data) =>
+  outcomes
     .map((outcome) => [outcome, figure(data, metricOf(outcome))])
     .filter(([outcome, count]) => count > 0 || outcome === 'accepted');
+
+function censusLines(data) {
   const dropped = figure(data, 'dropped_iterations');
   const lines = [`CENSUS  ${attempts(data)} attempts, ${dropped} dropped iterations`];
-  for (const [outcome, count] of counted)
+  for (const [outcome, count] of counted(data))
     lines.push(`  ${outcome.padEnd(26)}${String(count).padStart(8)}`);
   if (dropped > 0) lines.push('  Dropped: k6 had no free virtual user left to send them.');
   return lines;
 }
-
-function latencyLines(data) {
-  const figures = latencyFigures.map(
-    (name) => `p${name.slice(2, -1)} ${milliseconds(figure(data, 'purchase_latency', name))}`,
-  );
-  return [`LATENCY  ${figures.join('   ')}`];
-}
-
-export const milliseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 
 /** Every voucher has a verdict. */
 export const isAudited = (data) =>

@@ -1,10 +1,11 @@
 /** The k6 scripts as people run them: they pass where promises hold, and fail where they break. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { purchaseAnswers } from '../../src/http/routes/orders.ts';
+import { tokenFor } from '../support/client.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
 
@@ -20,6 +21,7 @@ if (isMissing)
   );
 
 const thresholdsFailed = 99;
+const couldNotTell = 2;
 theLab();
 
 type Settings = Readonly<Record<string, string>>;
@@ -62,6 +64,100 @@ describe.skipIf(isMissing)('rush.js', () => {
     expect(section('SAFETY')).not.toMatch(/[✗?]/);
     expect(section('AVAILABILITY')).toContain('✗');
     expect(exitCode).toBe(thresholdsFailed);
+  });
+});
+
+describe.skipIf(isMissing)('a load that was not there', () => {
+  test('cannot tell when k6 dropped iterations, although nothing is wrong', async () => {
+    // Four instances with their connections to MySQL taken: 50 virtual users wait.
+    const load = { RATE: '50', SECONDS: '2', RUNG: 'redis-atomic', WORK_MS: '4000' };
+    const { exitCode, stdout, section } = await k6('rush.js', load);
+    expect(section('SAFETY')).not.toMatch(/[✗?]/);
+    expect(section('MEASUREMENT')).toMatch(
+      /\? k6 could send its load: \d+ iterations were dropped/,
+    );
+    expect(stdout).toContain('RESULT  could not tell');
+    expect(exitCode).toBe(couldNotTell);
+  });
+
+  test('cannot tell when the answers do not come in time, unless that is allowed', async () => {
+    const load = { RATE: '20', SECONDS: '1', RUNG: 'redis-atomic', WORK_MS: '1500' };
+    const settings = { ...load, ANSWER_SECONDS: '1' };
+    const { exitCode, section } = await k6('rush.js', settings);
+    expect(section('MEASUREMENT')).toMatch(/\? the answers are known: \d+ outcomes are unknown/);
+    expect(section('LATENCY')).toMatch(/no answer +\d/);
+    expect(exitCode).toBe(couldNotTell);
+    const allowed = await k6('rush.js', { ...settings, MOST_MISSED_PERCENT: '200' });
+    expect(allowed.section('MEASUREMENT')).not.toContain('?');
+    expect(allowed.exitCode).toBe(0);
+  });
+
+  test('is still a violation when a promise was broken', async () => {
+    const load = { RATE: '100', SECONDS: '2', STOCK: '5', MOST_MISSED_PERCENT: '0' };
+    const settings = { ...load, RUNG: 'read-then-write', WORK_MS: '1500', ANSWER_SECONDS: '1' };
+    const { exitCode, section } = await k6('rush.js', settings);
+    expect(section('SAFETY')).toContain('✗ nothing is oversold');
+    expect(section('MEASUREMENT')).toContain('?');
+    expect(exitCode).toBe(thresholdsFailed);
+  });
+});
+
+describe.skipIf(isMissing)('the latency', () => {
+  test('is told for each kind of answer, and fails the run above P99_MS', async () => {
+    const settings = { SECONDS: '1', STOCK: '20', RATE: '100', P99_MS: '60000' };
+    const { exitCode, section } = await k6('rush.js', settings);
+    for (const kind of ['accepted', 'sold out']) expect(section('LATENCY')).toContain(`  ${kind} `);
+    expect(section('LATENCY')).toContain('✓ the p99 of all answers is at most 60000 ms');
+    expect(exitCode).toBe(0);
+    const slow = {
+      ...settings,
+      RUNG: 'read-then-write',
+      WORK_MS: '50',
+      P99_MS: '20',
+      STOCK: '900',
+    };
+    const missed = await k6('rush.js', slow);
+    expect(missed.section('LATENCY')).toContain('✗ the p99 of all answers is at most 20 ms');
+    expect(missed.exitCode).toBe(thresholdsFailed);
+  });
+});
+
+describe.skipIf(isMissing)('ready tokens', () => {
+  test('sell where the secret is not known: an operator’s, and a file of users’', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lockstep-tokens-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const TOKENS_FILE = join(folder, 'users.txt');
+    const users = Array.from({ length: 21 }, (_, index) => tokenFor(String(index + 1), 'user'));
+    writeFileSync(TOKENS_FILE, (await Promise.all(users)).join('\n'));
+    const tokens = { TOKEN: await tokenFor('1', 'operator'), TOKENS_FILE };
+    const settings = { TOKEN_SECRET: 'an-unknown-secret', RATE: '10', SECONDS: '2', STOCK: '5' };
+    expect((await k6('rush.js', { ...settings, ...tokens })).exitCode).toBe(0);
+    const tooMany = await k6('rush.js', { ...settings, ...tokens, RATE: '20' });
+    expect(tooMany.stderr).toContain('TOKENS_FILE has 21 tokens, and the load needs 41');
+    expect(tooMany.exitCode).not.toBe(0);
+  });
+});
+
+describe.skipIf(isMissing)('ramp.js, spike.js and mixed.js', () => {
+  test('a growing load has its latency for each fifth', async () => {
+    const { exitCode, section } = await k6('ramp.js', { RATE: '150', SECONDS: '4' });
+    expect(section('GROWTH').match(/ fifth +[\d.]+ ms/g)).toHaveLength(5);
+    expect(exitCode).toBe(0);
+  });
+
+  test('a spike has its latency before, inside and after', async () => {
+    const { exitCode, stdout, section } = await k6('spike.js', { RATE: '200', SECONDS: '6' });
+    expect(section('RECOVERY')).toMatch(/before +[\d.]+ ms.*spike +[\d.]+ ms.*after +[\d.]+ ms/s);
+    const [, accepted] = /^ {2}accepted +(\d+)$/m.exec(stdout) ?? [];
+    expect(Number(accepted)).toBeGreaterThan(400); // Two seconds of 200, and four of 20.
+    expect(exitCode).toBe(0);
+  });
+
+  test('reads beside purchases are answered, all of them', async () => {
+    const { exitCode, section } = await k6('mixed.js', { RATE: '50', SECONDS: '3', STOCK: '60' });
+    expect(section('SAFETY')).toMatch(/✓ every read is answered with 200: 6\d\d reads, 0 were not/);
+    expect(section('READS')).toMatch(/[\d.]+ ms \/ /);
+    expect(exitCode).toBe(0);
   });
 });
 
@@ -119,11 +215,19 @@ describe.skipIf(isMissing)('npm run k6', () => {
 
   test('prints a summary that fits 80 columns, and passes options to k6', async () => {
     const settings = { RUNG: 'check-then-insert', WORK_MS: '50', USERS: '20' };
-    const file = join(folder, 'summary.json');
-    const { stdout } = await k6('same-user.js', settings, `--summary-export=${file}`);
+    const file = join(folder, 'of-k6.json');
+    const SUMMARY_FOLDER = join(folder, 'summary');
+    const { stdout } = await k6(
+      'same-user.js',
+      { ...settings, SUMMARY_FOLDER },
+      `--summary-export=${file}`,
+    );
     expect(stdout).toContain('one-order-per-user violated: user');
     expect(stdout.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('metrics.safety_oversold');
+    const summary = join(SUMMARY_FOLDER, 'summary.json');
+    expect(JSON.parse(readFileSync(summary, 'utf8'))).toMatchObject({ verdict: 'violated' });
+    expect(readFileSync(join(SUMMARY_FOLDER, 'index.html'), 'utf8')).toContain('RESULT  violated');
   });
 
   test('says in one line that the lab is not running', async () => {
@@ -149,7 +253,7 @@ describe('the sources', () => {
   });
 
   test('read no setting that a container would not get', () => {
-    const pattern = /(?:__ENV\.|(?:number|positive|flag)\(')([A-Z_]+)/g;
+    const pattern = /(?:__ENV\.|(?:number|positive|flag)\(')([A-Z0-9_]+)/g;
     const names = scripts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name));
     expect(names).toContain('ANSWER_SECONDS');
     for (const name of names) expect(read('scripts/k6.mjs')).toContain(`'${name}'`);

@@ -5,6 +5,7 @@ import type { DrillResult } from './drill.ts';
 
 /** k6: a threshold was not met. */
 const thresholdsFailed = 99;
+const couldNotTell = 2;
 
 const numberIn = (summary: string, pattern: RegExp): number =>
   Number(pattern.exec(summary)?.[1] ?? 0);
@@ -43,7 +44,8 @@ export function k6Verdict(
   const missing = marked('?');
   if (exitCode === thresholdsFailed && broken.length + missing.length === 0)
     missing.push('k6: a threshold was not met, and the summary does not say which');
-  if (exitCode !== 0 && exitCode !== thresholdsFailed)
+  const isExplained = exitCode === couldNotTell && missing.length > 0;
+  if (exitCode !== 0 && exitCode !== thresholdsFailed && !isExplained)
     missing.push(`k6 ended with exit code ${exitCode ?? 'none'}: ${oneLine(errors)}`);
   else if (audits.length === 0) missing.push('k6 named no voucher, so none was audited');
   else if (k6Figures(run).accepted === 0) missing.push('nobody bought');

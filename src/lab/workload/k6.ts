@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Attempt } from '../../audit/facts.ts';
 
 export interface K6Run {
-  /** 0 when every threshold was met, 99 when one was not; anything else: k6 could not tell. */
+  /** 0: every promise was kept; 99: one was not; anything else: the run could not tell. */
   readonly exitCode: number | undefined;
   readonly summary: string;
   readonly errors: string;
