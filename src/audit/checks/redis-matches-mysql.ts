@@ -17,12 +17,21 @@ export const redisMatchesMysql: Check = {
       cases.unshift({
         evidence: `the stock is ${redis.stock ?? 'missing'} in Redis and ${mysql.stock} in MySQL`,
         severity: Math.abs((redis.stock ?? 0) - mysql.stock),
-        orders: cases.flatMap(({ orders = [] }) => orders),
+        orders: [...cases.flatMap(({ orders = [] }) => orders), ...diedInside(facts)],
       });
     return cases;
   },
-  evidence: ['claimed', ...outcomes, 'died'],
+  evidence: ['claimed', 'stock-taken', ...outcomes, 'died'],
 };
+
+/** A unit that nobody has may be that of a purchase whose process died. */
+function diedInside(facts: Facts): string[] {
+  const sold = new Set(confirmed(facts).map(({ id }) => id));
+  const { history = [] } = facts;
+  return history
+    .filter(({ event, orderId }) => event === 'died' && !sold.has(orderId))
+    .map(({ orderId }) => orderId);
+}
 
 function buyersWithoutOrder(facts: Facts): Case[] {
   const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
