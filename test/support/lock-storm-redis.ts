@@ -11,6 +11,8 @@ import { ownPorts } from './own-ports.ts';
 
 const leaveScript = loadScript('locks/leave-fair');
 
+const isLatch = (key: string): boolean => key.startsWith('redisson_unlock_latch:');
+
 export class StormRedis {
   readonly url: string;
   readonly #server: Server;
@@ -53,12 +55,20 @@ export class StormRedis {
     await this.#kill();
   }
 
-  /** Every key, and every channel that somebody listens to. */
+  /**
+   * Every key, and every channel that somebody listens to. But not a latch that expires: a process
+   * that is killed after a release leaves one.
+   */
   async everything(): Promise<string[]> {
-    return [
-      ...(await this.#redis.keys('*')),
-      ...((await this.#redis.pubsub('CHANNELS')) as string[]),
-    ];
+    const keys = await this.#redis.keys('*');
+    const lives = await Promise.all(keys.map((key) => this.#redis.pttl(key)));
+    const left = keys.filter((key, index) => !isLatch(key) || (lives[index] ?? -1) < 0);
+    return [...left, ...((await this.#redis.pubsub('CHANNELS')) as string[])];
+  }
+
+  /** The latches of releases whose end nobody heard. */
+  async latches(): Promise<number> {
+    return (await this.#redis.keys('*')).filter(isLatch).length;
   }
 
   /** Takes these clients out of the line of a fair lock. @returns how many places they had */

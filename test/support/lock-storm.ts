@@ -62,6 +62,9 @@ export async function lockStorm(options: StormOptions): Promise<Storm> {
   }
 }
 
+/** As many lanes of a process may be in a release when it is killed or loses its connections. */
+const latchesForEachFault = 4;
+
 class LockStorm {
   readonly #options: StormOptions;
   readonly #redis: StormRedis;
@@ -266,6 +269,11 @@ class LockStorm {
     await waitUntil('nothing to be left', times.lease + times.answer, isNothing).catch(() =>
       this.#violations.push(`left behind: ${left.join(', ')}`),
     );
+    // A fault keeps the releases of that moment from their end, and no others.
+    const faults = Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
+    const latches = await this.#redis.latches();
+    if (latches > faults * latchesForEachFault)
+      this.#violations.push(`${latches} latches left behind by ${faults} faults`);
   }
 
   async #expectFree(): Promise<void> {
