@@ -23,6 +23,8 @@ export interface Extensions {
   readonly routes: readonly App[];
 }
 
+const about = { openapi: '3.1.0', info: { title: 'Lockstep', version: '1' } };
+
 const none: Extensions = { headers: {}, middleware: [], routes: [] };
 
 export function createApp(service: Service, extensions: Extensions = none): App {
@@ -39,7 +41,11 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     scheme: 'bearer',
     bearerFormat: 'JWT',
   });
-  app.doc31('/openapi.json', { openapi: '3.1.0', info: { title: 'Lockstep', version: '1' } });
+  let document: object | undefined; // Made for the first request: it takes some milliseconds.
+  app.get('/openapi.json', (c) => {
+    document ??= app.getOpenAPI31Document(about);
+    return c.json(document);
+  });
   app.notFound((c) => {
     const methods = allowedMethods(app, c.req.path);
     if (methods.length === 0) return problem(c, 'not-found');

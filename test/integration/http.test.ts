@@ -223,6 +223,17 @@ describe('input that does not fit', () => {
       });
   });
 
+  test.each(['application/json;', 'application/json ; charset=utf-8', 'Application/JSON'])(
+    'of the type %s is JSON',
+    async (type) => {
+      const { status } = await call('/vouchers', {
+        ...{ method: 'POST', token: await tokenFor('1', 'operator'), body: openSale() },
+        headers: { 'content-type': type },
+      });
+      expect(status).toBe(201);
+    },
+  );
+
   test.each(['text/plain', 'application/x-www-form-urlencoded'])(
     'a body of type %s: 4xx, and never 500',
     async (type) => {

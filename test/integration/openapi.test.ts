@@ -2,7 +2,7 @@
  * The OpenAPI document is complete: every answer that a route gives, with any token, with any id,
  * with and without a store, is one that the document lists.
  */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openSale, tokenFor } from '../support/client.ts';
 import { type Instance, instanceWithout } from '../support/instance.ts';
 
@@ -103,6 +103,14 @@ test.each(['nothing', 'MySQL', 'Redis'] as const)(
     expect(seen.size).toBeGreaterThan(25);
   },
 );
+
+test('the document is made once for all requests', async () => {
+  const { app } = await instanceWithout('nothing');
+  const make = vi.spyOn(app, 'getOpenAPI31Document');
+  const read = async () => (await app.request('/openapi.json')).text();
+  expect(await read()).toBe(await read());
+  expect(make).toHaveBeenCalledTimes(1);
+});
 
 test('a purchase takes the ids and keys that the document describes, and no others', async () => {
   const { app } = await instanceWithout('nothing');

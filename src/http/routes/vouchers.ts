@@ -21,6 +21,13 @@ const smallBody = bodyLimit({
   onError: (c) => problem(c, 'body-too-large'),
 });
 
+/** `application/json;` and `application/json ; charset=utf-8` are JSON too: RFC 9110, 8.3.1. */
+const anyJsonType: MiddlewareHandler = async (c, next) => {
+  if (/^application\/json\s*;/i.test(c.req.header('content-type') ?? ''))
+    c.req.raw.headers.set('content-type', 'application/json');
+  await next();
+};
+
 /** Times of this century only: MySQL, Redis and JavaScript have different limits beyond it. */
 const Time = z.iso.datetime({ offset: true }).refine((time) => {
   const year = new Date(time).getUTCFullYear();
@@ -117,7 +124,7 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
     method: 'post',
     path: '/vouchers',
     security,
-    middleware: [operator, smallBody],
+    middleware: [operator, smallBody, anyJsonType],
     request: { body: { required: true, content: { 'application/json': { schema: NewVoucher } } } },
     responses: {
       201: jsonAnswer(VoucherView, 'On sale'),
