@@ -11,7 +11,7 @@ import { figure } from '../k6/lib/marks.js';
 import { arrivals } from '../k6/lib/options.js';
 import { send } from '../k6/lib/sale.js';
 import { answerSeconds, baseUrl, number, positive } from '../k6/lib/settings.js';
-import { authorized } from '../k6/lib/tokens.js';
+import { authorized, signed } from '../k6/lib/tokens.js';
 
 const rate = positive('RATE', 100);
 const seconds = positive('SECONDS', 5);
@@ -24,7 +24,7 @@ const virtualUsers = Math.max(100, Math.ceil(rate / 10));
 const latency = new Trend('latency_from_due', true);
 /** Signed before the load begins, and shared by the virtual users. */
 const users = new SharedArray('users', () =>
-  Array.from({ length: due }, (_, index) => authorized(firstUser + index, 'user')),
+  Array.from({ length: due }, (_, index) => authorized(signed(firstUser + index, 'user'))),
 );
 
 export const options = {

@@ -11,7 +11,7 @@ const part = (value) => encoding.b64encode(JSON.stringify(value), 'rawurl');
 const header = part({ alg: 'HS256', typ: 'JWT' });
 const exp = Math.floor(Date.now() / 1000) + lifeSeconds;
 
-function signed(sub, role) {
+export function signed(sub, role) {
   const text = `${header}.${part({ sub: String(sub), role, exp })}`;
   return `${text}.${hmac('sha256', tokenSecret, text, 'base64rawurl')}`;
 }
@@ -34,7 +34,7 @@ export function prepareTokens(users) {
 }
 
 /** The parameters of a request with this token. */
-const authorized = (token) => ({
+export const authorized = (token) => ({
   headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
 });
 

@@ -1,0 +1,36 @@
+/** Only k6 runs its scripts, so nothing else sees that a script imports a name that is gone. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = new URL('../../', import.meta.url).pathname;
+const scripts = ['k6', 'k6/lib', 'bench'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => join(folder, name)),
+);
+
+/** The names that a script imports from a file of ours, each as `file: name`. */
+const importsOf = (script: string): string[] =>
+  [
+    ...readFileSync(join(root, script), 'utf8').matchAll(/import \{([^}]+)\} from '(\.[^']+)'/g),
+  ].flatMap(([, names = '', from = '']) =>
+    names
+      .split(',')
+      .map((name) => name.trim().split(' as ')[0] ?? '')
+      .filter((name) => name !== '')
+      .map((name) => `${join(dirname(script), from)}: ${name}`),
+  );
+
+const exportsOf = (script: string): string[] =>
+  [
+    ...readFileSync(join(root, script), 'utf8').matchAll(
+      /^export (?:async )?(?:const|function|class) (\w+)/gm,
+    ),
+  ].map(([, name]) => `${script}: ${name}`);
+
+test('every name that a script of k6 imports from another is exported there', () => {
+  const imported = scripts.flatMap(importsOf);
+  expect(imported).toContain('k6/lib/tokens.js: authorized');
+  expect(scripts.flatMap(exportsOf)).toEqual(expect.arrayContaining(imported));
+});
