@@ -3,11 +3,8 @@
  * codes: 0 done, 1 some letters were refused, 2 not done.
  */
 import { parseArgs } from 'node:util';
-import { readConfig } from '../config.ts';
-import { Connections } from '../connections/connections.ts';
-import { epochsOf } from '../connections/epoch.ts';
 import { type LetterAct, letterActs, runDeadLetters } from '../orders/letters-command.ts';
-import { openLog } from '../processes/log.ts';
+import { withDeployment } from '../processes/with-stores.ts';
 
 const usage =
   'Usage: node dist/bin/dead-letters.js list|show|replay|discard [LETTER | --all] ' +
@@ -28,18 +25,12 @@ async function main(): Promise<number> {
   const most = /^[1-9]\d{0,5}$/.test(values.most) ? Number(values.most) : 0;
   if (!isAct(act) || more.length > 0 || most === 0) throw new TypeError(usage);
   const { all, json, reason, 'voucher-id': voucherId } = values;
-  const connections = new Connections(readConfig(), openLog('dead-letters', 'silent'));
-  connections.redis('admin');
-  await connections.ready();
-  try {
-    await epochsOf(connections);
-    const request = { act, letter, most, all, reason, voucherId };
-    const { data, text, isPartial } = await runDeadLetters(connections, request);
-    console.log(json ? JSON.stringify(data, null, 2) : text);
-    return isPartial ? 1 : 0;
-  } finally {
-    await connections.close();
-  }
+  const request = { act, letter, most, all, reason, voucherId };
+  const { data, text, isPartial } = await withDeployment((opened) =>
+    runDeadLetters(opened, request),
+  );
+  console.log(json ? JSON.stringify(data, null, 2) : text);
+  return isPartial ? 1 : 0;
 }
 
 process.exitCode = await main().catch((error: unknown) => {

@@ -4,10 +4,9 @@
  */
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
-import { Connections } from '../connections/connections.ts';
 import { isId } from '../domain.ts';
 import { reconcileExitCodes, runReconcile } from '../orders/reconcile/reconcile-command.ts';
-import { openLog } from '../processes/log.ts';
+import { withStores } from '../processes/with-stores.ts';
 
 const usage = 'Usage: node dist/bin/reconcile.js [VOUCHER_ID] [--repair | --rebuild] [--json]';
 const flag = { type: 'boolean', default: false } as const;
@@ -19,17 +18,12 @@ async function main(): Promise<number> {
   const isOfAll = values.rebuild && (values.repair || voucherId !== undefined);
   const isWrong = isOfAll || (voucherId !== undefined && !isId(voucherId));
   if (isWrong || more.length > 0) throw new TypeError(usage);
-  const connections = new Connections(readConfig(), openLog('reconcile', 'silent'));
-  connections.redis('admin');
-  await connections.ready();
-  try {
-    const { json, ...how } = values;
-    const { verdict, data, text } = await runReconcile(connections, { voucherId, ...how });
-    console.log(json ? JSON.stringify(data, null, 2) : text);
-    return reconcileExitCodes[verdict];
-  } finally {
-    await connections.close();
-  }
+  const { json, ...how } = values;
+  const { verdict, data, text } = await withStores(readConfig(), (opened) =>
+    runReconcile(opened, { voucherId, ...how }),
+  );
+  console.log(json ? JSON.stringify(data, null, 2) : text);
+  return reconcileExitCodes[verdict];
 }
 
 process.exitCode = await main().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import type { Connections } from '../connections/connections.ts';
 import { Lab } from '../lab/environment/lab.ts';
-import { withConnections, withDeployment } from '../lab/environment/lab-connections.ts';
+import { withConnections } from '../lab/environment/lab-connections.ts';
 import { LabDown } from '../lab/errors.ts';
 import { wrapLines } from '../lab/report/wrap.ts';
 import {
@@ -11,6 +11,7 @@ import {
   letterActs,
   runDeadLetters,
 } from '../orders/letters-command.ts';
+import { withDeployment } from '../processes/with-stores.ts';
 import { json, whole } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 

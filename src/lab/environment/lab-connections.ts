@@ -1,37 +1,10 @@
-/** Connections of a command to MySQL and Redis, configured as the service is. */
-import { pino } from 'pino';
-import { type Config, readConfig } from '../../config.ts';
-import { Connections } from '../../connections/connections.ts';
-import { epochsOf } from '../../connections/epoch.ts';
+/** Connections of a command to the stores of a lab. */
+import { readConfig } from '../../config.ts';
+import type { Connections } from '../../connections/connections.ts';
+import { withStores } from '../../processes/with-stores.ts';
 import type { Lab } from './lab.ts';
 
-type Work<T> = (connections: Connections) => Promise<T>;
-const silent = pino({ level: 'silent' });
-
-/** To the stores of a lab. */
 export const withConnections = <T>(
   { environment }: Pick<Lab, 'environment'>,
-  work: Work<T>,
+  work: (connections: Connections) => Promise<T>,
 ): Promise<T> => withStores(readConfig(environment), work);
-
-/**
- * To those that the environment of the command names. The epochs are compared, and never written: a
- * Redis that has lost its data must stay as it is found.
- * @throws ConfigurationInvalid or EpochsDiffer
- */
-export const withDeployment = <T>(work: Work<T>): Promise<T> =>
-  withStores(readConfig(), async (connections) => {
-    await epochsOf(connections);
-    return work(connections);
-  });
-
-async function withStores<T>(config: Config, work: Work<T>): Promise<T> {
-  const connections = new Connections(config, silent);
-  connections.redis('admin');
-  await connections.ready();
-  try {
-    return await work(connections);
-  } finally {
-    await connections.close();
-  }
-}
