@@ -490,7 +490,7 @@ export class OrderIdNotCounted extends OrderIdUnavailable {
   }
 }
 
-/** All but a list is about one dead letter. */
+/** A command about one dead letter does not name it. */
 export class LetterIdMissing extends LockstepError {
   readonly code = 'LETTER_ID_MISSING';
 

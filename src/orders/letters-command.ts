@@ -33,7 +33,7 @@ export interface LettersAnswer {
   readonly isPartial: boolean;
 }
 
-type Act = (connections: Connections, id: string) => Promise<LettersAnswer>;
+type Perform = (id: string) => Promise<LettersAnswer>;
 
 /** @throws LetterIdMissing, UnknownDeadLetter, or why one letter could not be replayed */
 export async function runDeadLetters(
@@ -42,16 +42,23 @@ export async function runDeadLetters(
 ): Promise<LettersAnswer> {
   const { act, letter } = request;
   if (act === 'list') return list(connections, request);
-  if (request.all && act !== 'show') return actOnAll(connections, acts[act], request);
-  if (letter === undefined) throw new LetterIdMissing(act);
-  return acts[act](connections, letter);
+  const isOfAll = request.all && act !== 'show';
+  if (letter === undefined && !isOfAll) throw new LetterIdMissing(act);
+  return performing(connections, act, (perform) =>
+    isOfAll ? onAll(connections, perform, request) : perform(letter ?? ''),
+  );
 }
 
-const acts: Readonly<Record<Exclude<LetterAct, 'list'>, Act>> = {
-  show,
-  replay: (connections, id) => withOrderIds(connections, (ids) => replay(connections, ids, id)),
-  discard,
-};
+/** A replay needs new order ids: they are opened once for all letters. */
+function performing(
+  connections: Connections,
+  act: Exclude<LetterAct, 'list'>,
+  work: (perform: Perform) => Promise<LettersAnswer>,
+): Promise<LettersAnswer> {
+  if (act === 'show') return work((id) => show(connections, id));
+  if (act === 'discard') return work((id) => discard(connections, id));
+  return withOrderIds(connections, (ids) => work((id) => replay(connections, ids, id)));
+}
 
 const whole = (data: unknown, text: string): LettersAnswer => ({ data, text, isPartial: false });
 
@@ -59,8 +66,8 @@ async function chosen(
   connections: Connections,
   { most, reason, voucherId }: LettersRequest,
 ): Promise<{ letters: DeadLetter[]; total: number }> {
-  const isAll = reason === undefined && voucherId === undefined;
-  const { letters, total } = await listLetters(connections, isAll ? most : mostRead);
+  const isFiltered = reason !== undefined || voucherId !== undefined;
+  const { letters, total } = await listLetters(connections, isFiltered ? mostRead : most);
   const wanted = letters.filter(
     (each) =>
       (reason === undefined || each.reason === reason) &&
@@ -124,9 +131,9 @@ async function discard(connections: Connections, id: string): Promise<LettersAns
 }
 
 /** One after the other; a letter that is refused stops no other one. */
-async function actOnAll(
+async function onAll(
   connections: Connections,
-  act: Act,
+  perform: Perform,
   request: LettersRequest,
 ): Promise<LettersAnswer> {
   const { letters } = await chosen(connections, request);
@@ -134,7 +141,7 @@ async function actOnAll(
   const refused: { letter: string; code: string; message: string }[] = [];
   for (const { id } of letters)
     try {
-      done.push(await act(connections, id));
+      done.push(await perform(id));
     } catch (error) {
       if (!(error instanceof LockstepError)) throw error;
       refused.push({ letter: id, code: error.code, message: error.message });

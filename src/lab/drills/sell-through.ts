@@ -106,11 +106,11 @@ async function playOutages(
     const resumedAt = now();
     await rest();
     const until = now();
-    const sells = sellsWithout(service, plan.servers.length);
     const left = await leftLocks(lab, voucherId, service);
-    const claim = { rung, ...plan, masters: service.servers.length, sells };
-    const claims = { ...claim, leavesLocks: leavesLocks(rung) };
-    outages.push({ ...claims, calmFrom, ...times, until, tries, leftLocks: left });
+    const sells = sellsWithout(service, plan.servers.length);
+    const claims = { sells, leavesLocks: leavesLocks(rung) };
+    const played = { rung, ...plan, masters: service.servers.length, ...claims };
+    outages.push({ ...played, calmFrom, ...times, until, tries, leftLocks: left });
     calmFrom = resumedAt;
   }
   return outages;
