@@ -40,8 +40,8 @@ if (seconds > 300) throw new Error('SECONDS must be 300 at most');
 const virtualUsers = rate * 10;
 const requestsInARow = 2;
 const promises = [...safetyPromises(), lookUpPromise];
-const plan = { attempts: rate * seconds, isWithFaults: true };
-prepareTokens(plan.attempts + 1); // k6 may begin one iteration more.
+const plan = { iterations: rate * seconds, isWithFaults: true };
+prepareTokens(plan.iterations + 1); // k6 may begin one iteration more.
 const usersWhoAsked = new Counter('users_who_asked');
 
 export const options = judgedOptions(

@@ -11,7 +11,7 @@
 //   and those of every script: k6/README.md.
 import exec from 'k6/execution';
 import { Counter, Trend } from 'k6/metrics';
-import { trendLine } from './lib/latency.js';
+import { trendLines } from './lib/latency.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge, safetyPromises } from './lib/promises.js';
 import { buy, putOnSale, send } from './lib/sale.js';
@@ -37,7 +37,8 @@ const promises = [
   },
 ];
 
-const plan = { attempts: rate * seconds * (1 + readsForEachPurchase) };
+const purchases = rate * seconds;
+const plan = { iterations: purchases * (1 + readsForEachPurchase), purchases };
 export const options = judgedOptions(
   {
     buyers: arrivals({ rate, milliseconds, requestsInARow: 2 }),
@@ -46,10 +47,10 @@ export const options = judgedOptions(
   plan,
   { promises },
 );
-prepareTokens(rate * seconds + 1); // k6 may begin one iteration more.
+prepareTokens(purchases + 1); // k6 may begin one iteration more.
 
 export const setup = () =>
-  putOnSale({ title: 'k6 mixed', stock, expectedOrders: Math.min(stock, rate * seconds) });
+  putOnSale({ title: 'k6 mixed', stock, expectedOrders: Math.min(stock, purchases) });
 
 export default function buyAndLook({ voucherIds: [voucherId] }) {
   const user = exec.scenario.iterationInTest + 1;
@@ -68,6 +69,6 @@ function read(path, name, params = {}) {
   latency.add(answer.timings.duration);
 }
 
-const readLines = (data) => ['', ...trendLine(data, 'READS', 'read_latency')];
+const readLines = (data) => trendLines(data, 'READS', 'read_latency');
 export const teardown = judge;
 export const handleSummary = summaryOf('mixed.js', plan, { promises, sections: readLines });

@@ -23,16 +23,16 @@ import { prepareTokens } from './lib/tokens.js';
 const rate = positive('RATE', 500);
 const seconds = positive('SECONDS', 20);
 const firstRate = Math.max(1, Math.floor(rate / 10));
-const plan = { attempts: Math.ceil(((firstRate + rate) / 2) * seconds) };
+const plan = { iterations: Math.ceil(((firstRate + rate) / 2) * seconds) };
 const parts = ['first-fifth', 'second-fifth', 'third-fifth', 'fourth-fifth', 'last-fifth'];
 
 const ramp = changingArrivals(firstRate, [{ rate, seconds }]);
 export const options = judgedOptions({ ramp }, plan, {
   more: { ...availabilityThresholds, ...keptParts(parts) },
 });
-prepareTokens(plan.attempts + 1); // k6 may begin one iteration more.
+prepareTokens(plan.iterations + 1); // k6 may begin one iteration more.
 
-export const setup = () => putOnSale({ title: 'k6 ramp', stock: plan.attempts + 1 });
+export const setup = () => putOnSale({ title: 'k6 ramp', stock: plan.iterations + 1 });
 
 export default function buyOnRamp({ voucherIds: [voucherId] }) {
   const part = parts[Math.min(parts.length - 1, Math.floor(exec.scenario.progress * parts.length))];

@@ -25,10 +25,10 @@ const stock = positive('STOCK', 100);
 const rate = positive('RATE', 300);
 const seconds = positive('SECONDS', 5);
 
-const plan = { attempts: rate * seconds };
+const plan = { iterations: rate * seconds };
 const arriving = arrivals({ rate, milliseconds: seconds * 1000 });
 export const options = judgedOptions({ rush: arriving }, plan);
-prepareTokens(plan.attempts + 1); // k6 may begin one iteration more.
+prepareTokens(plan.iterations + 1); // k6 may begin one iteration more.
 
 export const setup = () =>
   putOnSale({ title: 'k6 rush', stock, expectedOrders: Math.min(stock, rate * seconds) });

@@ -23,8 +23,11 @@ import { prepareTokens } from './lib/tokens.js';
 const requestsEach = 8;
 const users = positive('USERS', 150);
 const requestsPerSecond = positive('RATE', 400);
-/** Each virtual user has eight connections, and nginx has room for some thousands. */
-const virtualUsers = Math.min(users, 200);
+/**
+ * Each virtual user has eight connections, and nginx has room for some thousands. One is for the
+ * iteration more that k6 may begin.
+ */
+const virtualUsers = Math.min(users + 1, 200);
 
 const sameUsers = arrivals({
   rate: requestsPerSecond,
@@ -32,7 +35,7 @@ const sameUsers = arrivals({
   milliseconds: Math.max(1000, Math.ceil((users * requestsEach * 1000) / requestsPerSecond)),
   virtualUsers,
 });
-const plan = { attempts: users * requestsEach };
+const plan = { iterations: users, purchases: users * requestsEach };
 export const options = judgedOptions({ 'same-user': sameUsers }, plan);
 prepareTokens(users);
 

@@ -29,7 +29,7 @@ const stock = Math.max(1, Math.floor(usersEach * 0.8));
 const promises = safetyPromises(vouchers);
 
 const parts = ['first-tenth', 'last-tenth'];
-const plan = { attempts: total };
+const plan = { iterations: total };
 prepareTokens(usersEach);
 
 export const options = judgedOptions(

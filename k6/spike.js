@@ -22,7 +22,7 @@ import { prepareTokens } from './lib/tokens.js';
 const rate = positive('RATE', 500);
 const seconds = positive('SECONDS', 15) / 3;
 const calmRate = Math.max(1, Math.floor(rate / 10));
-const plan = { attempts: Math.ceil((rate + 2 * calmRate) * seconds) };
+const plan = { iterations: Math.ceil((rate + 2 * calmRate) * seconds) };
 const parts = ['before', 'spike', 'after'];
 
 const spike = changingArrivals(calmRate, [
@@ -39,9 +39,9 @@ const spike = changingArrivals(calmRate, [
 export const options = judgedOptions({ spike }, plan, {
   more: { ...availabilityThresholds, ...keptParts(parts) },
 });
-prepareTokens(plan.attempts + 1); // k6 may begin one iteration more.
+prepareTokens(plan.iterations + 1); // k6 may begin one iteration more.
 
-export const setup = () => putOnSale({ title: 'k6 spike', stock: plan.attempts + 1 });
+export const setup = () => putOnSale({ title: 'k6 spike', stock: plan.iterations + 1 });
 
 export default function buyInSpike({ voucherIds: [voucherId] }) {
   const part = parts[Math.min(2, Math.floor(exec.scenario.progress * 3))];

@@ -5,7 +5,7 @@
 // Built-ins only, as in setup.mjs.
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { k6Version } from './k6-version.mjs';
 
@@ -104,7 +104,7 @@ if (args.length === 0)
   );
 const env = { K6_NO_USAGE_REPORT: 'true', ...process.env };
 const script = basename(args.find((each) => each.endsWith('.js')) ?? 'script', '.js');
-env.SUMMARY_FOLDER ||= join(root, 'runs', 'k6', script);
+env.SUMMARY_FOLDER = resolve(env.SUMMARY_FOLDER || join(root, 'runs', 'k6', script));
 mkdirSync(env.SUMMARY_FOLDER, { recursive: true });
 rmSync(join(env.SUMMARY_FOLDER, 'summary.json'), { force: true });
 const k6 = findK6(env);

@@ -4,7 +4,7 @@ import { p99Ms } from './settings.js';
 
 /** k6 keeps these figures of every latency. */
 export const latencyFigures = ['p(50)', 'p(95)', 'p(99)', 'max'];
-const heading = 'p50 / p95 / p99 / max';
+const headingOf = (title) => `${title.padEnd(14)} p50 / p95 / p99 / max`;
 
 const kinds = ['accepted', 'sold-out', 'refused', 'other'];
 const ofKind = (kind) => `purchase_latency{kind:${kind}}`;
@@ -18,13 +18,14 @@ export const latencyThresholds = {
   ...(p99Ms > 0 ? { purchase_latency: [`p(99)<=${p99Ms}`] } : {}),
 };
 
-export const milliseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+const milliseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 
-const figuresOf = (data, metric) =>
-  latencyFigures.map((name) => milliseconds(figure(data, metric, name))).join(' / ');
-
-const line = (data, name, metric) => `  ${name.padEnd(13)} ${figuresOf(data, metric)}`;
 const isMeasured = (data, metric) => figure(data, metric, 'max') > 0;
+
+function line(data, name, metric) {
+  const figures = latencyFigures.map((each) => milliseconds(figure(data, metric, each)));
+  return `  ${name.padEnd(13)} ${isMeasured(data, metric) ? figures.join(' / ') : 'nothing measured'}`;
+}
 
 export function latencyLines(data) {
   const rows = [
@@ -32,7 +33,7 @@ export function latencyLines(data) {
     ['no answer', 'no_answer'],
   ];
   return [
-    `LATENCY        ${heading}`,
+    headingOf('LATENCY'),
     ...rows.flatMap(([name, metric]) => (isMeasured(data, metric) ? line(data, name, metric) : [])),
     ...p99Line(data),
   ];
@@ -45,17 +46,16 @@ function p99Line(data) {
   return [`  ${mark} the p99 of all answers is at most ${p99Ms} ms: ${p99}`];
 }
 
-/** A line for each part of the load, whose purchases have it as their tag. */
-export const partLines = (data, title, parts) => [
-  '',
-  `${title.padEnd(14)} ${heading}`,
-  ...parts.map((part) => line(data, part.replace('-', ' '), ofPart(part))),
-];
+const section = (title, lines) => ['', headingOf(title), ...lines];
 
-export const trendLine = (data, title, metric) => [
-  `${title.padEnd(14)} ${heading}`,
-  line(data, '', metric),
-];
+/** A line for each part of the load, whose purchases have it as their tag. */
+export const partLines = (data, title, parts) =>
+  section(
+    title,
+    parts.map((part) => line(data, part.replace('-', ' '), ofPart(part))),
+  );
+
+export const trendLines = (data, title, metric) => section(title, [line(data, '', metric)]);
 
 /** By the latencies of the JSON summary. */
 export const latencyJson = (data) =>

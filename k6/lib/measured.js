@@ -3,18 +3,34 @@
 import { figure, markOf } from './marks.js';
 import { mostMissedPercent } from './settings.js';
 
-/** `attempts` are planned. Unknown outcomes are no doubt where faults are meant to cause them. */
-const rowsOf = ({ attempts, isWithFaults }) =>
-  [
-    {
-      metric: 'dropped_iterations',
-      sentence: 'k6 could send its load',
-      missed: 'iterations were dropped',
-    },
-    ...(isWithFaults
-      ? []
-      : [{ metric: 'unknown', sentence: 'the answers are known', missed: 'outcomes are unknown' }]),
-  ].map((row) => ({ ...row, most: Math.floor((attempts * mostMissedPercent) / 100) }));
+const dropped = {
+  metric: 'dropped_iterations',
+  sentence: 'k6 could begin its load',
+  missed: 'iterations were dropped',
+};
+const unsent = {
+  metric: 'no_connection',
+  sentence: 'k6 could connect',
+  missed: 'requests found no connection',
+};
+const unknown = {
+  metric: 'unknown',
+  sentence: 'the answers are known',
+  missed: 'outcomes are unknown',
+};
+
+/**
+ * A plan has the number of `iterations`, and of `purchases` where an iteration is not one purchase.
+ * Where faults are meant to keep answers away, only the iterations count.
+ */
+const rowsOf = ({ iterations, purchases = iterations, isWithFaults = false }) => {
+  const share = (all) => Math.floor((all * mostMissedPercent) / 100);
+  const answers = isWithFaults ? [] : [unsent, unknown];
+  return [
+    { ...dropped, most: share(iterations) },
+    ...answers.map((row) => ({ ...row, most: share(purchases) })),
+  ];
+};
 
 export const measuredThresholds = (plan) =>
   Object.fromEntries(rowsOf(plan).map(({ metric, most }) => [metric, [`count<=${most}`]]));

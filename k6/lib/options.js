@@ -38,7 +38,7 @@ export const changingArrivals = (startRate, parts) => ({
 export const lastAnswerSeconds = (requestsInARow = 1) => requestsInARow * answerSeconds + 2;
 
 /**
- * `plan` has the number of `attempts`; the summary needs the same one. `more` are the thresholds
+ * `plan` is that of lib/measured.js; the summary needs the same one. `more` are the thresholds
  * beside the promises of safety.
  */
 export const judgedOptions = (

@@ -1,5 +1,9 @@
 /** The k6 scripts as people run them: they pass where promises hold, and fail where they break. */
+
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
@@ -41,6 +45,26 @@ async function k6(script: string, settings: Settings = {}, ...options: string[])
   return { exitCode, stdout, stderr, section };
 }
 
+/** A server before the lab. @returns its address */
+async function withoutEveryTenthRead(): Promise<string> {
+  let reads = 0;
+  const server = createServer((asked, answer) => {
+    const { method, url = '', headers } = asked;
+    const isRead = method === 'GET' && /^\/vouchers\/\d+$/.test(url);
+    if (isRead && ++reads % 10 === 0) return void answer.writeHead(503).end();
+    const forwarded = request(`${ownLab.baseUrl}${url}`, { method, headers }, (found) => {
+      answer.writeHead(found.statusCode ?? 500, found.headers);
+      found.pipe(answer);
+    });
+    asked.pipe(forwarded);
+  });
+  server.listen(0, '127.0.0.1');
+  onTestFinished(() => server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 describe.skipIf(isMissing)('rush.js', () => {
   test('passes on the final rung: exactly the stock is sold', async () => {
     const { exitCode, stdout, section } = await k6('rush.js', { SECONDS: '2', STOCK: '100' });
@@ -69,12 +93,12 @@ describe.skipIf(isMissing)('rush.js', () => {
 
 describe.skipIf(isMissing)('a load that was not there', () => {
   test('cannot tell when k6 dropped iterations, although nothing is wrong', async () => {
-    // Four instances with their connections to MySQL taken: 50 virtual users wait.
+    // Each sale takes four seconds, so that all 50 virtual users wait.
     const load = { RATE: '50', SECONDS: '2', RUNG: 'redis-atomic', WORK_MS: '4000' };
     const { exitCode, stdout, section } = await k6('rush.js', load);
     expect(section('SAFETY')).not.toMatch(/[✗?]/);
     expect(section('MEASUREMENT')).toMatch(
-      /\? k6 could send its load: \d+ iterations were dropped/,
+      /\? k6 could begin its load: \d+ iterations were dropped/,
     );
     expect(stdout).toContain('RESULT  could not tell');
     expect(exitCode).toBe(couldNotTell);
@@ -140,7 +164,10 @@ describe.skipIf(isMissing)('ready tokens', () => {
 
 describe.skipIf(isMissing)('ramp.js, spike.js and mixed.js', () => {
   test('a growing load has its latency for each fifth', async () => {
-    const { exitCode, section } = await k6('ramp.js', { RATE: '150', SECONDS: '4' });
+    const { exitCode, stdout, section } = await k6('ramp.js', { RATE: '150', SECONDS: '4' });
+    const [, accepted] = /^ {2}accepted +(\d+)$/m.exec(stdout) ?? [];
+    expect(Number(accepted)).toBeGreaterThan(300); // From 15 a second to 150: 330.
+    expect(Number(accepted)).toBeLessThan(360);
     expect(section('GROWTH').match(/ fifth +[\d.]+ ms/g)).toHaveLength(5);
     expect(exitCode).toBe(0);
   });
@@ -158,6 +185,14 @@ describe.skipIf(isMissing)('ramp.js, spike.js and mixed.js', () => {
     expect(section('SAFETY')).toMatch(/✓ every read is answered with 200: 6\d\d reads, 0 were not/);
     expect(section('READS')).toMatch(/[\d.]+ ms \/ /);
     expect(exitCode).toBe(0);
+  });
+
+  test('a read that is not answered with 200 fails the run', async () => {
+    const BASE_URL = await withoutEveryTenthRead();
+    const settings = { BASE_URL, RATE: '20', SECONDS: '2', STOCK: '20' };
+    const { exitCode, section } = await k6('mixed.js', settings);
+    expect(section('SAFETY')).toMatch(/✗ every read is answered with 200: \d+ reads, 1\d were not/);
+    expect(exitCode).toBe(thresholdsFailed);
   });
 });
 
