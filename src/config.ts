@@ -5,8 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { mostBuckets } from './domain.ts';
+import { mostBuckets, mostShards } from './domain.ts';
 import { ConfigurationInvalid } from './errors.ts';
+import { differsLittle } from './spelling.ts';
 
 const flag = z.enum(['0', '1']).transform((value) => value === '1');
 const list = z.string().transform((value) =>
@@ -73,6 +74,10 @@ const Environment = z.object({
   /** The password of MYSQL_URL, when it is not in there. */
   MYSQL_PASSWORD: z.string().default(''),
   MYSQL_POOL_SIZE: whole(1, 100).default(10),
+  /** Most statements that wait for a connection in each process; further ones are not ready. */
+  MYSQL_QUEUE_LIMIT: whole(1, 1_000_000).default(1_000),
+  /** 1: MySQL may sync its log less than at each commit, and lose orders in a power cut. */
+  MYSQL_MAY_LOSE_COMMITS: flag.default(false),
   /**
    * How long MySQL may be silent while a statement waits, also for a row lock. Later, the
    * connection is destroyed.
@@ -108,8 +113,8 @@ const Environment = z.object({
   /**
    * The final rung's keys are in this many slots of a Redis Cluster, one order stream in each.
    */
-  SALE_SHARDS: whole(1, 64).default(1),
-  /** Into so many buckets `lua-buckets` splits a new voucher that declares no number. */
+  SALE_SHARDS: whole(1, mostShards).default(1),
+  /** The number of buckets of a new voucher of `lua-buckets` that declares none. */
   VOUCHER_BUCKETS: whole(1, mostBuckets).default(4),
   /** The independent masters of MultiLock and Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
@@ -165,6 +170,8 @@ const Environment = z.object({
    * connections of nginx, which purchases need too.
    */
   ORDER_STREAMS: whole(0, 100_000).default(200),
+  /** So many days after its end, the keys of a sale are deleted from Redis. 0: never. */
+  ENDED_SALE_DAYS: whole(0, 3_650).default(30),
   /** Most orders that a worker records in one transaction. */
   BATCH_SIZE: whole(1, 1_000).default(500),
   /** How long a worker waits after a batch that was not full: fewer, larger transactions. */
@@ -307,19 +314,6 @@ function misspelled(name: string): string | undefined {
   if (isKnown || name.length < shortestName) return undefined;
   return configNames.find(
     (each) => each.length >= shortestName && (`${name}_MS` === each || differsLittle(name, each)),
-  );
-}
-
-/** True when one name becomes the other by changing, adding or leaving out two letters at most. */
-function differsLittle(one: string, other: string, most = 2): boolean {
-  if (most < 0) return false;
-  if (one === '' || other === '') return one.length + other.length <= most;
-  const [rest, otherRest] = [one.slice(1), other.slice(1)];
-  if (one[0] === other[0]) return differsLittle(rest, otherRest, most);
-  return (
-    differsLittle(rest, otherRest, most - 1) ||
-    differsLittle(rest, other, most - 1) ||
-    differsLittle(one, otherRest, most - 1)
   );
 }
 

@@ -12,6 +12,8 @@ export const isId = (text: string): boolean =>
 
 /** Of one voucher. */
 export const mostBuckets = 64;
+/** Of one Redis. */
+export const mostShards = 64;
 
 /** What is sold in a flash sale. */
 export interface Voucher {
@@ -23,7 +25,7 @@ export interface Voucher {
   readonly endTime: Date;
   /** The rung of the ladder that sells it. */
   readonly rung: string;
-  /** Into so many buckets its stock is split, on a rung that splits it. */
+  /** The number of buckets that share its stock, on a rung that splits it. */
   readonly buckets?: number;
   /** Present in the lab only. */
   readonly lab?: LabOptions;

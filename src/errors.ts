@@ -2,6 +2,8 @@
  * Every error that the service raises itself: a class, a stable code to match on, and a sentence
  * with the numbers and what to do next. The lab's are in lab/errors.ts.
  */
+import { didYouMean } from './spelling.ts';
+
 export abstract class LockstepError extends Error {
   abstract readonly code: string;
 
@@ -25,7 +27,9 @@ export class UnknownRung extends LockstepError {
   readonly code = 'UNKNOWN_RUNG';
 
   constructor(rung: string, known: readonly string[]) {
-    super(`There is no rung "${rung}". The ladder has: ${known.join(', ')}.`);
+    super(
+      `There is no rung "${rung}".${didYouMean(rung, known)} The ladder has: ${known.join(', ')}.`,
+    );
   }
 }
 
@@ -97,7 +101,7 @@ export class LockGrantedTooLate extends LockServiceUnavailable {
 
   constructor(resource: string, leaseMs: number, elapsedMs: number, driftMs: number) {
     const problem =
-      `its grant took ${Math.round(elapsedMs)} ms, and of the lease of ${leaseMs} ms nothing was left ` +
+      `granting took ${Math.round(elapsedMs)} ms of a lease of ${leaseMs} ms ` +
       `(${Math.round(driftMs)} ms are for clocks that differ). Raise LOCK_LEASE_MS, or find out why it was slow: ` +
       'its servers, or this process.';
     super(resource, 0, 0, undefined, problem);
@@ -127,7 +131,7 @@ export class StaleFence extends LockstepError {
 
   constructor(resource: string, fence: string) {
     super(
-      `The fence ${fence} of ${resource} is closed: a newer lease was granted, or this one has written already. ` +
+      `Fence ${fence} of ${resource} is out of date: a newer lease was granted, or this one has written already. ` +
         'Nothing was written. Its process stood still for longer than its lease, or the lock service lost its data.',
     );
   }
@@ -165,6 +169,44 @@ export class EpochsDiffer extends LockstepError {
       `MySQL has the epoch ${ofMysql} and Redis has the epoch ${ofRedis}: their data do not belong together. ` +
         'MySQL or Redis was created again or restored, or MYSQL_URL or REDIS_URL names the server of another service. ' +
         'Correct the URL, or restore the store that lost its data. To give up all sales and queued orders of Redis, empty it.',
+    );
+  }
+}
+
+/** The process of an audit ended without an answer. */
+export class AuditFailed extends LockstepError {
+  readonly code = 'AUDIT_FAILED';
+
+  constructor(voucherId: string, said: string) {
+    super(
+      `The audit of voucher ${voucherId} gave no answer${said === '' ? '' : `: ${said}`}. ` +
+        'If a store is away, try again when it is back.',
+    );
+  }
+}
+
+/** Redis was filled with another number of shards. */
+export class SaleShardsDiffer extends LockstepError {
+  readonly code = 'SALE_SHARDS_DIFFER';
+
+  constructor(configured: string, found: string, key: string) {
+    super(
+      `SALE_SHARDS is ${configured}, and Redis was filled with ${found}: sales would be looked for in another shard, ` +
+        `and queued orders would not be recorded. Set SALE_SHARDS to ${found}. To change it, end all sales, ` +
+        `wait until nothing is queued, stop the service, and delete the key ${key}.`,
+    );
+  }
+}
+
+/** A power cut would take orders back that MySQL has committed. */
+export class MysqlLosesCommits extends LockstepError {
+  readonly code = 'MYSQL_LOSES_COMMITS';
+
+  /** @param weak one sentence for each setting. */
+  constructor(weak: readonly string[]) {
+    super(
+      `A power cut takes back orders that MySQL has committed, and that Redis does not keep any more: ${weak.join('; ')}. ` +
+        'Correct the settings; or set MYSQL_MAY_LOSE_COMMITS to 1, if you accept that.',
     );
   }
 }

@@ -9,6 +9,8 @@ import { createApp } from '../http/app.ts';
 import { commonHeaders } from '../http/headers.ts';
 import { openService, type Service } from '../http/service.ts';
 import { type Address, drain, listen } from '../processes/api-server.ts';
+import { auditsOneByOne } from '../processes/audit-process.ts';
+import { compareStores } from '../processes/compare-stores.ts';
 import { openLog } from '../processes/log.ts';
 import { consumeOwnQueues } from '../processes/own-queues.ts';
 import { endOnceOverdue } from '../processes/stop-deadline.ts';
@@ -27,10 +29,19 @@ const connections = new Connections(config, log);
 const stuck = new AbortController();
 const end = AbortSignal.any([stop, stuck.signal]);
 endOnceOverdue(end, config.DRAIN_MS, log);
-const open = async () => {
+const compare = async (): Promise<void> => {
   await agreeOnEpoch(connections, log);
   await agreeOnDurability(connections, log);
-  return openService(connections, log, instance, () => !end.aborted);
+};
+const open = async () => {
+  const compared = await compareStores({ connections, log, signal: end, compare });
+  compared.ended.catch(() => {
+    process.exitCode = 1;
+    stuck.abort();
+  });
+  const opened = await openService(connections, log, instance, () => !end.aborted);
+  // In a process of its own: an instance that sells must not wait for an audit.
+  return { ...opened, auditOf: auditsOneByOne(end) };
 };
 const service = await onceStoresAnswer(open, config.START_WAIT_MS, log, stop);
 if (!service) process.exit(); // Stopped while it waited for a store.

@@ -1,34 +1,48 @@
 /**
- * The service: waits for MySQL and Redis, migrates the schema, compares the epochs of both and the
- * durability of Redis, then runs the API instances and the order workers until a stop signal.
+ * The service: migrates the schema, compares the epochs of MySQL and Redis and what both keep, then
+ * runs the API instances and the order workers until a stop signal. It waits for Redis; for MySQL
+ * only when Redis cannot be trusted without it.
  */
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
-import { agreeOnDurability, warnOfPromotion } from '../connections/durability.ts';
+import { agreeOnCommits, agreeOnDurability, warnOfPromotion } from '../connections/durability.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { migrate } from '../connections/schema.ts';
+import { compareStores } from '../processes/compare-stores.ts';
 import { openLog } from '../processes/log.ts';
 import { endOnceOverdue } from '../processes/stop-deadline.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { childGraceMs, supervise } from '../processes/supervisor.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
+import { warnOfRoot } from '../processes/warn-of-root.ts';
 import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();
 const log = openLog(`${config.NAME}-primary`, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, `${config.NAME}-primary`);
 const stop = stopSignal(log);
-endOnceOverdue(stop, config.DRAIN_MS + childGraceMs, log);
 const connections = new Connections(config, log);
-const prepare = async (): Promise<void> => {
+const differ = new AbortController();
+const end = AbortSignal.any([stop, differ.signal]);
+endOnceOverdue(end, config.DRAIN_MS + childGraceMs, log);
+const compare = async (): Promise<void> => {
   await migrate(config.MYSQL_URL);
   await agreeOnEpoch(connections, log);
   await agreeOnDurability(connections, log);
+  await agreeOnCommits(connections);
 };
-await onceStoresAnswer(prepare, config.START_WAIT_MS, log, stop);
-await connections.close();
+const prepare = () => compareStores({ connections, log, signal: end, compare });
+const compared = await onceStoresAnswer(prepare, config.START_WAIT_MS, log, stop);
+const closed = (compared?.ended ?? Promise.resolve())
+  .catch(() => {
+    process.exitCode = 1;
+    differ.abort();
+  })
+  .then(() => connections.close());
 warnOfPromotion(config, log);
+warnOfRoot(config, log);
 const { INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT } = config;
 log.info({ event: 'started', INSTANCES, ORDER_WORKERS, BALANCER, HOST, PORT });
-if (!stop.aborted) await supervise(config, log, stop);
+if (!end.aborted) await supervise(config, log, end);
+await closed;
 log.info({ event: 'stopped' });

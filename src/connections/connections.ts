@@ -49,8 +49,12 @@ export class Connections {
 
   mysql(): Pool {
     if (this.#pool) return this.#pool;
-    const { MYSQL_URL, MYSQL_POOL_SIZE: connectionLimit, MYSQL_ANSWER_MS: answerMs } = this.config;
-    const pool = openPool(MYSQL_URL, { connectionLimit, answerMs });
+    const { MYSQL_URL, MYSQL_POOL_SIZE, MYSQL_QUEUE_LIMIT, MYSQL_ANSWER_MS } = this.config;
+    const pool = openPool(MYSQL_URL, {
+      connectionLimit: MYSQL_POOL_SIZE,
+      queueLimit: MYSQL_QUEUE_LIMIT,
+      answerMs: MYSQL_ANSWER_MS,
+    });
     this.#pool = pool;
     this.#closers.push(() => pool.end());
     return pool;

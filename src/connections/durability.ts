@@ -1,12 +1,14 @@
 /**
- * Whether Redis is configured for the ORDER_DURABILITY that the service promises. A service that
- * promised more than Redis does would lose accepted orders, and nobody would know before.
+ * Whether Redis is configured for the ORDER_DURABILITY that the service promises, and whether MySQL
+ * keeps what it commits. A service that promised more than they do would lose accepted orders, and
+ * nobody would know before.
  */
 import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config, Durability } from '../config.ts';
-import { DurabilityTooWeak } from '../errors.ts';
+import { DurabilityTooWeak, MysqlLosesCommits } from '../errors.ts';
 import type { Connections } from './connections.ts';
+import { select } from './mysql.ts';
 
 /** Of a Redis, by name, as CONFIG GET answers. */
 export type RedisSettings = Readonly<Record<string, string>>;
@@ -67,6 +69,36 @@ export async function agreeOnDurability(connections: Connections, log: Logger): 
   if (weak === null)
     log.error({ event: 'durability-not-checked', ORDER_DURABILITY, cause: noConfig });
   else if (weak.length > 0) throw new DurabilityTooWeak(ORDER_DURABILITY, weak);
+}
+
+interface CommitSettings {
+  readonly flushes: number | string;
+  readonly hasBinlog: number | string;
+  readonly binlogSyncs: number | string;
+}
+
+/** @returns one sentence for each setting with which a power cut takes commits back. Pure. */
+export function weakCommits({ flushes, hasBinlog, binlogSyncs }: CommitSettings): string[] {
+  const weak: string[] = [];
+  // 3 is MariaDB's: as 1, and once more.
+  if (!['1', '3'].includes(String(flushes)))
+    weak.push(`innodb_flush_log_at_trx_commit is ${flushes}, and must be 1`);
+  // After a power cut, a transaction that the binary log does not have is rolled back.
+  if (String(hasBinlog) === '1' && String(binlogSyncs) !== '1')
+    weak.push(`sync_binlog is ${binlogSyncs}, and must be 1`);
+  return weak;
+}
+
+/** An order leaves Redis once MySQL has committed it. At a start. @throws MysqlLosesCommits */
+export async function agreeOnCommits(connections: Connections): Promise<void> {
+  if (connections.config.MYSQL_MAY_LOSE_COMMITS) return;
+  const [settings] = await select<CommitSettings>(
+    connections.mysql(),
+    `SELECT @@GLOBAL.innodb_flush_log_at_trx_commit AS flushes, @@GLOBAL.log_bin AS hasBinlog,
+            @@GLOBAL.sync_binlog AS binlogSyncs`,
+  );
+  const weak = settings ? weakCommits(settings) : [];
+  if (weak.length > 0) throw new MysqlLosesCommits(weak);
 }
 
 const noConfig = 'Redis does not allow CONFIG GET: compare its settings by hand.';

@@ -8,16 +8,18 @@ import type { Logger } from 'pino';
 import { EpochsDiffer } from '../errors.ts';
 import { type Connections, readEpoch } from './connections.ts';
 import { change, type Pool, select } from './mysql.ts';
+import { agreeOnShards, refuseOtherShards } from './shard-count.ts';
 
 /**
  * Compares the epochs, and gives one to each store that has none. A shard of Redis without an epoch
  * gets that of MySQL, even when Redis has lost its data: the vouchers that it lost are not ready
  * for ever, and MySQL never gives a new voucher an old id.
- * @throws EpochsDiffer
+ * @throws EpochsDiffer or SaleShardsDiffer
  */
 export async function agreeOnEpoch(connections: Connections, log: Logger): Promise<void> {
   const redis = connections.redis('admin');
   await connections.ready();
+  await agreeOnShards(connections);
   const keys = connections.saleKeys.shards.map(({ epoch }) => epoch);
   const read = () => Promise.all(keys.map((key) => redis.get(key)));
   const epoch = await epochOfMysql(connections.mysql());
@@ -33,6 +35,23 @@ export async function agreeOnEpoch(connections: Connections, log: Logger): Promi
   if (isUnfinished(epoch, after))
     log.warn({ event: 'redis-is-being-rebuilt', meaning: notRebuiltYet });
   connections.epoch.set(epoch);
+}
+
+/**
+ * While MySQL is away, a process sells what Redis has: its epoch was compared before it was
+ * written.
+ * @returns false when Redis has no epoch, or is being rebuilt: then only MySQL can tell.
+ */
+export async function trustRedis(connections: Connections): Promise<boolean> {
+  const redis = connections.redis('admin');
+  await connections.ready();
+  await refuseOtherShards(connections);
+  const keys = connections.saleKeys.shards.map(({ epoch }) => epoch);
+  const [first, ...others] = await Promise.all(keys.map((key) => redis.get(key)));
+  const isOne = others.every((epoch) => epoch === first);
+  if (!first || !isOne || first.startsWith(rebuilding)) return false;
+  connections.epoch.set(first);
+  return true;
 }
 
 const redisIsNew =
@@ -51,9 +70,10 @@ export interface Epochs {
   readonly isRebuilding: boolean;
 }
 
-/** @throws EpochsDiffer when they belong to different data. */
+/** @throws EpochsDiffer when they belong to different data; SaleShardsDiffer */
 export async function epochsOf(connections: Connections): Promise<Epochs> {
   const redis = connections.redis('admin');
+  await refuseOtherShards(connections);
   const ofMysql = await readEpoch(connections.mysql());
   const replaced = await readEpoch(connections.mysql(), 'replaced');
   const found = await Promise.all(connections.saleKeys.shards.map(({ epoch }) => redis.get(epoch)));

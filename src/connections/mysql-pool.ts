@@ -9,14 +9,20 @@ import { MysqlSilent } from '../errors.ts';
 
 export interface PoolOptions {
   readonly connectionLimit: number;
+  /** Most statements that wait for a connection; 0 for no limit. */
+  readonly queueLimit?: number;
   /** A connection that is silent for this time while a command waits is destroyed. */
   readonly answerMs: number;
 }
 
-export function openPool(url: string, { connectionLimit, answerMs }: PoolOptions): Pool {
+export function openPool(
+  url: string,
+  { connectionLimit, queueLimit = 0, answerMs }: PoolOptions,
+): Pool {
   const pool = mysql.createPool({
     uri: url,
     connectionLimit,
+    queueLimit,
     timezone: 'Z',
     supportBigNumbers: true,
     bigNumberStrings: true, // A BIGINT above 2^53 would lose its last digits as a number.
@@ -28,7 +34,7 @@ export function openPool(url: string, { connectionLimit, answerMs }: PoolOptions
   pool.on('connection', (opened) => {
     // The types name another class than the one that is emitted.
     const wire = opened as unknown as Wire;
-    limitSilence(pool, wire, answerMs);
+    limitSilence(url, wire, answerMs);
     wires.add(wire);
     wire.stream.once('close', () => wires.delete(wire));
   });
@@ -55,13 +61,13 @@ interface Wire extends EventEmitter {
  * wait only: the connection would stay in its pool, and a late answer would be taken for the answer
  * to the next command.
  */
-function limitSilence(pool: Pool, wire: Wire, answerMs: number): void {
+function limitSilence(url: string, wire: Wire, answerMs: number): void {
   const add = wire.addCommand.bind(wire);
   let waiting = 0;
   let timer: NodeJS.Timeout | undefined;
   const giveUp = () => {
     wire.stream.destroy(new MysqlSilent(answerMs));
-    endSession(pool, wire.threadId, answerMs).catch(() => {}); // MySQL is away: it has no session.
+    endSession(url, wire.threadId, answerMs).catch(() => {}); // MySQL is away: it has no session.
   };
   const startAgain = () => {
     clearTimeout(timer);
@@ -89,8 +95,9 @@ interface Session extends RowDataPacket {
  * MySQL may not hear that the connection is gone. Its transaction would keep its row locks for
  * hours, and every other sale of the voucher would wait for them.
  */
-async function endSession(pool: Pool, threadId: number, silentMs: number): Promise<void> {
-  const connection = await pool.getConnection();
+async function endSession(url: string, threadId: number, silentMs: number): Promise<void> {
+  // Not of the pool: all of its connections may wait for this session.
+  const connection = await mysql.createConnection({ uri: url, connectTimeout: 2_000 });
   try {
     const [sessions] = await connection.query<Session[]>('SHOW PROCESSLIST');
     const session = sessions.find(({ Id }) => Number(Id) === threadId);
@@ -98,6 +105,6 @@ async function endSession(pool: Pool, threadId: number, silentMs: number): Promi
     const isSame = session && Number(session.Time) >= Math.floor(silentMs / 1_000) - 1;
     if (isSame) await connection.query(`KILL ${threadId}`);
   } finally {
-    connection.release();
+    connection.destroy();
   }
 }

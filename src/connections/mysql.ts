@@ -59,6 +59,25 @@ export async function transaction<T>(
   }
 }
 
+/** In one snapshot: what `work` reads belongs together while others write. It must not write. */
+export async function snapshot<T>(
+  pool: Pool,
+  work: (connection: PoolConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.getConnection();
+  try {
+    await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+    await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
+    const result = await work(connection);
+    await connection.rollback();
+    connection.release();
+    return result;
+  } catch (error) {
+    connection.destroy(); // Its snapshot may still be open: the next query would read the past.
+    throw error;
+  }
+}
+
 /** The error numbers of the server that the code handles. */
 const numbers = { duplicateKey: 1062, lockWaitTimeout: 1205, deadlock: 1213 } as const;
 

@@ -12,12 +12,16 @@ export interface ShardKeys {
   buyers(voucherId: string): string;
   /** HASH of the transfers between the buckets of a voucher. Only a bucket has one. */
   transfers(voucherId: string): string;
+  /** STRING: the voucher as MySQL has it, for a process that starts without MySQL. It expires. */
+  about(voucherId: string): string;
   /** STREAM of orders to record in MySQL. */
   readonly orders: string;
   /** HASH order id → `voucher id:user id`, for as long as the order is in the stream. */
   readonly queued: string;
   /** STRING: the epoch of the data, which MySQL has too. */
   readonly epoch: string;
+  /** STRING: the number of shards. Only the first shard has it. */
+  readonly shardCount: string;
   /** STREAM of orders that could not be recorded, with the reason. */
   readonly dead: string;
   /** HASH order id → how often MySQL refused its row, until the order is settled. */
@@ -47,7 +51,7 @@ export type BucketCount = number | null | undefined;
 
 /**
  * The number of shards must not change while vouchers are on sale: they would look for their keys
- * in another shard.
+ * in another shard. See shard-count.ts.
  */
 export function saleKeys(shardCount: number, defaultBuckets = 1): SaleKeys {
   const shards = Array.from({ length: shardCount }, (_, shard) => shardKeys(`{sale:${shard}}`));
@@ -99,9 +103,11 @@ const shardKeys = (tag: string): ShardKeys => ({
   voucher: (voucherId) => `${tag}:voucher:${voucherId}`,
   buyers: (voucherId) => `${tag}:buyers:${voucherId}`,
   transfers: (voucherId) => `${tag}:transfers:${voucherId}`,
+  about: (voucherId) => `${tag}:about:${voucherId}`,
   orders: `${tag}:orders`,
   queued: `${tag}:queued`,
   epoch: `${tag}:epoch`,
+  shardCount: `${tag}:shards`,
   dead: `${tag}:dead`,
   refusals: `${tag}:refusals`,
   replayed: `${tag}:replayed`,

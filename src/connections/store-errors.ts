@@ -25,7 +25,7 @@ const refusals = [
   ...['CLUSTERDOWN', 'MOVED', 'ASK', 'TRYAGAIN'],
 ];
 
-/** ioredis has no codes for these, and mysql2 none for the last one. */
+/** ioredis has no codes for these, and mysql2 none for the last two. */
 const messages = [
   'Connection is closed',
   "Stream isn't writeable",
@@ -36,6 +36,7 @@ const messages = [
   'Command aborted due to connection close',
   ...refusals,
   "Can't add new command when connection is in closed state",
+  'Queue limit reached.', // MYSQL_QUEUE_LIMIT: nothing was sent.
 ] as const;
 
 /** Also a store that takes no writes for now. */

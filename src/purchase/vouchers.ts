@@ -1,11 +1,16 @@
-/** Vouchers in MySQL. A voucher never changes, so each instance may keep it in memory. */
+/**
+ * Vouchers in MySQL. A voucher never changes, so each instance may keep it in memory, and Redis has
+ * a copy for instances that start while MySQL is away.
+ */
 import { LRUCache } from 'lru-cache';
 import type { ResultSetHeader } from 'mysql2';
 import type { Connections } from '../connections/connections.ts';
 import { type Pool, type PoolConnection, select, transaction } from '../connections/mysql.ts';
+import { isStoreUnavailable } from '../connections/store-errors.ts';
 import type { LabOptions, Voucher } from '../domain.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
+import { VoucherCopies } from './voucher-copies.ts';
 
 export type NewVoucher = Omit<Voucher, 'id'>;
 
@@ -59,22 +64,34 @@ export interface Vouchers {
 
 export function openVouchers(connections: Connections): Vouchers {
   const pool = connections.mysql();
-  const known = new LRUCache<string, Voucher>({
-    max: 10_000,
-    fetchMethod: async (id) => {
+  const copies = new VoucherCopies(connections);
+
+  async function read(id: string): Promise<Voucher | undefined> {
+    try {
       const [row] = await select<Row>(pool, `${selectVouchers} WHERE v.id = ?`, [id]);
-      return row && asVoucher(row);
-    },
-  });
+      const voucher = row && asVoucher(row);
+      if (voucher) void copies.write(voucher);
+      return voucher;
+    } catch (error) {
+      const copy = isStoreUnavailable(error) ? await copies.read(id) : undefined;
+      if (copy) return copy;
+      throw error;
+    }
+  }
+
+  const known = new LRUCache<string, Voucher>({ max: 10_000, fetchMethod: read });
   return {
-    create: (voucher, prepare) =>
-      transaction(pool, 'READ COMMITTED', async (db) => {
-        const created = { ...voucher, id: await insertVoucher(db, voucher) };
+    create: async (voucher, prepare) => {
+      const created = await transaction(pool, 'READ COMMITTED', async (db) => {
+        const inserted = { ...voucher, id: await insertVoucher(db, voucher) };
         await checkpoint('voucher-inserted');
-        await prepare(created, db);
+        await prepare(inserted, db);
         await checkpoint('before-commit');
-        return created;
-      }),
+        return inserted;
+      });
+      await copies.write(created);
+      return created;
+    },
     find: (id) => known.get(id) ?? known.fetch(id),
     list: async (limit) => {
       const rows = await select<Row>(pool, `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`);

@@ -103,6 +103,11 @@ const isRefusedForNow = ({ reason = '' }: Try) => ['not-ready', 'database-busy']
 
 test('a voucher that no instance could read yet is sold once the database is back', async () => {
   const voucherId = await voucherOn('unit-rows');
+  const connections = testConnections();
+  const copy = connections.saleKeys.of(voucherId).about(voucherId);
+  const redis = connections.redis('admin');
+  await connections.ready();
+  await redis.del(copy); // No instance can read it there.
   const store = lab().server(database());
   await store.kill();
   const { tries, facts, notHeld, open } = await sellDuring(voucherId, () => store.start());

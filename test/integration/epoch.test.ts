@@ -11,8 +11,11 @@ import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import { migrate } from '../../src/connections/schema.ts';
+import { EpochsDiffer } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import { compareStores } from '../../src/processes/compare-stores.ts';
 import { onceStoresAnswer } from '../../src/processes/wait-for-stores.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
@@ -192,5 +195,97 @@ describe.skipIf(isOnMysql)('a store that does not answer', () => {
     await waitUntil('the start to wait', 10_000, isWaiting);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
+  });
+});
+
+describe('the number of shards that Redis was filled with', () => {
+  test.each([
+    ['1', '2'],
+    ['3', '1'],
+  ])('%s keeps a service with SALE_SHARDS=%s from its start', async (SALE_SHARDS, other) => {
+    await agree(testConnections({ ...stores, SALE_SHARDS }));
+    const connections = testConnections({ ...stores, SALE_SHARDS: other });
+    await expect(agree(connections)).rejects.toMatchObject({
+      code: 'SALE_SHARDS_DIFFER',
+      message: expect.stringContaining(`Set SALE_SHARDS to ${SALE_SHARDS}.`),
+    });
+    await expect(reconcile(connections)).rejects.toMatchObject({ code: 'SALE_SHARDS_DIFFER' });
+    const count = await connections.redis('admin').get('{sale:0}:shards');
+    expect(count).toBe(SALE_SHARDS);
+    await agree(testConnections({ ...stores, SALE_SHARDS }));
+  });
+
+  test.each(['1', '3'])(
+    'is known from the epochs where an older version filled %s',
+    async (SALE_SHARDS) => {
+      const connections = testConnections({ ...stores, SALE_SHARDS });
+      await agree(connections);
+      await connections.redis('admin').del('{sale:0}:shards');
+      const other = testConnections({ ...stores, SALE_SHARDS: '2' });
+      await expect(agree(other)).rejects.toMatchObject({ code: 'SALE_SHARDS_DIFFER' });
+      expect(await agree(connections)).toEqual([]);
+    },
+  );
+
+  test('is not written by a command', async () => {
+    const connections = testConnections(stores);
+    await agree(connections);
+    const redis = connections.redis('admin');
+    await redis.del('{sale:0}:shards');
+    await reconcile(connections);
+    expect(await redis.exists('{sale:0}:shards')).toBe(0);
+  });
+});
+
+describe('a process that started without MySQL', () => {
+  const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+  /** The first comparisons end with these errors, and the next one ends well. */
+  async function startWith(...errors: readonly Error[]) {
+    const connections = testConnections({ ...stores, ORDER_DURABILITY: 'everysec' });
+    await agree(connections);
+    const { events, log } = logged();
+    const left = [...errors];
+    const compare = async () => {
+      const error = left.shift();
+      if (error) throw error;
+    };
+    const { ended } = await compareStores({ connections, log, signal: never, compare });
+    return { ended, events };
+  }
+
+  test('compares again until it has an answer, also after an error that says nothing about the data', async () => {
+    const { ended, events } = await startWith(away, away, new Error('Deadlock found'));
+    await ended;
+    expect(events).toEqual(['started-without-mysql', 'stores-not-compared', 'mysql-is-back']);
+  });
+
+  test('learns that the data differ', async () => {
+    const { ended, events } = await startWith(away, new EpochsDiffer('one', 'other'));
+    await expect(ended).rejects.toThrow(EpochsDiffer);
+    expect(events.at(-1)).toBe('stores-differ');
+  });
+
+  test('does not start when Redis keeps less than ORDER_DURABILITY promises', async () => {
+    const connections = testConnections(stores);
+    await agree(connections);
+    const { log } = logged();
+    const compare = () => Promise.reject(away);
+    const start = compareStores({ connections, log, signal: never, compare });
+    await expect(start).rejects.toMatchObject({ code: 'DURABILITY_TOO_WEAK' });
+  });
+
+  test('does not start when Redis has no epoch, or is being rebuilt', async () => {
+    const connections = testConnections(stores);
+    await agree(connections);
+    const redis = connections.redis('admin');
+    const { log } = logged();
+    const compare = () => Promise.reject(away);
+    const start = () => compareStores({ connections, log, signal: never, compare });
+    const epoch = connections.saleKeys.shards[0]?.epoch ?? '';
+    await redis.set(epoch, `rebuilding:${await redis.get(epoch)}`);
+    await expect(start()).rejects.toThrow('ECONNREFUSED');
+    await redis.del(epoch);
+    await expect(start()).rejects.toThrow('ECONNREFUSED');
   });
 });

@@ -1,18 +1,21 @@
 /** The service starts before MySQL, and waits for it; but not without end. */
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { isAlive } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { deploymentSecret } from '../support/client.ts';
-import { quietRedis } from '../support/connections.ts';
+import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { startLoggedService } from '../support/logged-service.ts';
+import { setGlobal } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/own-ports.ts';
+import { ownStores } from '../support/own-stores.ts';
 
 const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
 
@@ -22,15 +25,18 @@ async function serviceWith(mysqlPort: number, changes: Readonly<Record<string, s
   const realPort = Number(url.port);
   url.port = String(mysqlPort);
   const port = await ownPorts(19_910);
-  const stores = { MYSQL_URL: url.href, REDIS_URL: quietRedis(), TOKEN_SECRET: deploymentSecret };
+  const { REDIS_URL } = await ownStores(); // Empty: the service cannot sell without MySQL.
+  const stores = { MYSQL_URL: url.href, REDIS_URL, TOKEN_SECRET: deploymentSecret };
   const numbers = { PORT: String(port), INSTANCES: '1', ORDER_WORKERS: '1' };
   const settings = { ...numbers, ORDER_DURABILITY: 'everysec' };
   return { realPort, port, env: { ...stores, ...settings, ...changes } };
 }
 
-/** MySQL listens here from now on. */
-async function listenFor(realPort: number, port: number): Promise<void> {
+/** MySQL listens here from now on. @returns what ends that, and every connection. */
+async function listenFor(realPort: number, port: number): Promise<() => void> {
+  const clients = new Set<Socket>();
   const server = createServer((client) => {
+    clients.add(client);
     const mysql = connect(realPort, '127.0.0.1');
     for (const end of [client, mysql]) {
       end.on('error', () => {});
@@ -40,7 +46,12 @@ async function listenFor(realPort: number, port: number): Promise<void> {
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => void server.close());
+  const stop = () => {
+    server.close();
+    for (const client of clients) client.destroy();
+  };
+  onTestFinished(stop);
+  return stop;
 }
 
 test('the service that starts before MySQL waits for it, and its order worker makes progress', async () => {
@@ -90,4 +101,93 @@ test('the service does not wait when MySQL answers that it refuses the account',
   const { exitCode, stdout } = await execa(process.execPath, [entry], options);
   expect(exitCode).toBe(1);
   expect(stdout).not.toContain('store-not-ready');
+});
+
+/** A service on stores of the test's own, whose MySQL can go away and come back. */
+async function serviceOnOwnStores() {
+  const stores = await ownStores();
+  const mysqlPort = await ownPorts(19_950);
+  const url = new URL(stores.MYSQL_URL);
+  const realPort = Number(url.port);
+  url.port = String(mysqlPort);
+  const port = await ownPorts(19_910);
+  const env = {
+    ...stores,
+    ...{ MYSQL_URL: url.href, TOKEN_SECRET: deploymentSecret, PORT: String(port) },
+    ...{ INSTANCES: '1', ORDER_WORKERS: '1', PROGRESS_WITHIN_MS: '10000' },
+  };
+  const logFile = join(someFolder(), 'service.log');
+  const log = () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : '');
+  const start = () => {
+    const service = startProcess({ command: process.execPath, args: [entry], env, logFile });
+    onTestFinished(() => stopProcess(service));
+    return service;
+  };
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const isReady = async () => (await fetch(`${baseUrl}/readyz`)).ok;
+  const ready = () => waitUntil('the service to be ready', 20_000, isReady);
+  const listenAgain = () => listenFor(realPort, mysqlPort);
+  return { stores, env, baseUrl, log, start, ready, listenAgain };
+}
+
+describe('a service that starts while MySQL is away', () => {
+  test('sells the vouchers that Redis knows, says so, and records their orders when MySQL is back', async () => {
+    const { baseUrl, log, start, ready, listenAgain } = await serviceOnOwnStores();
+    const goAway = await listenAgain();
+    const first = start();
+    await ready();
+    const operator = await tokenFor('1', 'operator', deploymentSecret);
+    const sale = { method: 'POST', token: operator, body: openSale({ stock: 5 }), baseUrl };
+    const { id } = (await (await call('/vouchers', sale)).json()) as { id: string };
+    await stopProcess(first);
+    goAway();
+    start();
+    await ready();
+    const readiness = await (await fetch(`${baseUrl}/readyz`)).json();
+    expect(readiness).toMatchObject({ status: 'degraded', unanswered: ['MySQL'] });
+    const token = await tokenFor('7', 'user', deploymentSecret);
+    const buy = () => call(`/vouchers/${id}/orders`, { method: 'POST', token, baseUrl });
+    const sold = await buy();
+    expect(sold.status).toBe(202);
+    const unknown = await call('/vouchers/999999999/orders', { method: 'POST', token, baseUrl });
+    expect(unknown.status).toBe(503); // Only MySQL knows that there is none.
+    expect(log()).toContain('"event":"started-without-mysql"');
+    await listenAgain();
+    const { id: orderId } = (await sold.json()) as { id: string };
+    const isRecorded = async () => {
+      const order = await call(`/orders/${orderId}`, { token, baseUrl });
+      return ((await order.json()) as { status: string }).status === 'confirmed';
+    };
+    await waitUntil('the order in MySQL', 30_000, isRecorded);
+    await waitUntil('the comparison', 10_000, () => log().includes('"event":"mysql-is-back"'));
+    expect((await buy()).status).toBe(409);
+  });
+
+  test('ends when the MySQL that comes back belongs to other data', async () => {
+    const { stores, log, start, ready, listenAgain } = await serviceOnOwnStores();
+    const goAway = await listenAgain();
+    const first = start();
+    await ready();
+    await stopProcess(first);
+    goAway();
+    const later = start();
+    await ready();
+    const mysql = testConnections(stores).mysql();
+    await mysql.query('UPDATE store_epoch SET value = UUID()');
+    await listenAgain();
+    await waitUntil('the end of the service', 20_000, () => !isAlive(later));
+    expect(log()).toMatch(/"event":"stores-differ","error":"EpochsDiffer: /);
+  });
+});
+
+test('a service is not started on a MySQL that may lose what it commits, unless that is said', async () => {
+  const { start, ready, log, listenAgain, env } = await serviceOnOwnStores();
+  await listenAgain();
+  await setGlobal('innodb_flush_log_at_trx_commit', 2);
+  const refused = start();
+  await waitUntil('the end of the service', 20_000, () => !isAlive(refused));
+  expect(log()).toContain('MYSQL_LOSES_COMMITS');
+  Object.assign(env, { MYSQL_MAY_LOSE_COMMITS: '1' });
+  start();
+  await ready();
 });

@@ -4,6 +4,7 @@
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { oldestOrderMs } from '../../src/connections/probes.ts';
+import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
@@ -67,11 +68,17 @@ describe('without MySQL', () => {
     });
   });
 
-  test('an unknown voucher and the list are not ready', async () => {
+  test('a voucher that the instance does not have in memory is sold: Redis has a copy', async () => {
+    const away = await instanceWithout('MySQL');
+    expect(await answer(away.app, 'POST', `/vouchers/${away.cold}/orders`)).toBe('202');
+    expect(await answer(away.app, 'GET', `/vouchers/${away.cold}`)).toBe('200');
+  });
+
+  test('a voucher that no store knows and the list are not ready', async () => {
     const away = await instanceWithout('MySQL');
     const notReady = '503 not-ready';
-    expect(await answer(away.app, 'POST', `/vouchers/${away.cold}/orders`)).toBe(notReady);
-    expect(await answer(away.app, 'GET', `/vouchers/${away.cold}`)).toBe(notReady);
+    expect(await answer(away.app, 'POST', '/vouchers/999999999/orders')).toBe(notReady);
+    expect(await answer(away.app, 'GET', '/vouchers/999999999')).toBe(notReady);
     expect(await answer(away.app, 'GET', '/vouchers')).toBe(notReady);
   });
 
@@ -221,4 +228,16 @@ describe('with a MySQL whose ids begin again', () => {
     expect((await create()).status).toBe(201);
     await redis.del(hash);
   });
+});
+
+test('more statements than MYSQL_QUEUE_LIMIT do not wait: they find the store unavailable', async () => {
+  const connections = testConnections({ MYSQL_POOL_SIZE: '1', MYSQL_QUEUE_LIMIT: '2' });
+  const pool = connections.mysql();
+  const sleep = () => pool.query('SELECT SLEEP(0.3)');
+  const results = await Promise.allSettled([sleep(), sleep(), sleep(), sleep()]);
+  expect(results.map(({ status }) => status)).toEqual([
+    ...['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+  ]);
+  const [, , , last] = results;
+  expect(last?.status === 'rejected' && isStoreUnavailable(last.reason)).toBe(true);
 });

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { deploymentSecret } from './client.ts';
 import { someFolder } from './folder.ts';
+import { nameShards } from './name-shards.ts';
 import { ownLab } from './own-lab.ts';
 import { ownPorts } from './own-ports.ts';
 
@@ -34,6 +35,7 @@ export interface LoggedService {
 export async function startLoggedService(
   settings: Readonly<Record<string, string>>,
 ): Promise<LoggedService> {
+  await nameShards(settings);
   const folder = someFolder();
   const logFile = join(folder, 'service.log');
   const port = await ownPorts(19_930);

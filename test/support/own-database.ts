@@ -26,6 +26,16 @@ export async function makeReadOnly(): Promise<void> {
   await root.query('SET GLOBAL read_only = ON');
 }
 
+/** A variable of the whole server, until the test is over; then it is 1 again. */
+export async function setGlobal(name: string, value: number): Promise<void> {
+  const root = await asRoot();
+  onTestFinished(async () => {
+    await root.query(`SET GLOBAL ${name} = 1`);
+    await root.end();
+  });
+  await root.query(`SET GLOBAL ${name} = ${value}`);
+}
+
 /** @returns its MYSQL_URL. */
 export async function ownDatabase(): Promise<string> {
   const name = `test_${randomBytes(6).toString('hex')}`;

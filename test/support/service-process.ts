@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { nameShards } from './name-shards.ts';
 import { ownPorts } from './own-ports.ts';
 
 export interface ServiceProcess {
@@ -21,6 +22,7 @@ export async function startService(
   entry: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
+  await nameShards(settings);
   const port = await ownPorts(19_900);
   const numbers = { PORT: String(port), INSTANCES: '1', ORDER_WORKERS: '1' };
   const durability = { ORDER_DURABILITY: 'everysec' }; // Of the lab's quiet Redis.

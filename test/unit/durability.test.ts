@@ -1,7 +1,7 @@
 /** What Redis must be configured for, and what a drill says of what was lost. */
 import { expect, test } from 'vitest';
 import type { Durability } from '../../src/config.ts';
-import { weakSettings } from '../../src/connections/durability.ts';
+import { weakCommits, weakSettings } from '../../src/connections/durability.ts';
 import { auditAll } from '../../src/lab/drills/audited.ts';
 import {
   durabilityReasons,
@@ -118,4 +118,16 @@ test('a drill without a sale before it shows nothing, and one without a sale aft
   expect(judged(early).verdict).toBe('unknown');
   expect(judged({ ...endured('always', 'kill'), isOver: true }).verdict).toBe('violated');
   expect(judged({ ...endured('always', 'kill'), until: ns(11_000) }).verdict).toBe('violated');
+});
+
+test.each([
+  [{ flushes: 1, hasBinlog: 0, binlogSyncs: 0 }, 0],
+  [{ flushes: '1', hasBinlog: '1', binlogSyncs: '1' }, 0],
+  [{ flushes: 3, hasBinlog: 0, binlogSyncs: 0 }, 0],
+  [{ flushes: 2, hasBinlog: 0, binlogSyncs: 0 }, 1],
+  [{ flushes: 0, hasBinlog: 1, binlogSyncs: 1 }, 1],
+  [{ flushes: 1, hasBinlog: 1, binlogSyncs: 0 }, 1],
+  [{ flushes: 2, hasBinlog: 1, binlogSyncs: 100 }, 2],
+])('MySQL with %j may lose commits in %d ways', (settings, ways) => {
+  expect(weakCommits(settings)).toHaveLength(ways);
 });
