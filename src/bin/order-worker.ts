@@ -10,6 +10,7 @@ import { allowedRungs } from '../ladder/rungs.ts';
 import { workOrders } from '../orders/order-worker.ts';
 import { heartbeats } from '../processes/heartbeat.ts';
 import { openLog } from '../processes/log.ts';
+import { keepRemovingEndedSales } from '../processes/remove-ended-sales.ts';
 import { endOnceOverdue } from '../processes/stop-deadline.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
@@ -37,6 +38,7 @@ if (config.LAB) {
   if (config.HISTORY_FOLDER !== '') installWorkerGate(connections, instance);
 }
 log.info({ event: 'working', queues: queues.length });
+void keepRemovingEndedSales(connections, log, stop);
 const onProgress = heartbeats(config.HEARTBEAT_FOLDER, instance);
 const consumers = new ConsumerWatch({ connections, log, openQueues: openAllowed, onProgress });
 const watching = watch(consumers.look, config.PROGRESS_WITHIN_MS, log, stop);

@@ -6,10 +6,12 @@ import type { Connections } from '../connections/connections.ts';
 import { type Outcome, refused, type Voucher } from '../domain.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import type { Inventory } from '../inventory/inventory.ts';
+import { saleLost } from '../inventory/shared/claims.ts';
 import type { Lock } from '../locks/lock.ts';
 import { freeLease, noLock } from '../locks/none.ts';
 import { asOneOwner } from '../locks/shared/owner.ts';
 import { type Purchase, purchaseWith } from '../purchase/purchase.ts';
+import { whenKnown } from '../purchase/when-known.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { withOrder } from '../trace/checkpoints.ts';
 import { keepsHistory } from '../trace/history.ts';
@@ -103,9 +105,17 @@ const withFreeLease =
     sell(order, voucher, freeLease);
 
 function withinWindow({ clock }: Inventory, purchase: Purchase): Purchase {
-  if (clock === 'redis') return purchase; // Its script checks the window.
+  if (clock === 'redis') return unlessRemoved(purchase); // Its script checks the window.
   return async (order, voucher) => outsideWindow(voucher, new Date()) ?? purchase(order, voucher);
 }
+
+/** A script cannot tell a sale that was lost from one that is over, and whose keys were deleted. */
+const unlessRemoved =
+  (purchase: Purchase): Purchase =>
+  (order, voucher) =>
+    whenKnown(purchase(order, voucher), (outcome) =>
+      outcome === saleLost ? (outsideWindow(voucher, new Date()) ?? outcome) : outcome,
+    );
 
 function outsideWindow({ beginTime, endTime }: Voucher, now: Date): Outcome | null {
   if (now < beginTime) return refused('not-started');

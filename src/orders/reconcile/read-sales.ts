@@ -1,7 +1,7 @@
 /** Reads the sales of the final rung from both stores, in an order that sales do not disturb. */
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
-import { type Pool, type RowDataPacket, select } from '../../connections/mysql.ts';
+import { type Pool, type RowDataPacket, select, snapshot } from '../../connections/mysql.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import { scanHash } from '../../connections/scan-hash.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
@@ -12,7 +12,9 @@ import { isRemoved } from './differences.ts';
 import type { Buyer, InStream, OrderInMysql, Sale } from './sale.ts';
 
 /** Those that sell with lua/sale/purchase.lua. */
-const finalRungs = rungNames.filter((name) => name === 'lua-stream' || rungNamed(name).buckets);
+export const finalRungs = rungNames.filter(
+  (name) => name === 'lua-stream' || rungNamed(name).buckets,
+);
 const pageSize = 1_000;
 
 interface VoucherRow {
@@ -225,12 +227,8 @@ async function withoutSettled(
   return new Set([...noted].filter((id) => streamed.has(id) || kept.has(id)));
 }
 
-/** One snapshot, so that stock and orders belong together while orders are being recorded. */
-async function recordedOf(pool: Pool, voucherId: string) {
-  const db = await pool.getConnection();
-  try {
-    await db.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
-    await db.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
+const recordedOf = (pool: Pool, voucherId: string) =>
+  snapshot(pool, async (db) => {
     const [row] = await select<{ stock: number }>(
       db,
       'SELECT stock FROM seckill_stock WHERE voucher_id = ?',
@@ -239,14 +237,8 @@ async function recordedOf(pool: Pool, voucherId: string) {
     const orders = await select<OrderInMysql>(db, `${selectOrders} WHERE voucher_id = ?`, [
       voucherId,
     ]);
-    await db.rollback();
-    db.release();
     return { stock: row?.stock ?? 0, orders };
-  } catch (error) {
-    db.destroy(); // Its snapshot may still be open: the next query on it would read the past.
-    throw error;
-  }
-}
+  });
 
 const selectOrders = `
   SELECT CAST(id AS CHAR) AS id, CAST(voucher_id AS CHAR) AS voucherId,

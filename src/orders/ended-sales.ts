@@ -1,0 +1,163 @@
+/**
+ * Deletes the keys of sales that ended long ago from Redis. MySQL keeps their vouchers and orders,
+ * and a purchase is still answered `ended`. A sale with an order that waits to be recorded stays.
+ */
+import type { Redis } from 'ioredis';
+import type { Connections } from '../connections/connections.ts';
+import { epochsOf } from '../connections/epoch.ts';
+import { type Pool, type RowDataPacket, select } from '../connections/mysql.ts';
+import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
+import { scanHash } from '../connections/scan-hash.ts';
+import { RebuildUnfinished } from '../errors.ts';
+import { rungNamed } from '../ladder/rungs.ts';
+import { finalRungs } from './reconcile/read-sales.ts';
+
+const pageSize = 1_000;
+const dayMs = 86_400_000;
+
+/** The ids of vouchers. */
+export interface EndedSales {
+  /** Their keys were deleted. */
+  readonly removed: readonly string[];
+  /** An order waits in their shard since before their end, or MySQL has not as many as Redis. */
+  readonly waiting: readonly string[];
+}
+
+interface EndedVoucher extends RowDataPacket {
+  readonly id: string;
+  readonly rung: string;
+  readonly buckets: BucketCount;
+  readonly endTime: Date;
+}
+
+/**
+ * Those that ended so many days ago, or earlier.
+ * @throws RebuildUnfinished, EpochsDiffer, SaleShardsDiffer: then Redis may not be deleted from.
+ */
+export async function removeEndedSales(
+  connections: Connections,
+  days: number,
+): Promise<EndedSales> {
+  const { ofMysql, ofRedis, isRebuilding } = await epochsOf(connections);
+  if (isRebuilding || ofRedis !== ofMysql) throw new RebuildUnfinished();
+  const endedBefore = new Date(Date.now() - days * dayMs);
+  const notes = new Notes(connections.redis('admin'));
+  const ended = { removed: [] as string[], waiting: [] as string[] };
+  let page: readonly EndedVoucher[];
+  let after = '0';
+  do {
+    page = await endedVouchers(connections.mysql(), endedBefore, after);
+    for (const sale of await present(connections, page))
+      ended[await removeSale(connections, notes, sale)].push(sale.id);
+    after = page.at(-1)?.id ?? after;
+  } while (page.length === pageSize);
+  return ended;
+}
+
+export function endedSalesText({ removed, waiting }: EndedSales): string {
+  const named = (ids: readonly string[]) => (ids.length === 0 ? '' : `: ${ids.join(', ')}`);
+  const lines = [`removed from Redis: ${removed.length}${named(removed)}`];
+  const why = 'kept, because not all orders are recorded (see reconcile)';
+  if (waiting.length > 0) lines.push(`${why}: ${waiting.length}${named(waiting)}`);
+  return lines.join('\n');
+}
+
+async function endedVouchers(
+  pool: Pool,
+  endedBefore: Date,
+  after: string,
+): Promise<EndedVoucher[]> {
+  const [rows] = await pool.query<EndedVoucher[]>(
+    `SELECT CAST(v.id AS CHAR) AS id, v.rung, b.buckets, v.end_time AS endTime
+     FROM vouchers v LEFT JOIN voucher_buckets b ON b.voucher_id = v.id
+     WHERE v.rung IN (?) AND v.end_time <= ? AND v.id > ? ORDER BY v.id LIMIT ${pageSize}`,
+    [finalRungs, endedBefore, after],
+  );
+  return rows;
+}
+
+interface PresentSale {
+  readonly id: string;
+  readonly endMs: number;
+  readonly places: readonly ShardKeys[];
+}
+
+const keysOf = (place: ShardKeys, id: string): string[] => [
+  place.voucher(id),
+  place.buyers(id),
+  place.transfers(id),
+];
+
+/** Those of which Redis has a key. */
+async function present(
+  connections: Connections,
+  page: readonly EndedVoucher[],
+): Promise<PresentSale[]> {
+  const redis = connections.redis('admin');
+  const found = page.map(async ({ id, rung, buckets, endTime }) => {
+    const places = stockPlaces(connections.saleKeys, id, rungNamed(rung), buckets);
+    const counts = await Promise.all(places.map((place) => redis.exists(keysOf(place, id))));
+    const isPresent = counts.some((count) => count > 0);
+    return isPresent ? [{ id, endMs: endTime.getTime(), places }] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function removeSale(
+  connections: Connections,
+  notes: Notes,
+  { id, endMs, places }: PresentSale,
+): Promise<'removed' | 'waiting'> {
+  const redis = connections.redis('admin');
+  for (const place of places) {
+    const isQueued = (await hasOlderEntry(redis, place, endMs)) || (await notes.name(place, id));
+    if (isQueued) return 'waiting';
+  }
+  if (!(await areRecorded(connections, id, places))) return 'waiting';
+  for (const place of places) await redis.unlink(keysOf(place, id));
+  return 'removed';
+}
+
+/** The orders of a sale were added to the stream before its end. */
+async function hasOlderEntry(redis: Redis, { orders }: ShardKeys, endMs: number): Promise<boolean> {
+  const [oldest] = await redis.xrange(orders, '-', '+', 'COUNT', 1);
+  return oldest !== undefined && Number(oldest[0].split('-')[0]) <= endMs;
+}
+
+/** The notes of queued orders: each shard's are read once. A replayed order is noted too. */
+class Notes {
+  readonly #redis: Redis;
+  readonly #vouchers = new Map<string, Promise<ReadonlySet<string>>>();
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  async name({ queued }: ShardKeys, voucherId: string): Promise<boolean> {
+    const read = this.#vouchers.get(queued) ?? this.#read(queued);
+    this.#vouchers.set(queued, read);
+    return (await read).has(voucherId);
+  }
+
+  async #read(queued: string): Promise<ReadonlySet<string>> {
+    const notes = await scanHash(this.#redis, queued);
+    return new Set(notes.map(([, note]) => note.split(':')[0] ?? ''));
+  }
+}
+
+/** Every buyer has an order in MySQL: otherwise Redis may have the only copy of one. */
+async function areRecorded(
+  connections: Connections,
+  voucherId: string,
+  places: readonly ShardKeys[],
+): Promise<boolean> {
+  const redis = connections.redis('admin');
+  const counts = await Promise.all(places.map(({ buyers }) => redis.hlen(buyers(voucherId))));
+  const buyers = counts.reduce((sum, count) => sum + count, 0);
+  const [row] = await select<{ orders: number }>(
+    connections.mysql(),
+    "SELECT COUNT(*) AS orders FROM orders WHERE voucher_id = ? AND status = 'confirmed'",
+    [voucherId],
+  );
+  return Number(row?.orders) >= buyers;
+}
