@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
-import { type Pool, select } from '../connections/mysql.ts';
+import { type Pool, type PoolConnection, select, snapshot } from '../connections/mysql.ts';
 import {
   type BucketCount,
   type SaleKeys,
@@ -24,10 +24,8 @@ export async function collectFacts(
   voucherId: string,
 ): Promise<Facts | null> {
   const redis = connections.redis('admin');
-  const sold = await wayOfSale(connections.mysql(), voucherId);
-  if (sold === undefined) return null;
-  const { saleKeys } = connections;
-  const place = { saleKeys, voucherId, rung: rungNamed(sold.rung), buckets: sold.buckets };
+  const place = await salePlaceOf(connections, voucherId);
+  if (place === null) return null;
   // Redis first: an order that leaves its queue in the meantime is in MySQL by the time that is
   // read.
   const before = await counts(redis, place);
@@ -44,57 +42,74 @@ export async function collectFacts(
     mysql: { stock, orders, ...soldByUnit(units) },
   };
   const isMoving = before !== after;
+  if (isRemovedSale(inMysql, { ...inRedis, buyers: Object.keys(inRedis.buyers).length }))
+    return facts;
   if (queue) return { ...facts, redis: { ...inRedis, isMoving } };
   // A rung without a queue may keep its stock in Redis, and its buyers in MySQL only.
-  const { stock: stockInRedis, queued } = inRedis;
-  if (stockInRedis === null) return facts;
-  return { ...facts, redis: { stock: stockInRedis, queued, isMoving } };
+  const { stock: stockLeft, queued } = inRedis;
+  if (stockLeft === null) return facts;
+  return { ...facts, redis: { stock: stockLeft, queued, isMoving } };
 }
 
-interface WayOfSale {
-  readonly rung: string;
+/** The keys of a sale that is over may be deleted: then Redis says nothing about it. */
+export const isRemovedSale = (
+  { endTime }: Pick<InMysql, 'endTime'>,
+  inRedis: {
+    readonly stock: number | null;
+    readonly buyers: number;
+    readonly queued: readonly string[];
+  },
+): boolean =>
+  Date.now() > endTime.getTime() &&
+  inRedis.stock === null &&
+  inRedis.buyers === 0 &&
+  inRedis.queued.length === 0;
+
+/** Where Redis has the sale of a voucher, and how it is sold. */
+export interface SalePlace {
+  readonly saleKeys: SaleKeys;
+  readonly voucherId: string;
+  readonly rung: Rung;
   readonly buckets: BucketCount;
 }
 
-/** A voucher never changes it. */
-async function wayOfSale(pool: Pool, voucherId: string): Promise<WayOfSale | undefined> {
-  const [row] = await select<WayOfSale>(
-    pool,
+/** A voucher never changes it. Null when there is no such voucher. */
+export async function salePlaceOf(
+  connections: Connections,
+  voucherId: string,
+): Promise<SalePlace | null> {
+  const [row] = await select<{ rung: string; buckets: BucketCount }>(
+    connections.mysql(),
     `SELECT v.rung, b.buckets
      FROM vouchers v LEFT JOIN voucher_buckets b ON b.voucher_id = v.id WHERE v.id = ?`,
     [voucherId],
   );
-  return row;
+  const { saleKeys } = connections;
+  return row ? { saleKeys, voucherId, rung: rungNamed(row.rung), buckets: row.buckets } : null;
 }
 
-interface SalePlace {
-  readonly saleKeys: SaleKeys;
-  readonly voucherId: string;
-  readonly rung: Pick<Rung, 'buckets'>;
-  readonly buckets: BucketCount;
-}
-
-const placesOf = ({ saleKeys, voucherId, rung, buckets }: SalePlace): readonly ShardKeys[] =>
+export const placesOf = ({ saleKeys, voucherId, rung, buckets }: SalePlace): readonly ShardKeys[] =>
   stockPlaces(saleKeys, voucherId, rung, buckets);
 
 /**
- * Stock, number of buyers and number of queued orders in one moment, for each bucket; a change
- * between two of them is a running sale.
+ * Stock and number of buyers in one moment, for each bucket; a change between two of them is a
+ * running sale. Not the queue: it has the orders of other sales too.
  */
-async function counts(redis: Redis, place: SalePlace): Promise<string> {
+export async function counts(redis: Redis, place: SalePlace): Promise<string> {
   const moments = placesOf(place).map((each) => momentOf(redis, each, place.voucherId));
   return JSON.stringify(await Promise.all(moments));
 }
 
 async function momentOf(redis: Redis, place: ShardKeys, voucherId: string): Promise<unknown[]> {
-  const { voucher, buyers, queued, transfers } = place;
+  const { voucher, buyers, transfers } = place;
   const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
-  const results = await moment.hlen(queued).hget(transfers(voucherId), 'moves').exec();
+  const results = await moment.hget(transfers(voucherId), 'moves').exec();
   return (results ?? []).map(([, value]) => value);
 }
 
 interface InMysql {
   readonly createdAt: Date;
+  readonly endTime: Date;
   readonly rung: string;
   readonly initialStock: number;
   readonly stock: number;
@@ -110,56 +125,67 @@ function soldByUnit(units: InMysql['units']): Pick<Facts['mysql'], 'stock' | 'un
   return { stock: units.length - unitOrders.length, unitOrders };
 }
 
-/** One snapshot, so that stock and orders belong together while orders are still being recorded. */
-async function collectMysql(pool: Pool, voucherId: string): Promise<InMysql | undefined> {
-  const db = await pool.getConnection();
-  try {
-    await db.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
-    await db.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
-    const [voucher] = await select<Omit<InMysql, 'orders' | 'units'>>(
-      db,
-      `SELECT v.created_at AS createdAt, v.rung, s.initial_stock AS initialStock, s.stock
-       FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id WHERE v.id = ?`,
-      [voucherId],
-    );
-    const orders = await select<OrderRow>(
-      db,
-      `SELECT CAST(id AS CHAR) AS id, CAST(user_id AS CHAR) AS userId, status, reason,
-              IF(request_id LIKE 'replay:%', SUBSTRING(request_id, 8), NULL) AS replayOf
-       FROM orders WHERE voucher_id = ? ORDER BY id`,
-      [voucherId],
-    );
+const collectMysql = (pool: Pool, voucherId: string): Promise<InMysql | undefined> =>
+  snapshot(pool, async (db) => {
+    const voucher = await numbersOf(db, voucherId);
+    const orders = await select<OrderRow>(db, `${selectOrders} WHERE voucher_id = ? ORDER BY id`, [
+      voucherId,
+    ]);
     const units = await select<{ orderId: string | null }>(
       db,
       'SELECT CAST(order_id AS CHAR) AS orderId FROM voucher_units WHERE voucher_id = ?',
       [voucherId],
     );
-    await db.rollback();
-    db.release();
     return voucher && { ...voucher, orders, units: units.map(({ orderId }) => orderId) };
-  } catch (error) {
-    db.destroy(); // Its snapshot may still be open: the next query on it would read the past.
-    throw error;
-  }
+  });
+
+export type NumbersInMysql = Omit<InMysql, 'orders' | 'units'>;
+
+export async function numbersOf(
+  db: PoolConnection,
+  voucherId: string,
+): Promise<NumbersInMysql | undefined> {
+  const [voucher] = await select<NumbersInMysql>(
+    db,
+    `SELECT v.created_at AS createdAt, v.end_time AS endTime, v.rung, s.initial_stock AS initialStock, s.stock
+     FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id WHERE v.id = ?`,
+    [voucherId],
+  );
+  return voucher;
 }
 
+export const selectOrders = `
+  SELECT CAST(id AS CHAR) AS id, CAST(user_id AS CHAR) AS userId, status, reason,
+         IF(request_id LIKE 'replay:%', SUBSTRING(request_id, 8), NULL) AS replayOf
+  FROM orders`;
+
+/** Null when Redis does not have the voucher. */
+export async function stockInRedis(
+  redis: Redis,
+  { saleKeys, voucherId, rung, buckets }: SalePlace,
+): Promise<number | null> {
+  if (rung.buckets) return (await stockOfBuckets(redis, saleKeys, voucherId, buckets)).stock;
+  return remaining(redis, saleKeys, voucherId);
+}
+
+/** The ids of its orders that wait to be recorded. */
+export async function queuedIn(redis: Redis, sale: SalePlace): Promise<string[]> {
+  const noted: [string, string][][] = [];
+  for (const { queued } of placesOf(sale)) noted.push(await scanHash(redis, queued));
+  const own = noted.flat().filter(isOf(sale.voucherId));
+  return [...new Set(own.map(([id]) => id))];
+}
+
+export const orderOfBuyer = (value: string): string => value.slice(0, value.indexOf(':'));
+
 async function collectRedis(redis: Redis, sale: SalePlace) {
-  const { saleKeys, voucherId, rung, buckets } = sale;
-  const stock = rung.buckets
-    ? (await stockOfBuckets(redis, saleKeys, voucherId, buckets)).stock
-    : await remaining(redis, saleKeys, voucherId);
+  const { voucherId } = sale;
+  const stock = await stockInRedis(redis, sale);
   // Lists of lists: `push(...buyers)` throws from 120,000 buyers on, each being an argument.
   const bought: [string, string][][] = [];
-  const noted: [string, string][][] = [];
-  for (const place of placesOf(sale)) {
-    bought.push(await scanHash(redis, place.buyers(voucherId)));
-    noted.push(await scanHash(redis, place.queued));
-  }
-  const orderOf = (value: string) => value.slice(0, value.indexOf(':'));
-  const buyers = bought.flat().map(([userId, value]) => [userId, orderOf(value)]);
-  const queued = noted.flat().filter(isOf(voucherId));
-  const ids = new Set(queued.map(([id]) => id));
-  return { stock, buyers: Object.fromEntries(buyers), queued: [...ids] };
+  for (const place of placesOf(sale)) bought.push(await scanHash(redis, place.buyers(voucherId)));
+  const buyers = bought.flat().map(([userId, value]) => [userId, orderOfBuyer(value)]);
+  return { stock, buyers: Object.fromEntries(buyers), queued: await queuedIn(redis, sale) };
 }
 
 const isOf =

@@ -3,8 +3,8 @@
  * by hand.
  */
 import type { RefusalReason } from '../domain.ts';
+import { groupBy } from '../grouping.ts';
 import type { HistoryEvent } from '../trace/history.ts';
-import { groupBy } from './group-by.ts';
 
 /** One HTTP request of a client, and its answer. */
 export interface Attempt {
@@ -46,6 +46,8 @@ export interface Facts {
     /** Where the rung has a row per unit, the units that are not sold. */
     readonly stock: number;
     readonly orders: readonly OrderRow[];
+    /** The number of confirmed orders, where `orders` does not have them (collect-in-parts.ts). */
+    readonly sold?: number;
     /** The order of each sold unit; present where the rung has a row per unit. */
     readonly unitOrders?: readonly string[];
   };

@@ -1,9 +1,9 @@
 /** Reads the history of one voucher from the files of all processes, in order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { groupBy } from '../grouping.ts';
 import type { Death, HistoryEvent } from '../trace/history.ts';
 import type { Facts } from './facts.ts';
-import { groupBy } from './group-by.ts';
 
 export type History = Required<Pick<Facts, 'history' | 'historyHasGap'>>;
 

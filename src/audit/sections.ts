@@ -1,8 +1,9 @@
 /**
  * What the history says about critical sections, and about purchases that looked at the same state.
  */
+
+import { groupBy } from '../grouping.ts';
 import type { HistoryEvent } from '../trace/history.ts';
-import { groupBy } from './group-by.ts';
 
 /**
  * A critical section: from the grant of a lock to the call of its release. Without a release it

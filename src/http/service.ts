@@ -1,5 +1,6 @@
 /** The parts that all routes share. The process opens them once, and every request uses them. */
 import type { Logger } from 'pino';
+import { auditInParts, type VoucherAudit } from '../audit/audit-in-parts.ts';
 import type { Connections } from '../connections/connections.ts';
 import { type OpenRung, rungOpener } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
@@ -18,6 +19,8 @@ export interface Service {
   /** Not a promise once it is open. */
   readonly openRung: (voucher: { readonly rung: string }) => OpenRung | Promise<OpenRung>;
   readonly orderIds: OrderIds;
+  /** Of a voucher; null when there is no such voucher. */
+  readonly auditOf: (voucherId: string) => Promise<VoucherAudit | null>;
   /** False while stopping: /readyz then answers 503. */
   isOpen(): boolean;
 }
@@ -45,5 +48,6 @@ export async function openService(
     allowedRungs: allowed,
     openRung: rungOpener(connections, { onReleaseFailed }),
     orderIds: await openOrderIds(connections, log),
+    auditOf: (voucherId) => auditInParts(connections, voucherId),
   };
 }

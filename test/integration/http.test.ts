@@ -360,3 +360,16 @@ test('an operator can have a voucher audited, and a user cannot', async () => {
     403,
   );
 });
+
+test('several operators who ask at once get the same answer, and an unknown voucher has none', async () => {
+  const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });
+  const token = await tokenFor('1', 'operator');
+  const ask = async (id: string) => {
+    const answer = await call(`/vouchers/${id}/audit`, { token });
+    return [answer.status, JSON.stringify(await answer.json())];
+  };
+  const [first, ...others] = await Promise.all([ask(voucherId), ask(voucherId), ask(voucherId)]);
+  expect(first?.[0]).toBe(200);
+  expect(others).toEqual([first, first]);
+  expect((await ask('999999999'))[0]).toBe(404);
+});

@@ -13,6 +13,7 @@ import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts
 import { quietRedis } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
+import { onSale } from '../support/selling.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -45,9 +46,10 @@ const packageOf = (name: string): string =>
     .join('/');
 
 test('the service imports the packages that are its dependencies, and no others', () => {
-  const entries = ['service', 'api', 'order-worker', 'reconcile', 'dead-letters'].map((name) =>
-    join(root, `dist/bin/${name}.js`),
-  );
+  const entries = [
+    ...['service', 'api', 'order-worker'],
+    ...['reconcile', 'dead-letters', 'ended-sales', 'audit'],
+  ].map((name) => join(root, `dist/bin/${name}.js`));
   expect([...packagesOf(entries)].sort()).toEqual(Object.keys(dependencies).sort());
 });
 
@@ -79,6 +81,8 @@ describe('a production install', () => {
     'dead-letters replay --all --reason malformed',
     'reconcile',
     'reconcile --repair',
+    'ended-sales',
+    'ended-sales --days 0 --json',
   ])('has the operator command %s', async (command) => {
     const [name, ...args] = command.split(' ');
     const stores = await ownStores(); // Without the sales of other files.
@@ -92,6 +96,22 @@ describe('a production install', () => {
       2,
       expect.stringContaining('Usage: node dist'),
     ]);
+  });
+
+  test('has the operator command audit, for a voucher and for none', async () => {
+    const stores = await ownStores();
+    const connections = await startedProcess(stores);
+    const { id } = await onSale(connections, 3);
+    const env = { ...stores, TOKEN_SECRET: deploymentSecret };
+    const program = join(folder, 'dist/bin/audit.js');
+    const ask = (...args: string[]) => execa('node', [program, ...args], { env, reject: false });
+    const audited = await ask(id);
+    expect([audited.exitCode, audited.stderr]).toEqual([0, '']);
+    expect(audited.stdout).toContain('held: 0 orders of 3, 3 left; users with two orders: 0');
+    expect(audited.stdout).toContain('not run   no-lost-orders');
+    const none = await ask('999999999');
+    expect([none.exitCode, none.stdout]).toEqual([2, 'There is no voucher 999999999.']);
+    expect((await ask('one')).exitCode).toBe(2);
   });
 
   describe.each(['0', '1'])('with LAB=%s', (LAB) => {

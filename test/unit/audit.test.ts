@@ -55,7 +55,7 @@ const mutualExclusion: readonly Row[] = [
   [
     'finds a grant before the owner has called its release',
     lockFacts('1 A 7 granted', '2 B 7 granted', '3 A 7 releasing', '4 B 7 releasing'),
-    violated(1, 'lock: order A on api-1 from 0.0 ms to 2.0 ms, and order B'),
+    violated(1, 'lock: user 7 on api-1 from 0.0 ms to 2.0 ms (order A), and user'),
   ],
   [
     'holds when fences grow with every grant, and from write to write',
@@ -99,7 +99,7 @@ const mutualExclusion: readonly Row[] = [
   [
     'does not end a section with the end of the lease',
     lockFacts('1 A 7 granted', '2 A 7 expired', '3 B 7 granted', '4 A 7 releasing'),
-    violated(1, 'order A on api-1 from 0.0 ms to 3.0 ms'),
+    violated(1, 'user 7 on api-1 from 0.0 ms to 3.0 ms (order A)'),
   ],
   [
     'ends a section without a release with the answer to the purchase',
@@ -142,7 +142,7 @@ const mutualExclusion: readonly Row[] = [
       '4 B 7 granted',
       '5 A 7 releasing',
     ),
-    violated(1, 'order A on api-1 from 0.0 ms to 4.0 ms'),
+    violated(1, 'user 7 on api-1 from 0.0 ms to 4.0 ms (order A)'),
   ],
   [
     'puts sections in the order of their grants, when the requests came in another order',
@@ -992,7 +992,7 @@ describe('the audit as a whole', () => {
       'one-order-per-user': 'this rung does not promise it',
       'no-lost-orders': 'the answers of the clients were not kept',
       'no-phantom-orders': 'the answers of the clients were not kept',
-      'redis-matches-mysql': 'this rung keeps no stock in Redis',
+      'redis-matches-mysql': 'Redis keeps no stock of this sale',
       'responses-match-database': 'the answers of the clients were not kept',
       'mutual-exclusion': 'no history was kept',
       progress: 'neither answers nor history were kept',

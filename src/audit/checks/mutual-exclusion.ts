@@ -2,10 +2,11 @@
  * Critical sections of one resource never overlap, whatever a lease said: no request enters before
  * the one inside left. Where leases have fences, they only grow, and no old fence writes.
  */
+
+import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
-import { groupBy } from '../group-by.ts';
 import { type Section, sectionsOf } from '../sections.ts';
 
 export const mutualExclusion: Check = {
@@ -24,8 +25,8 @@ export const mutualExclusion: Check = {
 function overlaps({ history = [] }: Facts): Case[] {
   const start = BigInt(history[0]?.at ?? 0);
   const at = (time: bigint) => `${(Number(time - start) / 1_000_000).toFixed(1)} ms`;
-  const text = ({ orderId, instance, from, to }: Section) =>
-    `order ${orderId} on ${instance} from ${at(from)} to ${at(to)}`;
+  const text = ({ userId, orderId, instance, from, to }: Section) =>
+    `user ${userId} on ${instance} from ${at(from)} to ${at(to)} (order ${orderId})`;
   const cases: Case[] = [];
   const inside = new Map<string, Section>();
   for (const section of sectionsOf(history)) {

@@ -11,7 +11,7 @@ export const noOversell: Check = {
   skip: never,
   cases(facts) {
     const { initialStock, mysql } = facts;
-    const sold = confirmed(facts).length;
+    const sold = mysql.sold ?? confirmed(facts).length;
     const gap = mysql.stock + sold - initialStock;
     const cases: Omit<Case, 'orders'>[] = [];
     if (sold > initialStock)

@@ -1,7 +1,8 @@
 /** No user has two orders for the voucher. */
+
+import { groupBy } from '../../grouping.ts';
 import type { Check } from '../check.ts';
 import { confirmed } from '../facts.ts';
-import { groupBy } from '../group-by.ts';
 
 export const oneOrderPerUser: Check = {
   name: 'one-order-per-user',

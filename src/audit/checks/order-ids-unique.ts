@@ -1,7 +1,8 @@
 /** One order id never means two purchases, neither in MySQL nor in the answers to clients. */
+
+import { groupBy } from '../../grouping.ts';
 import { type Check, never, outcomes } from '../check.ts';
 import type { Facts } from '../facts.ts';
-import { groupBy } from '../group-by.ts';
 
 export const orderIdsUnique: Check = {
   name: 'order-ids-unique',

@@ -4,10 +4,11 @@
  * is a grant long after the release: a lost wake-up. A run in which nobody bought although stock
  * was left proves nothing.
  */
+
+import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
-import { groupBy } from '../group-by.ts';
 import { sectionsOf } from '../sections.ts';
 import { incomplete } from './mutual-exclusion.ts';
 

@@ -1,13 +1,14 @@
 /**
  * After the drain, Redis and MySQL agree: the same stock, the same buyers, and each buyer's order.
  */
+
+import { groupBy } from '../../grouping.ts';
 import { type Case, type Check, outcomes } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
-import { groupBy } from '../group-by.ts';
 
 export const redisMatchesMysql: Check = {
   name: 'redis-matches-mysql',
-  skip: ({ redis }) => (redis ? null : 'this rung keeps no stock in Redis'),
+  skip: ({ redis }) => (redis ? null : 'Redis keeps no stock of this sale'),
   cases(facts) {
     const { redis, mysql } = facts;
     if (!redis || redis.queued.length > 0) return { undecided: 'orders are still queued' };

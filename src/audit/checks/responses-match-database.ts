@@ -4,10 +4,10 @@
  * it.
  */
 import { reopensAfterMs } from '../../domain.ts';
+import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import type { Attempt, Facts, OrderRow } from '../facts.ts';
-import { groupBy } from '../group-by.ts';
 
 export const responsesMatchDatabase: Check = {
   name: 'responses-match-database',

@@ -1,3 +1,5 @@
+/** Items by a key. Imports nothing. */
+
 /** `Map.groupBy`, which Node 20 does not have. */
 export function groupBy<Item>(
   items: readonly Item[],
@@ -10,4 +12,11 @@ export function groupBy<Item>(
     else groups.set(keyOf(item), [item]);
   }
   return groups;
+}
+
+/** How often each name is there. */
+export function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 }
