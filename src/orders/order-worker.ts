@@ -1,11 +1,11 @@
 /**
- * Consumes accepted orders and records them: a batch in one transaction, or one by one when the
- * batch fails.
+ * Consumes accepted orders and records them: a batch in one transaction, or in smaller ones when
+ * that fails.
  */
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { isFull, isRowRefused, isStatementRefused } from '../connections/mysql.ts';
+import { isContention, isFull, isRowRefused, isStatementRefused } from '../connections/mysql.ts';
 import { destroyConnections } from '../connections/mysql-pool.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
@@ -16,7 +16,13 @@ import { checkpointEach } from '../trace/checkpoints.ts';
 import { record } from '../trace/history.ts';
 import { type DeadLetterReason, deadLetter, deadLetterPoison } from './dead-letters.ts';
 import { inEachEpoch, type OnWait } from './epoch-runs.ts';
-import { findRecorded, type Records, recordBatch, recordOne } from './record-orders.ts';
+import {
+  findRecorded,
+  isStockShort,
+  type Records,
+  recordBatch,
+  recordOne,
+} from './record-orders.ts';
 import { Refusals } from './refusals.ts';
 
 const mostRefusals = 5;
@@ -76,7 +82,7 @@ async function workUntil(
     const orders = deliveries.map(({ order }) => order);
     await checkpointEach('delivered', orders);
     const settled = await settleWithin(worker, limitMs, deliveries);
-    await forgetRefusals(worker, deliveries, settled);
+    await forgetRefusals(worker, orders, settled);
     await checkpointEach('recorded', orders);
     return settled;
   };
@@ -86,16 +92,16 @@ async function workUntil(
 
 /**
  * Before they are acknowledged, so that a worker that dies between the two leaves no count behind.
- * An order of a first delivery has none.
+ * Also of a first delivery: where the deliveries of an order are counted from one again, MySQL may
+ * have refused it before.
  */
 async function forgetRefusals(
   { refusals, log }: Worker,
-  deliveries: readonly Delivery[],
+  orders: readonly Order[],
   settled: ReadonlySet<string>,
 ): Promise<void> {
-  const again = deliveries.filter(({ order, attempt }) => attempt > 1 && settled.has(order.id));
   await refusals
-    .forget(again.map(({ order }) => order))
+    .forget(orders.filter(({ id }) => settled.has(id)))
     .catch((error: unknown) => log.warn({ event: 'refusals-not-removed', error: String(error) }));
 }
 
@@ -126,7 +132,7 @@ async function settleWithin(
 
 /**
  * All in one transaction. When that fails, or for a second delivery, the orders that MySQL has are
- * looked up first, and the others are one transaction. Only when that fails, it is one for each.
+ * looked up first, and the others are one transaction. Only when that fails, it is halved.
  */
 async function settleBatch(
   worker: Worker,
@@ -134,57 +140,80 @@ async function settleBatch(
   late: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const isNew = deliveries.every(({ attempt }) => attempt === 1);
-  if (isNew && (await recordTogether(worker, deliveries))) return idsOf(deliveries);
+  if (isNew && (await recordTogether(worker, deliveries)) === 'settled') return idsOf(deliveries);
   late.throwIfAborted();
   const orders = deliveries.map(({ order }) => order);
   const found = await findRecorded(worker.records.pool, orders);
   const again = deliveries.filter(({ order }) => found.get(order.id) === 'recorded');
   for (const { order } of again) traceRecorded(order);
   const missing = deliveries.filter(({ order }) => !found.has(order.id));
-  const settled = [...again];
-  if (await recordTogether(worker, missing)) settled.push(...missing);
-  const done = idsOf(settled);
-  const rest = deliveries.filter(({ order }) => !done.has(order.id));
-  return new Set([...done, ...(await settleOneByOne(worker, rest, late))]);
+  const failed = deliveries.filter(
+    ({ order }) => (found.get(order.id) ?? 'recorded') !== 'recorded',
+  );
+  const parts = [missing, ...failed.map((each) => [each])];
+  return new Set([...idsOf(again), ...(await settleInParts(worker, parts, late))]);
 }
 
 const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string> =>
   new Set(deliveries.map(({ order }) => order.id));
 
-/** @returns whether MySQL has them all now; if not, it has none of them. */
-async function recordTogether(worker: Worker, deliveries: readonly Delivery[]): Promise<boolean> {
-  if (deliveries.length === 0) return true;
+/** MySQL has all of them now, or none. */
+async function recordTogether(worker: Worker, deliveries: readonly Delivery[]): Promise<End> {
+  if (deliveries.length === 0) return 'settled';
   const orders = deliveries.map(({ order }) => order);
   try {
     await recordBatch(worker.records, orders);
   } catch (error) {
     worker.log.debug({ event: 'batch-refused', orders: orders.length, error: String(error) });
-    return false;
+    return endOf(worker, error);
   }
   for (const order of orders) traceRecorded(order);
-  return true;
+  return 'settled';
 }
 
-/** Stops at an error that the next order would also get; the rest is delivered again. */
-async function settleOneByOne(
+/**
+ * A part that MySQL refuses is halved until the refused order is alone: so it costs a few
+ * transactions, and not one for each order beside it.
+ */
+async function settleInParts(
   worker: Worker,
-  deliveries: readonly Delivery[],
+  parts: readonly (readonly Delivery[])[],
   late: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  const settled = new Set<string>();
-  for (const { order, attempt } of deliveries) {
-    if (late.aborted) break;
-    try {
-      await settleOne(worker, { order, attempt });
-      settled.add(order.id);
-    } catch (error) {
-      const cause = { orderId: order.id, attempt, error: String(error) };
-      worker.log.warn({ event: 'order-not-recorded', ...cause });
-      if (isFull(error)) worker.onFull();
-      if (!isStatementRefused(error)) break;
-    }
+  const settled: Delivery[] = [];
+  const left = parts.toReversed(); // The last one is the next.
+  while (!late.aborted) {
+    const part = left.pop();
+    if (part === undefined) break;
+    const [first, ...others] = part;
+    const isAlone = first !== undefined && others.length === 0;
+    const end = await (isAlone ? settleAlone(worker, first) : recordTogether(worker, part));
+    if (end === 'all-would-fail') break; // The rest is delivered again.
+    const middle = Math.ceil(part.length / 2);
+    if (end === 'settled') settled.push(...part);
+    else if (!isAlone) left.push(part.slice(middle), part.slice(0, middle));
   }
-  return settled;
+  return idsOf(settled);
+}
+
+/** `all-would-fail`: the next order would get the same error. */
+type End = 'settled' | 'refused' | 'all-would-fail';
+
+async function settleAlone(worker: Worker, { order, attempt }: Delivery): Promise<End> {
+  try {
+    await settleOne(worker, { order, attempt });
+    return 'settled';
+  } catch (error) {
+    const cause = { orderId: order.id, attempt, error: String(error) };
+    worker.log.warn({ event: 'order-not-recorded', ...cause });
+    return endOf(worker, error);
+  }
+}
+
+function endOf({ onFull }: Worker, error: unknown): End {
+  if (isFull(error)) onFull();
+  const isOfThese = isStatementRefused(error) || isContention(error) || isStockShort(error);
+  return isOfThese ? 'refused' : 'all-would-fail';
 }
 
 /**

@@ -18,6 +18,7 @@ export type Recording = 'recorded' | DeadLetterReason;
 
 /** MySQL has less stock than these orders need, so they must not be recorded. */
 class StockShort extends Error {}
+export const isStockShort = (error: unknown): boolean => error instanceof StockShort;
 
 export interface Records {
   readonly pool: Pool;
@@ -29,7 +30,7 @@ export interface Records {
 /**
  * One transaction: one multi-row insert, and one conditional decrement for each voucher.
  * @throws EpochOver, or the error of the statement that failed. Nothing is recorded then; the
- *   caller records the orders one by one.
+ *   caller records the orders in smaller batches.
  */
 export async function recordBatch(
   { pool, vouchers, epoch = '' }: Records,
@@ -81,7 +82,7 @@ export async function recordOne(records: Records, order: Order): Promise<Recordi
     await recordBatch(records, [order]);
     return 'recorded';
   } catch (error) {
-    if (error instanceof StockShort) return 'stock-short';
+    if (isStockShort(error)) return 'stock-short';
     if (!isDuplicateKey(error)) throw error;
     return alreadyRecorded(records.pool, order);
   }

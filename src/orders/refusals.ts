@@ -29,7 +29,10 @@ export class Refusals {
     return Number(count);
   }
 
-  /** For orders that are settled. */
+  /**
+   * For orders that are settled. Nearly always there is no count at all: then it is one question
+   * for each shard.
+   */
   async forget(orders: readonly Order[]): Promise<void> {
     const ids = new Map<string, string[]>();
     for (const { id, voucherId } of orders) {
@@ -38,6 +41,9 @@ export class Refusals {
       own.push(id);
       ids.set(refusals, own);
     }
-    await Promise.all([...ids].map(([refusals, own]) => this.#redis.hdel(refusals, ...own)));
+    const forgetIn = async ([refusals, own]: [string, string[]]) => {
+      if ((await this.#redis.exists(refusals)) === 1) await this.#redis.hdel(refusals, ...own);
+    };
+    await Promise.all([...ids].map(forgetIn));
   }
 }

@@ -1,5 +1,5 @@
 /** Recording orders: once, whatever is delivered again, and a dead letter gives everything back. */
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import { orderGroup, type ShardKeys } from '../../src/connections/sale-keys.ts';
@@ -15,7 +15,15 @@ import { tokenFor } from '../support/client.ts';
 import { openConnections, quiet, quietRedis, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { openStreamQueue, someOrder, someVoucherId } from '../support/sale.ts';
-import { buyOrder, onSale, startWorker, usersUpTo, workUntilEmpty } from '../support/selling.ts';
+import {
+  buyAs,
+  buyOrder,
+  inMysql,
+  onSale,
+  startWorker,
+  usersUpTo,
+  workUntilEmpty,
+} from '../support/selling.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);
@@ -360,6 +368,31 @@ describe('a poison entry', () => {
     const known = ['reason', 'undeliverable', 'deliveries', '5', 'orderId', order.id];
     expect(letters.map(([, fields]) => fields.slice(0, 6))).toEqual([known]);
     expect(await redis.hexists(keys.refusals, order.id)).toBe(0);
+  });
+
+  test('leaves no count behind when its deliveries are counted from one again', async () => {
+    const redis = connections.redis('admin');
+    const order = await buy('1');
+    await redis.hset(keys.refusals, order.id, '2'); // MySQL refused it before the group was lost.
+    await workUntilEmpty(connections);
+    expect(await findOrder(connections, order.id)).toMatchObject({ status: 'confirmed' });
+    expect(await redis.hexists(keys.refusals, order.id)).toBe(0);
+  });
+
+  test('costs its neighbours a few transactions, and not one for each of them', async () => {
+    const many = await onSale(connections, 64);
+    const refused = someVoucherId();
+    await ban('user_id', refused);
+    const users = [...usersUpTo(40), Number(refused), ...usersUpTo(23, 41)];
+    const orders = await buyAs(connections, many, users);
+    const pool = connections.mysql();
+    const transactions = vi.spyOn(pool, 'getConnection');
+    const stop = startWorker(connections);
+    const { length } = orders;
+    const recorded = async () => (await inMysql(many, connections)).confirmed.length;
+    await waitUntil('the neighbours', 15_000, async () => (await recorded()) === length - 1);
+    expect(transactions.mock.calls.length).toBeLessThan(30); // The halves of 64: 13 transactions.
+    await stop();
   });
 
   test('leaves no count behind when MySQL takes the order after it refused it', async () => {

@@ -3,13 +3,14 @@
  * may run twice, and looks again before it writes. The stock is lowered at once, and raised only
  * when every order has its buyer: rather too few are sold.
  */
-import { groupBy } from '../../audit/group-by.ts';
+
 import type { Connections } from '../../connections/connections.ts';
 import { oneEpoch } from '../../connections/known-epoch.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, reopensAfterMs } from '../../domain.ts';
 import { DataChanged } from '../../errors.ts';
+import { groupBy } from '../../grouping.ts';
 import { BucketTransfers, NotComparable } from '../../inventory/shared/bucket-transfers.ts';
 import { giveBackFailed } from '../dead-letters.ts';
 import type { Difference } from './differences.ts';
