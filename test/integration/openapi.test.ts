@@ -3,8 +3,9 @@
  * with and without a store, is one that the document lists.
  */
 import { expect, test, vi } from 'vitest';
-import { openSale, tokenFor } from '../support/client.ts';
-import { type Instance, instanceWithout } from '../support/instance.ts';
+import { deploymentSecret, openSale, tokenFor } from '../support/client.ts';
+import { testConnections } from '../support/connections.ts';
+import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
 
 interface Operation {
   readonly parameters?: readonly {
@@ -103,6 +104,23 @@ test.each(['nothing', 'MySQL', 'Redis'] as const)(
     expect(seen.size).toBeGreaterThan(25);
   },
 );
+
+test.each([
+  ['0', false],
+  ['1', true],
+])('with LAB=%s the document offers lab options: %s', async (LAB, isOffered) => {
+  const production = LAB === '0' ? { TOKEN_SECRET: deploymentSecret } : {};
+  const connections = testConnections({ LAB, ...production });
+  const { app } = await openInstance(connections);
+  const text = await (await app.request('/openapi.json')).text();
+  expect(text).toContain('"NewVoucher"');
+  expect(text.includes('LabOptions') || text.includes('"lab"')).toBe(isOffered);
+  const token = await tokenFor('1', 'operator', connections.config.TOKEN_SECRET);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const body = JSON.stringify(openSale({ lab: { workMs: 1 } }));
+  const answer = await app.request('/vouchers', { method: 'POST', headers, body });
+  expect(answer.status).toBe(isOffered ? 201 : 400);
+});
 
 test('the document is made once for all requests', async () => {
   const { app } = await instanceWithout('nothing');

@@ -55,7 +55,7 @@ const NewLabOptions = z
   .openapi('LabOptions', { description: 'Allowed in the lab only.' });
 
 const splitting = rungNames.filter((name) => rungNamed(name).buckets).join(', ');
-const aboutBuckets = `Into so many buckets the stock is split. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
+const aboutBuckets = `The number of buckets that share the stock. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
 
 /** Without control characters and half characters, and with something to see. */
 const Title = z
@@ -66,21 +66,25 @@ const Title = z
   .refine((title) => !/[\p{Cc}\p{Cs}]/u.test(title), 'must not have control characters')
   .refine((title) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(title), 'must have a visible character');
 
-const NewVoucher = z
-  .strictObject({
-    title: Title,
-    stock: z.int().min(0).max(10_000_000),
-    beginTime: Time,
-    endTime: Time,
-    rung: z.enum(knownRungs()).default('lua-stream'),
-    buckets: z.int().min(1).max(mostBuckets).optional().openapi({ description: aboutBuckets }),
-    lab: NewLabOptions.optional(),
-  })
-  .refine(
-    ({ beginTime, endTime }) => Date.parse(beginTime) < Date.parse(endTime),
-    'endTime must be after beginTime',
-  )
-  .openapi('NewVoucher');
+const NewVoucher = z.strictObject({
+  title: Title,
+  stock: z.int().min(0).max(10_000_000),
+  beginTime: Time,
+  endTime: Time,
+  rung: z.enum(knownRungs()).default('lua-stream'),
+  buckets: z.int().min(1).max(mostBuckets).optional().openapi({ description: aboutBuckets }),
+});
+const NewVoucherInLab = NewVoucher.extend({ lab: NewLabOptions.optional() });
+type Body = z.output<typeof NewVoucherInLab>;
+
+/** Outside the lab, the document does not offer `lab`. */
+const newVoucherSchema = ({ LAB }: Pick<Config, 'LAB'>) =>
+  (LAB ? NewVoucherInLab : (NewVoucher as typeof NewVoucherInLab))
+    .refine(
+      ({ beginTime, endTime }) => Date.parse(beginTime) < Date.parse(endTime),
+      'endTime must be after beginTime',
+    )
+    .openapi('NewVoucher');
 
 const VoucherView = z
   .object({
@@ -119,13 +123,18 @@ const show = createRoute({
   },
 });
 
-const createVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
+const createVoucherRoute = (operator: MiddlewareHandler<Identified>, config: Config) =>
   createRoute({
     method: 'post',
     path: '/vouchers',
     security,
     middleware: [operator, smallBody, anyJsonType],
-    request: { body: { required: true, content: { 'application/json': { schema: NewVoucher } } } },
+    request: {
+      body: {
+        required: true,
+        content: { 'application/json': { schema: newVoucherSchema(config) } },
+      },
+    },
     responses: {
       201: jsonAnswer(VoucherView, 'On sale'),
       ...problemAnswers(
@@ -144,7 +153,7 @@ export function voucherRoutes(service: Service): App {
   const { vouchers, openRung, connections, log } = service;
   const { config } = connections;
   const { TOKEN_SECRET } = config;
-  const create = createVoucherRoute(requireRole('operator', TOKEN_SECRET));
+  const create = createVoucherRoute(requireRole('operator', TOKEN_SECRET), config);
 
   return routes()
     .openapi(create, async (c) => {
@@ -187,16 +196,13 @@ async function remainingOf({ openRung }: Service, voucher: Voucher): Promise<num
   });
 }
 
-type Body = z.output<typeof NewVoucher>;
-
 /** What the schema cannot know; null when nothing is. */
-function whatIsWrong({ rung, buckets, lab }: Body, service: Service): string | null {
-  const { allowedRungs, connections } = service;
+function whatIsWrong({ rung, buckets }: Body, { allowedRungs }: Service): string | null {
   if (!allowedRungs.has(rung))
     return `rung: this deployment allows ${[...allowedRungs].join(', ')}`;
   if (buckets !== undefined && !rungNamed(rung).buckets)
     return `buckets: ${rung} does not split its stock; only ${splitting} does`;
-  return lab && !connections.config.LAB ? 'lab: allowed in the lab only' : null;
+  return null;
 }
 
 /** In the lab every voucher has lab options; the defaults are those of its rung. */
