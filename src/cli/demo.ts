@@ -8,6 +8,7 @@ import {
 } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { serialRuns } from '../lab/drills/serial-costs.ts';
+import { interruptible } from '../lab/environment/interruptible.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
@@ -83,7 +84,7 @@ async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Pro
   const used = databaseOf(labFolder, options.database);
   const stream = openStream(options.json);
   const work = async (lab: Lab, signal: AbortSignal) => {
-    const folder = await openRunFolder(runsFolder, 'demo', used);
+    const folder = await openRunFolder(runsFolder, 'demo', used, options.language);
     await walkAndReport({ lab, signal, stream }, folder, options, commandLine(options.full, used));
   };
   try {
@@ -185,15 +186,19 @@ async function rush(current: Walk, request: RunRequest): Promise<Run> {
 async function play({ lab, signal, stream }: Walk, request: RunRequest): Promise<Run> {
   signal.throwIfAborted();
   stream.next(`${request.rung} on ${request.instances}`);
-  await lab.ensure(request);
-  return withConnections(lab, (connections) => runRung(request, lab, connections));
+  const running = async () => {
+    await lab.ensure(request);
+    return withConnections(lab, (connections) => runRung(request, lab, connections));
+  };
+  return interruptible(running(), signal);
 }
 
 async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {
   const { lab, signal, stream, races, update } = current;
   signal.throwIfAborted();
   stream.next(`race ${name} on ${rung}`);
-  const played = await raceOn(lab, name, rung, { progress: stream.note, signal });
+  const playing = raceOn(lab, name, rung, { progress: stream.note, signal });
+  const played = await interruptible(playing, signal);
   races.push(played);
   update();
   return played;

@@ -3,12 +3,15 @@
  * sentence.
  */
 import { LockstepError } from '../errors.ts';
+import { didYouMean } from '../spelling.ts';
 
 export class UnknownRace extends LockstepError {
   readonly code = 'UNKNOWN_RACE';
 
   constructor(race: string, known: readonly string[]) {
-    super(`There is no race "${race}". The races are: ${known.join(', ')}.`);
+    super(
+      `There is no race "${race}".${didYouMean(race, known)} The races are: ${known.join(', ')}.`,
+    );
   }
 }
 
@@ -16,7 +19,9 @@ export class UnknownDrill extends LockstepError {
   readonly code = 'UNKNOWN_DRILL';
 
   constructor(drill: string, known: readonly string[]) {
-    super(`There is no drill "${drill}". The drills are: ${known.join(', ')}.`);
+    super(
+      `There is no drill "${drill}".${didYouMean(drill, known)} The drills are: ${known.join(', ')}.`,
+    );
   }
 }
 
@@ -58,6 +63,15 @@ export class OtherDatabase extends LockstepError {
   }
 }
 
+/** A fault by hand is still there, and the service cannot sell with it. */
+export class LabHasFault extends LockstepError {
+  readonly code = 'LAB_HAS_FAULT';
+
+  constructor(name: string, state: 'paused' | 'stopped') {
+    super(`${name} is ${state}, so the lab cannot sell. End all faults: npx lockstep fault heal`);
+  }
+}
+
 /** The lab is not running, and the command needs a running lab. */
 export class LabDown extends LockstepError {
   readonly code = 'LAB_DOWN';
@@ -83,7 +97,9 @@ export class UnknownServer extends LockstepError {
   readonly code = 'UNKNOWN_SERVER';
 
   constructor(name: string, known: readonly string[]) {
-    super(`The lab has no server "${name}". Its servers are: ${known.join(', ')}.`);
+    super(
+      `The lab has no server "${name}".${didYouMean(name, known)} Its servers are: ${known.join(', ')}.`,
+    );
   }
 }
 

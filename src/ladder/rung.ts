@@ -81,6 +81,8 @@ export interface Rung {
   readonly lock?: LockFactory;
   /** Without it, the lock is in the process. */
   readonly lockService?: LockService;
+  /** One of its servers has the stock too: without its data, nothing can be sold. */
+  readonly stockWithLock?: true;
   /** The inventory acquires the lock itself, inside its transaction. */
   readonly lockInside: boolean;
   readonly scope: Scope;

@@ -267,6 +267,8 @@ export const ladder = {
     chapter: 1,
     ...manyPerUser,
     lock: atomic,
+    lockService: oneRedis,
+    stockWithLock: true,
     inventory: (c) => redisStock(c.mysql(), c.redis('admin'), c.saleKeys),
     breaks: [
       {
@@ -276,6 +278,13 @@ export const ladder = {
       },
       ...overlapping,
       pausedOverlap,
+      ...toldLate,
+      {
+        under: 'stale-promotion',
+        check: 'redis-matches-mysql',
+        because: 'replica-without-lock',
+      },
+      staleOverlap,
       waitsForItself,
     ],
   }),

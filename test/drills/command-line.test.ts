@@ -105,7 +105,12 @@ describe('lockstep run', () => {
 });
 
 test('every line that people read fits 80 columns', async () => {
-  const outputs = await Promise.all([lockstep('ladder'), lockstep('status'), lockstep('--help')]);
+  const outputs = await Promise.all([
+    lockstep('ladder'),
+    lockstep('status'),
+    lockstep('--help'),
+    lockstep('race', '--list'),
+  ]);
   outputs.push(await lockstep('run', 'check-then-insert'));
   const lines = outputs.flatMap(({ stdout }) => stdout.split('\n'));
   // A path is as long as it is.

@@ -47,6 +47,26 @@ test('a paused nginx answers nothing, also not from its workers, until it is res
   expect(await answers()).toBe(true);
 });
 
+test.each(['redis-main', 'nginx', 'api-2', 'api-worker-1'])(
+  'while %s is paused, a command says so at once and how to end it, also as JSON',
+  async (name) => {
+    await lab().server(name).pause();
+    const { exitCode, stdout, stderr } = await lockstep('run', 'lua-stream', '--json');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`LAB_HAS_FAULT: ${name} is paused`);
+    const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };
+    expect(error.code).toBe('LAB_HAS_FAULT');
+    expect(error.message).toContain('npx lockstep fault heal');
+  },
+);
+
+test('a stopped database is in the way of a command, and a lock server is not', async () => {
+  await lab().server('redis-2').pause();
+  expect(lab().faultInTheWay()).toBeUndefined();
+  await lab().server('mariadb').stop();
+  expect(lab().faultInTheWay()).toEqual({ name: 'mariadb', state: 'stopped' });
+});
+
 test('heal mends a stopped store, a paused one, a killed nginx and a paused instance', async () => {
   await lab().server('redis-1').stop();
   await lab().server('mariadb').pause();

@@ -35,3 +35,26 @@ test('a connection whose client went away behind a dropped network ends at the s
   await expect.poll(() => atServer.closed).toBe(true);
   expect(nextAtServer.closed).toBe(false);
 });
+
+test('late requests of a client that has gone away still arrive, and then its end', async () => {
+  const port = await ownPorts(20_700, 2);
+  const server = createServer().listen(port, '127.0.0.1');
+  const proxy = new TcpProxy(port + 1, port);
+  await proxy.listen();
+  onTestFinished(async () => {
+    await proxy.setToxics([Toxic.parse({ type: 'down' })]);
+    server.close();
+  });
+  const client = connect(port + 1, '127.0.0.1');
+  const [atServer] = (await once(server, 'connection')) as [Socket];
+  await proxy.setToxics([Toxic.parse({ type: 'latency', stream: 'upstream', latencyMs: 300 })]);
+  let received = '';
+  atServer.on('data', (data: Buffer) => {
+    received += String(data);
+  });
+  client.end('a request');
+  await once(client, 'close');
+  expect(received).toBe('');
+  await once(atServer, 'close');
+  expect(received).toBe('a request');
+});

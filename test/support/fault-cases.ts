@@ -6,6 +6,7 @@ import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxi
 import { blockedEventLoop } from '../../src/lab/faults/block-event-loop.ts';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
 import { cutOneByOne } from '../../src/lab/faults/cut-one-by-one.ts';
+import { delayRequests } from '../../src/lab/faults/delay-requests.ts';
 import { dropConnections } from '../../src/lab/faults/drop-connections.ts';
 import { exhaustConnections } from '../../src/lab/faults/exhaust-connections.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
@@ -84,7 +85,7 @@ afterEach(async () => {
 });
 
 export let voucherInMysql = '';
-export let lastUser = 0;
+let lastUser = 0;
 /** Each purchase is another user's. */
 export const buyInMysql = () => buyOn('api-1', voucherInMysql, String(++lastUser));
 
@@ -132,6 +133,11 @@ export const cases: Record<string, Case> = {
   },
   slow: {
     fault: () => slowConnections('redis-2', 10 * silentMs),
+    seen: () => ping(proxyOf('redis-2')),
+    ...{ broken: 'silence', healed: 'PONG' },
+  },
+  delay: {
+    fault: () => delayRequests('redis-2', 10 * silentMs),
     seen: () => ping(proxyOf('redis-2')),
     ...{ broken: 'silence', healed: 'PONG' },
   },

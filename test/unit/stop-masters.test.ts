@@ -157,13 +157,19 @@ describe('the verdict of an outage', () => {
     expect(judged({ ...unavailable, leftLocks: null }).verdict).toBe('held');
   });
 
-  test('leaves out progress, and no other check', () => {
-    const findings = [finding('violated').finding, { ...finding('held').finding }].map(
-      (each, index) => ({ ...each, check: (['progress', 'no-oversell'] as const)[index] }),
-    ) as Finding[];
-    const audit = { verdict: 'violated', findings, skipped: [] } as const;
-    const facts = { voucherId: '7' } as Parameters<typeof judgedFindings>[0]['facts'];
-    const checks = judgedFindings({ facts, audit }).map(({ finding: { check } }) => check);
-    expect(checks).toEqual(['no-oversell']);
-  });
+  test.each([
+    ['redlock', ['progress', 'no-oversell']],
+    ['redis-no-expiry', ['no-oversell']],
+  ])(
+    'of %s is judged by %j: by progress where the rung claims to leave no lock',
+    (rung, judged) => {
+      const findings = [finding('violated').finding, { ...finding('held').finding }].map(
+        (each, index) => ({ ...each, check: (['progress', 'no-oversell'] as const)[index] }),
+      ) as Finding[];
+      const audit = { verdict: 'violated', findings, skipped: [] } as const;
+      const facts = { voucherId: '7', rung } as Parameters<typeof judgedFindings>[0]['facts'];
+      const checks = judgedFindings({ facts, audit }).map(({ finding: { check } }) => check);
+      expect(checks).toEqual(judged);
+    },
+  );
 });

@@ -6,6 +6,7 @@
 
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
+import { countBy } from '../../grouping.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -23,7 +24,6 @@ import { allRaces } from './demo-plan.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { countHop, drainWithinMs, type Hop, readAgainAt } from './hops.ts';
 import { inject } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 
 export const hops: readonly RaceName[] = [
   'crash-before-publish',

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Facts } from '../../audit/facts.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { DeadlinePassed } from '../../errors.ts';
+import { countBy } from '../../grouping.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
@@ -30,7 +31,6 @@ import {
 import { type Incident, incidentsOf, progressWithinMs, type Stage } from './incidents.ts';
 import { askReadiness, type Readiness } from './readiness.ts';
 import { buyRecorded, inject } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 import { now } from './try-times.ts';
 
 const rung = 'lua-stream';
@@ -80,7 +80,7 @@ export const aliveNotConsuming: Drill = {
 async function sellThrough(lab: Lab, network: Network, options: DrillOptions): Promise<Part> {
   const noRedisMs = options.minutes < 1 ? outageMs.short : outageMs.long;
   const incidents = incidentsOf(network, noRedisMs);
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const users = ((noRedisMs + incidents.length * 2 * waitForOrderMs) / 1_000) * purchasesPerSecond;
   const sale = { title: `alive-not-consuming, ${network}`, stock: users, rung };
   const voucherId = await putOnSale(lab.baseUrl, tokenSecret, lab.shape.instances, sale);

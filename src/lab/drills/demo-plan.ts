@@ -84,6 +84,7 @@ function isRaced(rung: Rung, { under, instances, needs }: Schedule): boolean {
     queue: rung.queue !== undefined,
     stored: !rung.breaks.some((each) => each.under === 'instance-dies'),
     'lock-service': rung.lockService !== undefined,
+    'lock-alone': rung.lockService !== undefined && !rung.stockWithLock,
     'lock-redis': rung.lockService?.servers.every((name) => name.startsWith('redis')) ?? false,
   };
   return claimOf(rung, instances).verdict === 'held' && (needs === undefined || has[needs]);

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Durability, durabilities } from '../../config.ts';
 import { DeadlinePassed } from '../../errors.ts';
+import { countBy } from '../../grouping.ts';
 import type { Lab } from '../environment/lab.ts';
 import { follow } from '../environment/replication.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
@@ -22,7 +23,6 @@ import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { durabilityReasons, type Endured, survivalOf } from './durability-verdict.ts';
 import { inject } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 import { duringSale } from './steady-sale.ts';
 import { type Loss, losses } from './survival.ts';
 import { hasSaleSince, isSale, now, sentAt } from './try-times.ts';

@@ -39,7 +39,7 @@ export const flushDuringRush: Drill = {
   about: 'redis-main loses every key while lua-stream sells, and is rebuilt: what is lost, counted',
   async run(lab, options) {
     await lab.ensure(flushShape);
-    const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+    const tokenSecret = lab.tokenSecret;
     const sale = { title: `flush-during-rush, seed ${options.seed}`, stock, rung };
     const voucherId = await putOnSale(lab.baseUrl, tokenSecret, lab.shape.instances, sale);
     const tries: Try[] = [];
@@ -108,7 +108,7 @@ function buy(
   giveUp: AbortSignal,
 ): Promise<Try[]> {
   const load = {
-    ...{ baseUrl: lab.baseUrl, tokenSecret: lab.environment['TOKEN_SECRET'] ?? '' },
+    ...{ baseUrl: lab.baseUrl, tokenSecret: lab.tokenSecret },
     ...{ purchasesPerSecond: perSecond[time], giveUp },
     onTry: (attempt: Try) => void tries.push(attempt),
   };

@@ -1,6 +1,6 @@
 /** What became of the accepted orders after a kill at one hop of their way. Pure. */
 import { confirmed, type Facts } from '../../audit/facts.ts';
-import { groupBy } from '../../audit/group-by.ts';
+import { groupBy } from '../../grouping.ts';
 import type { RaceName } from '../races/schedules.ts';
 
 /**

@@ -4,6 +4,7 @@
  */
 import { Agent } from 'undici';
 import type { Attempt, Facts } from '../../audit/facts.ts';
+import { countBy } from '../../grouping.ts';
 import { signToken } from '../../http/tokens.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import { defaultShape, type Lab } from '../environment/lab.ts';
@@ -16,7 +17,6 @@ import { auditAll, drillVerdict, factsNotHeld, notHeldTexts } from './audited.ts
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { judgedFindings, phaseOf, sellsWithout } from './outages.ts';
 import { inject } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 import { lockServiceOf } from './sell-through.ts';
 import type { Recorder } from './timeline.ts';
 import { isSale } from './try-times.ts';
@@ -60,7 +60,7 @@ export const hungMaster: Drill = {
 };
 
 async function play(lab: Lab, rung: RungName, { seed, recorder }: DrillOptions) {
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const { instances } = lab.shape;
   const service = lockServiceOf(rung);
   const hung = service.servers[seed % service.servers.length] ?? '';

@@ -19,7 +19,7 @@ import { now } from './try-times.ts';
 export const progressWithinMs = 4_000;
 /** From the promotion, or from the mending, to the first recorded order. */
 const recordedWithinMs = 5_000;
-/** The first look of a watch only starts the time, and looks are a fourth of the limit apart. */
+/** A watch looks four times per limit, and its first look only starts the clock. */
 const noticedWithinMs = 1.5 * progressWithinMs;
 
 const worker = 'api-worker-1';

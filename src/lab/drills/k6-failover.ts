@@ -3,6 +3,7 @@
  * verdict is that of k6's thresholds and that of the audit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countBy } from '../../grouping.ts';
 import { defaultShape, type Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import type { Fault } from '../faults/fault.ts';
@@ -16,7 +17,6 @@ import type { Drill, DrillOptions, Phase } from './drill.ts';
 import { k6Figures, k6Verdict, voucherOf } from './k6-figures.ts';
 import { phaseOf } from './outages.ts';
 import { inject } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 
 const rung = 'lua-stream';
 const fewestSeconds = 10;
@@ -102,7 +102,7 @@ async function loadWithFaults(
 }
 
 const settings = (lab: Lab, seconds: number): Record<string, string> => ({
-  ...{ BASE_URL: lab.baseUrl, TOKEN_SECRET: lab.environment['TOKEN_SECRET'] ?? '' },
+  ...{ BASE_URL: lab.baseUrl, TOKEN_SECRET: lab.tokenSecret },
   ...{ RUNG: rung, WORK_MS: '', RATE: '50', SECONDS: String(seconds), ANSWER_SECONDS: '5' },
 });
 

@@ -4,7 +4,7 @@
  * orders are counted by SQL and audited.
  */
 import type { Facts } from '../../audit/facts.ts';
-import { groupBy } from '../../audit/group-by.ts';
+import { countBy, groupBy } from '../../grouping.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
@@ -14,7 +14,6 @@ import { type Purchase, planPurchases, type Try } from '../workload/steady-purch
 import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { buyRecorded } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 import { playStorm, type Role, stormFaults } from './storm-faults.ts';
 import { stormFigures, stormReasons } from './storm-figures.ts';
 
@@ -55,7 +54,7 @@ export const killStorm: Drill = {
 };
 
 async function planStorm(lab: Lab, { seed, minutes, signal }: DrillOptions): Promise<Purchase[]> {
-  const secret = lab.environment['TOKEN_SECRET'] ?? '';
+  const secret = lab.tokenSecret;
   const purchases: Purchase[] = [];
   while (purchases.length < minutes * 60 * purchasesPerSecond) {
     signal.throwIfAborted();
@@ -83,7 +82,7 @@ async function storm(
 ): Promise<Storm> {
   const giveUp = new AbortController();
   const load = {
-    ...{ baseUrl: lab.baseUrl, tokenSecret: lab.environment['TOKEN_SECRET'] ?? '' },
+    ...{ baseUrl: lab.baseUrl, tokenSecret: lab.tokenSecret },
     ...{ purchasesPerSecond, giveUp: giveUp.signal },
   };
   const buying = buyRecorded(stormRung, purchases, load, recorder);

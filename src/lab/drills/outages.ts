@@ -1,5 +1,8 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
+
+import { countBy } from '../../grouping.ts';
 import type { LockService } from '../../ladder/rung.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
@@ -10,7 +13,6 @@ import {
   notHeldTexts,
 } from './audited.ts';
 import type { DrillResult, Phase } from './drill.ts';
-import { countBy } from './run-rung.ts';
 import type { Answered } from './timeline.ts';
 import {
   answeredAt,
@@ -21,8 +23,11 @@ import {
   sentBetween,
 } from './try-times.ts';
 
-/** Stopped: their connections end. Hung: their connections stay, and nothing answers (SIGSTOP). */
-export type Away = 'stopped' | 'hung';
+/**
+ * Stopped: their connections end. Hung: their connections stay, and nothing answers (SIGSTOP).
+ * Late: what is sent to them arrives after its sender has given up.
+ */
+export type Away = 'stopped' | 'hung' | 'late';
 
 /** What is done to the lock servers of a rung. */
 export interface OutagePlan {
@@ -105,11 +110,19 @@ export function resumedAfterMs({ tries, backAt, until }: Outage): number | null 
 }
 
 /**
- * Without `progress`: a stopped server does not hear of a release, and has the lock until its lease
- * is over. So the user is refused as busy, with every lock that has a lease.
+ * `progress` counts too, where the rung claims that no lock stays behind: a release that a server
+ * did not hear is sent again.
  */
-export const judgedFindings = (audited: Audited): AuditedFinding[] =>
-  findingsOf(audited).filter(({ finding }) => finding.check !== 'progress');
+export function judgedFindings(audited: Audited): AuditedFinding[] {
+  const leaves = leavesLocks(audited.facts.rung);
+  return findingsOf(audited).filter(({ finding }) => !leaves || finding.check !== 'progress');
+}
+
+/** The claim of a rung: what is granted to a caller that gave up stays. */
+export function leavesLocks(name: string): boolean {
+  const { breaks } = rungNamed(name);
+  return breaks.some(({ under, check }) => under === 'servers-hung' && check === 'progress');
+}
 
 export function outageReasons(
   outages: readonly Outage[],

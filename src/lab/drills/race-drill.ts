@@ -2,6 +2,8 @@
  * A drill of races: each is played on its rung while other users buy the same voucher, and goes as
  * the ladder claims. A claimed violation must show.
  */
+
+import { countBy } from '../../grouping.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
@@ -15,7 +17,6 @@ import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { type PlayUnderLoad, playFigures, playsVerdict } from './race-drill-verdict.ts';
 import { loadAround, loadPhases, loadUsers, type RaceLoad } from './race-load.ts';
 import { inject } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 
 export interface Play {
   readonly race: RaceName;
@@ -96,7 +97,7 @@ async function playUnderLoad(
 ): Promise<PlayedUnderLoad> {
   const { race, rung, phase = race, refusesWrite = false } = play;
   const { recorder, signal, seed } = options;
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const faults: string[] = [];
   let load: RaceLoad | undefined;
   const surroundings: Surroundings = {

@@ -2,6 +2,7 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
+
 import { type Audit, audit, heldOnlyIf } from '../../audit/audit.ts';
 import { type Proof, proofsOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
@@ -9,6 +10,7 @@ import { type MysqlRefusals, mysqlRefusals } from '../../audit/mysql-refusals.ts
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import type { Verdict } from '../../domain.ts';
+import { countBy } from '../../grouping.ts';
 import { type Claim, claimOf } from '../../ladder/claims.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -142,10 +144,4 @@ export function isAsClaimed({ verdict, findings }: Audit, claim: Claim): boolean
   const claimed = new Set(claim.breaks.map(({ check }) => check));
   if (verdict !== claim.verdict || checksWith('unknown').length > 0) return false;
   return violated.length === claimed.size && violated.every((check) => claimed.has(check));
-}
-
-export function countBy(names: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
 }

@@ -7,7 +7,9 @@ import type { Facts } from '../../audit/facts.ts';
 import type { LockService, Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
+import { proxyNamed } from '../environment/servers/proxies.ts';
 import { waitUntil } from '../environment/wait-until.ts';
+import { delayRequests } from '../faults/delay-requests.ts';
 import type { Fault } from '../faults/fault.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { stopServer } from '../faults/stop-server.ts';
@@ -15,7 +17,7 @@ import { putOnSale } from '../workload/create-voucher.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { collectSale, warmRung } from './around-load.ts';
 import { leftLocks } from './left-locks.ts';
-import { type Away, type Outage, type OutagePlan, sellsWithout } from './outages.ts';
+import { type Away, leavesLocks, type Outage, type OutagePlan, sellsWithout } from './outages.ts';
 import { buyRecorded, inject } from './recorded.ts';
 import type { Recorder } from './timeline.ts';
 import { hasSaleSince, now } from './try-times.ts';
@@ -46,12 +48,6 @@ export function lockServiceOf(rung: RungName): LockService {
   return lockService;
 }
 
-/** The claim: what is granted to a caller that gave up stays. */
-function leavesLocks(name: RungName): boolean {
-  const { breaks }: Rung = ladder[name];
-  return breaks.some(({ under, check }) => under === 'servers-hung' && check === 'progress');
-}
-
 /** 1, 2, … and all of its lock servers; the seed says which is first. */
 export function outagesOf({ servers }: LockService, away: Away, seed: number): OutagePlan[] {
   const first = seed % servers.length;
@@ -65,7 +61,7 @@ export async function sellThrough(
   request: SellThrough,
 ): Promise<{ outages: Outage[]; facts: Facts }> {
   const { rung, plans, partMs, seed, title, recorder } = request;
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const users = Math.ceil(((partMs / 1_000) * partsOf(plans) + spareSeconds) * purchasesPerSecond);
   await warmRung(lab, rung, seed);
   const sale = { title, stock: users, rung };
@@ -116,10 +112,14 @@ async function playOutages(
   return outages;
 }
 
+/** As late as the other outages are long. */
+const lateByMs = 3_000;
+
 /** The fault of an outage, for one server. */
 export const faultOf: Readonly<Record<Away, (server: string) => Fault>> = {
   stopped: stopServer,
   hung: pauseServer,
+  late: (server) => delayRequests(proxyNamed(server), lateByMs),
 };
 
 /** The servers run again afterwards, also when the drill is interrupted. */

@@ -30,7 +30,7 @@ export async function duringSale<T>(
   work: (tries: readonly Try[], voucherId: string) => Promise<T>,
 ): Promise<Sold<T>> {
   const { baseUrl } = lab;
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const sale = { title, stock: users, rung };
   const voucherId = await putOnSale(baseUrl, tokenSecret, lab.shape.instances, sale);
   const giveUp = new AbortController();

@@ -4,11 +4,11 @@
  */
 import type { Facts } from '../../audit/facts.ts';
 import type { Finding } from '../../audit/finding.ts';
+import { countBy } from '../../grouping.ts';
 import { defaultShape } from '../environment/lab.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillResult } from './drill.ts';
 import { judgedFindings, type Outage, outageReasons, phasesOf } from './outages.ts';
-import { countBy } from './run-rung.ts';
 import { faultOf, lockServiceOf, outagesOf, partsOf, sellThrough } from './sell-through.ts';
 
 const rungs = ['multilock', 'redlock', 'redis-atomic'] as const;
@@ -42,11 +42,9 @@ function judge(outages: readonly Outage[], facts: readonly Facts[]): DrillResult
   const phases = outages.flatMap(phasesOf);
   const count = (wanted: readonly Pick<Finding, 'count'>[]) =>
     wanted.reduce((sum, each) => sum + each.count, 0);
-  const violated = audits.flatMap((each) => each.audit.findings).filter(isViolated);
   const figures = {
     attempts: facts.reduce((sum, { attempts = [] }) => sum + attempts.length, 0),
     violations: count(findings.map(({ finding }) => finding).filter(isViolated)),
-    busyUntilLeaseEnds: count(violated.filter(({ check }) => check === 'progress')),
     latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
   };
   const injected = outages.flatMap(({ servers, away }) => servers.map(faultOf[away]));

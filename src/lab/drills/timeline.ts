@@ -3,8 +3,8 @@
  * while the drill runs, so that it can be printed live; the report draws it.
  */
 import type { Attempt } from '../../audit/facts.ts';
+import { countBy } from '../../grouping.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import { countBy } from './run-rung.ts';
 import { isSale } from './try-times.ts';
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */

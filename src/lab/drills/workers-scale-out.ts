@@ -4,12 +4,13 @@
  * record these. The moment is made: the stock is locked in MySQL, so each worker takes orders and
  * stands still in the middle of recording them.
  */
+
 import type { Facts } from '../../audit/facts.ts';
-import { groupBy } from '../../audit/group-by.ts';
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { DeadlinePassed } from '../../errors.ts';
+import { countBy, groupBy } from '../../grouping.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
 import { depthOfShards } from '../../queues/shared/redis-queue.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -31,7 +32,6 @@ import {
 import type { Drill, DrillOptions, DrillResult } from './drill.ts';
 import { ordersInHand, ownConsumers, readers } from './in-hand.ts';
 import { buyRecorded, inject } from './recorded.ts';
-import { countBy } from './run-rung.ts';
 import { judgeScaleOut, type Killed, type Step } from './scale-out-figures.ts';
 
 const rung = 'lua-stream';
@@ -126,7 +126,7 @@ interface Sale extends Play {
 }
 
 async function onEveryShard({ lab, connections, workers }: Play, stock: number): Promise<string[]> {
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const byShard = new Map<ShardKeys, string>();
   while (byShard.size < shards) {
     const sale = { title: `workers-scale-out, ${workers}`, stock, rung };
@@ -240,7 +240,7 @@ async function buy(
   speed: Pick<SteadyLoad, 'purchasesPerSecond' | 'clients'>,
 ): Promise<void> {
   const { baseUrl } = lab;
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const giveUp = AbortSignal.any([options.signal, AbortSignal.timeout(2 * withinMs)]);
   const onTry = (attempt: Try) => void tries.push(attempt);
   const load = { baseUrl, tokenSecret, ...speed, giveUp, onTry };

@@ -6,6 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { saleKeys } from '../../connections/sale-keys.ts';
 import { Interrupted, NetworkMissing, ServerDown, ServerEnded, UnknownServer } from '../errors.ts';
 import { redisAppends } from './append-only-file.ts';
 import { setClockRight } from './ask-instance.ts';
@@ -15,7 +17,7 @@ import { giveDiskBack, refuseFileWrites } from './file-size.ts';
 import { LabNetwork } from './lab-network.ts';
 import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
 import { networkEnvironment, networkServers } from './network.ts';
-import { isAlive, isPaused, type ProcessRef } from './process-table.ts';
+import { childrenWith, isAlive, isPaused, type ProcessRef } from './process-table.ts';
 import {
   killWithChildren,
   pauseWithChildren,
@@ -180,8 +182,19 @@ export class Lab {
     this.#state.shape = { instances, balancer, settings, network, ...(code && { code }) };
     if (!isAsDurable) await this.#useDurability();
     rmSync(this.historyFolder, { recursive: true, force: true });
+    await this.#nameShards(settings['SALE_SHARDS'] ?? '1');
     await this.#startAll([this.#service()], progress);
     await this.#startAll([this.#nginx()], progress);
+  }
+
+  /**
+   * A drill may sell in more shards than the lab does otherwise. Where redis-main is a replica, its
+   * master has the number already.
+   */
+  async #nameShards(count: string): Promise<void> {
+    const [first] = saleKeys(1).shards;
+    const name = (redis: Redis) => redis.set(first?.shardCount ?? '', count);
+    await withRedis(this.#state.ports.redisMain, name).catch(() => {});
   }
 
   /**
@@ -209,6 +222,18 @@ export class Lab {
     const isComplete = running.some(({ name }) => name === 'nginx');
     const mayBeGone = ({ stopped, hasFullDisk }: Running) => stopped || hasFullDisk;
     return isComplete && running.every((server) => mayBeGone(server) || isAlive(server));
+  }
+
+  /** The first server, or process of the service, that is paused or stopped and that sales need. */
+  faultInTheWay(): { readonly name: string; readonly state: 'paused' | 'stopped' } | undefined {
+    const needed = ['redis-main', this.database, 'service', 'nginx'];
+    const servers = this.servers.filter(({ name }) => needed.includes(name));
+    const stopped = servers.find(({ alive }) => !alive);
+    if (stopped) return { name: stopped.name, state: 'stopped' };
+    const children = childrenWith('INSTANCE', this.#running('service').pid);
+    const processes = children.map(({ value, pid }) => ({ name: value, pid }));
+    const paused = [...servers, ...processes].find((each) => isPaused(each));
+    return paused && { name: paused.name, state: 'paused' };
   }
 
   /** Starts no more servers, so that a stop that follows finds all of them. */
@@ -366,6 +391,13 @@ export class Lab {
     const sentinels = network === 'sentinel' ? networkEnvironment(ports, network) : {};
     const own = { LAB_ID: id, HISTORY_FOLDER: this.historyFolder };
     return { ...storesEnvironment(ports), ...sentinels, ...own };
+  }
+
+  /** Signs the tokens of its users and operators. */
+  get tokenSecret(): string {
+    const secret = this.environment['TOKEN_SECRET'];
+    if (!secret) throw new RangeError('the environment of the lab has a TOKEN_SECRET');
+    return secret;
   }
 
   async #startAll(servers: readonly Server[], progress: Progress): Promise<void> {

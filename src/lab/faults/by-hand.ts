@@ -1,8 +1,9 @@
 /** The faults that have a verb of `lockstep fault`; `lab.heal()` is the undo of all of them. */
 import type { Lab } from '../environment/lab.ts';
-import { isProxied, type ProxyName, proxied } from '../environment/servers/proxies.ts';
-import { NotARedis, NotProxied } from '../errors.ts';
+import { proxyNamed } from '../environment/servers/proxies.ts';
+import { NotARedis } from '../errors.ts';
 import { blockedEventLoop } from './block-event-loop.ts';
+import { delayRequests } from './delay-requests.ts';
 import { dropConnections } from './drop-connections.ts';
 import { expireSession } from './expire-session.ts';
 import type { Fault } from './fault.ts';
@@ -26,12 +27,6 @@ interface Verb {
   readonly done: string;
   readonly fault: (target: string, ms: number, lab: Lab) => Fault;
 }
-
-const proxy = (name: string): ProxyName => {
-  const known = name === 'mariadb' || name === 'mysql' ? 'database' : name;
-  if (!isProxied(known)) throw new NotProxied(name, proxied);
-  return known;
-};
 
 const redis = (name: string): string => {
   const isOfService = name.startsWith('redis-') && name !== 'redis-lab';
@@ -63,20 +58,27 @@ export const verbs = {
     done: 'has no space on its disk: it refuses writes, or ends',
     fault: (name) => fullDisk(redis(name)),
   },
-  slow: { done: 'answers late', fault: (name, ms) => slowConnections(proxy(name), ms) },
+  slow: { done: 'answers late', fault: (name, ms) => slowConnections(proxyNamed(name), ms) },
+  delay: {
+    done: 'gets every request late, also after its client has closed the connection',
+    fault: (name, ms) => delayRequests(proxyNamed(name), ms),
+  },
   drop: {
     done: 'is cut off: connections stay open, and nothing arrives',
-    fault: (name) => dropConnections(proxy(name)),
+    fault: (name) => dropConnections(proxyNamed(name)),
   },
-  reset: { done: 'resets every connection', fault: (name) => resetConnections(proxy(name)) },
-  refuse: { done: 'refuses every connection', fault: (name) => refuseConnections(proxy(name)) },
+  reset: { done: 'resets every connection', fault: (name) => resetConnections(proxyNamed(name)) },
+  refuse: {
+    done: 'refuses every connection',
+    fault: (name) => refuseConnections(proxyNamed(name)),
+  },
   'hold-replication': {
     done: 'has a replica that hears nothing more',
-    fault: (name) => holdReplication(proxy(redis(name))),
+    fault: (name) => holdReplication(proxyNamed(redis(name))),
   },
   'promote-replica': {
     done: 'is killed, and its replica is the master',
-    fault: (name) => promoteReplica(proxy(redis(name))),
+    fault: (name) => promoteReplica(proxyNamed(redis(name))),
   },
   'block-event-loop': { done: 'does nothing', fault: (name, ms) => blockedEventLoop(name, ms) },
   'step-clock-back': {

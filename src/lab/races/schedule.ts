@@ -41,8 +41,16 @@ export type Step =
 /**
  * What a rung must have, so that a race says something about it. `stored`: no accepted order is in
  * the memory of an instance alone, where it may or may not be when the instance dies.
+ * `lock-alone`: the servers have the lock and nothing else, so one may lose its data.
  */
-export type Need = 'lock' | 'waiters' | 'queue' | 'stored' | 'lock-service' | 'lock-redis';
+export type Need =
+  | 'lock'
+  | 'waiters'
+  | 'queue'
+  | 'stored'
+  | 'lock-service'
+  | 'lock-alone'
+  | 'lock-redis';
 
 export interface Schedule {
   readonly title: string;

@@ -8,7 +8,7 @@ import { queueSchedules } from './queue-schedules.ts';
 import { workerLane } from './race-keys.ts';
 import type { Schedule, Step } from './schedule.ts';
 
-export type { Need, Schedule, Step } from './schedule.ts';
+export type { Schedule, Step } from './schedule.ts';
 
 const sameUser = { A: '7', B: '7' };
 const lockFault = {
@@ -428,6 +428,7 @@ export const schedules = {
     rung: 'redlock',
     next: 'fenced',
     ...lockFault,
+    needs: 'lock-alone',
     steps: [
       { fault: 'stop-spare', text: 'no more run than the lock needs' },
       ...beforeCommit('A', 'has the lock, checked its lease'),
@@ -443,6 +444,7 @@ export const schedules = {
     under: 'restart-empty-delayed',
     rung: 'redlock',
     ...lockFault,
+    needs: 'lock-alone',
     lanes: { A: '7', B: '7', C: '7' },
     steps: [
       { fault: 'stop-spare', text: 'no more run than the lock needs' },

@@ -13,7 +13,7 @@ import { survivalTable } from './drill-text.ts';
 import { ladderMarkdown, playedMarkdown, raceMarkdown } from './ladder-tables.ts';
 import { queueMarkdown } from './queue-tables.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
-import { scoreboardMarkdown } from './scoreboard-markdown.ts';
+import { scoreboardTables } from './scoreboard-markdown.ts';
 import { headlineTable } from './story-lines.ts';
 
 export type Parts = Readonly<Record<string, string>>;
@@ -93,7 +93,7 @@ function scoreboardPart(runsFolder: string): Parts {
   const board = mergedScoreboard(
     files.map((path) => JSON.parse(readFileSync(path, 'utf8')) as Scoreboard),
   );
-  return board === null ? {} : { scoreboard: scoreboardMarkdown(board) };
+  return board === null ? {} : { scoreboard: scoreboardTables(board) };
 }
 
 /** Each of the newest run with this name that has the file. */

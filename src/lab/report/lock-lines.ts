@@ -1,5 +1,5 @@
 /** The locks of now as lines for an 80-column terminal. */
-import { groupBy } from '../../audit/group-by.ts';
+import { groupBy } from '../../grouping.ts';
 import type { LockNow } from '../environment/locks-now.ts';
 
 /** Each resource, and under it what each server has of it. */

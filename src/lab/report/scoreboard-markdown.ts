@@ -1,5 +1,5 @@
-/** The scoreboard for docs/scoreboard.md: tables, their legends, and a sentence for each cell. */
-import { groupBy } from '../../audit/group-by.ts';
+/** The scoreboard as Markdown: tables, legends; in a report also a sentence for each cell. */
+import { groupBy } from '../../grouping.ts';
 import type { Cell } from '../scoreboard/cell.ts';
 import { faultText, outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
 import { markdownTable } from './markdown-table.ts';
@@ -14,7 +14,17 @@ import {
   scoreRows,
 } from './scoreboard-grid.ts';
 
-export function scoreboardMarkdown({ runs, machine, cells }: Scoreboard): string {
+export const scoreboardMarkdown = (board: Scoreboard): string =>
+  [
+    scoreboardTables(board),
+    '### Cell by cell',
+    ...[...safetyFaults, ...outageFaults.map(({ name }) => name)].flatMap((fault) =>
+      faultDetails(fault, board.cells),
+    ),
+  ].join('\n\n');
+
+/** Without the ids of orders, which are others in each run. */
+export function scoreboardTables({ runs, machine, cells }: Scoreboard): string {
   const rows = scoreRows(cells);
   const where = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
   const safety = rows.map((row) => [`\`${row.rung}\``, ...row.safety.map(safetyMark)]);
@@ -35,10 +45,6 @@ export function scoreboardMarkdown({ runs, machine, cells }: Scoreboard): string
       ...outages,
     ]),
     legend(outageLegend),
-    '### Cell by cell',
-    ...[...safetyFaults, ...outageFaults.map(({ name }) => name)].flatMap((fault) =>
-      faultDetails(fault, cells),
-    ),
     `Machine: ${where.join('; ')}.`,
   ].join('\n\n');
 }

@@ -1,7 +1,7 @@
 /** The scoreboard for an 80-column terminal: a block for each group of faults, legends below. */
 import type { Cell } from '../scoreboard/cell.ts';
 import { agreement } from '../scoreboard/cell.ts';
-import { faultText, outageFaults, safetyFaults } from '../scoreboard/columns.ts';
+import { faultText, type OutageFault, outageFaults, safetyFaults } from '../scoreboard/columns.ts';
 import {
   cellSentence,
   countsText,
@@ -15,10 +15,10 @@ import {
 } from './scoreboard-grid.ts';
 import { wrap } from './wrap.ts';
 
-const rungWidth = 19;
+const rungWidth = 22;
 const safetyWidth = 3;
 const needsWidth = 8;
-const outageWidth = 13;
+const outageWidth = 16;
 
 export function scoreboardText({ runs, cells }: Scoreboard, folder: string): string {
   const rows = scoreRows(cells);
@@ -45,7 +45,8 @@ const safetyPart = (rows: readonly Row[]): string[] => [
 
 const outagePart = (rows: readonly Row[]): string[] => [
   'Under a steady load: does it sell on?',
-  outageBlock(rows),
+  outageBlock(rows, ({ away }) => away === 'stopped'),
+  outageBlock(rows, ({ away }) => away !== 'stopped'),
   legend(outageLegend),
 ];
 
@@ -59,14 +60,16 @@ function safetyBlock(rows: readonly Row[]): string {
   return [line([' '.repeat(rungWidth), ...head]), ...body].join('\n');
 }
 
-function outageBlock(rows: readonly Row[]): string {
-  const names = outageFaults.map(({ name }) => name.replace('-', ' ').padEnd(outageWidth));
-  const head = line(['rung'.padEnd(rungWidth), 'needs'.padEnd(needsWidth), ...names]);
+/** Some of the columns: all of them do not fit. */
+function outageBlock(rows: readonly Row[], isIn: (fault: OutageFault) => boolean): string {
+  const names = outageFaults.filter(isIn).map(({ name }) => name.replace('-', ' '));
+  const head = ['needs'.padEnd(needsWidth), ...names.map((name) => name.padEnd(outageWidth))];
   const body = rows.map(({ rung, needs, outages }) => {
-    const marks = outages.map((cell) => outageMark(cell).padEnd(outageWidth));
+    const shown = outages.filter((_, index) => isIn(outageFaults[index] as OutageFault));
+    const marks = shown.map((cell) => outageMark(cell).padEnd(outageWidth));
     return line([rung.padEnd(rungWidth), needs.padEnd(needsWidth), ...marks]);
   });
-  return [head, ...body].join('\n');
+  return [line(['rung'.padEnd(rungWidth), ...head]), ...body].join('\n');
 }
 
 const legend = (lines: readonly (readonly [string, string])[]): string =>

@@ -6,8 +6,13 @@ import type { Away, OutagePlan } from '../drills/outages.ts';
 import { lockServiceOf, outagesOf } from '../drills/sell-through.ts';
 import { raceNames, schedules } from '../races/schedules.ts';
 
-/** Every lock that asks servers. */
-export const scoredRungs: readonly RungName[] = rungNames.filter(hasLockServers);
+/**
+ * Every lock that asks servers. A rung that lets a user buy several times shows nothing new: its
+ * lock is that of another rung.
+ */
+export const scoredRungs: readonly RungName[] = rungNames.filter(
+  (name) => hasLockServers(name) && ladder[name].onePerUser,
+);
 
 function hasLockServers(rung: RungName): boolean {
   const { lockService }: Rung = ladder[rung];
@@ -38,6 +43,7 @@ export const outageFaults: readonly OutageFault[] = [
   { name: '2-stopped', count: 2, away: 'stopped' },
   { name: '3-stopped', count: 3, away: 'stopped' },
   { name: '1-hung', count: 1, away: 'hung' },
+  { name: '1-late', count: 1, away: 'late' },
 ];
 
 export const faultNames: readonly string[] = [
@@ -56,5 +62,11 @@ export function faultText(fault: string): string {
   const { count, away } = outageFaults.find(({ name }) => name === fault) ?? {};
   if (away === undefined) return texts.en.circumstances[fault as Circumstance];
   const servers = count === 1 ? '1 of the lock servers is' : `${count} of the lock servers are`;
-  return `${servers} ${away === 'hung' ? 'paused (SIGSTOP)' : 'stopped (SIGTERM)'} for a while`;
+  return `${servers} ${waysAway[away]} for a while`;
 }
+
+const waysAway: Readonly<Record<Away, string>> = {
+  stopped: 'stopped (SIGTERM)',
+  hung: 'paused (SIGSTOP)',
+  late: 'sent every request 3 s late, also after its sender has given up,',
+};

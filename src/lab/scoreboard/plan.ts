@@ -2,7 +2,8 @@
 import type { Circumstance } from '../../ladder/rung.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import { allRaces } from '../drills/demo-plan.ts';
-import type { OutagePlan } from '../drills/outages.ts';
+import type { Away, OutagePlan } from '../drills/outages.ts';
+import type { Network } from '../environment/servers/service.ts';
 import { type RaceName, schedules } from '../races/schedules.ts';
 import { outageFaults, outagePlanOf, safetyFaults, scoredRungs } from './columns.ts';
 
@@ -17,9 +18,10 @@ export interface PlannedRace {
   readonly race: RaceName;
 }
 
-/** All outages of a rung are played through one sale. */
+/** All outages of a rung in one network are played through one sale. */
 export interface PlannedSale {
   readonly rung: RungName;
+  readonly network: Network;
   readonly outages: readonly { readonly fault: string; readonly plan: OutagePlan }[];
 }
 
@@ -33,15 +35,24 @@ export function racesOf({ rungs, faults }: Chosen): PlannedRace[] {
   return planned.toSorted((one, other) => instances(one) - instances(other));
 }
 
+/** Those through proxies last: the service restarts once between the two kinds. */
 export const salesOf = ({ rungs, faults }: Chosen): PlannedSale[] =>
-  scoredRungs
-    .filter((rung) => rungs.includes(rung))
-    .map((rung) => ({ rung, outages: outagesFor(rung, faults) }))
-    .filter(({ outages }) => outages.length > 0);
+  (['direct', 'proxied'] as const).flatMap((network) =>
+    scoredRungs
+      .filter((rung) => rungs.includes(rung))
+      .map((rung) => ({ rung, network, outages: outagesFor(rung, network, faults) }))
+      .filter(({ outages }) => outages.length > 0),
+  );
 
-const outagesFor = (rung: RungName, faults: readonly string[]): PlannedSale['outages'] =>
+const networkOfOutage = (away: Away): Network => (away === 'late' ? 'proxied' : 'direct');
+
+const outagesFor = (
+  rung: RungName,
+  network: Network,
+  faults: readonly string[],
+): PlannedSale['outages'] =>
   outageFaults
-    .filter(({ name }) => faults.includes(name))
+    .filter(({ name, away }) => faults.includes(name) && networkOfOutage(away) === network)
     .flatMap((fault) => {
       const plan = outagePlanOf(rung, fault);
       return plan === undefined ? [] : [{ fault: fault.name, plan }];

@@ -66,14 +66,14 @@ async function playOneRace(
 
 async function playOneSale(
   lab: Lab,
-  { rung, outages }: PlannedSale,
+  { rung, network, outages }: PlannedSale,
   seed: number,
   { partMs, signal }: PlayOptions,
 ): Promise<[fault: string, play: Play][]> {
   const plans = outages.map(({ plan }) => plan);
   const request = { rung, plans, partMs, seed, title: 'scoreboard', signal };
   const play = async (): Promise<[string, Play][]> => {
-    await lab.ensure(defaultShape);
+    await lab.ensure({ ...defaultShape, network });
     const sale = await sellThrough(lab, { ...request, recorder: new Timeline() });
     const [audited] = auditAll([sale.facts]);
     if (!audited) throw new RangeError('a sale is audited');

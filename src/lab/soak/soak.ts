@@ -7,12 +7,11 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Facts } from '../../audit/facts.ts';
-import { groupBy } from '../../audit/group-by.ts';
 import type { Connections } from '../../connections/connections.ts';
+import { countBy, groupBy } from '../../grouping.ts';
 import { type Audited, auditAll, factsNotHeld, findingsOf } from '../drills/audited.ts';
 import type { DrillOptions, DrillResult } from '../drills/drill.ts';
 import { buyRecorded } from '../drills/recorded.ts';
-import { countBy } from '../drills/run-rung.ts';
 import { stormFigures } from '../drills/storm-figures.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
@@ -62,7 +61,7 @@ export async function soak(lab: Lab, options: SoakOptions): Promise<SoakResult> 
 }
 
 const putOnSaleAt = (lab: Lab, seed: number, stock: number): Promise<string> =>
-  putOnSale(lab.baseUrl, lab.environment['TOKEN_SECRET'] ?? '', lab.shape.instances, {
+  putOnSale(lab.baseUrl, lab.tokenSecret, lab.shape.instances, {
     title: `soak, seed ${seed}`,
     stock,
     rung: soakRung,
@@ -82,7 +81,7 @@ async function rushUnderFaults(
 ): Promise<Rushed> {
   const { signal, recorder } = options;
   const giveUp = new AbortController();
-  const tokenSecret = lab.environment['TOKEN_SECRET'] ?? '';
+  const tokenSecret = lab.tokenSecret;
   const load = { baseUrl: lab.baseUrl, tokenSecret, purchasesPerSecond, giveUp: giveUp.signal };
   const probes = openProbes(sale, tokenSecret, recorder);
   const buying = buyRecorded(soakRung, sale, load, recorder);

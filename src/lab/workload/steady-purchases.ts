@@ -8,7 +8,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { Agent } from 'undici';
 import type { Attempt } from '../../audit/facts.ts';
-import { groupBy } from '../../audit/group-by.ts';
+import { groupBy } from '../../grouping.ts';
 import { signToken } from '../../http/tokens.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
 

@@ -10,6 +10,8 @@ interface Link {
   readonly upstream: Socket;
   /** A piece of its data was dropped: the connection is of no use any more. */
   isTorn: boolean;
+  /** The last piece of the client's data was sent on: its end comes after it. */
+  sentOn: Promise<void>;
   /** The inode of the client's socket: looked up once, for all processes. */
   inode?: string | undefined;
   /** Whether it belongs to this process: asked once. */
@@ -72,7 +74,13 @@ export class TcpProxy {
 
   #accept(client: Socket): void {
     const upstream = connect(this.#upstreamPort, '127.0.0.1');
-    const link: Link = { client, upstream, isTorn: false, belongsTo: new Map() };
+    const link: Link = {
+      client,
+      upstream,
+      isTorn: false,
+      sentOn: Promise.resolve(),
+      belongsTo: new Map(),
+    };
     this.#links.add(link);
     if (this.#of(link).length > 0) this.#spoiled++;
     for (const socket of [client, upstream]) {
@@ -80,7 +88,7 @@ export class TcpProxy {
       socket.on('error', () => {});
       // Behind a dropped network neither side hears that the other one has closed.
       socket.on('close', () => {
-        if (!this.#has('timeout', link)) end(link);
+        if (!this.#has('timeout', link)) void link.sentOn.then(() => end(link));
         if (client.destroyed && upstream.destroyed) this.#links.delete(link);
       });
     }
@@ -101,6 +109,7 @@ export class TcpProxy {
       const lateMs = toxics.reduce((sum, { latencyMs }) => sum + latencyMs, 0);
       const due = lateMs > 0 ? sleep(lateMs) : Promise.resolve();
       previous = Promise.all([previous, due]).then(() => void to.write(data));
+      if (stream === 'upstream') link.sentOn = previous;
     });
   }
 

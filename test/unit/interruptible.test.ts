@@ -1,0 +1,40 @@
+/** Work that Ctrl-C does not wait for. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { interruptible } from '../../src/lab/environment/interruptible.ts';
+
+const never = new Promise<string>(() => {});
+
+test('returns what the work returns, and throws what it throws', async () => {
+  const { signal } = new AbortController();
+  expect(await interruptible(Promise.resolve('done'), signal)).toBe('done');
+  await expect(interruptible(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
+});
+
+test('does not wait for the work when the signal aborts, or has aborted before', async () => {
+  const interruption = new AbortController();
+  const waiting = interruptible(never, interruption.signal);
+  interruption.abort(new Error('interrupted'));
+  await expect(waiting).rejects.toThrow('interrupted');
+  await expect(interruptible(never, interruption.signal)).rejects.toThrow('interrupted');
+});
+
+test('gives the work its grace to end by itself', async () => {
+  const interruption = new AbortController();
+  const ending = new Promise<string>((resolve) => {
+    interruption.signal.addEventListener('abort', () => void sleep(10).then(() => resolve('end')));
+  });
+  const waiting = interruptible(ending, interruption.signal, 60_000);
+  interruption.abort();
+  expect(await waiting).toBe('end');
+});
+
+test('an error of the work that comes too late is nobody’s', async () => {
+  const late = (async () => {
+    await sleep(20);
+    throw new Error('too late');
+  })();
+  const aborted = AbortSignal.abort(new Error('interrupted'));
+  await expect(interruptible(late, aborted)).rejects.toThrow('interrupted');
+  await sleep(40); // An unhandled rejection would fail this test.
+});
