@@ -13,6 +13,7 @@ import { addDemo } from '../cli/demo.ts';
 import { addDocs } from '../cli/docs.ts';
 import { addDown } from '../cli/down.ts';
 import { addDrill } from '../cli/drill.ts';
+import { addEndedSales } from '../cli/ended-sales.ts';
 import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
 import { addLocks } from '../cli/locks.ts';
@@ -40,6 +41,12 @@ const place = {
   runsFolder: process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs'),
 };
 
+/** With --json, standard output has JSON also when the command fails. */
+function printError(code: string, message: string): void {
+  if (process.argv.includes('--json'))
+    console.log(JSON.stringify({ error: { code, message } }, null, 2));
+}
+
 const program = new Command('lockstep')
   .description(
     'A flash sale, and the lab that shows which protections work, which break, and what each costs.',
@@ -51,7 +58,10 @@ const program = new Command('lockstep')
   )
   .configureHelp({ minWidthToWrap: 30 }) // On 80 columns too.
   .showHelpAfterError('(try --help)')
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+  .exitOverride(({ exitCode, code, message }) => {
+    if (exitCode !== 0) printError(code, message);
+    process.exit(exitCode === 0 ? 0 : 2);
+  });
 
 const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill, addSoak, addScoreboard];
 const byHand = [
@@ -65,7 +75,7 @@ const byHand = [
   addAudit,
   addFault,
 ];
-const operate = [addDeadLetters, addReconcile];
+const operate = [addDeadLetters, addReconcile, addEndedSales];
 const measure = [addBench, addBenchLocks, addConformance, addMutants, addDocs];
 for (const add of [...learn, ...byHand, ...operate, ...measure]) add(program, place);
 
@@ -75,8 +85,12 @@ const cause = (error: Error): string =>
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof LockstepError)
+  if (error instanceof LockstepError) {
+    printError(error.code, error.message);
     console.error(wrap(`${error.code}: ${error.message}${cause(error)}`));
-  else console.error(error);
+  } else {
+    printError('UNEXPECTED', String(error));
+    console.error(error);
+  }
   process.exitCode = 2;
 }

@@ -49,7 +49,10 @@ export const addBench: AddCommand = (program, place) =>
     )
     .option('--orders <n>', 'one voucher with so many orders', whole(10_000, mostOrders))
     .addOption(
-      new Option('--by-script', 'of --orders: without HTTP, by the script of lua-stream alone')
+      new Option(
+        '--by-script',
+        'with --orders: call the script of lua-stream directly, without HTTP',
+      )
         .conflicts(['rung', 'ladder'])
         .implies({ orders: 1_000_000 })
         .default(false),

@@ -1,6 +1,6 @@
+import { countBy } from '../grouping.ts';
 import type { DrillOptions, DrillResult } from '../lab/drills/drill.ts';
 import { type DrillName, drillNames, drills } from '../lab/drills/drills.ts';
-import { countBy } from '../lab/drills/run-rung.ts';
 import { Timeline } from '../lab/drills/timeline.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
@@ -46,7 +46,7 @@ export const addDrill: AddCommand = (program, place) =>
     )
     .option(
       '--times <n>',
-      'run it so many times; the report is of the first that is not held',
+      'number of runs; the report is of the first that is not held',
       whole(1, 1_000),
       1,
     )

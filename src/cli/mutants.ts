@@ -36,7 +36,7 @@ export const addMutants: AddCommand = (program, place) =>
     .description('remove one defence of the final rung at a time: a check must turn red')
     .option('--list', 'show the mutants', false)
     .option('--only <name>', 'this mutant; may be given several times', chosen, [])
-    .option('--times <n>', 'run each so many times', whole(1, 1_000), 1)
+    .option('--times <n>', 'number of runs of each', whole(1, 1_000), 1)
     .addOption(database())
     .addOption(json())
     .action((options: MutantsCommand) =>

@@ -10,6 +10,8 @@ import { factsFiles, withoutFacts } from '../lab/report/facts-files.ts';
 import { writeFolder } from '../lab/report/folder.ts';
 import { racePage } from '../lab/report/race-page.ts';
 import { raceText } from '../lab/report/race-text.ts';
+import { told } from '../lab/report/step-words.ts';
+import { wrap } from '../lab/report/wrap.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { database, json, language, whole } from './options.ts';
@@ -34,20 +36,35 @@ export const addRace: AddCommand = (program, place) =>
   program
     .command('race')
     .description('play a famous race step by step through nginx, on the rung with the bug')
-    .argument('<name>', `one of ${raceNames.join(', ')}`)
+    .argument('[name]', 'one of those that --list shows')
+    .option('--list', 'list the races: their rung, and what they show', false)
     .option('--rung <rung>', 'play it on this rung instead')
-    .option('--times <n>', 'play it so many times', whole(1, 1_000), 1)
+    .option('--times <n>', 'number of plays', whole(1, 1_000), 1)
     .addOption(language())
     .addOption(database())
     .addOption(json())
-    .action((name: string, options: RaceOptions) => race(place, name, options));
+    .action((name: string | undefined, { list, ...options }: RaceOptions & { list: boolean }) =>
+      list ? listRaces(options) : race(place, name, options),
+    );
+
+function listRaces({ json, language }: RaceOptions): void {
+  const all = raceNames.map((name) => {
+    const { title, rung } = schedules[name];
+    return { name, rung, title: told(title, language) };
+  });
+  print(json, all, () =>
+    all
+      .map(({ name, rung, title }) => `${name}, on ${rung}\n${wrap(`    ${title}`, 79, '    ')}`)
+      .join('\n'),
+  );
+}
 
 async function race(
   { labFolder, runsFolder }: Place,
-  name: string,
+  name: string | undefined,
   { json, rung, times, database, language }: RaceOptions,
 ): Promise<void> {
-  if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
+  if (name === undefined || !isRaceName(name)) throw new UnknownRace(name ?? '', raceNames);
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
   const play = (lab: Lab, signal: AbortSignal) =>
@@ -62,12 +79,12 @@ async function race(
   };
   const files = {
     'race.json': withoutFacts(shown),
-    'race.html': racePage(shown, language),
+    'index.html': racePage(shown, language),
     ...factsFiles([shown]),
   };
   const folder = writeFolder(runsFolder, `race-${name}-${on}`, files);
   const counted = `played ${times} times: ${count.violated} violated, ${count.asClaimed} as claimed\n`;
-  const where = `picture: ${folder}/race.html\nagain, without servers: npx lockstep replay ${folder}/race.json`;
+  const where = `picture: ${folder}/index.html\nagain, without servers: npx lockstep replay ${folder}/race.json`;
   print(json, { ...withoutFacts(shown), count }, () =>
     [raceText(shown, language), '', ...(times > 1 ? [counted] : []), where].join('\n'),
   );

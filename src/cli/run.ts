@@ -95,7 +95,7 @@ async function run(
     { database: used },
   );
   const command = commandLine(request) + onDatabase(used);
-  const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] }, used);
+  const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] }, used, language);
   const { workMs, seed } = request;
   const text = () =>
     [

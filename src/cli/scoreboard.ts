@@ -45,7 +45,7 @@ export const addScoreboard: AddCommand = (program, place) =>
     )
     .option('--rungs <names>', 'only these rungs, with commas between them', some(scoredRungs))
     .option('--faults <names>', 'only these faults, with commas between them', some(faultNames))
-    .option('--times <n>', 'play each cell so many times', whole(1, 100), 1)
+    .option('--times <n>', 'number of plays of each cell', whole(1, 100), 1)
     .addOption(database())
     .addOption(json())
     .action((options: ScoreboardOptions) => scoreboard(place, options));

@@ -1,0 +1,23 @@
+/** A name that is not known, and the known one that it is likely to mean. */
+import { expect, test } from 'vitest';
+import { UnknownRung } from '../../src/errors.ts';
+import { UnknownDrill, UnknownRace, UnknownServer } from '../../src/lab/errors.ts';
+import { didYouMean } from '../../src/spelling.ts';
+
+test.each([
+  ['redis-atmic', ' Did you mean redis-atomic?'],
+  ['redis-atomic-', ' Did you mean redis-atomic?'],
+  ['rdeis-atomic', ' Did you mean redis-atomic?'],
+  ['zookeeper', ''],
+  ['', ''],
+])('%j: %j', (name, answer) => {
+  expect(didYouMean(name, ['redis-atomic', 'multilock'])).toBe(answer);
+});
+
+test.each([UnknownRung, UnknownRace, UnknownDrill, UnknownServer])(
+  'the sentence of %o has it',
+  (Unknown) => {
+    const { message } = new Unknown('two-proceses', ['two-processes']);
+    expect(message).toContain('"two-proceses". Did you mean two-processes?');
+  },
+);
