@@ -1,9 +1,12 @@
 /** The tests of mutants of the final rung: `npm test` has two of them, test/long the others. */
 import { expect, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { withConnections } from '../../src/lab/environment/lab-connections.ts';
 import { type MutantName, mutants } from '../../src/lab/mutants/mutants.ts';
 import { runMutants } from '../../src/lab/mutants/run-mutants.ts';
 import { trialShape } from '../../src/lab/mutants/run-trial.ts';
 import { mutantsText } from '../../src/lab/report/mutants-text.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
 import { testOfMutant } from './samples.ts';
 import { theLab } from './the-lab.ts';
 
@@ -13,12 +16,25 @@ export function testSaleMutants(names: readonly MutantName[]): void {
   test.each(names.map((name) => [testOfMutant(name), name] as const))(
     '%s',
     async (_, name) => {
+      const before = await withConnections(lab(), leftovers);
       const signal = AbortSignal.timeout(200_000);
       const [result] = await runMutants(lab(), [name], signal, () => {});
       const text = result ? mutantsText([result]) : '';
       expect(result, text).toMatchObject({ mutant: name, fate: 'red', real: { verdict: 'held' } });
       expect(result?.turnsRed).toBe(mutants[name].turnsRed);
+      expect(await withConnections(lab(), leftovers)).toEqual(before);
     },
     240_000,
   );
+}
+
+/** What a trial must not leave in the lab: vouchers, and dead letters. */
+async function leftovers(connections: Connections) {
+  const { vouchers } = await reconcile(connections);
+  const redis = connections.redis('admin');
+  const letters = connections.saleKeys.shards.map(({ dead }) => redis.xlen(dead));
+  return {
+    vouchers: vouchers.map(({ voucherId }) => voucherId),
+    letters: await Promise.all(letters),
+  };
 }

@@ -6,6 +6,7 @@ import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { Interrupted } from '../errors.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './changed-copy.ts';
+import { forgetTrials } from './forget-trials.ts';
 import { type Fate, firstNotHeld, violatedChecks } from './judge-trial.ts';
 import type { Mutant, TrialCheck } from './mutant.ts';
 import { type MutantName, mutants } from './mutants.ts';
@@ -67,6 +68,7 @@ export async function runMutants(
     await lab.serve(trialShape).finally(() => {
       for (const copy of copies) copy.remove(); // No process of a mutant is left.
     });
+    await withConnections(lab, forgetTrials);
   }
 }
 
@@ -185,7 +187,7 @@ async function configure(lab: Lab, settings: Settings): Promise<Settings> {
   });
 }
 
-/** What a mutant stranded would be the next one's first orders. */
+/** The orders that a mutant left: otherwise the next one would consume them. */
 async function forgetOrders(lab: Lab): Promise<void> {
   await withConnections(lab, async (connections) => {
     for (const { orders, queued } of connections.saleKeys.shards)

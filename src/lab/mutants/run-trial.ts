@@ -4,6 +4,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
+import { trialTitle } from './forget-trials.ts';
 import { judgeTrial, type TrialFinding } from './judge-trial.ts';
 import type { Trial } from './trial.ts';
 import { TrialStage } from './trial-stage.ts';
@@ -29,7 +30,7 @@ export async function runTrial(lab: Lab, name: TrialName, trial: Trial): Promise
   return withConnections(lab, async (connections) => {
     connections.labRedis();
     const { stock } = trial;
-    const sale = { title: `mutants, ${name}`, stock, rung };
+    const sale = { title: `${trialTitle}${name}`, stock, rung };
     const { instances } = lab.shape;
     const secret = connections.config.TOKEN_SECRET;
     const voucherId = await putOnSale(lab.baseUrl, secret, instances, sale);
