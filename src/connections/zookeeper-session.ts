@@ -25,7 +25,7 @@ const { CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED } = Exception;
 const withoutAnswer: readonly number[] = [CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED];
 
 export class ZookeeperSession {
-  /** Emits the path of a removed node; when in doubt, every path that has a listener. */
+  /** Emits the path of a removed node; at the end of the session, every path with a listener. */
   readonly removals = new EventEmitter().setMaxListeners(0);
   /**
    * One function for every watch: the client calls the same function once, however many requests
@@ -49,7 +49,8 @@ export class ZookeeperSession {
     this.#timeoutMs = sessionMs;
     this.#connection = openClient(servers, this.#timeoutMs);
     this.#client = this.#connection.client;
-    this.#client.on('connected', () => this.#connected());
+    // The client sets its watches again, and ZooKeeper tells it of what they missed.
+    this.#client.on('connected', () => void this.#beat());
     this.#client.on('expired', () => this.#end());
     this.#validUntil = performance.now() + this.#timeoutMs;
     this.#watchdog = setTimeout(() => this.#watch(), this.#timeoutMs).unref();
@@ -107,12 +108,6 @@ export class ZookeeperSession {
     const closed = this.#connection.closed();
     this.#end();
     await closed;
-  }
-
-  #connected(): void {
-    void this.#beat();
-    // Their events may be lost.
-    for (const path of this.removals.eventNames()) this.removals.emit(path);
   }
 
   #heard(sentAt: number, error: Parameters<Reply<unknown>>[0]): void {

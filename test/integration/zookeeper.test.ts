@@ -112,6 +112,22 @@ test('a holder that is cut off for less than its session keeps its lease', async
   await (await held(other.lock, 'short-cut', 0)).release();
 });
 
+test('a waiter that is cut off while its predecessor leaves acquires the lock once it is back', async () => {
+  const { proxy, lock } = await behindProxy();
+  const owner = await someProcess();
+  const lease = await held(owner.lock, 'left-meanwhile');
+  const waiting = lock.acquire('left-meanwhile', { waitMs: 20_000 });
+  await sleep(200); // It watches the node of the owner.
+  proxy.cut();
+  await lease.release();
+  proxy.mend();
+  const mendedAt = performance.now();
+  const next = await waiting;
+  expect(next).not.toBeNull();
+  expect(performance.now() - mendedAt).toBeLessThan(sessionMs); // By an event, and not by the end.
+  await next?.release();
+});
+
 test('a process whose session is over takes locks in a new one', async () => {
   const { proxy, lock } = await behindProxy();
   const lease = await held(lock, 'new-session');

@@ -167,8 +167,7 @@ class Place {
    */
   async #fence(name: string): Promise<string> {
     const transaction = await createdBy(this.#session, `${this.#folder}/${name}`);
-    if (transaction === null || this.#session.remainingMs() === 0)
-      throw new Error('the session is over');
+    if (transaction === null) throw new Error('the session is over');
     return String(transaction);
   }
 }
