@@ -1,7 +1,16 @@
-/** The whole files that CONTRIBUTING.md shows: each compiles as it stands. */
+/**
+ * The whole files that CONTRIBUTING.md shows: each compiles as it stands, and the queue keeps its
+ * contract.
+ */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { OrderQueue } from '../../src/queues/order-queue.ts';
+import { type ClauseName, clauses } from '../contracts/order-queue.ts';
+import { testConnections } from '../support/connections.ts';
+import { ownStores } from '../support/own-stores.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
 interface ShownFile {
@@ -23,21 +32,66 @@ function shownFiles(guide: string): ShownFile[] {
   return shown;
 }
 
-const files = shownFiles(readFileSync('CONTRIBUTING.md', 'utf8'));
+const guide = readFileSync('CONTRIBUTING.md', 'utf8');
+const files = shownFiles(guide);
 
 test('each file that exists is shown as it is', () => {
   for (const { path, source } of files)
     if (existsSync(path)) expect(source, path).toBe(readFileSync(path, 'utf8'));
 });
 
-test('all of them compile', async () => {
-  expect(files.map(({ path }) => path.split('/').slice(1, -1).join('/'))).toEqual([
-    ...['locks', 'inventory', 'queues', 'audit/checks', 'lab/faults', 'lab/drills', 'cli'],
-  ]);
+describe('all of them', () => {
   const copy = copySources();
-  onTestFinished(() => rmSync(copy, { recursive: true }));
-  // A new check also has a name in the domain and in the texts: here it takes the name of another.
-  for (const { path, source } of files)
-    writeFileSync(join(copy, path), source.replace("'answered-in-time'", "'progress'"));
-  await compile(copy);
+  afterAll(() => rmSync(copy, { recursive: true }));
+
+  test('compile', async () => {
+    expect(files.map(({ path }) => path.split('/').slice(1, -1).join('/'))).toEqual([
+      ...['locks', 'inventory', 'queues', 'audit/checks', 'lab/faults', 'lab/drills', 'cli'],
+    ]);
+    // A new check also has a name in the domain and in the texts: here it takes that of another.
+    for (const { path, source } of files)
+      writeFileSync(join(copy, path), source.replace("'answered-in-time'", "'progress'"));
+    await compile(copy);
+  });
+
+  test('keep their contract: the queue all clauses but those that are named as exceptions', async () => {
+    const exceptions = clausesIn(partOf('**5. The exceptions**'));
+    const openQueue = await queueOf(copy);
+    for (const [clause, keeps] of Object.entries(clauses)) {
+      const isException = exceptions.includes(clause as ClauseName);
+      const [queue, connections] = await openQueue();
+      await connections.mysql().query('TRUNCATE order_queue');
+      const openOther = async () => (await openQueue())[0];
+      const contestant = { queue, connections, openOther, poison: null, isInOrder: true };
+      const withinMs = isException ? 1_500 : 10_000;
+      expect(await keeps({ ...contestant, isException, withinMs }), clause).toBe(!isException);
+    }
+  });
 });
+
+/** The next source after these words. */
+const partOf = (words: string): string =>
+  guide.slice(guide.indexOf(words)).split('```')[1]?.replace(/^ts\n/, '') ?? '';
+
+const clausesIn = (source: string): ClauseName[] =>
+  (Object.keys(clauses) as ClauseName[]).filter(
+    (clause) =>
+      source.includes(clause) ||
+      (source.includes('...unwatched') && clause.startsWith('tells its')),
+  );
+
+/** Opens it on a database that has its table. */
+async function queueOf(copy: string): Promise<() => Promise<[OrderQueue, Connections]>> {
+  const stores = await ownStores();
+  const { mysqlTableQueue } = (await import(
+    pathToFileURL(join(copy, 'dist/queues/mysql-table.js')).href
+  )) as { mysqlTableQueue: (...parts: readonly unknown[]) => OrderQueue };
+  const migration = /CREATE TABLE[^`]+/.exec(partOf('**4. A table**'))?.[0] ?? '';
+  await testConnections(stores).mysql().query(migration);
+  return async () => {
+    const connections = testConnections(stores);
+    const redis = connections.redis('admin');
+    await connections.ready();
+    return [mysqlTableQueue(connections.mysql(), redis, connections.saleKeys), connections];
+  };
+}
