@@ -57,12 +57,6 @@ export interface Death {
   readonly pid: number;
 }
 
-/** An event that could not be written. Nothing can be concluded from a history with a gap. */
-export interface Gap {
-  readonly at: string;
-  readonly event: 'gap';
-}
-
 let sink: ((entry: object) => void) | undefined;
 
 /** Builds nothing when no history is kept: a purchase calls it on its way. */

@@ -37,7 +37,12 @@ const mayImport = (own: RegExp) => (each: Import) =>
 /** Each rule: the files that it is about, and the imports that it allows them. */
 const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) => boolean][] = [
   ['the domain imports nothing', /^domain\.ts$/, () => false],
-  ['the errors import nothing', /^errors\.ts$/, () => false],
+  [
+    'the errors import the spelling of names, and nothing else',
+    /^errors\.ts$/,
+    mayImport(/^spelling\.ts$/),
+  ],
+  ['spelling and grouping import nothing', /^(spelling|grouping)\.ts$/, () => false],
   [
     'a lock imports its contract, locks/shared, and no other lock',
     /^locks\//,
@@ -66,15 +71,16 @@ const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) 
     ({ name }) => !implementations.includes(name),
   ],
   [
-    'a check imports the audit, the domain, and types of the trace only',
+    'a check imports the audit, the domain, the grouping, and types of the trace only',
     /^audit\/checks\//,
     ({ name, kind }) =>
-      /^audit\/|^domain\.ts$/.test(name) || (name.startsWith('trace/') && kind === 'type'),
+      /^audit\/|^(domain|grouping)\.ts$/.test(name) ||
+      (name.startsWith('trace/') && kind === 'type'),
   ],
   [
     'the purchase imports contracts, and no implementation',
     /^purchase\//,
-    mayImport(/^(locks\/lock|inventory\/inventory)\.ts$/),
+    mayImport(/^(locks\/lock|inventory\/inventory|purchase\/voucher-copies)\.ts$/),
   ],
   [
     'the service does not know the lab',
@@ -115,7 +121,7 @@ describe('the imports', () => {
   test('of the checks load nothing that could read, write or wait', () => {
     const loaded = loadedBy(filesLike(/^audit\/checks\//));
     expect(loaded).toContain('audit/sections.ts');
-    expect(loaded.filter((name) => !/^audit\/|^domain\.ts$/.test(name))).toEqual([]);
+    expect(loaded.filter((name) => !/^audit\/|^(domain|grouping)\.ts$/.test(name))).toEqual([]);
   });
 });
 
