@@ -11,7 +11,7 @@ export function bucketsText(result: BucketBenchmark): string {
     `busiest     CPU microseconds of the busiest master for each accepted order
 orders/s    what this master could sell with a core of its own
 all         of the three masters together; api: of all instances
-THE HONEST FIGURE IS busiest, where masters, instances and load share two cores:
+Compare the column "busiest": masters, instances and load share two cores, so
 there a second master has no core of its own, and accepted/s cannot grow.`,
     `The end of stock: ${endOfStock.stock} units, ${endOfStock.users} users at once`,
     endTable(rows),

@@ -83,8 +83,8 @@ function totalText(cpu: Readonly<Record<CpuRole, Spread | null>>): string {
 
 function reachableText(requests: PurchaseBenchmark['requests']): string {
   const ratio = reachableRatio(requests)?.toFixed(2) ?? '?';
-  return `reachable: a purchase whose HTTP costs no more than bare Hono would be
-${ratio} × bare here, since Redis, worker and database use the same cores`;
+  return `reachable: at best ${ratio} × bare Hono on this machine, since Redis, worker and
+database use the same cores`;
 }
 
 /** From CPU time to cores. What has one thread, as a Redis has, cannot use more than one. */

@@ -1,6 +1,8 @@
 /** `runs/<time>-<name>/`: the files that a command leaves. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { html, raw } from 'hono/html';
+import { colours } from './colours.ts';
 
 export const timeStamp = (): string =>
   new Date()
@@ -25,13 +27,28 @@ export function writeFiles(folder: string, files: Readonly<Record<string, unknow
   }
 }
 
-/** A new folder with these files. @returns its path. */
+/**
+ * A new folder with these files, and `index.html`: the report as it stands when there is no other
+ * page. @returns its path.
+ */
 export function writeFolder(
   root: string,
   name: string,
   files: Readonly<Record<string, unknown>>,
 ): string {
   const folder = newFolder(root, name);
-  writeFiles(folder, files);
+  const report = files['report.txt'] ?? files['report.md'];
+  writeFiles(folder, { 'index.html': textPage(name, String(report)), ...files });
   return folder;
 }
+
+const textPage = (name: string, text: string): string =>
+  String(html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${name}</title>
+<style>${raw(colours)} body { margin: 1rem; } pre { overflow-x: auto; }</style>
+<h1>${name}</h1>
+<pre>${text}</pre>
+</html>`);

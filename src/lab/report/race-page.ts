@@ -2,6 +2,7 @@
 import { html, raw } from 'hono/html';
 import type { Language } from '../../ladder/texts/texts.ts';
 import type { Played, RaceResult } from '../races/race-verdict.ts';
+import { colours } from './colours.ts';
 import { lessonLines, stepMark, verdictLines } from './race-text.ts';
 import { proofText } from './sentences.ts';
 import { stepWords, told } from './step-words.ts';
@@ -37,17 +38,26 @@ export function racePage(result: RaceResult, language: Language = 'en'): string 
   const page = html`<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>${race} on ${rung}</title>
 <style>${raw(style)}</style>
 <h1>${race} <small>on ${rung}</small></h1>
 <p>${told(title, language)}</p>
 ${said}
 <svg width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="the lanes of the race">${lines}${drawn}</svg>
+<ol class="narrow">${steps.map((step) => listStep(step, result, language))}</ol>
 ${proof}
 <p>${lesson.join(' ')}</p>
 </html>
 `;
   return String(page);
+}
+
+/** The same steps for a phone, where the lanes do not fit beside each other. */
+function listStep(step: Played, result: RaceResult, language: Language) {
+  const mark = stepMark(step, result.verdict === 'violated');
+  const words = stepWords(step, result, language);
+  return html`<li class="${classes[mark]}"><strong>${step.lane} ${mark}</strong> ${words}<br><code>${step.at}</code> ${step.instance ?? ''}</li>`;
 }
 
 const classes = { '✗': 'wrong', '…': 'waits', '●': 'fine' } as const;
@@ -70,11 +80,14 @@ function drawStep({ at, instance }: Played, index: number, { x, words, mark }: D
 }
 
 const style = `
-body { font: 16px/1.4 system-ui, sans-serif; margin: 2rem; color: #1d2433; background: #fff; }
-h1 small { font-weight: 400; color: #5b6472; }
-.violated strong { color: #b3261e; } .held strong { color: #1b6e3c; } .unknown strong { color: #8a5a00; }
-svg text { font: 15px system-ui, sans-serif; } .name { font-weight: 700; text-anchor: middle; }
-.lane { stroke: #c6ccd6; stroke-width: 2; } .number { fill: #5b6472; } .mark { fill: #fff; text-anchor: middle; font-size: 13px; }
-.fine circle { fill: #2f5aa8; } .waits circle { fill: #8a5a00; } .wrong circle { fill: #b3261e; }
-foreignObject div { font-size: 14px; } .wrong foreignObject div { color: #b3261e; font-weight: 600; } code { color: #5b6472; } pre { font-size: 14px; }
+${colours}
+body { font: 16px/1.4 system-ui, sans-serif; margin: 2rem; }
+h1 small { font-weight: 400; color: var(--quiet); } code { color: var(--quiet); } pre { font-size: 14px; overflow-x: auto; }
+.violated strong { color: var(--bad); } .held strong { color: var(--good); } .unknown strong { color: var(--doubt); }
+svg text { font: 15px system-ui, sans-serif; fill: var(--text); } svg .name { font-weight: 700; text-anchor: middle; }
+.lane { stroke: var(--line); stroke-width: 2; } svg .number { fill: var(--quiet); } svg .mark { fill: var(--on-mark); text-anchor: middle; font-size: 13px; }
+.fine circle { fill: var(--fine); } .waits circle { fill: var(--doubt); } .wrong circle { fill: var(--bad); }
+foreignObject div { font-size: 14px; } .wrong foreignObject div, li.wrong { color: var(--bad); font-weight: 600; }
+.narrow { display: none; } .narrow li { margin-bottom: .6rem; }
+@media (max-width: 44rem) { body { margin: 1rem; } svg { display: none; } .narrow { display: block; padding-left: 1.4rem; } }
 `;

@@ -1,25 +1,24 @@
 /** A run folder's report as one HTML page, with a link to the page of each race. */
 import { html, raw } from 'hono/html';
 import { ladder } from '../../ladder/rungs.ts';
-import { texts } from '../../ladder/texts/texts.ts';
-import type { Run } from '../drills/run-rung.ts';
+import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
+import { colours } from './colours.ts';
 import type { Report } from './report.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
-import { headlineTable } from './story-lines.ts';
+import { headlineCells } from './story-lines.ts';
 import { costLegend, costTable, serialTable } from './tables.ts';
 
 export const racePageName = ({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): string =>
   `race-${race}-${rung}.html`;
 
-export function reportPage(report: Report): string {
+export function reportPage(report: Report, language: Language = 'en'): string {
   const { command, time, machine, runs, serial, races, isRunning } = report;
   const results = runs.map(({ result }) => result);
   const all = [...results, ...serial.map(({ result }) => result), ...races];
-  const isGood = all.every(({ asClaimed }) => asClaimed);
-  const headline = headlineTable(results);
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 ${isRunning ? html`<meta http-equiv="refresh" content="5">` : ''}
@@ -27,27 +26,46 @@ ${isRunning ? html`<meta http-equiv="refresh" content="5">` : ''}
 <style>${raw(style)}</style>
 <h1>Lockstep <small>${time}</small></h1>
 <p><code>${command}</code></p>
-<p class="${isGood ? 'held' : 'violated'}">${countSentence(all, report)}</p>
-${headline.includes('\n') ? html`<pre class="headline">${headline}</pre>` : ''}
-<h2>Rushes</h2>
-<table>
+<p class="${all.every(({ asClaimed }) => asClaimed) ? 'expected' : 'surprise'}">${countSentence(all, report)}</p>
+${headline(results, language)}
+<nav>${sections(report).map(([id, name]) => html`<a href="#${id}">${name}</a> `)}</nav>
+<h2 id="rushes">Rushes</h2>
+<p><small>A verdict is green when the ladder claims it: a weak rung must be violated.</small></p>
+<div class="wide"><table>
 <tr><th>ch</th><th>rung</th><th>instances</th><th>accepted</th><th>refused</th><th>sold</th><th>oversold</th><th>users with two</th><th>verdict</th><th>as claimed</th></tr>
-${runs.map(runRow)}
-</table>
-${races.length > 0 ? html`<h2>Races</h2><table><tr><th>race</th><th>rung</th><th>verdict</th><th>as claimed</th><th>evidence</th></tr>${races.map(raceRow)}</table>` : ''}
-<h2>Cost</h2>
+${runs.map((run) => runRow(run, language))}
+</table></div>
+${races.length > 0 ? html`<h2 id="races">Races</h2><div class="wide"><table><tr><th>race</th><th>rung</th><th>verdict</th><th>as claimed</th><th>evidence</th></tr>${races.map(raceRow)}</table></div>` : ''}
+<h2 id="cost">Cost</h2>
 <pre>${costTable(results)}
 
 ${costLegend}</pre>
 ${serial.length > 0 ? html`<pre>${serialTable(serial.map(({ result }) => result))}</pre>` : ''}
-<h2>Evidence</h2>
-${runs.map(runEvidence)}
-<h2>Machine and versions</h2>
+<h2 id="evidence">Evidence</h2>
+${runs.map((run) => runEvidence(run, language))}
+<h2 id="machine">Machine and versions</h2>
 <ul>${Object.entries(machine).map(([name, value]) => html`<li>${name}: ${value}</li>`)}</ul>
 </html>
 `;
   return String(page);
 }
+
+function headline(results: readonly RunResult[], language: Language) {
+  const [head = [], ...rows] = headlineCells(results, language);
+  if (rows.length === 0) return '';
+  return html`<table class="headline">
+<tr>${head.map((name) => html`<th>${name}</th>`)}</tr>
+${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
+</table>`;
+}
+
+const sections = ({ races }: Report): (readonly [id: string, name: string])[] => [
+  ['rushes', 'Rushes'],
+  ...(races.length > 0 ? [['races', 'Races'] as const] : []),
+  ['cost', 'Cost'],
+  ['evidence', 'Evidence'],
+  ['machine', 'Machine'],
+];
 
 function countSentence(
   all: readonly { asClaimed: boolean }[],
@@ -65,7 +83,13 @@ const anchor = ({ result }: Run): string =>
   `${result.rung}-${result.instances}-${result.balancer}-${result.retries}`;
 const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
 
-function runRow(run: Run) {
+/** What the ladder claims is expected, also a violation. */
+const classOf = ({ verdict, asClaimed }: Pick<RaceResult, 'verdict' | 'asClaimed'>): string => {
+  if (verdict === 'unknown') return 'unknown';
+  return asClaimed ? 'expected' : 'surprise';
+};
+
+function runRow(run: Run, language: Language) {
   const {
     rung,
     instances,
@@ -78,30 +102,32 @@ function runRow(run: Run) {
     verdict,
   } = run.result;
   const note = retries > 0 ? `, ${retries} retries` : '';
-  return html`<tr class="${verdict}">
+  return html`<tr class="${classOf(run.result)}">
 <td>${ladder[rung].chapter}</td>
-<td><a href="#${anchor(run)}">${rung}</a>${note}<br><small>${texts.en.rungs[rung].lesson}</small></td>
+<td><a href="#${anchor(run)}">${rung}</a>${note}<br><small>${texts[language].rungs[rung].lesson}</small></td>
 <td>${instances}${balancer === 'cluster' ? ' (Node’s cluster)' : ''}</td>
 <td>${attempts.accepted}</td><td>${attempts.refused}</td><td>${orders}</td><td>${oversoldBy}</td><td>${usersWithTwoOrders}</td>
 <td class="verdict">${verdict}</td><td>${mark(run.result.asClaimed)}</td>
 </tr>`;
 }
 
-const raceRow = (race: RaceResult) => html`<tr class="${race.verdict}">
+const raceRow = (race: RaceResult) => html`<tr class="${classOf(race)}">
 <td><a href="${racePageName(race)}">${race.race}</a></td><td>${race.rung}</td>
 <td class="verdict">${race.verdict}</td><td>${mark(race.asClaimed)}</td><td>${race.evidence}</td>
 </tr>`;
 
-const runEvidence = (run: Run) => html`<details id="${anchor(run)}">
-<summary>${claimSentence(run)}</summary>
+const runEvidence = (run: Run, language: Language) => html`<details id="${anchor(run)}">
+<summary>${claimSentence(run, language)}</summary>
 <pre>${[auditLines(run.audit), ...proofLines(run)].join('\n')}</pre>
 </details>`;
 
 const style = `
-body { font: 16px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #1d2433; background: #fff; }
-h1 small { font-weight: 400; color: #5b6472; font-size: 1rem; } h2 { margin-top: 2rem; }
-table { border-collapse: collapse; } th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e7ee; }
-td small { color: #5b6472; } pre { font-size: 14px; overflow-x: auto; } .headline { font-size: 17px; }
-.violated strong, .violated .verdict { color: #b3261e; font-weight: 600; } .held strong, .held .verdict { color: #1b6e3c; }
-.unknown .verdict { color: #8a5a00; } details { margin: .4rem 0; }
+${colours}
+body { font: 16px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+h1 small { font-weight: 400; color: var(--quiet); font-size: 1rem; } h2 { margin-top: 2rem; } nav { margin-top: 1.5rem; } nav a { margin-right: .8rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; } th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+td small { color: var(--quiet); } pre { font-size: 14px; overflow-x: auto; } .headline { font-size: 17px; margin: 1rem 0; } .headline td:nth-child(n + 2) { font-variant-numeric: tabular-nums; }
+.surprise strong, .surprise .verdict { color: var(--bad); font-weight: 600; } .expected strong, .expected .verdict { color: var(--good); }
+.unknown .verdict { color: var(--doubt); } details { margin: .4rem 0; }
+@media (max-width: 40rem) { body { margin: 1rem auto; } .headline { font-size: 15px; } .headline th, .headline td { padding: .3rem .3rem; } }
 `;

@@ -2,6 +2,7 @@
  * `runs/<time>-<name>/`: `index.html` with a page for each race, the same as Markdown and JSON, the
  * facts and the history. `runs/latest` points at the newest.
  */
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { Database } from '../environment/servers/database.ts';
 import { factsFiles, withoutFacts } from './facts-files.ts';
 import { newFolder, timeStamp, writeFiles } from './folder.ts';
@@ -24,6 +25,7 @@ export async function openRunFolder(
   root: string,
   name: string,
   database: Database,
+  language: Language = 'en',
 ): Promise<RunFolder> {
   const machine = await describeMachine(database);
   const time = timeStamp();
@@ -32,8 +34,8 @@ export async function openRunFolder(
   const write = (report: Report) => {
     const fresh = report.races.filter((race) => !drawn.has(racePageName(race)));
     for (const race of fresh) drawn.add(racePageName(race));
-    const pages = fresh.map((race) => [racePageName(race), racePage(race)] as const);
-    writeFiles(path, { ...Object.fromEntries(pages), 'index.html': reportPage(report) });
+    const pages = fresh.map((race) => [racePageName(race), racePage(race, language)] as const);
+    writeFiles(path, { ...Object.fromEntries(pages), 'index.html': reportPage(report, language) });
   };
   return {
     path,
@@ -52,8 +54,9 @@ export async function writeRunFolder(
   name: string,
   record: RunRecord,
   database: Database,
+  language: Language = 'en',
 ): Promise<string> {
-  const folder = await openRunFolder(root, name, database);
+  const folder = await openRunFolder(root, name, database, language);
   folder.finish(record);
   return folder.path;
 }

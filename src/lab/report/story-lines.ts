@@ -17,20 +17,24 @@ export const storyOf = ({ rung, instances, balancer, retries }: Shape): StoryNam
       retries === 0,
   );
 
+const head = ['', 'sold', 'users with two orders', 'verdict'];
+
 const row = (width: number, [title = '', sold = '', twice = '', verdict = '']: string[]): string =>
   `${title}${' '.repeat(width - columns(title))}  ${sold.padStart(4)}  ${twice.padStart(21)}  ${verdict}`.trimEnd();
 
 const titleWidth = (language: Language): number =>
   Math.max(...storyNames.map((name) => columns(texts[language].story[name].title)));
 
-export const storyHead = (language: Language): string =>
-  row(titleWidth(language), ['', 'sold', 'users with two orders', 'verdict']);
+export const storyHead = (language: Language): string => row(titleWidth(language), head);
 
-function resultRow(name: StoryName, result: RunResult, language: Language): string {
+function resultCells(name: StoryName, result: RunResult, language: Language): string[] {
   const { orders, usersWithTwoOrders, verdict } = result;
   const { title } = texts[language].story[name];
-  return row(titleWidth(language), [title, String(orders), String(usersWithTwoOrders), verdict]);
+  return [title, String(orders), String(usersWithTwoOrders), verdict];
 }
+
+const resultRow = (name: StoryName, result: RunResult, language: Language): string =>
+  row(titleWidth(language), resultCells(name, result, language));
 
 /** Its line, and below it why: the story's sentence, or what the audit found instead. */
 export function storyLine(name: StoryName, run: Run, language: Language): string {
@@ -41,14 +45,20 @@ export function storyLine(name: StoryName, run: Run, language: Language): string
   return [resultRow(name, run.result, language), ...why].join('\n');
 }
 
-/** What the README shows first: the lines whose runs are there. */
-export function headlineTable(results: readonly RunResult[], language: Language = 'en'): string {
+/** The head, and the rows whose runs are there. */
+export function headlineCells(results: readonly RunResult[], language: Language): string[][] {
   const rows = storyNames.flatMap((name) => {
     const result = results.find((each) => storyOf(each) === name);
-    return result ? [resultRow(name, result, language)] : [];
+    return result ? [resultCells(name, result, language)] : [];
   });
-  return [storyHead(language), ...rows].join('\n');
+  return [head, ...rows];
 }
+
+/** What the README shows first. */
+export const headlineTable = (results: readonly RunResult[], language: Language = 'en'): string =>
+  headlineCells(results, language)
+    .map((cells) => row(titleWidth(language), cells))
+    .join('\n');
 
 /** What follows the story, and where to see it. */
 export function storyEnd(more: number, folder: string): string {
