@@ -129,8 +129,8 @@ const isOtherEpoch = (answer: unknown): boolean =>
   (answer as readonly string[])[0] === 'other-epoch';
 
 /**
- * A refusal because of other orders rests on writes too: a master that dies takes those with it
- * that no replica has, and then there is stock, or the user has no order.
+ * "Sold out" and "already ordered" also depend on writes: if a failover loses these, the answer was
+ * false. So it waits for the replica first.
  * @param asked the order of this request; an earlier request may have been accepted instead.
  * @param replicated once a replica has the writes of this call, or also those of every other
  *   connection.

@@ -6,7 +6,7 @@ import type { Rung } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import type { Measured, MeasuredSale } from './measure.ts';
 
-/** Answers of these codes are what was asked for; every other one is a fault, and so is none. */
+/** Any other code than these is a fault; so is receiving none of them. */
 export function faultsOfAnswers(
   name: string,
   { answers, broken, cpu }: Measured,
