@@ -15,6 +15,7 @@ export function differsLittle(one: string, other: string, most = 2): boolean {
 
 /** ` Did you mean redis-atomic?`, or nothing when no known name is near. */
 export function didYouMean(name: string, known: readonly string[]): string {
-  const near = known.find((each) => differsLittle(name, each));
-  return near === undefined ? '' : ` Did you mean ${near}?`;
+  const near = [1, 2].map((most) => known.find((each) => differsLittle(name, each, most)));
+  const nearest = near.find((each) => each !== undefined);
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }

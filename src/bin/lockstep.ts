@@ -18,7 +18,7 @@ import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
 import { addLocks } from '../cli/locks.ts';
 import { addMutants } from '../cli/mutants.ts';
-import { exitCodes } from '../cli/output.ts';
+import { exitCodes, printError } from '../cli/output.ts';
 import { addRace } from '../cli/race.ts';
 import { addReconcile } from '../cli/reconcile.ts';
 import { addReplay } from '../cli/replay.ts';
@@ -40,12 +40,6 @@ const place = {
   labFolder: process.env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main'),
   runsFolder: process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs'),
 };
-
-/** With --json, standard output has JSON also when the command fails. */
-function printError(code: string, message: string): void {
-  if (process.argv.includes('--json'))
-    console.log(JSON.stringify({ error: { code, message } }, null, 2));
-}
 
 const program = new Command('lockstep')
   .description(
@@ -86,8 +80,9 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof LockstepError) {
-    printError(error.code, error.message);
-    console.error(wrap(`${error.code}: ${error.message}${cause(error)}`));
+    const message = `${error.message}${cause(error)}`;
+    printError(error.code, message);
+    console.error(wrap(`${error.code}: ${message}`));
   } else {
     printError('UNEXPECTED', String(error));
     console.error(error);

@@ -9,7 +9,7 @@ import {
 import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { serialRuns } from '../lab/drills/serial-costs.ts';
 import { interruptible } from '../lab/environment/interruptible.ts';
-import type { Lab } from '../lab/environment/lab.ts';
+import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, withLab } from '../lab/environment/session.ts';
@@ -72,6 +72,8 @@ interface Walk extends Results {
   readonly folder: string;
   /** After each result. */
   readonly update: () => void;
+  /** A lab that stays up must be mended first; one that ends with the command need not be. */
+  readonly untilInterrupted: <T>(work: Promise<T>) => Promise<T>;
 }
 
 const planOf = (full: boolean): Plan => ({
@@ -83,9 +85,16 @@ const planOf = (full: boolean): Plan => ({
 async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Promise<void> {
   const used = databaseOf(labFolder, options.database);
   const stream = openStream(options.json);
+  const isUp = Lab.running(labFolder) !== null;
   const work = async (lab: Lab, signal: AbortSignal) => {
+    const untilInterrupted = <T>(work: Promise<T>) => (isUp ? work : interruptible(work, signal));
     const folder = await openRunFolder(runsFolder, 'demo', used, options.language);
-    await walkAndReport({ lab, signal, stream }, folder, options, commandLine(options.full, used));
+    await walkAndReport(
+      { lab, signal, stream, untilInterrupted },
+      folder,
+      options,
+      commandLine(options.full, used),
+    );
   };
   try {
     // The other servers start after the first lines, which need none of them.
@@ -103,7 +112,7 @@ function commandLine(full: boolean, used: Database): string {
 
 /** After Ctrl-C or an error, what was seen until then is printed and written all the same. */
 async function walkAndReport(
-  { lab, signal, stream }: Pick<Walk, 'lab' | 'signal' | 'stream'>,
+  session: Pick<Walk, 'lab' | 'signal' | 'stream' | 'untilInterrupted'>,
   folder: RunFolder,
   { full, language, json }: DemoOptions,
   command: string,
@@ -113,11 +122,12 @@ async function walkAndReport(
   const results: Results = { rushes: new Map(), comparisons: [], races: [] };
   const record = () => ({ command, planned, ...inPlannedOrder(plan, results) });
   const update = () => folder.update(record());
+  const { stream } = session;
   stream.expect(planned);
   update();
   try {
     const about = { language, planned, folder: folder.path };
-    await walk({ lab, signal, stream, update, ...about, ...results }, plan);
+    await walk({ ...session, update, ...about, ...results }, plan);
   } finally {
     stream.stop();
     folder.finish(record());
@@ -183,22 +193,25 @@ async function rush(current: Walk, request: RunRequest): Promise<Run> {
   return run;
 }
 
-async function play({ lab, signal, stream }: Walk, request: RunRequest): Promise<Run> {
+async function play(
+  { lab, signal, stream, untilInterrupted }: Walk,
+  request: RunRequest,
+): Promise<Run> {
   signal.throwIfAborted();
   stream.next(`${request.rung} on ${request.instances}`);
   const running = async () => {
     await lab.ensure(request);
     return withConnections(lab, (connections) => runRung(request, lab, connections));
   };
-  return interruptible(running(), signal);
+  return untilInterrupted(running());
 }
 
 async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {
-  const { lab, signal, stream, races, update } = current;
+  const { lab, signal, stream, races, update, untilInterrupted } = current;
   signal.throwIfAborted();
   stream.next(`race ${name} on ${rung}`);
   const playing = raceOn(lab, name, rung, { progress: stream.note, signal });
-  const played = await interruptible(playing, signal);
+  const played = await untilInterrupted(playing);
   races.push(played);
   update();
   return played;

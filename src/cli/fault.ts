@@ -27,7 +27,12 @@ export const addFault: AddCommand = (program, place) =>
       ]),
     )
     .argument('[server]', 'redis-2, nginx, api-1, api-worker-1, …; heal needs none')
-    .option('--ms <n>', 'for slow, block-event-loop and step-clock-…', whole(0, 600_000), 2_000)
+    .option(
+      '--ms <n>',
+      'for slow, delay, block-event-loop and step-clock-…',
+      whole(0, 600_000),
+      2_000,
+    )
     .addOption(json())
     .action((verb: Verb, server: string | undefined, options: FaultOptions) =>
       fault(place, verb, server, options),

@@ -17,8 +17,17 @@ export interface JsonOption {
 /** Progress goes to standard error, so that standard output is the result alone. */
 export const progress = (line: string): void => console.error(line);
 
+let hasPrinted = false;
+
 export function print(json: boolean, data: unknown, text: () => string): void {
+  hasPrinted = true;
   console.log(json ? JSON.stringify(data, null, 2) : text());
+}
+
+/** With --json, standard output has one JSON document also when the command fails. */
+export function printError(code: string, message: string): void {
+  if (hasPrinted || !process.argv.includes('--json')) return;
+  print(true, { error: { code, message } }, () => message);
 }
 
 /** Whether a result is as expected; `unknown` when it could not be told. */

@@ -2,7 +2,7 @@ import { UnknownRung } from '../errors.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { withLab } from '../lab/environment/session.ts';
-import { UnknownRace } from '../lab/errors.ts';
+import { RaceMissing, UnknownRace } from '../lab/errors.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
@@ -64,7 +64,8 @@ async function race(
   name: string | undefined,
   { json, rung, times, database, language }: RaceOptions,
 ): Promise<void> {
-  if (name === undefined || !isRaceName(name)) throw new UnknownRace(name ?? '', raceNames);
+  if (name === undefined) throw new RaceMissing();
+  if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
   const play = (lab: Lab, signal: AbortSignal) =>

@@ -15,6 +15,15 @@ export class UnknownRace extends LockstepError {
   }
 }
 
+/** `lockstep race` plays one. */
+export class RaceMissing extends LockstepError {
+  readonly code = 'RACE_MISSING';
+
+  constructor() {
+    super('Name a race. All of them: npx lockstep race --list');
+  }
+}
+
 export class UnknownDrill extends LockstepError {
   readonly code = 'UNKNOWN_DRILL';
 
@@ -63,12 +72,12 @@ export class OtherDatabase extends LockstepError {
   }
 }
 
-/** A fault by hand is still there, and the service cannot sell with it. */
+/** A fault by hand is still there, and a result would be about it. */
 export class LabHasFault extends LockstepError {
   readonly code = 'LAB_HAS_FAULT';
 
   constructor(name: string, state: 'paused' | 'stopped') {
-    super(`${name} is ${state}, so the lab cannot sell. End all faults: npx lockstep fault heal`);
+    super(`${name} is ${state}: results would be wrong. End all faults: npx lockstep fault heal`);
   }
 }
 

@@ -19,16 +19,6 @@ test('does not wait for the work when the signal aborts, or has aborted before',
   await expect(interruptible(never, interruption.signal)).rejects.toThrow('interrupted');
 });
 
-test('gives the work its grace to end by itself', async () => {
-  const interruption = new AbortController();
-  const ending = new Promise<string>((resolve) => {
-    interruption.signal.addEventListener('abort', () => void sleep(10).then(() => resolve('end')));
-  });
-  const waiting = interruptible(ending, interruption.signal, 60_000);
-  interruption.abort();
-  expect(await waiting).toBe('end');
-});
-
 test('an error of the work that comes too late is nobody’s', async () => {
   const late = (async () => {
     await sleep(20);

@@ -14,6 +14,10 @@ test.each([
   expect(didYouMean(name, ['redis-atomic', 'multilock'])).toBe(answer);
 });
 
+test('is the nearest of several', () => {
+  expect(didYouMean('redis2', ['redis-1', 'redis-2'])).toBe(' Did you mean redis-2?');
+});
+
 test.each([UnknownRung, UnknownRace, UnknownDrill, UnknownServer])(
   'the sentence of %o has it',
   (Unknown) => {

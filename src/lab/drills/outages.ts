@@ -48,7 +48,7 @@ export interface Outage extends OutagePlan {
   readonly leftLocks: number | null;
   readonly calmFrom: bigint;
   readonly stopAt: bigint;
-  /** From `downAt` to `startAt` the servers did not run. */
+  /** From `downAt` to `startAt` the servers did not run, or no request reached them in time. */
   readonly downAt: bigint;
   readonly startAt: bigint;
   readonly backAt: bigint;
@@ -141,7 +141,7 @@ export const outageText = ({ servers, masters, away }: Outage): string =>
 
 const nameOf = (outage: Outage): string => `${outage.rung}, ${outageText(outage)}`;
 
-/** Sent and answered while the servers did not run. */
+/** Sent and answered between `downAt` and `startAt`. */
 const meanwhile = ({ tries, downAt, startAt }: Outage): Try[] =>
   sentBetween(tries, downAt, startAt).filter((each) => answeredAt(each) < startAt);
 
@@ -181,7 +181,7 @@ function lateResumption(outage: Outage): string[] {
 export const neverResumed = (outage: Outage): string[] =>
   resumedAfterMs(outage) === null ? [`${nameOf(outage)}: no sale after the servers were back`] : [];
 
-/** Of the attempts that were sent and answered while the servers did not run. */
+/** Of the attempts that were sent and answered between `downAt` and `startAt`. */
 export function soldMeanwhile(outage: Outage): { attempts: number; sold: number; away: number } {
   const answers = meanwhile(outage);
   const away = answers.filter(({ reason }) => reason === unavailable).length;

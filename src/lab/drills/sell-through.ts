@@ -112,8 +112,8 @@ async function playOutages(
   return outages;
 }
 
-/** As late as the other outages are long. */
-const lateByMs = 3_000;
+/** Longer than a client waits, and shorter than an outage: requests arrive during it and after. */
+const lateByMs = 1_500;
 
 /** The fault of an outage, for one server. */
 export const faultOf: Readonly<Record<Away, (server: string) => Fault>> = {

@@ -188,13 +188,15 @@ export class Lab {
   }
 
   /**
-   * A drill may sell in more shards than the lab does otherwise. Where redis-main is a replica, its
-   * master has the number already.
+   * A drill may sell in more shards than the lab does otherwise. Not while redis-main is a replica:
+   * only the direct network has another number.
    */
   async #nameShards(count: string): Promise<void> {
     const [first] = saleKeys(1).shards;
     const name = (redis: Redis) => redis.set(first?.shardCount ?? '', count);
-    await withRedis(this.#state.ports.redisMain, name).catch(() => {});
+    await withRedis(this.#state.ports.redisMain, name).catch((error: Error) => {
+      if (!error.message.startsWith('READONLY')) throw error;
+    });
   }
 
   /**
@@ -224,9 +226,13 @@ export class Lab {
     return isComplete && running.every((server) => mayBeGone(server) || isAlive(server));
   }
 
-  /** The first server, or process of the service, that is paused or stopped and that sales need. */
+  /**
+   * The first server, or process of the service, that is paused or stopped and that every rung
+   * needs. In another network the replica may sell instead of redis-main.
+   */
   faultInTheWay(): { readonly name: string; readonly state: 'paused' | 'stopped' } | undefined {
-    const needed = ['redis-main', this.database, 'service', 'nginx'];
+    const master = networkOf(this.shape) === 'direct' ? ['redis-main'] : [];
+    const needed = [...master, this.database, 'service', 'nginx'];
     const servers = this.servers.filter(({ name }) => needed.includes(name));
     const stopped = servers.find(({ alive }) => !alive);
     if (stopped) return { name: stopped.name, state: 'stopped' };

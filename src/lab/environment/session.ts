@@ -6,7 +6,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, LabBusy, LabHasFault, OtherDatabase } from '../errors.ts';
-import { interruptible } from './interruptible.ts';
 import { defaultShape, Lab, type Progress, type StartOptions } from './lab.ts';
 import { processRef } from './process-table.ts';
 import { type Database, defaultDatabase } from './servers/database.ts';
@@ -16,18 +15,15 @@ export type SessionOptions = Pick<StartOptions, 'database' | 'spares'>;
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** So long the work may take to report what it has seen, when its lab ends anyway. */
-const graceMs = 1_500;
-
 /**
  * Runs `work` in the lab of this folder. A lab that runs already is used, and its shape is
  * restored; otherwise a lab is started and stopped again. SIGINT, SIGTERM and SIGHUP abort the
- * signal. The session then restores the lab after the work has ended, or stops it after a short
- * grace, and ends the process with code 130.
+ * signal. The session then waits for the work, restores or stops the lab, and ends the process with
+ * code 130.
  * @param options the database: without one, MariaDB, or that of the running lab; and the spare
  *   servers that start with the lab.
  * @throws LabBusy when another command uses the lab; OtherDatabase when it runs on another one;
- *   LabHasFault when a fault by hand keeps the service from selling.
+ *   LabHasFault when a server that every rung needs is paused or stopped by hand.
  */
 export async function withLab<T>(
   folder: string,
@@ -43,8 +39,7 @@ export async function withLab<T>(
     try {
       const lab = running ?? (await startFor(folder, progress, signal, options));
       signal.throwIfAborted();
-      if (running) return await work(lab, signal); // It undoes its faults first.
-      return await interruptible(work(lab, signal), signal, graceMs);
+      return await work(lab, signal);
     } finally {
       if (running) await running.ensure(shape);
       else await Lab.stop(folder);

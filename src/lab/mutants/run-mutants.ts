@@ -68,7 +68,7 @@ export async function runMutants(
     await lab.serve(trialShape).finally(() => {
       for (const copy of copies) copy.remove(); // No process of a mutant is left.
     });
-    await withConnections(lab, forgetTrials);
+    await withConnections(lab, forgetTrials).catch((error) => progress(String(error)));
   }
 }
 

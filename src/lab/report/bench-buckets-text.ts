@@ -12,7 +12,7 @@ export function bucketsText(result: BucketBenchmark): string {
 orders/s    what this master could sell with a core of its own
 all         of the three masters together; api: of all instances
 Compare the column "busiest": masters, instances and load share two cores, so
-there a second master has no core of its own, and accepted/s cannot grow.`,
+a second master has no core of its own, and accepted/s cannot grow.`,
     `The end of stock: ${endOfStock.stock} units, ${endOfStock.users} users at once`,
     endTable(rows),
     `stranded    units that nobody bought, although a user was told sold-out

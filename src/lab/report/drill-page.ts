@@ -45,7 +45,7 @@ ${phases.length > 0 ? phaseRows(phases) : ''}
 ${queues.map(queueRows)}
 ${survived.length > 0 ? survivalRows(survived) : ''}
 <h2>Figures</h2>
-<p>The figures count orders. The answers above may be more: a request that is sent again is accepted again, with the order that it has.</p>
+<p>A figure that counts orders can be lower than the answers above: a request that is sent again is accepted again, with the order that it has.</p>
 <table>${figureRows(result.figures).map(([name, value]) => html`<tr><th>${name}</th><td class="number">${value}</td></tr>`)}</table>
 <h2>Faults</h2>
 <table>${Object.entries(result.faults).map(([name, times]) => html`<tr><th>${name}</th><td class="number">${times} ×</td></tr>`)}</table>

@@ -125,14 +125,14 @@ const worstPlay = (cell: Cell): Play | undefined =>
   cell.plays.find(({ asClaimed }) => !asClaimed) ??
   cell.plays.find((play) => outcomeOfPlay(play) === worstOutcome(cell));
 
-function outageWords({ broken }: Play, { soldOn, withoutSalesMs, resumedAfterMs }: OutageCost) {
+function outageWords(play: Play, { soldOn, withoutSalesMs, resumedAfterMs }: OutageCost) {
   const sold = soldOn ? 'sold on' : 'refused';
   const back =
     resumedAfterMs === null
       ? 'nothing was sold again'
       : `first sale ${seconds(resumedAfterMs)} s after the servers`;
   const gap = `longest time without a sale ${seconds(withoutSalesMs)} s, ${back}`;
-  return `${sold}; ${gap}${broken.length > 0 ? `; ${words.wrong}` : ''}`;
+  return `${sold}; ${gap}${play.broken.length > 0 ? `; ${words[outcomeOfPlay(play)]}` : ''}`;
 }
 
 /** `298 cells played: 298 as claimed`. */
@@ -160,5 +160,10 @@ export const outageLegend: readonly (readonly [mark: string, meaning: string])[]
   ['–', 'sold nothing meanwhile, and said why'],
   ['2.6', 'seconds: the longest time without a sale, by when buyers asked'],
   ['+0.1', 'seconds from the moment when the servers run again to the first sale'],
-  [`${marks.stuck}19`, 'locks left that nobody holds: their users cannot buy until the lease ends'],
+  [
+    ` ${marks.stuck}19`,
+    'locks left that nobody holds: their users cannot buy until the lease ends',
+  ],
+  ['✗∥⊘n', 'in front, instead of ✓ or –: a promise broke, as in the first table'],
+  [notAsClaimed, 'not what the ladder claims for this rung'],
 ];

@@ -61,12 +61,8 @@ export const outagePlanOf = (
 export function faultText(fault: string): string {
   const { count, away } = outageFaults.find(({ name }) => name === fault) ?? {};
   if (away === undefined) return texts.en.circumstances[fault as Circumstance];
+  if (away === 'late')
+    return 'every request to 1 of the lock servers arrives 1.5 s late for a while, also when its sender has given up';
   const servers = count === 1 ? '1 of the lock servers is' : `${count} of the lock servers are`;
-  return `${servers} ${waysAway[away]} for a while`;
+  return `${servers} ${away === 'hung' ? 'paused (SIGSTOP)' : 'stopped (SIGTERM)'} for a while`;
 }
-
-const waysAway: Readonly<Record<Away, string>> = {
-  stopped: 'stopped (SIGTERM)',
-  hung: 'paused (SIGSTOP)',
-  late: 'sent every request 3 s late, also after its sender has given up,',
-};

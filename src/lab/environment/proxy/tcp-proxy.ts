@@ -52,7 +52,7 @@ export class TcpProxy {
     this.#toxics = toxics;
     this.#spoiled = [...this.#links].filter((link) => this.#of(link).length > 0).length;
     for (const link of this.#links) {
-      if (!this.#has('timeout', link) && isOver(link)) end(link);
+      if (!this.#has('timeout', link) && isOver(link)) void link.sentOn.then(() => end(link));
       if (this.#has('reset_peer', link)) reset(link);
     }
     if (toxics.some(({ type }) => type === 'down')) this.#refuse();
