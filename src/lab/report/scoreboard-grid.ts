@@ -160,10 +160,7 @@ export const outageLegend: readonly (readonly [mark: string, meaning: string])[]
   ['–', 'sold nothing meanwhile, and said why'],
   ['2.6', 'seconds: the longest time without a sale, by when buyers asked'],
   ['+0.1', 'seconds from the moment when the servers run again to the first sale'],
-  [
-    ` ${marks.stuck}19`,
-    'locks left that nobody holds: their users cannot buy until the lease ends',
-  ],
+  [`${marks.stuck}19`, 'locks left that nobody holds: their users cannot buy until the lease ends'],
   ['✗∥⊘n', 'in front, instead of ✓ or –: a promise broke, as in the first table'],
   [notAsClaimed, 'not what the ladder claims for this rung'],
 ];
