@@ -210,7 +210,7 @@ function notified(channel: Channel, waitMs: number, signal?: AbortSignal): Promi
       leave();
       reject(signal?.reason);
     };
-    const timer = setTimeout(timeout, waitMs);
+    const timer = setTimeout(timeout, Math.ceil(waitMs)); // Node cuts a fraction off.
     channel.waiters.add(wake);
     signal?.addEventListener('abort', abort, { once: true });
   });
