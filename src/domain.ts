@@ -80,19 +80,22 @@ export function resourceOf(
 
 export type OrderStatus = 'queued' | 'confirmed' | 'failed';
 
-export type RefusalReason =
-  | 'sold-out'
-  | 'already-ordered'
-  | 'not-started'
-  | 'ended'
-  | 'busy'
-  | 'database-busy'
-  | 'conflict'
-  | 'lease-lost'
-  | 'stale-fence'
-  | 'lock-service-unavailable'
-  | 'queue-full'
-  | 'not-ready';
+/** k6/lib/census.js counts them by these names. */
+export const refusalReasons = [
+  'sold-out',
+  'already-ordered',
+  'not-started',
+  'ended',
+  'busy',
+  'database-busy',
+  'conflict',
+  'lease-lost',
+  'stale-fence',
+  'lock-service-unavailable',
+  'queue-full',
+  'not-ready',
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
 
 /** The result of an attempt. A timeout after a write was sent is `unknown`, never `refused`. */
 export type Outcome =

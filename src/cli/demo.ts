@@ -20,6 +20,7 @@ import { demoHead, headline, raceLine, runLines } from '../lab/report/demo-lines
 import { withoutFacts } from '../lab/report/facts-files.ts';
 import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
 import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
+import { withStage } from '../lab/stage/stage.ts';
 import { ladder } from '../ladder/rungs.ts';
 import { storyNames } from '../ladder/story.ts';
 import type { Language } from '../ladder/texts/texts.ts';
@@ -210,7 +211,12 @@ async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<Pl
   const { lab, signal, stream, races, update, untilInterrupted } = current;
   signal.throwIfAborted();
   stream.next(`race ${name} on ${rung}`);
-  const playing = raceOn(lab, name, rung, { progress: stream.note, signal });
+  const playing = withStage(
+    lab,
+    signal,
+    (stage) => raceOn(stage, name, rung),
+    (event) => event.kind === 'note' && stream.note(event.text),
+  );
   const played = await untilInterrupted(playing);
   races.push(played);
   update();

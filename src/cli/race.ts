@@ -12,6 +12,8 @@ import { racePage } from '../lab/report/race-page.ts';
 import { raceText } from '../lab/report/race-text.ts';
 import { told } from '../lab/report/step-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
+import { emitter, type StageEvent } from '../lab/stage/events.ts';
+import { withStage } from '../lab/stage/stage.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { database, json, language, whole } from './options.ts';
@@ -68,8 +70,11 @@ async function race(
   if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
+  const tell = (event: StageEvent) => event.kind === 'note' && progress(event.text);
   const play = (lab: Lab, signal: AbortSignal) =>
-    playTimes(times, signal, () => raceOn(lab, name, on, { progress, signal }));
+    playTimes(times, signal, () =>
+      withStage(lab, signal, (stage) => raceOn(stage, name, on), emitter([tell])),
+    );
   const played = await withLab(labFolder, progress, play, { database });
   const shown = played.find((each) => !each.asClaimed) ?? played[0];
   if (!shown) throw new RangeError('a race is played at least once');

@@ -7,11 +7,17 @@ import { epochsOf } from '../connections/epoch.ts';
 type Work<T> = (connections: Connections) => Promise<T>;
 const silent = pino({ level: 'silent' });
 
-/** Closed when the work is over. */
-export async function withStores<T>(config: Config, work: Work<T>): Promise<T> {
+/** For a caller that closes them. */
+export async function openStores(config: Config): Promise<Connections> {
   const connections = new Connections(config, silent);
   connections.redis('admin');
   await connections.ready();
+  return connections;
+}
+
+/** Closed when the work is over. */
+export async function withStores<T>(config: Config, work: Work<T>): Promise<T> {
+  const connections = await openStores(config);
   try {
     return await work(connections);
   } finally {

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { mysqlRefusals } from '../../src/audit/mysql-refusals.ts';
 import { raceOn } from '../../src/lab/races/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
+import { withStage } from '../../src/lab/stage/stage.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);
@@ -21,7 +22,8 @@ describe.each([
   ['release-after-expiry', 'unique-rail', byKey, 'already-ordered', '1 by the unique key'],
 ] as const)('%s on %s', (race, rung, refusals, reason, said) => {
   test('overlaps, and one order stays: MySQL refuses the other write, and it is counted', async () => {
-    const result = await raceOn(lab(), race, rung);
+    const { signal } = new AbortController();
+    const result = await withStage(lab(), signal, (stage) => raceOn(stage, race, rung));
     const why = `${result.verdict}: ${result.evidence}`;
     expect(result, why).toMatchObject({ shows: 'one-order-per-user', verdict: 'held' });
     expect(result.asClaimed, why).toBe(true); // So mutual exclusion broke, as the ladder claims.

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { keptSeconds, raceKeys } from '../../src/lab/races/race-keys.ts';
+import { keptSeconds, laneKeys } from '../../src/lab/stage/lane-messages.ts';
 import { call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';
@@ -28,7 +28,7 @@ test('a request without a valid token opens no connection and pauses nowhere', a
     expect((await call('/livez', { headers: lane(race), ...token })).status).toBe(200);
   }
   expect((await connections()) - before).toBeLessThan(requests / 2);
-  expect(await redis.exists(raceKeys.arrivals(race))).toBe(0);
+  expect(await redis.exists(laneKeys.arrivals(race))).toBe(0);
 });
 
 test('the messages of a race expire', async () => {
@@ -47,7 +47,7 @@ test('the messages of a race expire', async () => {
   }).finally(() => {
     isAnswered = true;
   });
-  const arrivals = raceKeys.arrivals(race);
+  const arrivals = laneKeys.arrivals(race);
   const moved = `${arrivals}:seen`;
   let places = 0;
   while (!isAnswered) {
@@ -57,7 +57,7 @@ test('the messages of a race expire', async () => {
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(keptSeconds);
     await redis.rename(arrivals, moved);
-    await redis.rpush(raceKeys.resume(race, 'A'), 'resume');
+    await redis.rpush(laneKeys.resume(race, 'A'), 'resume');
     places += 1;
   }
   expect((await buying).status).toBe(201);

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { select } from '../../src/connections/mysql.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
-import { type Arrival, raceKeys } from '../../src/lab/races/race-keys.ts';
+import { type Arrival, laneKeys } from '../../src/lab/stage/lane-messages.ts';
 import type { CheckpointName } from '../../src/trace/checkpoints.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
@@ -28,14 +28,14 @@ async function createAndKillAt(place: CheckpointName, title: string): Promise<vo
   const player = testConnections().newLabRedis();
   onTestFinished(() => player.disconnect());
   for (;;) {
-    const [, text] = (await player.blpop(raceKeys.arrivals(race), 10)) ?? [];
+    const [, text] = (await player.blpop(laneKeys.arrivals(race), 10)) ?? [];
     if (text === undefined) throw new Error(`the creation did not reach ${place}`);
     const { checkpoint, pid } = JSON.parse(text) as Arrival;
     if (checkpoint === place) {
       process.kill(pid, 'SIGKILL');
       break;
     }
-    await player.rpush(raceKeys.resume(race, 'A'), 'resume');
+    await player.rpush(laneKeys.resume(race, 'A'), 'resume');
   }
   expect((await creating).status).toBe(503);
 }

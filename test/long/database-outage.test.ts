@@ -1,8 +1,7 @@
 /** The database away, read-only and full, for some seconds: sales go on, and nothing is lost. */
 import { expect, test } from 'vitest';
 import { mysqlAway, mysqlFull, mysqlReadOnly } from '../../src/lab/drills/database-outage.ts';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { expectHeld } from '../support/judged-drill.ts';
+import { expectHeld, playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);
@@ -14,9 +13,7 @@ test.each([
 ])(
   'MySQL is %s: sales go on, orders wait, and all are recorded afterwards',
   async (_, drill) => {
-    const options = { seed: 5, minutes: 0.05, progress: () => {}, recorder: new Timeline() };
-    const signal = AbortSignal.timeout(90_000);
-    const result = await drill.run(lab(), { ...options, signal });
+    const result = await playIn(lab(), drill, { seed: 5, minutes: 0.05 }, 90_000);
     expectHeld(result);
     expect(result.figures).toMatchObject({ deadLettered: 0, replaced: 0 });
   },

@@ -1,8 +1,9 @@
 /** What accepted orders survive: a power loss by what was synced, a promotion by a replica. */
 import { expect, test } from 'vitest';
-import { endureAll } from '../../src/lab/drills/durability.ts';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
+import type { Drill } from '../../src/lab/drills/drill.ts';
+import { durability, endureAll } from '../../src/lab/drills/durability.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
+import { playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);
@@ -12,13 +13,13 @@ test('a power loss costs `always` no order, and a promotion costs `replica` none
     { durability: 'always', loss: 'power-loss' },
     { durability: 'replica', loss: 'promotion' },
   ] as const;
-  const options = { seed: 4, minutes: 0.5, progress: () => {}, recorder: new Timeline() };
-  const signal = AbortSignal.timeout(150_000);
-  const { facts: _, ...result } = await endureAll(lab(), cells, { ...options, signal });
-  const lost = result.survived?.map((each) => each.lost) ?? [];
-  expect(lost, drillText(result)).toEqual([0, 0]);
+  const some: Drill = { ...durability, play: (stage, own) => endureAll(stage, cells, own) };
+  const result = await playIn(lab(), some, { seed: 4, minutes: 0.5 });
+  const rows = result.tables?.[0]?.rows ?? [];
+  const lost = rows.map(([, , , count]) => count);
+  expect(lost, resultText(result)).toEqual(['0', '0']);
   // Without WAIT, these are accepted, and lost.
-  expect(result.survived?.[1]?.unknown).toBeGreaterThanOrEqual(10);
+  expect(Number(rows[1]?.[4])).toBeGreaterThanOrEqual(10);
   // How soon sales resume is a figure.
   const isLate = (reason: string) => /without a sale$/.test(reason);
   expect(result.reasons.filter((each) => !isLate(each))).toEqual([]);

@@ -1,16 +1,13 @@
 /** Redis loses every key in a rush: nothing is sold twice, and the loss is counted. */
 import { expect, test } from 'vitest';
 import { flushDuringRush, flushShape } from '../../src/lab/drills/flush-during-rush.ts';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { expectHeld } from '../support/judged-drill.ts';
+import { expectHeld, playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(flushShape);
 
 test('after FLUSHALL and a rebuild exactly the stock is sold, and only what Redis alone knew is lost', async () => {
-  const options = { seed: 5, minutes: 0.1, progress: () => {}, recorder: new Timeline() };
-  const signal = AbortSignal.timeout(150_000);
-  const result = await flushDuringRush.run(lab(), { ...options, signal });
+  const result = await playIn(lab(), flushDuringRush, { seed: 5, minutes: 0.1 });
   expectHeld(result);
   const { accepted, recorded, lostAccepted, oversold, usersWithTwoOrders } = result.figures;
   expect({ recorded, oversold, usersWithTwoOrders }).toEqual({

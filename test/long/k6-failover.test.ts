@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { k6Failover } from '../../src/lab/drills/k6-failover.ts';
-import { spansOf, Timeline } from '../../src/lab/drills/timeline.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
+import { spansOf } from '../../src/lab/stage/timeline.ts';
+import { playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const folders = [
@@ -19,12 +20,9 @@ const lab = theLab();
 test.skipIf(isMissing)(
   'k6 loses no order while redis-main, an instance and nginx fail',
   async () => {
-    const recorder = new Timeline();
-    const options = { seed: 2, minutes: 0.35, progress: () => {}, recorder };
-    const signal = AbortSignal.timeout(150_000);
-    const { facts: _, ...result } = await k6Failover.run(lab(), { ...options, signal });
-    expect(result, drillText(result)).toMatchObject({ verdict: 'held', reasons: [] });
-    const { seconds, marks } = recorder.recorded();
+    const result = await playIn(lab(), k6Failover, { seed: 2, minutes: 0.35 });
+    expect(result, resultText(result)).toMatchObject({ verdict: 'held', reasons: [] });
+    const { seconds, marks } = result.recorded;
     const recorded = { attempts: 0, accepted: 0, unknown: 0 };
     for (const { accepted, refusedBecause, unknown } of seconds) {
       const refused = Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
@@ -37,9 +35,9 @@ test.skipIf(isMissing)(
     expect(Object.keys(result.faults)).toEqual(faults);
     expect(spansOf(marks, 'fault', 0).map(({ name }) => name)).toEqual(faults);
     expect(spansOf(marks, 'load', 0)).toHaveLength(1);
-    const [before, stopped] = result.phases ?? [];
-    expect(before?.refusedBecause).toEqual({});
-    expect(stopped?.refusedBecause).toHaveProperty('not-ready');
+    const refused = result.tables?.[0]?.rows.map((cells) => cells[3]);
+    expect(refused?.[0]).toMatchObject({ full: '0' });
+    expect(refused?.[1]).toMatchObject({ full: expect.stringContaining('not-ready') });
   },
   180_000,
 );

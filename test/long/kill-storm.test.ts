@@ -1,7 +1,8 @@
 /** Half a minute of kills and pauses of every part: nothing is lost and nothing is sold twice. */
 import { expect, test } from 'vitest';
 import { killStorm, stormShape } from '../../src/lab/drills/kill-storm.ts';
-import { type Second, Timeline } from '../../src/lab/drills/timeline.ts';
+import type { Second } from '../../src/lab/stage/timeline.ts';
+import { playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(stormShape);
@@ -10,11 +11,8 @@ const answersIn = ({ accepted, refusedBecause, unknown }: Second): number =>
   Object.values(refusedBecause).reduce((sum, count) => sum + count, accepted + unknown);
 
 test('lua-stream sells every unit once and records it, through kills and pauses', async () => {
-  const recorder = new Timeline();
-  const options = { seed: 11, minutes: 0.5, progress: () => {}, recorder };
-  const signal = AbortSignal.timeout(150_000);
-  const { facts: _, ...result } = await killStorm.run(lab(), { ...options, signal });
-  const { seconds, marks } = recorder.recorded();
+  const { facts: _, ...result } = await playIn(lab(), killStorm, { seed: 11, minutes: 0.5 });
+  const { seconds, marks } = result.recorded;
   expect(result, JSON.stringify(marks)).toMatchObject({ verdict: 'held', reasons: [] });
   const { sold, recorded, accepted, lost, usersWithTwoOrders, unresolved } = result.figures;
   expect([recorded, accepted]).toEqual([sold, sold]);

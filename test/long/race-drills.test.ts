@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { raceDrill, raceDrillShape } from '../../src/lab/drills/race-drill.ts';
 import { raceDrills } from '../../src/lab/drills/race-drills.ts';
-import { spansOf, Timeline } from '../../src/lab/drills/timeline.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
+import { spansOf } from '../../src/lab/stage/timeline.ts';
+import { playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(raceDrillShape);
@@ -12,15 +13,12 @@ describe.each(Object.entries(raceDrills))('%s', (_, { about, plays }) => {
   const [first] = plays;
 
   test(`is as the ladder claims: ${first.race} on ${first.rung}`, async () => {
-    const recorder = new Timeline();
-    const options = { seed: 1, minutes: 0.05, progress: () => {}, recorder };
     const drill = raceDrill(about, [first]);
-    const signal = AbortSignal.timeout(60_000);
-    const { facts: _, ...result } = await drill.run(lab(), { ...options, signal });
-    const text = drillText(result);
+    const { facts: _, ...result } = await playIn(lab(), drill, { seed: 1, minutes: 0.05 }, 60_000);
+    const text = resultText(result);
     expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
     expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
-    const { marks } = recorder.recorded();
+    const { marks } = result.recorded;
     expect(spansOf(marks, 'load', 0).map(({ name }) => name)).toEqual([first.rung]);
     const faults = spansOf(marks, 'fault', 0);
     expect(faults.length).toBeGreaterThan(0);

@@ -1,16 +1,15 @@
 /** Two workers on four shards: one is killed with orders in hand, and the other records them. */
 import { expect, test } from 'vitest';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { scaleOut } from '../../src/lab/drills/workers-scale-out.ts';
-import { expectHeld } from '../support/judged-drill.ts';
+import type { Drill } from '../../src/lab/drills/drill.ts';
+import { scaleOut, workersScaleOut } from '../../src/lab/drills/workers-scale-out.ts';
+import { expectHeld, playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);
 
 test('the orders that a killed worker had in hand are recorded once, by the other one', async () => {
-  const options = { seed: 3, minutes: 0.05, progress: () => {}, recorder: new Timeline() };
-  const signal = AbortSignal.timeout(150_000);
-  const result = await scaleOut(lab(), [2], { ...options, signal });
+  const two: Drill = { ...workersScaleOut, play: (stage, own) => scaleOut(stage, [2], own) };
+  const result = await playIn(lab(), two, { seed: 3, minutes: 0.05 });
   expectHeld(result);
   const { accepted, recorded, lost } = result.figures;
   expect({ recorded, lost }).toEqual({ recorded: accepted, lost: 0 });

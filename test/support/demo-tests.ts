@@ -6,6 +6,7 @@ import { raceOn } from '../../src/lab/races/race-on.ts';
 import { racePage } from '../../src/lab/report/race-page.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { pausesReached } from '../../src/lab/report/sentences.ts';
+import { withStage } from '../../src/lab/stage/stage.ts';
 import { testConnections } from './connections.ts';
 import { theLab } from './the-lab.ts';
 
@@ -17,7 +18,8 @@ export function testRaces(pairs: readonly RaceOnRung[]): void {
 
   describe.each(named)('%s on %s', (race, rung) => {
     test('is as claimed, with its proof', async () => {
-      const result = await raceOn(lab(), race, rung);
+      const { signal } = new AbortController();
+      const result = await withStage(lab(), signal, (stage) => raceOn(stage, race, rung));
       const said = `${result.verdict}: ${result.evidence}`;
       expect(result, said).toMatchObject({ verdict: result.claim, asClaimed: true });
       const text = raceText(result);

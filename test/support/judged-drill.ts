@@ -1,7 +1,10 @@
-/** What a test expects of a drill. How soon something happens is a figure: no test judges it. */
+/** Plays a drill in a test. How soon something happens is a figure: no test judges it. */
 import { expect } from 'vitest';
-import type { DrillResult } from '../../src/lab/drills/drill.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
+import type { Lab } from '../../src/lab/environment/lab.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
+import type { Experiment } from '../../src/lab/stage/experiment.ts';
+import type { Result } from '../../src/lab/stage/result.ts';
+import { play } from '../../src/lab/stage/runner.ts';
 
 /** On a busy machine these come later than the drill allows. */
 const late = [
@@ -11,8 +14,19 @@ const late = [
 ];
 const isLate = (reason: string): boolean => late.some((each) => each.test(reason));
 
-export function expectHeld({ facts: _, ...result }: DrillResult): void {
-  const text = drillText(result);
+/** It has so much time; what it has seen by then decides nothing. */
+export const playIn = <Options extends object>(
+  lab: Lab,
+  experiment: Experiment<Options>,
+  options: Options,
+  withinMs = 150_000,
+): Promise<Result> => {
+  const session = { lab, signal: AbortSignal.timeout(withinMs), endsWithLab: false };
+  return play('test', experiment, options, session);
+};
+
+export function expectHeld(result: Result): void {
+  const text = resultText(result);
   expect(
     result.reasons.filter((reason) => !isLate(reason)),
     text,

@@ -8,11 +8,11 @@ import { type RaceOnRung, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import type { ServiceShape } from '../../src/lab/environment/servers/service.ts';
 import { type ChangedCopy, changedCopy } from '../../src/lab/mutants/changed-copy.ts';
-import { playRace, raceSettings, withoutLoad } from '../../src/lab/races/play-race.ts';
+import { playRace, raceSettings } from '../../src/lab/races/play-race.ts';
 import { claimOn } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import { Stage } from '../../src/lab/stage/stage.ts';
 import { rungNamed } from '../../src/ladder/rungs.ts';
-import { testConnections } from './connections.ts';
 import { theLab } from './the-lab.ts';
 
 const scheduleOf = ({ race }: RaceOnRung): Schedule => schedules[race];
@@ -32,9 +32,15 @@ const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some((step) => !(
 
 const neverStops = {
   file: 'lab/service/meet-player',
-  find: 'await redis.blpop(raceKeys.resume(race, name), patienceSeconds);',
+  find: 'await redis.blpop(laneKeys.resume(race, name), patienceSeconds);',
   replace: '',
 } as const;
+
+class StageWithoutFaults extends Stage {
+  override async inject() {
+    return async () => {};
+  }
+}
 
 export function testRaceMutants(pairs: readonly RaceOnRung[]): void {
   const lab = theLab(null);
@@ -48,15 +54,18 @@ export function testRaceMutants(pairs: readonly RaceOnRung[]): void {
     ...{ instances: scheduleOf(pair).instances, balancer: 'nginx', network: 'proxied' },
     settings: raceSettings,
   });
-  const play = async ({ race, rung }: RaceOnRung, around = withoutLoad) => {
-    const connections = testConnections();
-    connections.redis('admin');
-    await connections.ready();
-    return playRace(race, rung, lab(), connections, around).catch(async (error: unknown) => {
+  const play = async ({ race, rung }: RaceOnRung, Kind = Stage) => {
+    const stage = new Kind(lab(), new AbortController().signal, () => {});
+    try {
+      await stage.connect();
+      return await playRace(stage, race, rung);
+    } catch (error) {
       if (!(error instanceof DeadlinePassed)) throw error; // Nothing came to the place.
       await lab().heal();
       return { verdict: 'unknown', asClaimed: false, evidence: error.message } as const;
-    });
+    } finally {
+      await stage.end();
+    }
   };
   const expectDoubt = ({ verdict, asClaimed, evidence }: Awaited<ReturnType<typeof play>>) =>
     expect([verdict, asClaimed], evidence).not.toEqual(['held', true]);
@@ -68,8 +77,7 @@ export function testRaceMutants(pairs: readonly RaceOnRung[]): void {
   describe.each(named(pairs.filter(hasFaults)))('%s on %s, without its faults', (_, __, pair) => {
     test('is not held as claimed', async () => {
       await lab().ensure(shapeOf(pair));
-      const inject = async () => async () => {};
-      expectDoubt(await play(pair, { ...withoutLoad, inject }));
+      expectDoubt(await play(pair, StageWithoutFaults));
     });
   });
 

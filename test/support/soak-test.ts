@@ -1,11 +1,10 @@
 /** A test of the soak: faults at checkpoints while lua-stream sells; nothing is lost. */
 import { expect, test } from 'vitest';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { coverageText } from '../../src/lab/report/coverage-text.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
 import { targets } from '../../src/lab/soak/cells.ts';
 import { soak, soakShape } from '../../src/lab/soak/soak.ts';
 import { Steering } from '../../src/lab/soak/steering.ts';
+import { playIn } from './judged-drill.ts';
 import { theLab } from './the-lab.ts';
 
 const seed = 11;
@@ -16,13 +15,11 @@ export function testSoak(minutes: number): void {
   test(
     'lua-stream sells and records every order once, with a fault at each checkpoint',
     async () => {
-      const told: string[] = [];
-      const { facts, coverage, played, ...result } = await soak(lab(), {
-        ...{ seed, minutes, isGated: false },
-        ...{ progress: (line) => told.push(line), recorder: new Timeline() },
-        signal: AbortSignal.timeout(minutes * 60_000 + 240_000),
-      });
-      const text = [drillText(result), coverageText(coverage), ...told].join('\n');
+      const options = { seed, minutes, isGated: false };
+      const withinMs = minutes * 60_000 + 240_000;
+      const { facts, ...result } = await playIn(lab(), soak, options, withinMs);
+      const played = result.tables?.[1]?.rows ?? [];
+      const text = [resultText(result), ...played.map((row) => row.join(' '))].join('\n');
       expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
       expect(facts).toEqual([]);
       const { sold, recorded, accepted, lost, unresolved } = result.figures;
@@ -30,13 +27,15 @@ export function testSoak(minutes: number): void {
         ...{ recorded: sold, accepted: sold, lost: 0, unresolved: 0 },
       });
       expect(sold).toBeGreaterThan(0);
-      expect(told).toHaveLength(played.length);
+      expect(played.length).toBe(result.figures['faults']);
 
       const again = new Steering(targets, seed); // What was seen and the seed: the same faults.
-      for (const { text: what, cells } of played) {
+      for (const [, what = '', , cells = ''] of played) {
         const { fault, state } = again.next().target;
-        expect(what.replace(' (missed)', '')).toMatch(new RegExp(`^${fault} at .*; ${state}$`));
-        again.saw(cells);
+        expect(String(what).replace(' (missed)', '')).toMatch(
+          new RegExp(`^${fault} at .*; ${state}$`),
+        );
+        again.saw(String(cells).split(', '));
       }
     },
     minutes * 60_000 + 300_000,

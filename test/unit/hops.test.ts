@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Attempt, Facts } from '../../src/audit/facts.ts';
 import type { Verdict } from '../../src/domain.ts';
 import {
-  type Cell,
+  type HopPlay,
   hops,
   judgeHops,
   queueRungs,
@@ -54,7 +54,7 @@ test('plays every hop on every queue that a rush does not break', () => {
 });
 
 describe('the verdict over all cells', () => {
-  const cell = (verdict: Verdict, claim: Verdict): Cell => ({
+  const cell = (verdict: Verdict, claim: Verdict): HopPlay => ({
     race: {
       ...{ race: 'worker-dies', title: '', rung: 'redis-list', shows: 'no-lost-orders' },
       ...{
@@ -73,14 +73,12 @@ describe('the verdict over all cells', () => {
       ...{ rung: 'redis-list', hop: 'worker-dies', asClaimed: verdict === claim },
       ...{ accepted: 1, once: 0, twice: 0, never: 1, stuck: 1, seconds: null },
     },
-    faults: ['kill api-worker-1'],
   });
 
   test('is held when what was claimed has shown, and says what that was', () => {
     const result = judgeHops([cell('violated', 'violated'), cell('held', 'held')]);
     expect(result).toMatchObject({ verdict: 'held', reasons: [], facts: [] });
     expect(result.asClaimed).toEqual(['worker-dies on redis-list: order 3 does not exist']);
-    expect(result.faults).toEqual({ 'kill api-worker-1': 2 });
     expect(result.figures).toMatchObject({ hopsPlayed: 2, accepted: 2, neverRecorded: 2 });
   });
 

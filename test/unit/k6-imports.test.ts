@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { refusalReasons } from '../../src/domain.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const scripts = ['k6', 'k6/lib', 'bench'].flatMap((folder) =>
@@ -33,4 +34,10 @@ test('every name that a script of k6 imports from another is exported there', ()
   const imported = scripts.flatMap(importsOf);
   expect(imported).toContain('k6/lib/tokens.js: authorized');
   expect(scripts.flatMap(exportsOf)).toEqual(expect.arrayContaining(imported));
+});
+
+test('the census counts every refusal of the service under its own name', () => {
+  const census = readFileSync(join(root, 'k6/lib/census.js'), 'utf8');
+  const [, list = ''] = /^const refusals = \[([^\]]+)\];/m.exec(census) ?? [];
+  expect([...list.matchAll(/'([^']+)'/g)].map(([, name]) => name)).toEqual([...refusalReasons]);
 });

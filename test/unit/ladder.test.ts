@@ -11,7 +11,6 @@ import { UnknownRung } from '../../src/errors.ts';
 import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { isAsClaimed, isStarved } from '../../src/lab/drills/run-rung.ts';
 import { parsePause } from '../../src/lab/races/pauses.ts';
-import { workerLane } from '../../src/lab/races/race-keys.ts';
 import { claimOn } from '../../src/lab/races/race-verdict.ts';
 import {
   laneOf,
@@ -20,6 +19,7 @@ import {
   schedules,
   serversLane,
 } from '../../src/lab/races/schedules.ts';
+import { workerLane } from '../../src/lab/stage/lane-messages.ts';
 import { type Claim, claimOf } from '../../src/ladder/claims.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
 import { type Break, circumstances, type Rung, rung } from '../../src/ladder/rung.ts';

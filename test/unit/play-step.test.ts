@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
-import type { Fault } from '../../src/lab/faults/fault.ts';
-import { playStep, type Stage } from '../../src/lab/races/play-step.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { Fault, Undo } from '../../src/lab/faults/fault.ts';
+import { playStep, type Scene } from '../../src/lab/races/play-step.ts';
 import {
   killed,
   leaseOver,
@@ -17,6 +18,7 @@ import {
   timePasses,
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
+import type { Stage } from '../../src/lab/stage/stage.ts';
 import { someFolder } from '../support/folder.ts';
 
 const faultMs = 30;
@@ -28,52 +30,58 @@ function keptFolder(): string {
   return folder;
 }
 
+const stageOf = (lab: object, inject: (fault: Fault) => Promise<Undo>): Stage =>
+  ({
+    ...{ lab, inject },
+    until: (what: string, withinMs: number, condition: () => boolean) =>
+      waitUntil(what, withinMs, condition),
+  }) as unknown as Stage;
+
 /**
  * The fault only takes its time: another process has the place of the server then, or the same one
  * when it had no effect. After it the lock answers late.
  */
-function stageWith(leaseMs: number, answersAfterMs = 0, hasEffect = true): Stage {
+function sceneWith(leaseMs: number, answersAfterMs = 0, hasEffect = true): Scene {
   let pid = process.pid;
   const target = {
     ...{ servers: ['zookeeper'], needed: 1, pid: 1, instance: 'api-1', key: 'lock' },
     ...{ leaseMs, answerMs: 1_000 },
   };
   return {
-    lanes: { state: () => undefined },
+    player: { state: () => undefined },
     undos: new Map(),
-    lab: { pidOf: () => pid, dataFolder: keptFolder },
     lockFaultTarget: () => target,
     lockAnswers: () => sleep(answersAfterMs),
-    inject: async () => {
+    stage: stageOf({ pidOf: () => pid, dataFolder: keptFolder }, async () => {
       await sleep(faultMs);
       if (hasEffect) pid = 1;
       return async () => {};
-    },
-  } as unknown as Stage;
+    }),
+  } as unknown as Scene;
 }
 
 const restart = { fault: 'restart-all', text: 'restarts with its data' } as const;
 const startEmpty = { fault: 'start-empty', text: 'starts without its data' } as const;
 
 test('a restart within the lease is as planned', async () => {
-  const step = await playStep(restart, stageWith(60_000));
+  const step = await playStep(restart, sceneWith(60_000));
   expect(step).toMatchObject({ at: 'injected', asPlanned: true });
 });
 
 test('a restart that nothing is seen of is not as planned', async () => {
-  const step = await playStep(restart, stageWith(60_000, 0, false));
+  const step = await playStep(restart, sceneWith(60_000, 0, false));
   expect(step).toMatchObject({ at: noEffect, asPlanned: false });
 });
 
 describe('the end of a lease', () => {
   const end = (locked: boolean[], takesMs: number) =>
     playStep({ expire: 'A', text: 'its lease expires' }, {
-      ...stageWith(60_000),
+      ...sceneWith(60_000),
       expireMs: 20,
       isLocked: async () => locked.shift() ?? false,
       expire: () => sleep(takesMs),
-      inject: async (fault: Fault) => fault.inject({} as unknown as Lab),
-    } as unknown as Stage);
+      stage: stageOf({}, async (fault) => fault.inject({} as unknown as Lab)),
+    } as unknown as Scene);
 
   test.each<[string, boolean[], number, string, boolean]>([
     ['is seen when its key is gone', [true, false], 0, leaseOver, true],
@@ -87,17 +95,17 @@ describe('the end of a lease', () => {
 });
 
 test('a restart that outlasts the lease is not as planned', async () => {
-  const step = await playStep(restart, stageWith(faultMs / 2));
+  const step = await playStep(restart, sceneWith(faultMs / 2));
   expect(step).toMatchObject({ at: outlastsLease, asPlanned: false });
 });
 
 test('the time until the lock answers again counts, too', async () => {
-  const step = await playStep(restart, stageWith(3 * faultMs, 4 * faultMs));
+  const step = await playStep(restart, sceneWith(3 * faultMs, 4 * faultMs));
   expect(step).toMatchObject({ at: outlastsLease, asPlanned: false });
 });
 
 test('a server that is meant to stay away for longer than the lease may do so', async () => {
-  const step = await playStep(startEmpty, stageWith(faultMs / 2));
+  const step = await playStep(startEmpty, sceneWith(faultMs / 2));
   expect(step).toMatchObject({ at: 'injected', asPlanned: true });
 });
 
@@ -105,13 +113,13 @@ describe('a worker that a fault keeps from the database', () => {
   const step = { run: 'W', until: 'recorded', unlessRecorded: true, text: 'gives up' } as const;
   const giveUp = (isRecorded: boolean) =>
     playStep(step, {
-      lanes: {
-        resume: async () => {},
-        settled: async () => true,
-        state: () => ({ kind: 'paused', arrival: { checkpoint: 'recorded', instance: 'w-1' } }),
+      player: {
+        to: async () => ({
+          ...{ kind: 'paused', arrival: { checkpoint: 'recorded', instance: 'w-1' } },
+        }),
       },
       isRecorded: () => isRecorded,
-    } as unknown as Stage);
+    } as unknown as Scene);
 
   test('is as planned when no order is recorded', async () => {
     expect(await giveUp(false)).toMatchObject({ at: 'recorded', asPlanned: true });
@@ -124,19 +132,19 @@ describe('a worker that a fault keeps from the database', () => {
 
 describe('a fault in the process of a lane that was answered before', () => {
   const answered = { kind: 'answered', attempt: { instance: 'api-1' } };
-  const stage = {
-    ...stageWith(60_000),
-    lab: { pidOf: () => 1 },
-    lanes: { state: () => answered, settled: async () => true },
+  const scene = {
+    ...sceneWith(60_000),
+    stage: stageOf({ pidOf: () => 1 }, async () => async () => {}),
+    player: { state: () => answered, settles: async () => true },
     lockFaultTarget: () => ({ servers: [], needed: 1, pid: 0, instance: '', leaseMs: 60_000 }),
-  } as unknown as Stage;
+  } as unknown as Scene;
 
   test.each([
     { kill: 'A', text: 'dies' },
     { pause: 'A', text: 'stands still' },
     { fault: 'cut-off', of: 'A', text: 'is cut off' },
   ] as const)('misses: %j', async (step) => {
-    expect(await playStep(step, stage)).toMatchObject({ at: unreached, asPlanned: false });
+    expect(await playStep(step, scene)).toMatchObject({ at: unreached, asPlanned: false });
   });
 
   test('hits where the schedule means the process, and not the request', async () => {
@@ -146,7 +154,7 @@ describe('a fault in the process of a lane that was answered before', () => {
       process.kill(pid, 'SIGKILL');
       return async () => {};
     };
-    const living = { ...stage, inject, lab: { pidOf: () => pid } } as unknown as Stage;
+    const living = { ...scene, stage: stageOf({ pidOf: () => pid }, inject) };
     expect(await playStep(step, living)).toMatchObject({ at: killed, asPlanned: true });
   });
 });

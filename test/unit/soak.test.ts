@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { StormFigures } from '../../src/lab/drills/storm-figures.ts';
-import { coverageText } from '../../src/lab/report/coverage-text.ts';
 import {
   cellsOf,
   declaredCells,
@@ -10,7 +9,13 @@ import {
   targets,
   workerCheckpoints,
 } from '../../src/lab/soak/cells.ts';
-import { type Coverage, coverageGaps, coverageOf, newCells } from '../../src/lab/soak/coverage.ts';
+import {
+  type Coverage,
+  coverageGaps,
+  coverageOf,
+  coverageTable,
+  newCells,
+} from '../../src/lab/soak/coverage.ts';
 import { soakFaultNames } from '../../src/lab/soak/soak-faults.ts';
 import { soakReasons } from '../../src/lab/soak/soak-reasons.ts';
 import { SoakSale, shortStock } from '../../src/lab/soak/soak-sale.ts';
@@ -124,9 +129,13 @@ describe('the coverage', () => {
     expect(newCells([])).toEqual([]);
   });
 
-  test('its text names what was not seen', () => {
-    expect(coverageText(full)).toContain('cells: 3 of 3, the last new one at fault 2 of 8');
-    expect(coverageText(coverageOf(['a', 'b'], [['a']]))).toContain('not seen: b');
+  test('its table names what was not seen', () => {
+    expect(coverageTable(full).rows.slice(0, 2)).toEqual([
+      ['cells seen', '3 of 3'],
+      ['the last new one', 'at fault 2 of 8'],
+    ]);
+    const rows = coverageTable(coverageOf(['a', 'b'], [['a']])).rows;
+    expect(rows.at(-1)).toEqual(['not seen', 'b']);
   });
 });
 

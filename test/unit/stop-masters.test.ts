@@ -1,4 +1,5 @@
 /** The verdict of stopped masters is red for each kind of damage, and for a claim that fails. */
+
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/audit/finding.ts';
 import type { AuditedFinding } from '../../src/lab/drills/audited.ts';
@@ -8,7 +9,8 @@ import {
   outageReasons,
   phasesOf,
 } from '../../src/lab/drills/outages.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
+import { phaseTable } from '../../src/lab/drills/phases.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 
 const at = (ms: number): bigint => BigInt(ms) * 1_000_000n;
@@ -71,7 +73,10 @@ describe('the phases of an outage', () => {
 
   test('are a table in the text of the drill', () => {
     const phases = phasesOf(unavailable);
-    const text = drillText({ verdict: 'held', reasons: [], figures: {}, faults: {}, phases });
+    const text = resultText({
+      ...{ verdict: 'held', reasons: [], figures: {}, faults: {} },
+      tables: [phaseTable(phases)],
+    });
     expect(text).toMatch(/multilock 1 of 3 stopped +0 +10 +10 +0 +5 +1400 +205/);
   });
 });

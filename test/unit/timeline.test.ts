@@ -1,23 +1,27 @@
 /** The timeline of a drill: each answer counts in its second, each fault has a start and an end. */
-import { readdirSync, readFileSync } from 'node:fs';
+
 import { describe, expect, test } from 'vitest';
-import { inject } from '../../src/lab/drills/recorded.ts';
-import { type Answered, spansOf, Timeline } from '../../src/lab/drills/timeline.ts';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { markText } from '../../src/lab/report/fault-words.ts';
 import { liveHead, printLive, secondLine } from '../../src/lab/report/live-lines.ts';
+import { type Answered, emitter } from '../../src/lab/stage/events.ts';
+import { Stage } from '../../src/lab/stage/stage.ts';
+import { spansOf, Timeline } from '../../src/lab/stage/timeline.ts';
+import { recorderOf } from '../support/recorder.ts';
 
 /** A clock that stands still until the test moves it. */
 function timelineAt() {
   let nowMs = 0;
   const nanoseconds = (ms: number) => BigInt(Math.round((1_000_000 + ms) * 1_000_000));
-  const timeline = new Timeline(() => nanoseconds(nowMs));
+  const now = () => nanoseconds(nowMs);
+  const timeline = new Timeline(now);
+  const recorder = recorderOf(timeline, now);
   const at = (ms: number) => {
     nowMs = ms;
-    return timeline;
+    return recorder;
   };
   const answer = (ms: number, given: Partial<Answered> = {}) =>
-    timeline.attempt({
+    recorder.attempt({
       ...{ outcome: 'accepted', latencyMs: 5, answeredAt: String(nanoseconds(ms)) },
       ...given,
     });
@@ -93,30 +97,25 @@ describe('the spans of a timeline', () => {
     expect(spansOf(timeline.marks, 'load', 9_000)).toEqual([]);
   });
 
-  test('a fault lasts from before its injection until its undo is done', async () => {
-    const { timeline, at } = timelineAt();
-    const fault = {
+  test('a fault lasts from before its injection until its undo is done, or it failed', async () => {
+    const told: string[] = [];
+    const emit = emitter([({ kind }) => told.push(kind)]);
+    const stage = new Stage({} as Lab, new AbortController().signal, emit);
+    const fault = (result: Promise<void>) => ({
       name: 'stop redis-1',
       async inject() {
-        at(1_000);
-        return async () => void at(4_000);
+        told.push('injecting');
+        await result;
+        return async () => void told.push('undone');
       },
-    };
-    const undo = await inject({} as Lab, fault, at(0));
-    expect(timeline.marks).toHaveLength(1);
+    });
+    const undo = await stage.inject(fault(Promise.resolve()));
+    expect(told).toEqual(['fault', 'injecting']);
     await undo();
-    const spans = spansOf(timeline.marks, 'fault', 9_000);
-    expect(spans).toEqual([{ name: 'stop redis-1', fromMs: 0, toMs: 4_000 }]);
-  });
-
-  test('no drill injects a fault or sends a steady load without them', () => {
-    const folder = 'src/lab/drills';
-    const direct = readdirSync(folder)
-      .filter((file) => file !== 'recorded.ts')
-      .filter((file) =>
-        /\.inject\(|\bbuySteadily\b/.test(readFileSync(`${folder}/${file}`, 'utf8')),
-      );
-    expect(direct, 'use inject and buyRecorded of recorded.ts').toEqual([]);
+    await undo(); // A second time is nothing.
+    expect(told.splice(0)).toEqual(['fault', 'injecting', 'undone', 'healed']);
+    await expect(stage.inject(fault(Promise.reject(new Error('no'))))).rejects.toThrow('no');
+    expect(told).toEqual(['fault', 'injecting', 'healed']);
   });
 });
 

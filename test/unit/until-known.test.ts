@@ -15,12 +15,12 @@ test.each([
 ])('a race %s', async (_, verdicts, times) => {
   const left = [...verdicts];
   const said: string[] = [];
-  const { all, last } = await untilKnown(
+  const last = await untilKnown(
     async () => left.shift() ?? '',
     tooSlow,
     (text) => said.push(text),
   );
-  expect(all).toEqual(verdicts.slice(0, times));
+  expect(left).toHaveLength(verdicts.length - times);
   expect(last).toBe(verdicts[times - 1]);
   expect(said).toEqual(Array(times - 1).fill('the machine is too slow. It is played again.'));
 });

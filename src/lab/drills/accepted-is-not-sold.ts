@@ -5,25 +5,20 @@
  */
 
 import { readHistory } from '../../audit/read-history.ts';
-import type { Connections } from '../../connections/connections.ts';
-import { countBy } from '../../grouping.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
-import type { Lab } from '../environment/lab.ts';
-import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { waitUntil } from '../environment/wait-until.ts';
-import type { Fault } from '../faults/fault.ts';
 import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
-import { playRace, raceSettings, type Surroundings, withoutLoad } from '../races/play-race.ts';
+import { playRace, raceSettings } from '../races/play-race.ts';
 import { type PlayedRace, raceVerdict } from '../races/race-verdict.ts';
 import { type RaceName, schedules } from '../races/schedules.ts';
-import { drained } from '../workload/drained.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Stage } from '../stage/stage.ts';
 import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
-import type { Drill, DrillOptions, DrillResult } from './drill.ts';
+import type { Drill } from './drill.ts';
+import { hopTables } from './hop-tables.ts';
 import { countHop, drainWithinMs, type Hop, readAgainAt } from './hops.ts';
-import { inject } from './recorded.ts';
 
 export const hops: readonly RaceName[] = [
   'crash-before-publish',
@@ -54,66 +49,40 @@ export const acceptedShape: ServiceShape = {
 
 export const acceptedIsNotSold: Drill = {
   about: 'a fault at every hop of an order, on every queue: what was accepted, and what is sold',
-  run: (lab, options) =>
-    tryQueues(lab, { rungs: [...queueRungs, ...outsiderNames], hops }, options),
+  play: async (stage) => judgeHops(await tryQueues(stage, [...queueRungs, ...outsiderNames], hops)),
 };
 
-export interface Trials {
-  /** Of the ladder, or outsiders. */
-  readonly rungs: readonly string[];
-  readonly hops: readonly RaceName[];
-}
-
+/** @param rungs of the ladder, or outsiders */
 export async function tryQueues(
-  lab: Lab,
-  trials: Trials,
-  options: DrillOptions,
-): Promise<DrillResult> {
+  stage: Stage,
+  rungs: readonly string[],
+  names: readonly RaceName[],
+): Promise<HopPlay[]> {
   await import('../outsiders/outsiders.ts'); // This process must know their rows too.
-  await lab.ensure({ ...acceptedShape });
-  const played: Cell[] = [];
-  for (const rung of trials.rungs) {
-    for (const hop of trials.hops) {
-      options.signal.throwIfAborted();
-      const cell = await playHop(lab, hop, rung, options);
-      played.push(cell);
-      options.progress(`${hop} on ${rung}: ${cell.race.verdict}${cell.hop.asClaimed ? '' : '!'}`);
+  await stage.serve({ ...acceptedShape });
+  const played: HopPlay[] = [];
+  for (const rung of rungs) {
+    for (const name of names) {
+      const play = await playHop(stage, name, rung);
+      played.push(play);
+      stage.note(`${name} on ${rung}: ${play.race.verdict}${play.hop.asClaimed ? '' : '!'}`);
     }
   }
-  return judgeHops(played);
+  return played;
 }
 
 /** One hop on one queue. */
-export interface Cell {
+export interface HopPlay {
   readonly race: PlayedRace;
   readonly hop: Hop;
-  readonly faults: readonly string[];
 }
 
-async function playHop(
-  lab: Lab,
-  name: RaceName,
-  rung: string,
-  { recorder }: DrillOptions,
-): Promise<Cell> {
-  const faults: string[] = [];
-  let faultAt = 0n;
-  const surroundings: Surroundings = {
-    ...withoutLoad,
-    drainWithinMs,
-    inject: async (own: Lab, fault: Fault) => {
-      faults.push(fault.name);
-      faultAt = process.hrtime.bigint();
-      return inject(own, fault, recorder);
-    },
-  };
-  const race = await withConnections(lab, async (connections) => {
-    const played = await playRace(name, rung, lab, connections, surroundings);
-    return name === readAgainAt ? onceReadAgain(lab, connections, played) : played;
-  });
-  for (const attempt of race.facts.attempts ?? []) recorder.attempt(attempt);
+async function playHop(stage: Stage, name: RaceName, rung: string): Promise<HopPlay> {
+  const played = await playRace(stage, name, rung, { drainWithinMs });
+  const faultAt = stage.injected.at(-1)?.at ?? 0n;
+  const race = name === readAgainAt ? await onceReadAgain(stage, played) : played;
   const { asClaimed, facts } = race;
-  return { race, faults, hop: { rung, hop: name, ...countHop(facts, faultAt), asClaimed } };
+  return { race, hop: { rung, hop: name, ...countHop(facts, faultAt), asClaimed } };
 }
 
 /**
@@ -121,42 +90,40 @@ async function playHop(
  * worker has started, or once the order is claimed; some queues have none. What it did is judged.
  */
 async function onceReadAgain(
-  lab: Lab,
-  connections: Connections,
+  stage: Stage,
   { race, rung, steps, stops, facts }: PlayedRace,
 ): Promise<PlayedRace> {
-  const read = () => readHistory(lab.historyFolder, facts.voucherId);
+  const { voucherId } = facts;
+  const read = () => readHistory(stage.lab.historyFolder, voucherId);
   const isTwice = () => read().history.filter(({ event }) => event === 'recorded').length > 1;
-  await waitUntil('the second delivery', readAgainWithinMs, isTwice).catch(() => {});
-  const collected = await drained(connections, facts.voucherId);
-  const now = { ...facts, ...collected, ...read() };
-  return raceVerdict(race, rung, schedules[race], { steps, stops }, now);
+  const again = stage.until('the second delivery', readAgainWithinMs, isTwice);
+  await again.catch(() => stage.signal.throwIfAborted());
+  return raceVerdict(race, rung, schedules[race], { steps, stops }, await stage.facts(voucherId));
 }
 
-/** Each cell must be as its row claims: what a queue loses must show, and nothing else may. */
-export function judgeHops(cells: readonly Cell[]): DrillResult {
-  const wrong = cells.filter(({ hop }) => !hop.asClaimed);
-  const reasonOf = ({ race }: Cell) =>
+/** Each play must be as its row claims: what a queue loses must show, and nothing else may. */
+export function judgeHops(plays: readonly HopPlay[]): Judged {
+  const wrong = plays.filter(({ hop }) => !hop.asClaimed);
+  const reasonOf = ({ race }: HopPlay) =>
     `${race.race} on ${race.rung}: ${race.verdict}, and the ladder claims ${race.claim}; ${race.evidence}`;
-  const isUnknown = ({ race }: Cell) => race.verdict === 'unknown';
-  const shown = cells.filter(({ race, hop }) => hop.asClaimed && race.verdict === 'violated');
-  const sum = (count: (hop: Hop) => number) => cells.reduce((all, { hop }) => all + count(hop), 0);
+  const isUnknown = ({ race }: HopPlay) => race.verdict === 'unknown';
+  const shown = plays.filter(({ race, hop }) => hop.asClaimed && race.verdict === 'violated');
+  const sum = (count: (hop: Hop) => number) => plays.reduce((all, { hop }) => all + count(hop), 0);
   return {
     ...drillVerdict([], {
-      broken: wrong.filter((cell) => !isUnknown(cell)).map(reasonOf),
+      broken: wrong.filter((play) => !isUnknown(play)).map(reasonOf),
       audited: [],
       missing: wrong.filter(isUnknown).map(reasonOf),
     }),
     asClaimed: shown.map(({ race }) => `${race.race} on ${race.rung}: ${race.evidence}`),
     figures: {
-      hopsPlayed: cells.length,
+      hopsPlayed: plays.length,
       accepted: sum(({ accepted }) => accepted),
       recordedTwice: sum(({ twice }) => twice),
       neverRecorded: sum(({ never }) => never),
       usersStuck: sum(({ stuck }) => stuck),
     },
-    hops: cells.map(({ hop }) => hop),
-    faults: countBy(cells.flatMap(({ faults }) => faults)),
+    tables: hopTables(plays.map(({ hop }) => hop)),
     facts: wrong.map(({ race }) => race.facts),
   };
 }

@@ -3,19 +3,12 @@
  * `lua-stream` sells through nginx, and one incident comes after the other. Measured is the time
  * until MySQL has an order again that was sold after the incident.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Facts } from '../../audit/facts.ts';
-import type { Connections } from '../../connections/connections.ts';
 import { DeadlinePassed } from '../../errors.ts';
-import { countBy } from '../../grouping.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
-import type { Lab } from '../environment/lab.ts';
-import { withConnections } from '../environment/lab-connections.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 import { hangingWorkers } from '../faults/hang-worker.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
-import { drained } from '../workload/drained.ts';
+import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
@@ -28,13 +21,13 @@ import {
   playInOrder,
   type Seen,
 } from './incident-figures.ts';
-import { type Incident, incidentsOf, progressWithinMs, type Stage } from './incidents.ts';
+import { type Incident, incidentsOf, progressWithinMs, type Scene } from './incidents.ts';
+import { phaseTable } from './phases.ts';
 import { askReadiness, type Readiness } from './readiness.ts';
-import { buyRecorded, inject } from './recorded.ts';
-import { now } from './try-times.ts';
+import { now, salesSince } from './try-times.ts';
 
 const rung = 'lua-stream';
-const purchasesPerSecond = 40;
+const perSecond = 40;
 /** Longer than any limit, so that the verdict says how late it was. */
 const waitForOrderMs = 20_000;
 const calmMs = 500;
@@ -51,17 +44,16 @@ const shapeOf = (network: Network): ServiceShape => ({
 });
 
 interface Part extends AllSeen {
-  readonly faults: readonly string[];
   readonly facts: Facts;
 }
 
 export const aliveNotConsuming: Drill = {
   about: 'masters frozen and killed, no Redis, a silent network, no consumer group, a hung worker',
-  async run(lab, options) {
+  async play(stage, options) {
     const parts: Part[] = [];
     for (const network of ['sentinel', 'proxied'] as const) {
-      await lab.ensure(shapeOf(network));
-      parts.push(await sellThrough(lab, network, options).finally(() => lab.heal()));
+      await stage.serve(shapeOf(network));
+      parts.push(await playPart(stage, network, options).finally(() => stage.lab.heal()));
     }
     const seen = parts.flatMap((part) => part.seen);
     const unfinished = parts.flatMap((part) => part.unfinished);
@@ -69,86 +61,56 @@ export const aliveNotConsuming: Drill = {
     return {
       ...incidentReasons({ seen, unfinished }, audits),
       figures: incidentFigures(seen),
-      phases: seen.map((each) => incidentPhase(rung, each)),
-      faults: countBy(parts.flatMap(({ faults }) => faults)),
+      tables: [phaseTable(seen.map((each) => incidentPhase(rung, each)))],
       facts: factsNotHeld(audits),
     };
   },
 };
 
 /** Steady purchases of one voucher through all incidents of a network. */
-async function sellThrough(lab: Lab, network: Network, options: DrillOptions): Promise<Part> {
-  const noRedisMs = options.minutes < 1 ? outageMs.short : outageMs.long;
+async function playPart(
+  stage: Stage,
+  network: Network,
+  { minutes, seed }: DrillOptions,
+): Promise<Part> {
+  const noRedisMs = minutes < 1 ? outageMs.short : outageMs.long;
   const incidents = incidentsOf(network, noRedisMs);
-  const tokenSecret = lab.tokenSecret;
-  const users = ((noRedisMs + incidents.length * 2 * waitForOrderMs) / 1_000) * purchasesPerSecond;
-  const sale = { title: `alive-not-consuming, ${network}`, stock: users, rung };
-  const voucherId = await putOnSale(lab.baseUrl, tokenSecret, lab.shape.instances, sale);
-  const giveUp = new AbortController();
-  const tries: Try[] = [];
-  const load = {
-    ...{ baseUrl: lab.baseUrl, tokenSecret, purchasesPerSecond, giveUp: giveUp.signal },
-    onTry: (attempt: Try) => void tries.push(attempt),
-  };
-  const purchases = planPurchases(voucherId, users, options.seed);
-  const buying = buyRecorded(rung, purchases, load, options.recorder);
-  const readiness = askReadiness(lab, giveUp.signal);
+  const users = ((noRedisMs + incidents.length * 2 * waitForOrderMs) / 1_000) * perSecond;
+  const title = `alive-not-consuming, ${network}`;
+  const voucherId = await stage.putOnSale({ title, stock: users, rung });
+  const load = { name: rung, perSecond, purchases: planPurchases(voucherId, users, seed) };
+  const over = new AbortController();
+  const readiness = askReadiness(stage.lab, over.signal);
   try {
-    const played = await withConnections(lab, (connections) =>
-      playAll(incidents, { lab, options, tries, connections, readiness: readiness.answers }),
+    const played = await stage.during(load, (tries) =>
+      playInOrder(incidents, (incident) => playOne(stage, incident, tries, readiness.answers)),
     );
-    giveUp.abort();
-    await buying;
-    await lab.heal();
-    const facts = await withConnections(lab, (connections) => drained(connections, voucherId));
-    return { ...played, facts: { ...facts, attempts: tries } };
+    await stage.lab.heal();
+    return { ...played, facts: await stage.facts(voucherId) };
   } finally {
-    giveUp.abort();
-    await Promise.allSettled([buying, readiness.ended]);
+    over.abort();
+    await readiness.ended;
   }
 }
 
-interface Play {
-  readonly lab: Lab;
-  readonly options: DrillOptions;
-  readonly tries: readonly Try[];
-  readonly connections: Connections;
-  readonly readiness: readonly Readiness[];
-}
-
-async function playAll(incidents: readonly Incident[], play: Play): Promise<Omit<Part, 'facts'>> {
-  const { lab, options, tries, connections } = play;
+async function playOne(
+  stage: Stage,
+  incident: Incident,
+  tries: readonly Try[],
+  readiness: readonly Readiness[],
+): Promise<Seen> {
+  const { lab, connections } = stage;
+  const soldSince = (since: bigint) => salesSince(tries, since).length;
   const [shard] = connections.saleKeys.shards;
-  const faults: string[] = [];
-  const stage: Stage = {
-    lab,
-    rest: (ms) => sleep(ms, undefined, { signal: options.signal }),
-    until: (description, withinMs, condition) =>
-      waitUntil(description, withinMs, () => {
-        options.signal.throwIfAborted();
-        return condition();
-      }),
-    soldSince: (since) => ordersSince(tries, since).length,
-    waiting: () => connections.redis('admin').hlen(shard?.queued ?? ''),
-    inject: (fault) => {
-      faults.push(fault.name);
-      return inject(lab, fault, options.recorder);
-    },
-  };
-  const played = await playInOrder(incidents, (incident) => playOne(incident, stage, play));
-  options.signal.throwIfAborted();
-  return { ...played, faults };
-}
-
-async function playOne(incident: Incident, stage: Stage, play: Play): Promise<Seen> {
-  const { lab, tries, readiness } = play;
+  const waiting = () => connections.redis('admin').hlen(shard?.queued ?? '');
+  const scene: Scene = { stage, soldSince, waiting };
   const endedBefore = endedProcesses(lab).length;
   const calmFrom = now();
-  await stage.until('a sale', waitForOrderMs, () => stage.soldSince(calmFrom) > 0);
+  await stage.until('a sale', waitForOrderMs, () => soldSince(calmFrom) > 0);
   await stage.rest(calmMs);
   const brokenAt = now();
-  const { mendedAt, after = async () => {} } = await incident.play(stage);
-  const recordedAt = await firstRecorded(stage, play, mendedAt);
+  const { mendedAt, after = async () => {} } = await incident.play(scene);
+  const recordedAt = await firstRecorded(stage, tries, mendedAt);
   await after();
   await stage.rest(calmMs);
   await untilReady(stage, readiness);
@@ -172,12 +134,13 @@ async function untilReady(stage: Stage, readiness: readonly Readiness[]): Promis
 /** When MySQL has an order that was sent after this moment; null when it gets none in time. */
 async function firstRecorded(
   stage: Stage,
-  { tries, connections }: Play,
+  tries: readonly Try[],
   since: bigint,
 ): Promise<bigint | null> {
   const isRecorded = async () => {
-    const orders = ordersSince(tries, since).slice(0, purchasesPerSecond);
-    return (await findRecorded(connections.mysql(), orders)).size > 0;
+    const sales = salesSince(tries, since).slice(0, perSecond);
+    const orders = sales.map(({ orderId: id = '', ...sale }) => ({ ...sale, id }));
+    return (await findRecorded(stage.connections.mysql(), orders)).size > 0;
   };
   try {
     await stage.until('an order to be recorded', waitForOrderMs, isRecorded);
@@ -187,10 +150,3 @@ async function firstRecorded(
     throw error;
   }
 }
-
-const ordersSince = (tries: readonly Try[], since: bigint) =>
-  tries.flatMap(({ orderId, outcome, sentAt = '0', ...intent }) =>
-    outcome === 'accepted' && orderId !== undefined && BigInt(sentAt) >= since
-      ? [{ ...intent, id: orderId }]
-      : [],
-  );

@@ -3,7 +3,7 @@ import { type Audit, audit, worstOf } from '../../audit/audit.ts';
 import type { Facts } from '../../audit/facts.ts';
 import type { Finding } from '../../audit/finding.ts';
 import type { Verdict } from '../../domain.ts';
-import type { DrillResult } from './drill.ts';
+import type { Judged } from '../stage/result.ts';
 
 export interface Audited {
   readonly facts: Facts;
@@ -45,7 +45,7 @@ interface Reasons {
 export function drillVerdict(
   verdicts: readonly Verdict[],
   { broken, audited, missing }: Reasons,
-): Pick<DrillResult, 'verdict' | 'reasons'> {
+): Pick<Judged, 'verdict' | 'reasons'> {
   const all = [...verdicts];
   if (broken.length > 0) all.push('violated');
   if (missing.length > 0) all.push('unknown');

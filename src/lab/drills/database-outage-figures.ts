@@ -1,9 +1,9 @@
 /** What an outage of the database cost, and whether it went as it must. Pure. */
 import type { Facts } from '../../audit/facts.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingsOf, notHeldTexts } from './audited.ts';
-import type { DrillResult, Phase } from './drill.ts';
-import { phaseOf } from './outages.ts';
+import { type Phase, phaseOf } from './phases.ts';
 import { answeredAt, isSale, longestGapBetweenMs, msBetween, sentBetween } from './try-times.ts';
 
 /** In an answer of /readyz: MySQL in one of the lists, or orders that wait for too long. */
@@ -75,7 +75,7 @@ export function databaseOutagePhases(rung: string, outage: DatabaseOutage): Phas
 export function databaseOutageReasons(
   outage: DatabaseOutage,
   audited: Audited,
-): Pick<DrillResult, 'verdict' | 'reasons'> {
+): Pick<Judged, 'verdict' | 'reasons'> {
   const before = sentBetween(outage.tries, outage.calmFrom, outage.brokenAt);
   const missing = before.some(isSale) ? [] : [`${outage.name}: nobody bought before`];
   return drillVerdict([audited.audit.verdict], {

@@ -4,18 +4,15 @@
  * dead-lettered; nor of a worker, so none is replaced.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Connections } from '../../connections/connections.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
-import type { Lab } from '../environment/lab.ts';
-import { withConnections } from '../environment/lab-connections.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault } from '../faults/fault.ts';
 import { fullDatabase } from '../faults/full-database.ts';
 import { readOnlyDatabase } from '../faults/read-only-database.ts';
 import { stopServer } from '../faults/stop-server.ts';
-import { drained } from '../workload/drained.ts';
-import type { Try } from '../workload/steady-purchases.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Stage } from '../stage/stage.ts';
+import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
 import {
   type DatabaseOutage,
@@ -23,14 +20,13 @@ import {
   databaseOutageReasons,
   outageFigures,
 } from './database-outage-figures.ts';
-import type { Drill, DrillOptions, DrillResult } from './drill.ts';
+import type { Drill, DrillOptions } from './drill.ts';
 import { endedProcesses } from './ended-processes.ts';
-import { inject } from './recorded.ts';
-import { duringSale } from './steady-sale.ts';
+import { phaseTable } from './phases.ts';
 import { isSale, now, sentBetween } from './try-times.ts';
 
 const rung = 'lua-stream';
-const purchasesPerSecond = 40;
+const perSecond = 40;
 const calmMs = 1_000;
 const mostOutageMs = 30_000;
 const recordedWithinMs = 30_000;
@@ -50,7 +46,7 @@ const short = { leastMs: 5_000, settings: claimed };
 
 const outageOf = (about: string, kind: Kind): Drill => ({
   about,
-  run: (lab, options) => playOutage(lab, kind, options),
+  play: (stage, options) => playOutage(stage, kind, options),
 });
 
 export const mysqlAway = outageOf(
@@ -69,62 +65,49 @@ export const mysqlFull = outageOf(
 );
 
 async function playOutage(
-  lab: Lab,
+  stage: Stage,
   { faultOf, state, leastMs, settings }: Kind,
-  options: DrillOptions,
-): Promise<DrillResult> {
-  await lab.ensure({ instances: 2, balancer: 'nginx', settings });
+  { minutes, seed }: DrillOptions,
+): Promise<Judged> {
+  const { lab } = stage;
+  await stage.serve({ instances: 2, balancer: 'nginx', settings });
   const fault = faultOf(lab.database);
   const endedBefore = endedProcesses(lab).length;
-  const forMs = Math.min(mostOutageMs, Math.max(leastMs, options.minutes * 60_000));
-  const users = ((forMs + 2 * recordedWithinMs) / 1_000) * purchasesPerSecond;
-  const sale = { rung, title: fault.name, purchasesPerSecond, users };
-  const { tries, result, voucherId } = await duringSale(lab, sale, options, (tries) =>
-    withConnections(lab, (connections) =>
-      breakDatabase({ lab, fault, forMs, options, connections, tries }),
-    ),
-  );
+  const forMs = Math.min(mostOutageMs, Math.max(leastMs, minutes * 60_000));
+  const users = ((forMs + 2 * recordedWithinMs) / 1_000) * perSecond;
+  const voucherId = await stage.putOnSale({ title: fault.name, stock: users, rung });
+  const load = { name: rung, perSecond, purchases: planPurchases(voucherId, users, seed) };
+  const broken = await stage.during(load, (tries) => breakDatabase(stage, fault, forMs, tries));
   const replaced = endedProcesses(lab).length - endedBefore;
-  const facts = await withConnections(lab, (connections) => drained(connections, voucherId));
-  const [audited] = auditAll([{ ...facts, attempts: tries }]);
+  const facts = await stage.facts(voucherId);
+  const [audited] = auditAll([facts]);
   if (!audited) throw new RangeError('one sale has one audit');
-  const outage: DatabaseOutage = { name: fault.name, state, ...result, tries, replaced, facts };
+  const { tries } = stage;
+  const outage: DatabaseOutage = { name: fault.name, state, ...broken, tries, replaced, facts };
   return {
     ...databaseOutageReasons(outage, audited),
     figures: outageFigures(outage),
-    phases: databaseOutagePhases(rung, outage),
-    faults: { [fault.name]: 1 },
+    tables: [phaseTable(databaseOutagePhases(rung, outage))],
     facts: factsNotHeld([audited]),
   };
 }
 
-interface Play {
-  readonly lab: Lab;
-  readonly fault: Fault;
-  readonly forMs: number;
-  readonly options: DrillOptions;
-  readonly connections: Connections;
-  readonly tries: readonly Try[];
-}
-
-async function breakDatabase({ lab, fault, forMs, options, connections, tries }: Play) {
-  const { signal, recorder } = options;
-  const rest = (ms: number) => sleep(ms, undefined, { signal });
-  await waitUntil('a sale', recordedWithinMs, () => tries.some(isSale));
+async function breakDatabase(stage: Stage, fault: Fault, forMs: number, tries: readonly Try[]) {
+  await stage.until('a sale', recordedWithinMs, () => tries.some(isSale));
   const calmFrom = now();
-  await rest(calmMs);
+  await stage.rest(calmMs);
   const brokenAt = now();
-  const undo = await inject(lab, fault, recorder);
-  const look = lookAt(lab, connections);
-  const mendedAt = await rest(forMs).finally(undo).then(now).finally(look.end);
+  const undo = await stage.inject(fault);
+  const look = lookAt(stage);
+  const mendedAt = await stage.rest(forMs).then(undo).then(now).finally(look.end);
   const { waitingMost, readiness } = look;
-  const recordedAt = await whenRecorded(connections, sentBetween(tries, brokenAt, mendedAt));
-  await rest(calmMs);
+  const recordedAt = await whenRecorded(stage, sentBetween(tries, brokenAt, mendedAt));
+  await stage.rest(calmMs);
   return { calmFrom, brokenAt, mendedAt, recordedAt, until: now(), waitingMost, readiness };
 }
 
 /** Until `end`: how many orders wait, and what /readyz of an instance says. */
-function lookAt(lab: Lab, connections: Connections) {
+function lookAt({ lab, connections }: Stage) {
   const over = new AbortController();
   const url = `http://127.0.0.1:${lab.portOf('api-1')}/readyz`;
   const redis = connections.redis('admin');
@@ -152,15 +135,12 @@ function lookAt(lab: Lab, connections: Connections) {
 }
 
 /** When MySQL has every order that was accepted meanwhile; null when that takes too long. */
-async function whenRecorded(
-  connections: Connections,
-  tries: readonly Try[],
-): Promise<bigint | null> {
+async function whenRecorded(stage: Stage, tries: readonly Try[]): Promise<bigint | null> {
   const orders = tries.filter(isSale).map(({ orderId: id = '', ...intent }) => ({ ...intent, id }));
   const areRecorded = async () =>
-    (await findRecorded(connections.mysql(), orders)).size === orders.length;
+    (await findRecorded(stage.connections.mysql(), orders)).size === orders.length;
   try {
-    await waitUntil('the orders to be recorded', recordedWithinMs, areRecorded, 100);
+    await stage.until('the orders to be recorded', recordedWithinMs, areRecorded, 100);
     return now();
   } catch (error) {
     if (error instanceof DeadlinePassed) return null;

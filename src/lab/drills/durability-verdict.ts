@@ -2,10 +2,10 @@
 import { confirmed, type Facts } from '../../audit/facts.ts';
 import type { Durability } from '../../config.ts';
 import type { Verdict } from '../../domain.ts';
+import type { Judged } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingsOf, findingText } from './audited.ts';
-import type { DrillResult } from './drill.ts';
 import type { Loss, Survival } from './survival.ts';
 import { answeredAt, isSale, longestGapBetweenMs, sentBetween } from './try-times.ts';
 
@@ -63,7 +63,7 @@ const nameOf = ({ durability, loss }: Pick<Endured, 'durability' | 'loss'>): str
 export function durabilityReasons(
   all: readonly Endured[],
   audits: readonly Audited[],
-): Pick<DrillResult, 'verdict' | 'reasons' | 'asClaimed'> {
+): Pick<Judged, 'verdict' | 'reasons' | 'asClaimed'> {
   const judged = all.map((each, index) => judge(each, audits[index]));
   const verdicts: Verdict[] = judged.flatMap(({ verdict }) => verdict);
   return {

@@ -4,8 +4,8 @@
  */
 import { audit } from '../../audit/audit.ts';
 import { type Attempt, confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
+import type { Judged } from '../stage/result.ts';
 import { drillVerdict, findingsOf, notHeldTexts } from './audited.ts';
-import type { DrillResult } from './drill.ts';
 import { answeredAt, firstAfterMs, hasSaleSince, isSale, msBetween, sentAt } from './try-times.ts';
 
 export interface FlushSeen {
@@ -36,7 +36,7 @@ function withoutLost(facts: Facts): Facts {
   return { ...facts, attempts };
 }
 
-export function judgeFlush(seen: FlushSeen): Omit<DrillResult, 'faults'> {
+export function judgeFlush(seen: FlushSeen): Judged {
   const { facts, flushAt, flushedAt, rebuiltAt } = seen;
   const audited = { facts, audit: audit(withoutLost(facts)) };
   const lost = lostSales(facts);

@@ -1,9 +1,9 @@
 /** What the end of stock of a voucher in buckets cost, and the verdict from it. Pure. */
 import type { Facts } from '../../audit/facts.ts';
 import type { StockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
-import type { DrillResult } from './drill.ts';
 import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';
 
@@ -21,7 +21,7 @@ export interface HotSale {
   readonly kills: number;
 }
 
-export function judgeHotVoucher(sales: readonly HotSale[]): DrillResult {
+export function judgeHotVoucher(sales: readonly HotSale[]): Judged {
   const facts = sales.map((sale) => sale.facts);
   const audits = auditAll(facts);
   const storm = stormFigures(

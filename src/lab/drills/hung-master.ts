@@ -2,24 +2,19 @@
  * One lock server stands still (SIGSTOP) while fifty requests of one user wait for one lock. A lock
  * that needs a majority sells on; one that needs every server refuses, in time.
  */
-import { Agent } from 'undici';
 import type { Attempt, Facts } from '../../audit/facts.ts';
-import { countBy } from '../../grouping.ts';
-import { signToken } from '../../http/tokens.ts';
 import type { RungName } from '../../ladder/rungs.ts';
-import { defaultShape, type Lab } from '../environment/lab.ts';
-import { waitUntil } from '../environment/wait-until.ts';
+import { defaultShape } from '../environment/lab.ts';
 import { pauseServer } from '../faults/pause-server.ts';
-import { buyOnce } from '../workload/buy-once.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
-import { collectSale, warmRung } from './around-load.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Stage } from '../stage/stage.ts';
 import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
-import type { Drill, DrillOptions, DrillResult } from './drill.ts';
-import { phaseOf, sellsWithout } from './outages.ts';
-import { inject } from './recorded.ts';
+import type { Drill } from './drill.ts';
+import { sellsWithout } from './outages.ts';
+import { phaseOf, phaseTable } from './phases.ts';
 import { lockServiceOf } from './sell-through.ts';
-import type { Recorder } from './timeline.ts';
 import { isSale } from './try-times.ts';
+import { warmRung } from './warm-rung.ts';
 
 const rungs = ['redlock', 'multilock'] as const;
 const crowd = 50;
@@ -33,8 +28,6 @@ const refusedWithinMs = 10_000;
 /** What the crowd, and one user after it, were answered. */
 export interface Crowd {
   readonly rung: RungName;
-  /** For people: `pause redis-1`. */
-  readonly fault: string;
   /** The claim: what is left is enough to sell. */
   readonly sells: boolean;
   readonly attempts: readonly Attempt[];
@@ -46,12 +39,12 @@ export interface Crowd {
 
 export const hungMaster: Drill = {
   about: 'one of three masters hangs while 50 wait for a lock: redlock sells on, multilock refuses',
-  async run(lab, options) {
-    await lab.ensure(defaultShape);
+  async play(stage, { seed }) {
+    await stage.serve(defaultShape);
     const crowds: Crowd[] = [];
     const facts: Facts[] = [];
     for (const rung of rungs) {
-      const played = await play(lab, rung, options);
+      const played = await crowdOn(stage, rung, seed);
       crowds.push(played.crowd);
       facts.push(played.facts);
     }
@@ -59,55 +52,38 @@ export const hungMaster: Drill = {
   },
 };
 
-async function play(lab: Lab, rung: RungName, { seed, recorder }: DrillOptions) {
-  const tokenSecret = lab.tokenSecret;
-  const { instances } = lab.shape;
+async function crowdOn(stage: Stage, rung: RungName, seed: number) {
   const service = lockServiceOf(rung);
   const hung = service.servers[seed % service.servers.length] ?? '';
-  await warmRung(lab, rung, seed);
+  await warmRung(stage, rung, seed);
   const sale = { title: `hung-master, seed ${seed}`, stock: 10, rung, lab: { workMs } };
-  const voucherId = await putOnSale(lab.baseUrl, tokenSecret, instances, sale);
-  const buy = buyer(lab, voucherId, tokenSecret, recorder);
-  const fault = pauseServer(hung);
-  const undo = await inject(lab, fault, recorder);
-  recorder.loadStarted(rung);
-  const requests = Array.from({ length: crowd }, (_, index) => buy.as('7', `crowd-${index}`));
-  const attempts = await Promise.all(requests).finally(undo);
-  const after = await untilAnswered(buy);
-  recorder.loadEnded(rung);
-  await buy.close();
-  const facts = await collectSale(lab, voucherId, [...attempts, ...after]);
+  const voucherId = await stage.putOnSale(sale);
+  const undo = await stage.inject(pauseServer(hung));
+  stage.emit({ kind: 'load-started', name: rung });
+  const requests = Array.from({ length: crowd }, (_, index) =>
+    stage.buy({ voucherId, userId: '7', requestId: `crowd-${index}-${voucherId}` }),
+  );
+  const attempts = await Promise.all(requests);
+  await undo();
+  const after = await untilAnswered(stage, voucherId);
+  stage.emit({ kind: 'load-ended', name: rung });
+  const facts = await stage.facts(voucherId);
   const sells = sellsWithout(service, 1);
-  return {
-    crowd: { rung, fault: fault.name, sells, attempts, after, waiting: waitingIn(facts) },
-    facts,
-  };
-}
-
-function buyer(lab: Lab, voucherId: string, tokenSecret: string, recorder: Recorder) {
-  const agent = new Agent({ connections: crowd, headersTimeout: 30_000 });
-  const url = `${lab.baseUrl}/vouchers/${voucherId}/orders`;
-  return {
-    as: async (userId: string, name: string): Promise<Attempt> => {
-      const token = await signToken(tokenSecret, userId, 'user');
-      const intent = { userId, requestId: `${name}-${voucherId}` };
-      const attempt = await buyOnce(agent, url, intent, token);
-      recorder.attempt(attempt);
-      return attempt;
-    },
-    close: () => agent.destroy(),
-  };
+  const seen = { rung, sells, attempts, after, waiting: waitingIn(facts) };
+  return { crowd: seen, facts };
 }
 
 /** Clients connect again to the server that hung. Until then a lock may refuse, and say so. */
-async function untilAnswered(buy: ReturnType<typeof buyer>): Promise<Attempt[]> {
+async function untilAnswered(stage: Stage, voucherId: string): Promise<Attempt[]> {
   const attempts: Attempt[] = [];
   const isAnswered = async () => {
-    const attempt = await buy.as('8', `after-${attempts.length}`);
+    const requestId = `after-${attempts.length}-${voucherId}`;
+    const attempt = await stage.buy({ voucherId, userId: '8', requestId });
     attempts.push(attempt);
     return !isAway(attempt);
   };
-  await waitUntil('the lock service', backWithinMs, isAnswered).catch(() => {}); // The verdict says.
+  const answered = stage.until('the lock service', backWithinMs, isAnswered);
+  await answered.catch(() => stage.signal.throwIfAborted()); // The verdict says it.
   return attempts;
 }
 
@@ -117,7 +93,7 @@ function waitingIn({ history = [] }: Pick<Facts, 'history'>): number {
   return before.filter(({ event }) => event === 'requested').length - 1;
 }
 
-function judge(crowds: readonly Crowd[], facts: readonly Facts[]): DrillResult {
+function judge(crowds: readonly Crowd[], facts: readonly Facts[]): Judged {
   const audits = auditAll(facts);
   // Without `progress`: fifty requests contend for one lock, and a round of redlock may end with no
   // majority for anybody.
@@ -136,8 +112,9 @@ function judge(crowds: readonly Crowd[], facts: readonly Facts[]): DrillResult {
       },
     ),
     figures: Object.fromEntries(figures),
-    phases: crowds.map(({ rung, attempts }) => phaseOf(rung, '1 hung, 50 wait', attempts)),
-    faults: countBy(crowds.map(({ fault }) => fault)),
+    tables: [
+      phaseTable(crowds.map(({ rung, attempts }) => phaseOf(rung, '1 hung, 50 wait', attempts))),
+    ],
     facts: factsNotHeld(audits),
   };
 }

@@ -1,11 +1,11 @@
 /** What the incidents of `alive-not-consuming` cost, and whether each was survived. Pure. */
 import { confirmed, type Facts } from '../../audit/facts.ts';
 import { DeadlinePassed } from '../../errors.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingsOf, notHeldTexts } from './audited.ts';
-import type { DrillResult, Phase } from './drill.ts';
 import type { Incident } from './incidents.ts';
-import { phaseOf } from './outages.ts';
+import { type Phase, phaseOf } from './phases.ts';
 import type { Readiness } from './readiness.ts';
 import {
   answeredAt,
@@ -95,7 +95,7 @@ export function incidentFigures(all: readonly Seen[]): Record<string, number> {
 export function incidentReasons(
   { seen: all, unfinished }: AllSeen,
   audits: readonly Audited[],
-): Pick<DrillResult, 'verdict' | 'reasons'> {
+): Pick<Judged, 'verdict' | 'reasons'> {
   const broken = [...all.flatMap(violations), ...audits.flatMap(({ facts }) => notRecorded(facts))];
   const idle = all.filter(isIdle).map(({ incident }) => `${incident.name}: nobody bought before`);
   const missing = [...idle, ...unfinished];

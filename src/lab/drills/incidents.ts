@@ -13,6 +13,7 @@ import { killServer } from '../faults/kill-server.ts';
 import { loseGroup } from '../faults/lose-group.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { stopServer } from '../faults/stop-server.ts';
+import type { Stage } from '../stage/stage.ts';
 import { now } from './try-times.ts';
 
 /** Of the service in this drill: short, so that a hung worker is replaced soon. */
@@ -31,15 +32,8 @@ const readyWithinMs = 3_000;
 const fewestWaiting = 20;
 
 /** What an incident needs of the drill. */
-export interface Stage {
-  readonly lab: Lab;
-  readonly inject: (fault: Fault) => Promise<Undo>;
-  readonly rest: (ms: number) => Promise<void>;
-  readonly until: (
-    description: string,
-    withinMs: number,
-    condition: () => boolean | Promise<boolean>,
-  ) => Promise<void>;
+export interface Scene {
+  readonly stage: Stage;
   /** Accepted purchases that were sent since then. */
   readonly soldSince: (since: bigint) => number;
   /** The orders that are accepted and not recorded. */
@@ -65,7 +59,7 @@ export interface Incident {
   readonly readyz?: 'ready' | 'not-ready';
   /** The exit codes of the processes of the service that must end. */
   readonly exitCodes: readonly number[];
-  readonly play: (stage: Stage) => Promise<Played>;
+  readonly play: (scene: Scene) => Promise<Played>;
 }
 const usual = { recordedWithinMs, exitCodes: [] } as const;
 /** The service follows the Sentinels by itself. */
@@ -76,21 +70,22 @@ const failover = { ...usual, readyz: 'not-ready', sellsWithinMs: 10_000 } as con
  * not wait for a replica, so otherwise an accepted order could be lost.
  */
 async function withoutMaster(
-  { lab, inject, until }: Stage,
+  stage: Stage,
   fault: Fault,
   master: 'redis-main' | 'redis-replica',
 ): Promise<Played> {
+  const { lab } = stage;
   const network = lab.network('sentinel');
   const other = master === 'redis-main' ? 'redis-replica' : 'redis-main';
   await network.level(master);
-  const undo = await inject(fault);
-  await until(`the promotion of ${other}`, waitMs, () => network.isMaster(other));
+  const undo = await stage.inject(fault);
+  await stage.until(`the promotion of ${other}`, waitMs, () => network.isMaster(other));
   const mendedAt = now();
   const after = async () => {
     // The old master can sell until the Sentinels have made it a replica, and then loses all of it.
-    await until(`every instance to sell at ${other}`, waitMs, () => areReady(lab));
+    await stage.until(`every instance to sell at ${other}`, waitMs, () => areReady(lab));
     await undo();
-    await until(`${master} to follow`, waitMs, () => network.follows(master));
+    await stage.until(`${master} to follow`, waitMs, () => network.follows(master));
   };
   return { mendedAt, after };
 }
@@ -106,22 +101,22 @@ async function areReady(lab: Lab): Promise<boolean> {
 
 const frozenMaster: Incident = {
   ...{ name: 'master frozen', key: 'frozenMaster', ...failover },
-  play: (stage) => withoutMaster(stage, pauseServer('redis-main'), 'redis-main'),
+  play: ({ stage }) => withoutMaster(stage, pauseServer('redis-main'), 'redis-main'),
 };
 
 /** It is the replica of before: redis-main follows it, and is promoted now. */
 const killedMaster: Incident = {
   ...{ name: 'master killed', key: 'killedMaster', ...failover },
-  play: (stage) => withoutMaster(stage, killServer('redis-replica'), 'redis-replica'),
+  play: ({ stage }) => withoutMaster(stage, killServer('redis-replica'), 'redis-replica'),
 };
 
 const noRedis = (forMs: number): Incident => ({
   ...{ name: `no Redis for ${forMs / 1_000} s`, key: 'noRedis', readyz: 'not-ready', ...usual },
-  play: async ({ inject, rest }) => {
+  play: async ({ stage }) => {
     const names = ['sentinel-1', 'sentinel-2', 'sentinel-3', 'redis-replica', 'redis-main'];
     const undos: Undo[] = [];
-    for (const name of names) undos.unshift(await inject(stopServer(name)));
-    await rest(forMs);
+    for (const name of names) undos.unshift(await stage.inject(stopServer(name)));
+    await stage.rest(forMs);
     for (const undo of undos) await undo();
     return { mendedAt: now() };
   },
@@ -129,9 +124,9 @@ const noRedis = (forMs: number): Incident => ({
 
 const silentNetwork: Incident = {
   ...{ name: 'network silent', key: 'silentNetwork', readyz: 'not-ready', ...usual },
-  play: async ({ inject, rest }) => {
-    const undo = await inject(dropConnections('redis-main'));
-    await rest(silentMs.service);
+  play: async ({ stage }) => {
+    const undo = await stage.inject(dropConnections('redis-main'));
+    await stage.rest(silentMs.service);
     await undo();
     return { mendedAt: now() };
   },
@@ -139,10 +134,10 @@ const silentNetwork: Incident = {
 
 const silentForWorker: Incident = {
   ...{ name: 'network silent for the worker', key: 'silentForWorker', readyz: 'ready', ...usual },
-  play: async ({ lab, inject, rest, until, waiting }) => {
-    const undo = await inject(dropConnections('redis-main', lab.pidOf(worker)));
-    await rest(silentMs.worker);
-    await until('orders to wait', waitMs, async () => (await waiting()) >= fewestWaiting);
+  play: async ({ stage, waiting }) => {
+    const undo = await stage.inject(dropConnections('redis-main', stage.lab.pidOf(worker)));
+    await stage.rest(silentMs.worker);
+    await stage.until('orders to wait', waitMs, async () => (await waiting()) >= fewestWaiting);
     await undo();
     return { mendedAt: now() };
   },
@@ -151,12 +146,12 @@ const silentForWorker: Incident = {
 /** The worker is paused, so that orders wait in the stream: a group from its end misses them. */
 const lostGroup: Incident = {
   ...{ name: 'consumer group lost', key: 'lostGroup', ...usual },
-  play: async ({ lab, inject, until, soldSince }) => {
-    const resume = await inject(pauseServer(worker));
+  play: async ({ stage, soldSince }) => {
+    const resume = await stage.inject(pauseServer(worker));
     const pausedAt = now();
-    await until('orders to wait', waitMs, () => soldSince(pausedAt) >= fewestWaiting);
-    await inject(loseGroup('redis-main')).then((end) => end());
-    await until('the group to be gone', waitMs, () => hasNoGroup(lab));
+    await stage.until('orders to wait', waitMs, () => soldSince(pausedAt) >= fewestWaiting);
+    await stage.inject(loseGroup('redis-main')).then((end) => end());
+    await stage.until('the group to be gone', waitMs, () => hasNoGroup(stage.lab));
     await resume();
     return { mendedAt: now() };
   },
@@ -174,8 +169,8 @@ async function hasNoGroup(lab: Lab): Promise<boolean> {
 const hungWorker: Incident = {
   ...{ name: 'worker hung', key: 'hungWorker', readyz: 'ready', exitCodes: [75] },
   recordedWithinMs: noticedWithinMs + recordedWithinMs,
-  play: async ({ inject }) => {
-    const undo = await inject(hangWorker(worker));
+  play: async ({ stage }) => {
+    const undo = await stage.inject(hangWorker(worker));
     return { mendedAt: now(), after: undo };
   },
 };

@@ -3,20 +3,18 @@
  * verdict is that of k6's thresholds and that of the audit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countBy } from '../../grouping.ts';
 import { defaultShape, type Lab } from '../environment/lab.ts';
-import { withConnections } from '../environment/lab-connections.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killServer } from '../faults/kill-server.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { stopServer } from '../faults/stop-server.ts';
+import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { type K6Attempt, type K6Run, runK6 } from '../workload/k6.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
-import type { Drill, DrillOptions, Phase } from './drill.ts';
+import type { Drill, DrillOptions } from './drill.ts';
 import { k6Figures, k6Verdict, voucherOf } from './k6-figures.ts';
-import { phaseOf } from './outages.ts';
-import { inject } from './recorded.ts';
+import { type Phase, phaseOf, phaseTable } from './phases.ts';
 
 const rung = 'lua-stream';
 const fewestSeconds = 10;
@@ -49,51 +47,46 @@ interface Played {
 
 export const k6Failover: Drill = {
   about: 'k6/failover.js while redis-main, an instance and nginx are stopped, paused and killed',
-  async run(lab, options) {
-    await lab.ensure(defaultShape);
+  async play(stage, options) {
+    await stage.serve(defaultShape);
     const attempts: K6Attempt[] = [];
-    const { run, played } = await loadWithFaults(lab, options, attempts);
+    const { run, played } = await loadWithFaults(stage, options, attempts);
     const voucherId = voucherOf(run);
-    const facts = voucherId === null ? [] : [await collect(lab, voucherId)];
+    const facts = voucherId === null ? [] : [await drained(stage.connections, voucherId)];
     const audits = auditAll(facts);
     return {
       ...k6Verdict(run, audits, missedFaults(plan(options.seed), attempts, played)),
       figures: k6Figures(run),
-      phases: phasesOfFaults(attempts, played),
-      faults: countBy(played.map(({ name }) => name)),
+      tables: [phaseTable(phasesOfFaults(attempts, played))],
       facts: factsNotHeld(audits),
     };
   },
 };
 
-const collect = (lab: Lab, voucherId: string) =>
-  withConnections(lab, (connections) => drained(connections, voucherId));
-
 /** The faults begin with the first answer, and end with k6 at the latest. */
 async function loadWithFaults(
-  lab: Lab,
-  options: DrillOptions,
+  stage: Stage,
+  { seed, minutes }: DrillOptions,
   attempts: K6Attempt[],
 ): Promise<{ run: K6Run; played: readonly Played[] }> {
-  const wanted = Math.round(options.minutes * 60);
+  const wanted = Math.round(minutes * 60);
   const seconds = Math.min(mostSeconds, Math.max(fewestSeconds, wanted));
   const over = new AbortController();
-  const until = AbortSignal.any([options.signal, over.signal]);
   let playing: Promise<Played[]> | undefined;
   const onAttempt = (attempt: K6Attempt): void => {
     if (!playing) {
-      playing = playFaults(lab, options, seconds * 1_000, until);
+      playing = playFaults(stage, seed, seconds * 1_000, over.signal);
       playing.catch(() => {}); // It is awaited when k6 has ended.
     }
     attempts.push(attempt);
-    options.recorder.attempt(attempt);
+    stage.emit({ kind: 'purchase', attempt }, attempt.answeredAt);
   };
   try {
-    const run = await runK6('failover.js', settings(lab, seconds), onAttempt, options.signal);
-    if (run.exitCode !== 0) options.progress(run.errors.trim());
+    const run = await runK6('failover.js', settings(stage.lab, seconds), onAttempt, stage.signal);
+    if (run.exitCode !== 0) stage.note(run.errors.trim());
     over.abort();
     const played = (await playing) ?? [];
-    options.signal.throwIfAborted();
+    stage.signal.throwIfAborted();
     return { run, played };
   } finally {
     over.abort();
@@ -108,27 +101,29 @@ const settings = (lab: Lab, seconds: number): Record<string, string> => ({
 
 /** Each fault at its moment, or right after the one before. The last one is undone too. */
 async function playFaults(
-  lab: Lab,
-  { seed, recorder }: DrillOptions,
+  stage: Stage,
+  seed: number,
   loadMs: number,
-  until: AbortSignal,
+  over: AbortSignal,
 ): Promise<Played[]> {
   const startedAt = performance.now();
-  const rest = (ms: number) => sleep(Math.max(0, ms), undefined, { signal: until }).catch(() => {});
+  const signal = AbortSignal.any([stage.signal, over]);
+  const rest = (ms: number) => sleep(Math.max(0, ms), undefined, { signal }).catch(() => {});
   const restUntil = (ms: number) => rest(startedAt + ms - performance.now());
   const played: Played[] = [];
-  recorder.loadStarted('k6/failover.js');
+  const name = 'k6/failover.js';
+  stage.emit({ kind: 'load-started', name });
   for (const { fault, atShare, forMs } of plan(seed)) {
     await restUntil(atShare * loadMs);
-    if (until.aborted) break;
+    if (signal.aborted) break;
     const from = process.hrtime.bigint();
-    const undo = await inject(lab, fault, recorder);
+    const undo = await stage.inject(fault);
     await rest(forMs);
     await undo();
     played.push({ name: fault.name, from, to: process.hrtime.bigint() });
   }
   await restUntil(loadMs);
-  recorder.loadEnded('k6/failover.js');
+  stage.emit({ kind: 'load-ended', name });
   return played;
 }
 

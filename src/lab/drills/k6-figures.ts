@@ -1,7 +1,8 @@
 /** The figures and the verdict of a k6 run, from its exit code and its summary. Pure. */
+
+import type { Judged } from '../stage/result.ts';
 import type { K6Run } from '../workload/k6.ts';
 import { type Audited, drillVerdict, findingsOf, notHeldTexts } from './audited.ts';
-import type { DrillResult } from './drill.ts';
 
 /** k6: a threshold was not met. */
 const thresholdsFailed = 99;
@@ -33,7 +34,7 @@ export function k6Verdict(
   run: K6Run,
   audits: readonly Audited[],
   missed: readonly string[],
-): Pick<DrillResult, 'verdict' | 'reasons'> {
+): Pick<Judged, 'verdict' | 'reasons'> {
   const { exitCode, summary, errors } = run;
   const marked = (mark: string) =>
     summary

@@ -1,9 +1,7 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
-
-import { countBy } from '../../grouping.ts';
 import type { LockService } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
-import { percentiles } from '../workload/percentiles.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
   type Audited,
@@ -12,8 +10,7 @@ import {
   findingsOf,
   notHeldTexts,
 } from './audited.ts';
-import type { DrillResult, Phase } from './drill.ts';
-import type { Answered } from './timeline.ts';
+import { type Phase, phaseOf } from './phases.ts';
 import {
   answeredAt,
   firstAfterMs,
@@ -82,18 +79,6 @@ export function phasesOf(outage: Outage): Phase[] {
   ];
 }
 
-export function phaseOf(rung: string, phase: string, tries: readonly Answered[]): Phase {
-  const refused = tries.filter(({ outcome }) => outcome === 'refused');
-  return {
-    rung,
-    phase,
-    accepted: tries.filter(isSale).length,
-    refusedBecause: countBy(refused.map(({ reason = 'no reason' }) => reason)),
-    unknown: tries.filter(({ outcome }) => outcome === 'unknown').length,
-    p99Ms: percentiles(tries.flatMap(({ latencyMs = [] }) => latencyMs)).p99,
-  };
-}
-
 /**
  * By the times at which they were sent: a sale that was under way may be answered late, after its
  * release was sent to a stopped server. Also from the last sale to the end.
@@ -127,7 +112,7 @@ export function leavesLocks(name: string): boolean {
 export function outageReasons(
   outages: readonly Outage[],
   findings: readonly AuditedFinding[],
-): Pick<DrillResult, 'verdict' | 'reasons'> {
+): Pick<Judged, 'verdict' | 'reasons'> {
   const broken = outages.flatMap(violations);
   const missing = outages.flatMap(undecided);
   const audited = notHeldTexts(findings);

@@ -15,8 +15,8 @@ import {
   unreached,
 } from '../races/race-verdict.ts';
 import { type Schedule, schedules } from '../races/schedules.ts';
+import type { Judged } from '../stage/result.ts';
 import { drillVerdict } from './audited.ts';
-import type { DrillResult } from './drill.ts';
 import { type RaceLoad, salesAfter } from './race-load.ts';
 import { isSale, sentBetween } from './try-times.ts';
 
@@ -35,7 +35,7 @@ const findingsOf = (play: PlayUnderLoad) => raceFindings(play.played.facts);
 
 export function playsVerdict(
   plays: readonly PlayUnderLoad[],
-): Pick<DrillResult, 'verdict' | 'reasons' | 'asClaimed'> {
+): Pick<Judged, 'verdict' | 'reasons' | 'asClaimed'> {
   const sentences = (of: (play: PlayUnderLoad) => readonly string[]): string[] =>
     plays.flatMap((play) => of(play).map((text) => `${nameOf(play)}: ${text}`));
   const reasons = { broken: sentences(broken), audited: [], missing: sentences(missing) };

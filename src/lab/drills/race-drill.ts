@@ -2,21 +2,20 @@
  * A drill of races: each is played on its rung while other users buy the same voucher, and goes as
  * the ladder claims. A claimed violation must show.
  */
-
-import { countBy } from '../../grouping.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
-import { withConnections } from '../environment/lab-connections.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { playRace, raceSettings, type Surroundings } from '../races/play-race.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
 import { untilKnown } from '../races/until-known.ts';
-import { warmRung } from './around-load.ts';
-import type { Drill, DrillOptions, DrillResult } from './drill.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Stage } from '../stage/stage.ts';
+import type { Drill } from './drill.ts';
+import { phaseTable } from './phases.ts';
 import { type PlayUnderLoad, playFigures, playsVerdict } from './race-drill-verdict.ts';
 import { loadAround, loadPhases, loadUsers, type RaceLoad } from './race-load.ts';
-import { inject } from './recorded.ts';
+import { warmRung } from './warm-rung.ts';
 
 export interface Play {
   readonly race: RaceName;
@@ -45,27 +44,26 @@ export interface RaceDrill extends Drill {
 export const raceDrill = (about: string, plays: Plays): RaceDrill => ({
   about,
   plays,
-  async run(lab, options) {
-    await lab.ensure(raceDrillShape);
-    const calmMs = (options.minutes * 60_000 * calmShare) / (2 * plays.length);
+  async play(stage, { seed, minutes }) {
+    await stage.serve(raceDrillShape);
+    const share = (minutes * 60_000 * calmShare) / (2 * plays.length);
+    const calmMs = Math.max(leastCalmMs, share);
     const played: NamedPlay[] = [];
-    const faults: string[] = [];
-    for (const play of inOrder(plays, options.seed)) {
-      const { all, last } = await untilKnown(
-        () => playUnderLoad(lab, play, Math.max(leastCalmMs, calmMs), options),
+    for (const play of inOrder(plays, seed)) {
+      const last = await untilKnown(
+        () => playUnderLoad(stage, play, calmMs, seed),
         undecidedBecause,
-        options.progress,
-        options.signal,
+        (text) => stage.note(text),
+        stage.signal,
       );
-      faults.push(...all.flatMap((each) => each.faults));
-      played.push({ ...last, faults: last.faults.length });
+      played.push(last);
     }
-    return result(played, faults);
+    return judge(played);
   },
 });
 
-export function undecidedBecause(under: PlayedUnderLoad): string | undefined {
-  const { verdict, reasons } = playsVerdict([{ ...under, faults: under.faults.length }]);
+export function undecidedBecause(under: PlayUnderLoad): string | undefined {
+  const { verdict, reasons } = playsVerdict([under]);
   return verdict === 'unknown' ? reasons.join('; ') : undefined;
 }
 
@@ -85,40 +83,27 @@ function addressOf(lab: Lab, lane: number): string {
   return `http://127.0.0.1:${lab.portOf(instanceNames(lab.shape)[lane] ?? '')}`;
 }
 
-interface PlayedUnderLoad extends Omit<NamedPlay, 'faults'> {
-  readonly faults: readonly string[];
-}
-
 async function playUnderLoad(
-  lab: Lab,
+  stage: Stage,
   play: Play,
   calmMs: number,
-  options: DrillOptions,
-): Promise<PlayedUnderLoad> {
+  seed: number,
+): Promise<NamedPlay> {
   const { race, rung, phase = race, refusesWrite = false } = play;
-  const { recorder, signal, seed } = options;
-  const tokenSecret = lab.tokenSecret;
-  const faults: string[] = [];
+  const faultsBefore = stage.injected.length;
   let load: RaceLoad | undefined;
   const surroundings: Surroundings = {
     moreStock: loadUsers,
-    inject(own, fault) {
-      faults.push(fault.name);
-      return inject(own, fault, recorder);
-    },
     addressOf,
     async around(voucherId, steps) {
-      const of = { name: rung, voucherId, tokenSecret, calmMs, signal, recorder };
-      load = await loadAround(lab, steps, of);
-      return load.tries;
+      load = await loadAround(stage, rung, voucherId, calmMs, steps);
     },
   };
-  await warmRung(lab, rung, seed);
-  const played = await withConnections(lab, (connections) =>
-    playRace(race, rung, lab, connections, surroundings),
-  );
+  await warmRung(stage, rung, seed);
+  const played = await playRace(stage, race, rung, surroundings);
   if (!load) throw new RangeError('a race in a drill is played inside its load');
-  options.progress(playedText(played));
+  stage.note(playedText(played));
+  const faults = stage.injected.length - faultsBefore;
   return { played, load, faults, phase, refusesWrite };
 }
 
@@ -130,13 +115,13 @@ function playedText({ race, rung, verdict, asClaimed, evidence, steps }: PlayedR
   return `${text}, NOT as claimed: ${evidence} (${reached})`;
 }
 
-function result(plays: readonly NamedPlay[], faults: readonly string[]): DrillResult {
+function judge(plays: readonly NamedPlay[]): Judged {
+  const phases = plays.flatMap(({ played, phase, load }) => loadPhases(played.rung, phase, load));
   const notAsClaimed = plays.filter(({ played }) => !played.asClaimed);
   return {
     ...playsVerdict(plays),
     figures: playFigures(plays),
-    phases: plays.flatMap(({ played, phase, load }) => loadPhases(played.rung, phase, load)),
-    faults: countBy(faults),
+    tables: [phaseTable(phases)],
     facts: notAsClaimed.map(({ played }) => played.facts),
   };
 }

@@ -2,15 +2,10 @@
  * The load beside a race in a drill: other users buy the same voucher through nginx at a steady
  * rate, each with one request, before the race, while it is played, and after it.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Lab } from '../environment/lab.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 import { firstLoadUser } from '../races/race-verdict.ts';
-import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
-import type { Phase } from './drill.ts';
-import { phaseOf } from './outages.ts';
-import { buyRecorded } from './recorded.ts';
-import type { Recorder } from './timeline.ts';
+import type { Stage } from '../stage/stage.ts';
+import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
+import { type Phase, phaseOf } from './phases.ts';
 import {
   answeredAt,
   firstAfterMs,
@@ -32,63 +27,42 @@ export interface RaceLoad {
   readonly tries: readonly Try[];
 }
 
-interface LoadOptions {
-  /** For people: the rung. */
-  readonly name: string;
-  readonly voucherId: string;
-  readonly tokenSecret: string;
-  /** How long the load goes on before and after the race. */
-  readonly calmMs: number;
-  readonly signal: AbortSignal;
-  readonly recorder: Recorder;
-}
-
-const purchasesPerSecond = 30;
+const perSecond = 30;
 const mostSeconds = 60;
 /**
  * A paused owner keeps the row lock of the voucher in MySQL, and every purchase waits for it. Few
  * clients leave connections to MySQL for the race.
  */
 const clients = 8;
-export const loadUsers = purchasesPerSecond * mostSeconds;
+export const loadUsers = perSecond * mostSeconds;
 const waitForSaleMs = 10_000;
 
-const planned = (voucherId: string): Purchase[] =>
-  onePurchaseEach(voucherId, 'load', loadUsers, firstLoadUser);
-
+/** @param calmMs how long the load goes on before and after the race. */
 export async function loadAround(
-  lab: Lab,
+  stage: Stage,
+  rung: string,
+  voucherId: string,
+  calmMs: number,
   play: () => Promise<void>,
-  { name, voucherId, tokenSecret, calmMs, signal, recorder }: LoadOptions,
 ): Promise<RaceLoad> {
-  const tries: Try[] = [];
-  const giveUp = new AbortController();
-  const { baseUrl } = lab;
-  const load = {
-    ...{ baseUrl, tokenSecret, purchasesPerSecond, clients, giveUp: giveUp.signal },
-    repeats: false as const,
-    onTry: (attempt: Try) => void tries.push(attempt),
-  };
-  const buying = buyRecorded(name, planned(voucherId), load, recorder);
-  try {
-    const calmFrom = await untilSold(tries, now());
-    await sleep(calmMs, undefined, { signal });
+  const purchases = onePurchaseEach(voucherId, 'load', loadUsers, firstLoadUser);
+  const load = { name: rung, purchases, perSecond, clients, repeats: false } as const;
+  return stage.during(load, async (tries) => {
+    const calmFrom = await untilSold(stage, tries, now());
+    await stage.rest(calmMs);
     const playFrom = now();
     await play();
     const playTo = now();
-    await untilSold(tries, playTo);
-    await sleep(calmMs, undefined, { signal });
+    await untilSold(stage, tries, playTo);
+    await stage.rest(calmMs);
     return { calmFrom, playFrom, playTo, until: now(), tries };
-  } finally {
-    giveUp.abort();
-    await Promise.allSettled([buying]);
-  }
+  });
 }
 
 /** Without a sale, the verdict says so. @returns when the wait was over. */
-async function untilSold(tries: readonly Try[], since: bigint): Promise<bigint> {
-  const hasSold = () => hasSaleSince(tries, since);
-  await waitUntil('a sale', waitForSaleMs, hasSold).catch(() => {});
+async function untilSold(stage: Stage, tries: readonly Try[], since: bigint): Promise<bigint> {
+  const sold = stage.until('a sale', waitForSaleMs, () => hasSaleSince(tries, since));
+  await sold.catch(() => stage.signal.throwIfAborted());
   return now();
 }
 

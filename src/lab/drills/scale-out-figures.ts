@@ -1,8 +1,8 @@
 /** What a drill with more and more order workers has seen, in numbers, and its verdict. Pure. */
 import type { Facts } from '../../audit/facts.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
-import type { DrillResult } from './drill.ts';
 import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
 
 /** A worker that was killed with orders in hand. */
@@ -33,7 +33,7 @@ export interface Step {
   readonly facts: readonly Facts[];
 }
 
-export function judgeScaleOut(steps: readonly Step[]): Omit<DrillResult, 'faults'> {
+export function judgeScaleOut(steps: readonly Step[]): Judged {
   const all = <T>(of: (step: Step) => readonly T[]): T[] => steps.flatMap(of);
   const figures = stormFigures(
     all(({ purchases }) => purchases),

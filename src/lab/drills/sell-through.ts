@@ -2,25 +2,20 @@
  * Steady purchases of one voucher of a rung, through one outage of its lock servers after the
  * other.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Facts } from '../../audit/facts.ts';
 import type { LockService, Rung } from '../../ladder/rung.ts';
 import { ladder, type RungName } from '../../ladder/rungs.ts';
-import type { Lab } from '../environment/lab.ts';
 import { proxyNamed } from '../environment/servers/proxies.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 import { delayRequests } from '../faults/delay-requests.ts';
 import type { Fault } from '../faults/fault.ts';
 import { pauseServer } from '../faults/pause-server.ts';
 import { stopServer } from '../faults/stop-server.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
+import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
-import { collectSale, warmRung } from './around-load.ts';
 import { leftLocks } from './left-locks.ts';
 import { type Away, leavesLocks, type Outage, type OutagePlan, sellsWithout } from './outages.ts';
-import { buyRecorded, inject } from './recorded.ts';
-import type { Recorder } from './timeline.ts';
 import { hasSaleSince, now } from './try-times.ts';
+import { warmRung } from './warm-rung.ts';
 
 export interface SellThrough {
   readonly rung: RungName;
@@ -29,11 +24,9 @@ export interface SellThrough {
   readonly partMs: number;
   readonly seed: number;
   readonly title: string;
-  readonly signal: AbortSignal;
-  readonly recorder: Recorder;
 }
 
-const purchasesPerSecond = 40;
+const perSecond = 40;
 /** Servers need time to stop and start, beside the parts. */
 const spareSeconds = 60;
 /** Longer than any claim, so that the verdict says how late they were. */
@@ -55,54 +48,42 @@ export function outagesOf({ servers }: LockService, away: Away, seed: number): O
   return servers.map((_, index) => ({ servers: order.slice(0, index + 1), away }));
 }
 
-/** The lab has the shape that the load needs. */
+/** The service has the shape that the load needs. */
 export async function sellThrough(
-  lab: Lab,
+  stage: Stage,
   request: SellThrough,
 ): Promise<{ outages: Outage[]; facts: Facts }> {
-  const { rung, plans, partMs, seed, title, recorder } = request;
-  const tokenSecret = lab.tokenSecret;
-  const users = Math.ceil(((partMs / 1_000) * partsOf(plans) + spareSeconds) * purchasesPerSecond);
-  await warmRung(lab, rung, seed);
-  const sale = { title, stock: users, rung };
-  const voucherId = await putOnSale(lab.baseUrl, tokenSecret, lab.shape.instances, sale);
-  const giveUp = new AbortController();
-  const tries: Try[] = [];
-  const load = {
-    ...{ baseUrl: lab.baseUrl, tokenSecret, purchasesPerSecond, giveUp: giveUp.signal },
-    onTry: (attempt: Try) => void tries.push(attempt),
-  };
-  const buying = buyRecorded(rung, planPurchases(voucherId, users, seed), load, recorder);
-  try {
-    const outages = await playOutages(lab, request, voucherId, tries);
-    giveUp.abort();
-    await buying;
-    return { outages, facts: await collectSale(lab, voucherId, tries) };
-  } finally {
-    giveUp.abort();
-    await Promise.allSettled([buying]);
-  }
+  const { rung, plans, partMs, seed, title } = request;
+  const users = Math.ceil(((partMs / 1_000) * partsOf(plans) + spareSeconds) * perSecond);
+  await warmRung(stage, rung, seed);
+  const voucherId = await stage.putOnSale({ title, stock: users, rung });
+  const load = { name: rung, perSecond, purchases: planPurchases(voucherId, users, seed) };
+  const outages = await stage.during(load, (tries) =>
+    playOutages(stage, request, voucherId, tries),
+  );
+  return { outages, facts: await stage.facts(voucherId) };
 }
 
 async function playOutages(
-  lab: Lab,
-  { rung, plans, partMs, signal, recorder }: SellThrough,
+  stage: Stage,
+  { rung, plans, partMs }: SellThrough,
   voucherId: string,
   tries: readonly Try[],
 ): Promise<Outage[]> {
   const service = lockServiceOf(rung);
   const outages: Outage[] = [];
-  const rest = () => sleep(partMs, undefined, { signal });
-  await sold(tries, now());
+  const sold = (since: bigint) =>
+    stage.until('a sale', waitForSaleMs, () => hasSaleSince(tries, since));
+  await sold(now());
   let calmFrom = now();
-  await rest();
+  await stage.rest(partMs);
   for (const plan of plans) {
-    const times = await outage(lab, plan, rest, recorder);
-    await sold(tries, times.backAt).catch(() => {}); // Then the verdict says so.
+    const times = await outage(stage, plan, partMs);
+    await sold(times.backAt).catch(() => stage.signal.throwIfAborted()); // The verdict says so.
     const resumedAt = now();
-    await rest();
+    await stage.rest(partMs);
     const until = now();
-    const left = await leftLocks(lab, voucherId, service);
+    const left = await leftLocks(stage.lab, voucherId, service);
     const sells = sellsWithout(service, plan.servers.length);
     const claims = { sells, leavesLocks: leavesLocks(rung) };
     const played = { rung, ...plan, masters: service.servers.length, ...claims };
@@ -116,32 +97,18 @@ async function playOutages(
 const lateByMs = 1_500;
 
 /** The fault of an outage, for one server. */
-export const faultOf: Readonly<Record<Away, (server: string) => Fault>> = {
+const faultOf: Readonly<Record<Away, (server: string) => Fault>> = {
   stopped: stopServer,
   hung: pauseServer,
   late: (server) => delayRequests(proxyNamed(server), lateByMs),
 };
 
-/** The servers run again afterwards, also when the drill is interrupted. */
-async function outage(
-  lab: Lab,
-  { servers, away }: OutagePlan,
-  rest: () => Promise<void>,
-  recorder: Recorder,
-) {
+async function outage(stage: Stage, { servers, away }: OutagePlan, forMs: number) {
   const stopAt = now();
-  const faults = servers.map(faultOf[away]);
-  const undos = await Promise.all(faults.map((fault) => inject(lab, fault, recorder)));
+  const undos = await Promise.all(servers.map((server) => stage.inject(faultOf[away](server))));
   const downAt = now();
-  let startAt = downAt;
-  try {
-    await rest();
-  } finally {
-    startAt = now();
-    await Promise.all(undos.map((undo) => undo()));
-  }
+  await stage.rest(forMs);
+  const startAt = now();
+  await Promise.all(undos.map((undo) => undo()));
   return { stopAt, downAt, startAt, backAt: now() };
 }
-
-const sold = (tries: readonly Try[], since: bigint): Promise<void> =>
-  waitUntil('a sale', waitForSaleMs, () => hasSaleSince(tries, since));

@@ -6,12 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import type { Lab } from '../environment/lab.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killServer } from '../faults/kill-server.ts';
 import { pauseServer } from '../faults/pause-server.ts';
-import { inject } from './recorded.ts';
-import type { Recorder } from './timeline.ts';
+import type { Stage } from '../stage/stage.ts';
 
 /** Servers that do the same; each fault picks one of them. */
 export type Role = readonly [name: string, servers: readonly string[]];
@@ -57,21 +55,21 @@ export function* stormFaults(roles: readonly Role[], seed: number): Generator<St
 }
 
 /**
- * Injects the faults until `until` aborts; each is undone before the next, and the last one too.
+ * Injects the faults until `over` aborts; each is undone before the next, and the last one too.
  * @returns the kinds, in order.
  */
 export async function playStorm(
-  lab: Lab,
+  stage: Stage,
   faults: Iterable<StormFault>,
-  until: AbortSignal,
-  recorder: Recorder,
+  over: AbortSignal,
 ): Promise<string[]> {
   const played: string[] = [];
-  const rest = (ms: number) => sleep(ms, undefined, { signal: until }).catch(() => {});
+  const signal = AbortSignal.any([stage.signal, over]);
+  const rest = (ms: number) => sleep(ms, undefined, { signal }).catch(() => {});
   for (const { fault, kind, afterMs, forMs } of faults) {
     await rest(afterMs);
-    if (until.aborted) break;
-    const undo = await inject(lab, fault, recorder);
+    if (signal.aborted) break;
+    const undo = await stage.inject(fault);
     await rest(forMs);
     await undo();
     played.push(kind);

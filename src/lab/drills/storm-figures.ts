@@ -1,8 +1,8 @@
 /** What a storm cost, in numbers, and the verdict from them. Pure. */
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
+import type { Judged } from '../stage/result.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingText } from './audited.ts';
-import type { DrillResult } from './drill.ts';
 import { isSale } from './try-times.ts';
 
 export interface StormFigures {
@@ -89,7 +89,7 @@ export function stormReasons(
   figures: StormFigures,
   faults: Readonly<Record<string, number>>,
   audits: readonly Audited[],
-): Pick<DrillResult, 'verdict' | 'reasons'> {
+): Pick<Judged, 'verdict' | 'reasons'> {
   const broken = stormViolations(figures);
   const audited = auditedReasons(audits);
   const missing = kinds.filter((kind) => !faults[kind]).map((kind) => `there was no ${kind}`);

@@ -1,5 +1,6 @@
 /** The rows of the drill `durability`: what became of the accepted orders. */
 import type { Durability } from '../../config.ts';
+import type { Table } from '../stage/result.ts';
 
 /** What happens to the Redis that keeps the orders. */
 export const losses = ['kill', 'power-loss', 'promotion'] as const;
@@ -19,3 +20,14 @@ export interface Survival {
   /** The answer time of every second attempt, while nothing was wrong. */
   readonly calmMs: number;
 }
+
+export const survivalTable = (survived: readonly Survival[]): Table => ({
+  title: 'What accepted orders survive',
+  head: ['durability', 'fault', 'accepted', 'lost', 'unknown', 'no sale s', 'calm p50 ms'],
+  rows: survived.map((each) => [
+    ...[each.durability, each.loss],
+    ...[each.accepted, each.lost, each.unknown].map(String),
+    each.secondsWithoutSales.toFixed(1),
+    each.calmMs.toFixed(1),
+  ]),
+});

@@ -20,7 +20,7 @@ export const sentBetween = <T extends Sent>(tries: readonly T[], from: bigint, t
   tries.filter((each) => sentAt(each) >= from && sentAt(each) < to);
 
 /** A purchase that was sent at this moment or later was accepted. */
-export const salesSince = (tries: readonly Attempt[], since: bigint): Attempt[] =>
+export const salesSince = <T extends Attempt>(tries: readonly T[], since: bigint): T[] =>
   tries.filter((each) => isSale(each) && sentAt(each) >= since);
 
 export const hasSaleSince = (tries: readonly Attempt[], since: bigint): boolean =>

@@ -1,8 +1,21 @@
 /** Connections of a command to the stores of a lab. */
 import { readConfig } from '../../config.ts';
 import type { Connections } from '../../connections/connections.ts';
-import { withStores } from '../../processes/with-stores.ts';
+import { openStores, withStores } from '../../processes/with-stores.ts';
 import type { Lab } from './lab.ts';
+
+/**
+ * For a caller that closes them. The service may have other settings than the lab: a command must
+ * find the same keys.
+ */
+export async function openConnections(
+  { environment }: Pick<Lab, 'environment'>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Connections> {
+  const { SALE_SHARDS = '' } = settings;
+  const config = readConfig({ ...environment, ...(SALE_SHARDS && { SALE_SHARDS }) });
+  return openStores(config);
+}
 
 export const withConnections = <T>(
   { environment }: Pick<Lab, 'environment'>,

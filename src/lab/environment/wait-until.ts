@@ -13,20 +13,26 @@ export async function waitUntil(
   withinMs: number,
   condition: () => Promise<boolean> | boolean,
   everyMs?: number,
+  signal?: AbortSignal,
 ): Promise<void> {
-  await waitFor(description, withinMs, async () => (await condition()) || null, everyMs);
+  await waitFor(description, withinMs, async () => (await condition()) || null, everyMs, signal);
 }
 
-/** Looks for it every `everyMs`; null and an error count as "not yet". @throws DeadlinePassed */
+/**
+ * Looks for it every `everyMs`; null and an error count as "not yet".
+ * @throws DeadlinePassed, or the reason of the signal
+ */
 export async function waitFor<T>(
   description: string,
   withinMs: number,
   find: () => Promise<T | null>,
   everyMs = 25,
+  signal?: AbortSignal,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   let last: unknown;
   while (performance.now() < deadline) {
+    signal?.throwIfAborted();
     try {
       const found = await find();
       if (found !== null) return found;

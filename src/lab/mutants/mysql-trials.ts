@@ -30,12 +30,12 @@ export const mysqlTrials = {
     stock: 2,
     breaks: refused,
     async play(stage) {
-      const { worker } = await stage.workerAt('delivered');
-      await worker.disarm();
+      const { worker, player } = await stage.workerAt('delivered');
+      await player.disarmWorker();
       const allow = await stage.inject(refuseOrders(stage.voucherId, '7'));
       await stage.until('the dead letter', async () => !(await stage.isBuyer('7')));
       await allow();
-      await worker.arm();
+      await player.armWorker();
       await worker.until('recorded');
       await stage.accepted('8');
     },
@@ -46,9 +46,10 @@ export const mysqlTrials = {
     breaks: refused,
     async play(stage) {
       await stage.inject(refuseOrders(stage.voucherId, '7'));
-      let { pid, worker } = await stage.workerAt('recorded');
+      const { worker, player, ...first } = await stage.workerAt('recorded');
+      let { pid } = first;
       while (await stage.isBuyer('7')) ({ pid } = await worker.until('recorded'));
-      await worker.disarm();
+      await player.disarmWorker();
       await stage.inject(killProcess(pid));
       await stage.accepted('8');
     },

@@ -4,7 +4,6 @@
  */
 import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import { Interrupted } from '../errors.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './changed-copy.ts';
 import { forgetTrials } from './forget-trials.ts';
 import { type Fate, firstNotHeld, violatedChecks } from './judge-trial.ts';
@@ -59,7 +58,7 @@ export async function runMutants(
     const results: MutantResult[] = [];
     for (const name of names) {
       signal.throwIfAborted();
-      const result = await runMutant(lab, name, real, copies);
+      const result = await runMutant(lab, name, real, copies, signal);
       results.push(result);
       progress(mutantLine(result));
     }
@@ -84,7 +83,7 @@ async function playOnReal(
   await lab.ensure(trialShape);
   for (const trial of new Set(names.map((name) => mutants[name].trial))) {
     signal.throwIfAborted();
-    const run = await runReal(lab, trial);
+    const run = await runReal(lab, trial, signal);
     runs.set(trial, run);
     progress(`${trial}, real rung: ${run.verdict} after ${run.seconds.toFixed(1)} s`);
     if (run.evidence !== '') progress(`  ${run.evidence}`);
@@ -100,8 +99,8 @@ export function mutantLine({ mutant, fate, turnsRed, violated, seconds, evidence
   return `${mutant}: unknown ${after}; ${evidence}`;
 }
 
-async function runReal(lab: Lab, name: TrialName): Promise<RealRun> {
-  const played = await play(lab, name);
+async function runReal(lab: Lab, name: TrialName, signal: AbortSignal): Promise<RealRun> {
+  const played = await play(lab, name, signal);
   const { seconds } = played;
   if ('error' in played) return { verdict: 'unknown', seconds, evidence: played.error };
   const bad = firstNotHeld(played.findings);
@@ -114,12 +113,13 @@ async function runMutant(
   name: MutantName,
   runs: RealRuns,
   copies: ChangedCopy[],
+  signal: AbortSignal,
 ): Promise<MutantResult> {
   const mutant: Mutant = mutants[name];
   const { defence, trial, turnsRed } = mutant;
   const copy = mutant.code && changedCopy(name, mutant.code);
   if (copy) copies.push(copy);
-  const played = await withMutant(lab, copy?.folder, mutant, () => play(lab, trial));
+  const played = await withMutant(lab, copy?.folder, mutant, () => play(lab, trial, signal));
   const { seconds } = played;
   const real = runs.get(trial) ?? neverPlayed;
   const about = {
@@ -141,13 +141,13 @@ const neverPlayed: RealRun = { verdict: 'unknown', seconds: 0, evidence: 'it was
 
 type Playing = TrialResult | { readonly error: string; readonly seconds: number };
 
-async function play(lab: Lab, name: TrialName): Promise<Playing> {
+async function play(lab: Lab, name: TrialName, signal: AbortSignal): Promise<Playing> {
   const trial: Trial = trials[name];
   const startedAt = performance.now();
   try {
-    return await runTrial(lab, name, trial);
+    return await runTrial(lab, name, trial, signal);
   } catch (error) {
-    if (error instanceof Interrupted) throw error;
+    signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     return { error: why, seconds: (performance.now() - startedAt) / 1_000 };
   }

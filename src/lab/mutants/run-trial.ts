@@ -1,9 +1,8 @@
 /** Plays a trial on the service that the lab runs now, and judges it. */
 import type { ladder } from '../../ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
-import { withConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
+import { withStage } from '../stage/stage.ts';
 import { trialTitle } from './forget-trials.ts';
 import { judgeTrial, type TrialFinding } from './judge-trial.ts';
 import type { Trial } from './trial.ts';
@@ -25,25 +24,21 @@ export interface TrialResult {
 }
 
 /** @throws TrialNotPlayed, DeadlinePassed: the moment that decides was not reached. */
-export async function runTrial(lab: Lab, name: TrialName, trial: Trial): Promise<TrialResult> {
+export async function runTrial(
+  lab: Lab,
+  name: TrialName,
+  trial: Trial,
+  signal: AbortSignal,
+): Promise<TrialResult> {
   const startedAt = performance.now();
-  return withConnections(lab, async (connections) => {
-    connections.labRedis();
-    const { stock } = trial;
-    const sale = { title: `${trialTitle}${name}`, stock, rung };
-    const { instances } = lab.shape;
-    const secret = connections.config.TOKEN_SECRET;
-    const voucherId = await putOnSale(lab.baseUrl, secret, instances, sale);
-    await connections.ready();
-    const stage = new TrialStage({ lab, connections, voucherId });
-    try {
-      await trial.play(stage);
-      await stage.mend();
-      const isSettled = await stage.settles();
-      const findings = judgeTrial(await stage.facts(), isSettled, trial);
-      return { findings, seconds: (performance.now() - startedAt) / 1_000 };
-    } finally {
-      await stage.end();
-    }
+  return withStage(lab, signal, async (stage) => {
+    await stage.connect(); // A mutant may not be ready, by its own word.
+    const sale = { title: `${trialTitle}${name}`, stock: trial.stock, rung };
+    const own = new TrialStage(stage, await stage.putOnSale(sale));
+    await trial.play(own);
+    await own.mend();
+    const isSettled = await own.settles();
+    const findings = judgeTrial(await own.facts(), isSettled, trial);
+    return { findings, seconds: (performance.now() - startedAt) / 1_000 };
   });
 }

@@ -1,31 +1,32 @@
 /** What a trial does: users buy, a worker stops at a checkpoint, a fault is injected. */
 import { randomUUID } from 'node:crypto';
-import { Agent } from 'undici';
 import { collectFacts } from '../../audit/collect.ts';
 import type { Attempt, Facts } from '../../audit/facts.ts';
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { type RowDataPacket, select } from '../../connections/mysql.ts';
-import { signToken } from '../../http/tokens.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { Lab } from '../environment/lab.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 import { TrialNotPlayed, UnknownVoucher } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
-import { type Arrival, workerLane } from '../races/race-keys.ts';
-import { buyOnce } from '../workload/buy-once.ts';
-import { Meeting } from './meeting.ts';
+import { type Arrival, workerLane } from '../stage/lane-messages.ts';
+import type { Lane, Player } from '../stage/player.ts';
+import type { Sending, Stage } from '../stage/stage.ts';
 
 /** After the last fault is mended. The real rung needs a few seconds, also on a slow machine. */
 const settlesWithinMs = 30_000;
 const happensWithinMs = 20_000;
+const arrivesWithinMs = 15_000;
 
-interface Buying {
+export interface WorkerAt extends Arrival {
+  readonly worker: Lane;
+  /** Arms and disarms it. */
+  readonly player: Player;
+}
+
+interface Buying extends Sending {
   /** The request is repeated with the same name. */
   readonly requestId?: string;
-  /** The address of one instance; nginx without it. */
-  readonly baseUrl?: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface Session extends RowDataPacket {
@@ -34,36 +35,24 @@ interface Session extends RowDataPacket {
   readonly Info: string | null;
 }
 
-interface Sale {
-  readonly lab: Lab;
-  readonly connections: Connections;
-  readonly voucherId: string;
-}
-
 export class TrialStage {
   readonly lab: Lab;
   readonly connections: Connections;
   readonly voucherId: string;
-  readonly #attempts: Attempt[] = [];
+  readonly #stage: Stage;
   readonly #undos: Undo[] = [];
-  readonly #lastUndos: Undo[] = [];
-  readonly #meetings: Meeting[] = [];
-  readonly #agent = new Agent({ headersTimeout: 30_000 });
+  readonly #players: Player[] = [];
 
-  constructor({ lab, connections, voucherId }: Sale) {
-    this.lab = lab;
-    this.connections = connections;
+  constructor(stage: Stage, voucherId: string) {
+    this.lab = stage.lab;
+    this.connections = stage.connections;
     this.voucherId = voucherId;
+    this.#stage = stage;
   }
 
   /** A purchase, and its answer. */
-  async buy(userId: string, { requestId, baseUrl, headers }: Buying = {}): Promise<Attempt> {
-    const token = await signToken(this.connections.config.TOKEN_SECRET, userId, 'user');
-    const intent = { userId, requestId: requestId ?? randomUUID() };
-    const url = `${baseUrl ?? this.lab.baseUrl}/vouchers/${this.voucherId}/orders`;
-    const attempt = await buyOnce(this.#agent, url, intent, token, headers);
-    this.#attempts.push(attempt);
-    return attempt;
+  buy(userId: string, { requestId = randomUUID(), ...sending }: Buying = {}): Promise<Attempt> {
+    return this.#stage.buy({ voucherId: this.voucherId, userId, requestId }, sending);
   }
 
   /**
@@ -83,50 +72,42 @@ export class TrialStage {
   }
 
   /** User 7 buys; the worker that consumes the order stops at this checkpoint. */
-  async workerAt(checkpoint: CheckpointName): Promise<Arrival & { readonly worker: Meeting }> {
-    const race = randomUUID();
-    const worker = this.#meeting(race, workerLane);
-    await worker.arm();
-    await this.accepted('7', { requestId: `${race}-A` });
-    return { ...(await worker.until(checkpoint)), worker };
+  async workerAt(checkpoint: CheckpointName): Promise<WorkerAt> {
+    const player = this.#player();
+    await player.armWorker();
+    await this.accepted('7', { requestId: player.requestId('A') });
+    const worker = player.lane(workerLane, arrivesWithinMs);
+    return { ...(await worker.until(checkpoint)), worker, player };
   }
 
   /** A purchase with these headers stops at every checkpoint. */
-  meetRequest(): { readonly headers: Record<string, string>; readonly request: Meeting } {
-    const race = randomUUID();
-    return { headers: { 'x-lab-lane': `${race}:A` }, request: this.#meeting(race, 'A') };
+  meetRequest(): { readonly headers: Record<string, string>; readonly request: Lane } {
+    const player = this.#player();
+    player.watch('A');
+    return { headers: player.headers('A'), request: player.lane('A', arrivesWithinMs) };
   }
 
-  #meeting(race: string, lane: string): Meeting {
-    const meeting = new Meeting(this.connections.labRedis(), race, lane);
-    this.#meetings.push(meeting);
-    return meeting;
+  #player(): Player {
+    const player = this.#stage.player();
+    this.#players.push(player);
+    return player;
   }
 
   /** @returns what mends it; it is mended before the orders must settle. */
-  inject(fault: Fault): Promise<Undo> {
-    return this.#inject(fault, this.#undos);
+  async inject(fault: Fault): Promise<Undo> {
+    const undo = await this.#stage.inject(fault);
+    this.#undos.push(undo);
+    return undo;
   }
 
   /** It is mended only after the audit: what it breaks must be survived. */
   injectToTheEnd(fault: Fault): Promise<Undo> {
-    return this.#inject(fault, this.#lastUndos);
-  }
-
-  async #inject(fault: Fault, undos: Undo[]): Promise<Undo> {
-    const undo = await fault.inject(this.lab);
-    let mending: Promise<void> | undefined;
-    const once = () => {
-      mending ??= undo();
-      return mending;
-    };
-    undos.push(once);
-    return once;
+    return this.#stage.inject(fault);
   }
 
   /** @throws DeadlinePassed */
   until(description: string, condition: () => Promise<boolean>): Promise<void> {
-    return waitUntil(description, happensWithinMs, condition);
+    return this.#stage.until(description, happensWithinMs, condition);
   }
 
   /** The status of the order in MySQL; undefined when MySQL does not have it. */
@@ -168,22 +149,16 @@ export class TrialStage {
     });
   }
 
-  /** Mends every fault, the last one first, but for those that last to the end. */
+  /** No lane stands, and every fault is mended but those that last to the end. */
   async mend(): Promise<void> {
-    for (const meeting of this.#meetings) await meeting.end();
+    for (const player of this.#players) await player.freeAll();
     for (const undo of this.#undos.toReversed()) await undo();
-  }
-
-  async end(): Promise<void> {
-    await this.mend();
-    for (const undo of this.#lastUndos.toReversed()) await undo();
-    await this.#agent.destroy();
   }
 
   /** Waits until no order of the voucher is queued. @returns false after the deadline. */
   async settles(): Promise<boolean> {
     const isSettled = async () => (await this.#queued()).length === 0;
-    const waiting = waitUntil('the orders to settle', settlesWithinMs, isSettled);
+    const waiting = this.#stage.until('the orders to settle', settlesWithinMs, isSettled);
     return waiting.then(
       () => true,
       () => false,
@@ -195,7 +170,7 @@ export class TrialStage {
     const collected = await collectFacts(this.connections, this.voucherId);
     if (!collected) throw new UnknownVoucher(this.voucherId);
     const history = readHistory(this.lab.historyFolder, this.voucherId);
-    return { ...collected, attempts: this.#attempts, ...history };
+    return { ...collected, attempts: this.#stage.tries, ...history };
   }
 
   async #queued(): Promise<string[]> {

@@ -12,8 +12,8 @@ import type { Trial } from './trial.ts';
 const workerDiesAt =
   (checkpoint: CheckpointName): Trial['play'] =>
   async (stage) => {
-    const { pid, worker } = await stage.workerAt(checkpoint);
-    await worker.disarm();
+    const { pid, player } = await stage.workerAt(checkpoint);
+    await player.disarmWorker();
     await stage.inject(killProcess(pid));
   };
 
@@ -45,12 +45,12 @@ export const workerTrials = {
     stock: 1,
     async play(stage) {
       const { lab } = stage;
-      const { instance, pid, worker } = await stage.workerAt('recording');
+      const { instance, pid, worker, player } = await stage.workerAt('recording');
       for (const name of workerNames(lab.shape))
         if (name !== instance) await stage.inject(pauseServer(name));
       await stage.inject(killServer(lab.database));
       await worker.until('recorded'); // It is done with the batch, and has recorded nothing.
-      await worker.disarm();
+      await player.disarmWorker();
       process.kill(pid, 'SIGTERM');
       await worker.resume();
       await stage.until('the worker to end', async () => processRef(pid) === null);

@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import type { Order } from '../../domain.ts';
 import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
-import { keptSeconds } from './race-keys.ts';
+import { keptSeconds } from '../stage/lane-messages.ts';
 
 export interface Pause {
   readonly at: CheckpointName;

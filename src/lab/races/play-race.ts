@@ -1,29 +1,18 @@
 /** Plays a schedule on real instances, through nginx, and audits the result. */
-import { randomUUID } from 'node:crypto';
-import { Agent } from 'undici';
-import type { Attempt } from '../../audit/facts.ts';
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { resourceOf } from '../../domain.ts';
-import { signToken } from '../../http/tokens.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import { defaultKeyPrefix } from '../../locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
-import { waitUntil } from '../environment/wait-until.ts';
-import type { Fault, Undo } from '../faults/fault.ts';
-import { buyOnce } from '../workload/buy-once.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
-import { drained } from '../workload/drained.ts';
-import { provideFor } from '../workload/provide.ts';
-import { type LaneState, Lanes } from './lanes.ts';
+import type { LaneState, Player } from '../stage/player.ts';
+import type { Stage } from '../stage/stage.ts';
 import type { LockFaultTarget } from './lock-faults.ts';
 import { lockProbe, noProbe } from './lock-probe.ts';
-import { playStep, type Stage } from './play-step.ts';
-import { workerLane } from './race-keys.ts';
+import { playStep, type Scene } from './play-step.ts';
 import { type Played, type PlayedRace, raceVerdict, waitsForOn } from './race-verdict.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
-import { armWorker, freeWorker } from './stopped-worker.ts';
 import { waitingProcess } from './waiting-process.ts';
 
 /** Short leases, so that a race that waits for their end is short too. */
@@ -34,120 +23,117 @@ export const raceSettings = {
   ZOOKEEPER_SESSION_MS: String(leaseMs),
   LOCK_WAIT_MS: '2000', // Longer than the player watches a waiting lane, shorter than a lease.
 } as const;
+const answeredWithinMs = 20_000;
 
-/** What a drill adds to a race: a load of other users, and a record of the faults. */
+/** What a drill adds to a race. */
 export interface Surroundings {
-  /** For the users of the load. */
-  readonly moreStock: number;
-  readonly inject: (lab: Lab, fault: Fault) => Promise<Undo>;
+  /** For the users of a load. */
+  readonly moreStock?: number;
   /** Where a lane sends its request; the first lane is 0. */
-  readonly addressOf: (lab: Lab, lane: number) => string;
-  /** Plays the steps inside the load on this voucher. @returns the attempts of the load. */
-  readonly around: (voucherId: string, play: () => Promise<void>) => Promise<readonly Attempt[]>;
+  readonly addressOf?: (lab: Lab, lane: number) => string;
+  /** Plays the steps inside a load on this voucher. */
+  readonly around?: (voucherId: string, play: () => Promise<void>) => Promise<void>;
   /** How long the queue may take in the end; as any other sale's without it. */
   readonly drainWithinMs?: number;
 }
 
-/** The race alone. */
-export const withoutLoad: Surroundings = {
-  moreStock: 0,
-  inject: (lab, fault) => fault.inject(lab),
-  addressOf: ({ baseUrl }) => baseUrl,
-  async around(_, play) {
-    await play();
-    return [];
-  },
-};
-
+/** The service has the shape that the race needs. */
 export async function playRace(
+  stage: Stage,
   race: RaceName,
   rung: string,
-  lab: Lab,
-  connections: Connections,
-  { moreStock, inject, addressOf, around, drainWithinMs }: Surroundings = withoutLoad,
+  surroundings: Surroundings = {},
 ): Promise<PlayedRace> {
   const schedule: Schedule = schedules[race];
-  const { instances, stock } = schedule;
-  const sale = { title: `race ${race}`, stock: stock + moreStock, rung };
-  const tokenSecret = connections.config.TOKEN_SECRET;
-  await provideFor(lab, rung);
-  const voucherId = await putOnSale(lab.baseUrl, tokenSecret, instances, sale);
-  const id = randomUUID();
-  const agent = new Agent({ headersTimeout: 30_000 });
-  const baseUrlOf = (lane: string) => addressOf(lab, Object.keys(schedule.lanes).indexOf(lane));
-  const send = sender(schedule, { id, voucherId, agent, baseUrlOf, tokenSecret });
-  const lanes = new Lanes(id, connections.labRedis(), send);
+  const { lab, connections } = stage;
+  const { moreStock = 0, around = (_, play) => play(), drainWithinMs } = surroundings;
+  const sale = { title: `race ${race}`, stock: schedule.stock + moreStock, rung };
+  const voucherId = await stage.putOnSale(sale);
   const isProbed = rungNamed(rung).lockService || rungNamed(rung).queue;
   const probe = isProbed ? await lockProbe(lab, rung, connections) : noProbe;
   const { lockAnswers } = probe;
-  const stage: Stage = {
-    ...stageOf({ id, voucherId, schedule, rung: rungNamed(rung) }, lab, connections),
-    ...{ lab, lanes, lockAnswers, inject: (fault) => inject(lab, fault), undos: new Map() },
-  };
-  let steps: Played[] = [];
-  let own: Attempt[] = [];
-  const play = async () => {
-    try {
-      if (stopsWorker(schedule)) {
-        await armWorker(connections.labRedis(), id);
-        lanes.watch(workerLane);
-      }
-      steps = await playSteps(schedule, stage);
-    } finally {
-      await freeWorker(connections.labRedis(), id);
-      own = await lanes.finish(Object.keys(schedule.lanes), 20_000);
-      await agent.destroy();
-    }
-  };
+  const raced = { voucherId, schedule, rung: rungNamed(rung) };
+  const player = playerOf(stage, raced, surroundings);
+  const scene = { ...sceneOf(stage, raced, player), lockAnswers };
   await lockAnswers(); // A fault before may have cut connections,
   await probe.workersRecord(); // or killed a worker.
-  const others = await around(voucherId, play);
-  await connections.ready();
-  const collected = await drained(connections, voucherId, drainWithinMs);
-  const attempts = [...own, ...others];
-  const facts = { ...collected, attempts, ...readHistory(lab.historyFolder, voucherId) };
+  let steps: Played[] = [];
+  await around(voucherId, async () => {
+    steps = await playSteps(schedule, scene);
+  });
+  const facts = await stage.facts(voucherId, drainWithinMs);
   if (schedule.forgets) await lab.serve(lab.shape); // Its process would keep the lock.
-  return raceVerdict(race, rung, schedule, { steps, stops: lanes.stops }, facts);
+  return raceVerdict(race, rung, schedule, { steps, stops: player.stops }, facts);
 }
 
 interface Raced {
-  readonly id: string;
   readonly voucherId: string;
   readonly schedule: Schedule;
   readonly rung: Rung;
 }
 
-/** The parts of the stage that depend on the rung. */
-function stageOf(
-  { id, voucherId, schedule, rung }: Raced,
-  { historyFolder }: Lab,
-  connections: Connections,
-) {
+/** A lane for each request of the schedule. */
+function playerOf(
+  stage: Stage,
+  { voucherId, schedule }: Raced,
+  { addressOf = ({ baseUrl }) => baseUrl }: Surroundings,
+): Player {
+  const player = stage.player();
+  for (const [index, [lane, userId]] of Object.entries(schedule.lanes).entries()) {
+    const forgets = schedule.forgets?.includes(lane) ? { 'x-lab-forget': 'release' } : {};
+    const isNested = schedule.nested?.includes(lane);
+    const sending = {
+      baseUrl: addressOf(stage.lab, index),
+      headers: { ...player.headers(lane), ...forgets },
+      ...(isNested && { path: `lab/vouchers/${voucherId}/nested-orders` }),
+    };
+    const purchase = { voucherId, userId, requestId: player.requestId(lane) };
+    player.add(lane, () => stage.buy(purchase, sending));
+  }
+  return player;
+}
+
+/** The parts of it that depend on the rung. */
+function sceneOf(
+  stage: Stage,
+  { voucherId, schedule, rung }: Raced,
+  player: Player,
+): Omit<Scene, 'lockAnswers'> {
+  const { lab, connections } = stage;
+  const { historyFolder } = lab;
   const keyOf = (lane: string) => {
     const userId = schedule.lanes[lane] ?? '';
     return defaultKeyPrefix + resourceOf(rung.scope, { voucherId, userId });
   };
   const waitsFor = waitsForOn(rung);
   return {
-    waitsFor,
-    waitsIn: (lane: string) => waitingProcess(historyFolder, `${id}-${lane}`, waitsFor),
+    ...{ stage, player, waitsFor, expireMs, undos: new Map() },
+    waitsIn: (lane) => waitingProcess(historyFolder, player.requestId(lane), waitsFor),
     isRecorded: () =>
       readHistory(historyFolder, voucherId).history.some(({ event }) => event === 'recorded'),
-    expire: (lane: string) => leaseExpired(connections, keyOf(lane)),
-    expireMs,
-    isLocked: (lane: string) => hasKey(connections, keyOf(lane)).catch(() => false),
+    expire: (lane) => leaseExpired(stage, keyOf(lane)),
+    isLocked: (lane) => hasKey(connections, keyOf(lane)).catch(() => false),
     queueFaultTarget: { queueServer: rung.queueServer },
-    lockFaultTarget: (lane?: LaneState) => lockFaultTarget(rung, keyOf('A'), connections, lane),
-  } as const;
+    lockFaultTarget: (lane) => lockFaultTarget(rung, keyOf('A'), connections, lane),
+  };
 }
 
 /** After an error too: no process and no request stays paused. */
-async function playSteps({ steps }: Schedule, stage: Stage): Promise<Played[]> {
+async function playSteps(schedule: Schedule, scene: Scene): Promise<Played[]> {
+  const { stage, player, undos } = scene;
   const played: Played[] = [];
   try {
-    for (const step of steps) played.push(await playStep(step, stage));
+    if (stopsWorker(schedule)) await player.armWorker();
+    for (const step of schedule.steps) {
+      const done = await playStep(step, scene);
+      played.push(done);
+      const { lane, at: reached, asPlanned, instance } = done;
+      stage.emit({ kind: 'step', lane, reached, asPlanned, ...(instance && { instance }) });
+    }
   } finally {
-    for (const undo of [...stage.undos.values()].reverse()) await undo();
+    for (const undo of [...undos.values()].reverse()) await undo();
+    await player.freeWorker();
+    await player.finish(answeredWithinMs);
   }
   return played;
 }
@@ -163,37 +149,15 @@ function lockFaultTarget(
   return { ...lockService, key, pid, instance, leaseMs, answerMs: config.LOCK_ANSWER_MS };
 }
 
-interface Sending {
-  readonly id: string;
-  readonly voucherId: string;
-  readonly agent: Agent;
-  readonly baseUrlOf: (lane: string) => string;
-  readonly tokenSecret: string;
-}
-
-/** @returns a function that sends the request of a lane. */
-function sender(schedule: Schedule, { id, voucherId, agent, baseUrlOf, tokenSecret }: Sending) {
-  return async (lane: string): Promise<Attempt> => {
-    const userId = schedule.lanes[lane] ?? '0';
-    const path = schedule.nested?.includes(lane)
-      ? `lab/vouchers/${voucherId}/nested-orders`
-      : `vouchers/${voucherId}/orders`;
-    const forgets = schedule.forgets?.includes(lane) ? { 'x-lab-forget': 'release' } : {};
-    const token = await signToken(tokenSecret, userId, 'user');
-    const intent = { userId, requestId: `${id}-${lane}` };
-    const headers = { 'x-lab-lane': `${id}:${lane}`, ...forgets };
-    return buyOnce(agent, `${baseUrlOf(lane)}/${path}`, intent, token, headers);
-  };
-}
-
 /** A lease that nobody renews has expired after it. */
 const expireMs = leaseMs * 1.5;
 
 /** Resolves when the lock's key is gone; or late, when it is renewed or is not a Redis key. */
-async function leaseExpired(connections: Connections, key: string): Promise<void> {
+async function leaseExpired(stage: Stage, key: string): Promise<void> {
+  const { connections, signal } = stage;
   const existed = await hasKey(connections, key).catch(() => false);
   const gone = async () => existed && !(await hasKey(connections, key));
-  await waitUntil('the lease to expire', expireMs, gone).catch(() => {});
+  await stage.until('the lease to expire', expireMs, gone).catch(() => signal.throwIfAborted());
 }
 
 const hasKey = async (connections: Connections, key: string): Promise<boolean> =>

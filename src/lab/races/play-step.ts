@@ -1,11 +1,13 @@
 /** Plays one step of a schedule: a lane runs, or its process is killed, paused or resumed. */
 import type { Attempt } from '../../audit/facts.ts';
-import type { Lab } from '../environment/lab.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { Fault, Undo, WatchedFault } from '../faults/fault.ts';
 import { killProcess } from '../faults/kill-process.ts';
 import { pauseProcess } from '../faults/pause-process.ts';
+import { workerLane } from '../stage/lane-messages.ts';
+import type { LaneState, Player } from '../stage/player.ts';
+import type { Stage } from '../stage/stage.ts';
 import { injectWatched } from './inject-watched.ts';
-import type { LaneState, Lanes } from './lanes.ts';
 import {
   endsWithinLease,
   isLockToLose,
@@ -21,7 +23,6 @@ import {
   type QueueFaultTarget,
   queueFaultsOf,
 } from './queue-faults.ts';
-import { workerLane } from './race-keys.ts';
 import {
   killed,
   leaseOver,
@@ -49,13 +50,11 @@ import type { WaitsFor } from './waiting-process.ts';
 const waitingMs: Readonly<Record<WaitsFor, number>> = { lock: 300, store: 1_200 };
 /** A lane that has neither arrived nor visibly waited by then proves nothing. */
 const slowMs = 10_000;
-const mostCheckpoints = 20;
 
-export interface Stage {
-  readonly lab: Lab;
-  /** The one way to inject a fault: a drill records it. */
-  readonly inject: (fault: Fault) => Promise<Undo>;
-  readonly lanes: Lanes;
+/** What a step is played on. */
+export interface Scene {
+  readonly stage: Stage;
+  readonly player: Player;
   /** What mends the faults; by lane, or by the name of a fault in the lock servers. */
   readonly undos: Map<string, Undo>;
   /** Waits until the lease of this lane's lock has expired, at most `expireMs`. */
@@ -84,43 +83,43 @@ interface Reached {
 
 const missed: Reached = { asPlanned: false, at: unreached };
 
-export async function playStep(step: Step, stage: Stage): Promise<Played> {
-  const reached = await reach(step, stage);
+export async function playStep(step: Step, scene: Scene): Promise<Played> {
+  const reached = await reach(step, scene);
   return { lane: laneOf(step), text: step.text, wrong: 'wrong' in step, ...reached };
 }
 
-async function reach(step: Step, stage: Stage): Promise<Reached> {
+async function reach(step: Step, scene: Scene): Promise<Reached> {
   const lane = laneOf(step);
   if ('fault' in step)
     return isQueueFault(step.fault)
-      ? injectBehind(step.fault, stage)
-      : injectFault(step.fault, lane, stage);
-  if ('heal' in step) return healFault(step.heal, stage);
+      ? injectBehind(step.fault, scene)
+      : injectFault(step.fault, lane, scene);
+  if ('heal' in step) return healFault(step.heal, scene);
   if ('run' in step) {
-    const reached = await runUntil(step.until, step.orUntil ?? [], lane, stage);
-    const isMissed = step.unlessRecorded && stage.isRecorded();
+    const reached = await runUntil(step.until, step.orUntil ?? [], lane, scene);
+    const isMissed = step.unlessRecorded && scene.isRecorded();
     return isMissed ? { asPlanned: false, at: recordedAnyway } : reached;
   }
-  if ('kill' in step) return kill(lane, stage, step.answered);
-  if ('pause' in step) return hit(pauseProcess, lane, stage, paused);
-  if ('resume' in step) return resume(lane, stage);
-  return expire(lane, stage);
+  if ('kill' in step) return kill(lane, scene, step.answered);
+  if ('pause' in step) return hit(pauseProcess, lane, scene, paused);
+  if ('resume' in step) return resume(lane, scene);
+  return expire(lane, scene);
 }
 
 /** A lease has expired when its key is gone; without a key, time must have passed. */
-async function expire(lane: string, stage: Stage): Promise<Reached> {
-  const wasLocked = await stage.isLocked(lane);
+async function expire(lane: string, scene: Scene): Promise<Reached> {
+  const wasLocked = await scene.isLocked(lane);
   const startedAt = performance.now();
-  const undo = await stage.inject(leaseEnds(lane, stage));
+  const undo = await scene.stage.inject(leaseEnds(lane, scene));
   await undo();
-  const isLocked = await stage.isLocked(lane);
+  const isLocked = await scene.isLocked(lane);
   if (wasLocked && !isLocked) return { asPlanned: true, at: leaseOver };
-  if (performance.now() - startedAt < stage.expireMs) return { asPlanned: false, at: noEffect };
+  if (performance.now() - startedAt < scene.expireMs) return { asPlanned: false, at: noEffect };
   return { asPlanned: true, at: isLocked ? locked : timePasses };
 }
 
 /** In the record of a drill, the time of a lease is marked, too. */
-const leaseEnds = (lane: string, { expire }: Stage): Fault => ({
+const leaseEnds = (lane: string, { expire }: Scene): Fault => ({
   name: 'the time of a lease passes',
   async inject() {
     await expire(lane);
@@ -128,23 +127,25 @@ const leaseEnds = (lane: string, { expire }: Stage): Fault => ({
   },
 });
 
-async function injectFault(name: LockFaultName, lane: string, stage: Stage): Promise<Reached> {
-  const target = stage.lockFaultTarget(stage.lanes.state(lane));
+async function injectFault(name: LockFaultName, lane: string, scene: Scene): Promise<Reached> {
+  const target = scene.lockFaultTarget(scene.player.state(lane));
   if (!target || (lane !== serversLane && target.pid === 0)) return missed;
-  if (!(await isLockToLose(name, target, stage.lab))) return { asPlanned: false, at: notLocked };
+  if (!(await isLockToLose(name, target, scene.stage.lab)))
+    return { asPlanned: false, at: notLocked };
   const startedAt = performance.now();
-  const reached = await injectAll(name, lockFaultsOf(name, target), stage);
+  const reached = await injectAll(name, lockFaultsOf(name, target), scene);
   if (!reached.asPlanned) return reached;
-  if (leavesLockAvailable(name)) await stage.lockAnswers();
+  if (leavesLockAvailable(name)) await scene.lockAnswers();
   const isLong = performance.now() - startedAt >= target.leaseMs;
   if (endsWithinLease(name) && isLong) return { asPlanned: false, at: outlastsLease };
   return reached;
 }
 
 /** Behind the sale. */
-async function injectBehind(name: QueueFaultName, stage: Stage): Promise<Reached> {
-  const { lab, queueFaultTarget, lockAnswers } = stage;
-  const reached = await injectAll(name, queueFaultsOf(name, queueFaultTarget, lab), stage);
+async function injectBehind(name: QueueFaultName, scene: Scene): Promise<Reached> {
+  const { stage, queueFaultTarget, lockAnswers } = scene;
+  const faults = queueFaultsOf(name, queueFaultTarget, stage.lab);
+  const reached = await injectAll(name, faults, scene);
   if (isRestart(name)) await lockAnswers();
   return reached;
 }
@@ -153,26 +154,26 @@ async function injectBehind(name: QueueFaultName, stage: Stage): Promise<Reached
 async function injectAll(
   key: string,
   faults: readonly WatchedFault[],
-  { lab, inject, undos }: Stage,
+  { stage, undos }: Scene,
 ): Promise<Reached> {
-  const { undo, hasHit } = await injectWatched(faults, lab, inject);
+  const { undo, hasHit } = await injectWatched(faults, stage);
   undos.set(key, undo);
   if (!hasHit) return { asPlanned: false, at: noEffect };
   return { asPlanned: true, at: faults.length > 0 ? 'injected' : nothingToHit };
 }
 
-async function healFault(name: LockFaultName | QueueFaultName, stage: Stage): Promise<Reached> {
-  await stage.undos.get(name)?.();
-  stage.undos.delete(name);
-  if (!isQueueFault(name)) await stage.lockAnswers();
+async function healFault(name: LockFaultName | QueueFaultName, scene: Scene): Promise<Reached> {
+  await scene.undos.get(name)?.();
+  scene.undos.delete(name);
+  if (!isQueueFault(name)) await scene.lockAnswers();
   return { asPlanned: true, at: 'healed' };
 }
 
-async function kill(lane: string, stage: Stage, mayBeAnswered = false): Promise<Reached> {
-  const reached = await hit(killProcess, lane, stage, killed, mayBeAnswered);
+async function kill(lane: string, scene: Scene, mayBeAnswered = false): Promise<Reached> {
+  const reached = await hit(killProcess, lane, scene, killed, mayBeAnswered);
   if (!reached.asPlanned) return reached;
-  if (lane === workerLane) stage.lanes.watch(lane);
-  else await stage.lanes.settled(lane, slowMs);
+  if (lane === workerLane) scene.player.watch(lane);
+  else await scene.player.settles(lane, slowMs);
   return reached;
 }
 
@@ -183,30 +184,30 @@ async function kill(lane: string, stage: Stage, mayBeAnswered = false): Promise<
 async function hit(
   fault: (pid: number, name?: string) => WatchedFault,
   lane: string,
-  stage: Stage,
+  scene: Scene,
   at: string,
   mayBeAnswered = false,
 ): Promise<Reached> {
-  const pid = processOf(lane, stage);
-  const state = stage.lanes.state(lane);
+  const pid = processOf(lane, scene);
+  const state = scene.player.state(lane);
   if (pid === undefined || (state?.kind === 'answered' && !mayBeAnswered)) return missed;
   const name = state?.kind === 'paused' ? state.arrival.instance : instanceOf(state);
-  const reached = await injectAll(lane, [fault(pid, name)], stage);
+  const reached = await injectAll(lane, [fault(pid, name)], scene);
   return reached.asPlanned ? { asPlanned: true, at } : reached;
 }
 
 const instanceOf = (state: LaneState | undefined): string | undefined =>
   state?.kind === 'answered' ? state.attempt.instance : undefined;
 
-function processOf(lane: string, { lab, lanes, waitsIn }: Stage): number | undefined {
-  const state = lanes.state(lane);
+function processOf(lane: string, { stage, player, waitsIn }: Scene): number | undefined {
+  const state = player.state(lane);
   if (state?.kind === 'paused') return state.arrival.pid;
   const answeredBy = instanceOf(state);
-  if (answeredBy !== undefined) return lab.pidOf(answeredBy);
+  if (answeredBy !== undefined) return stage.lab.pidOf(answeredBy);
   return state?.kind === 'running' ? waitsIn(lane) : undefined;
 }
 
-async function resume(lane: string, { undos }: Stage): Promise<Reached> {
+async function resume(lane: string, { undos }: Scene): Promise<Reached> {
   const undo = undos.get(lane);
   if (!undo) return missed;
   await undo();
@@ -215,43 +216,18 @@ async function resume(lane: string, { undos }: Stage): Promise<Reached> {
 }
 
 async function runUntil(
-  until: string,
-  orUntil: readonly string[],
+  until: CheckpointName | 'answer',
+  orUntil: readonly CheckpointName[],
   lane: string,
-  stage: Stage,
+  { player, waitsFor, waitsIn }: Scene,
 ): Promise<Reached> {
-  const { lanes } = stage;
-  for (let checkpoints = 0; checkpoints < mostCheckpoints; checkpoints++) {
-    await lanes.resume(lane);
-    const stuck = await untilSettled(lane, stage);
-    if (stuck !== null && until !== 'answer') return { at: stuck, asPlanned: false };
-    const state = lanes.state(lane);
-    if (state?.kind === 'answered') return answered(state.attempt, until === 'answer');
-    if (state?.kind !== 'paused') continue;
-    const { checkpoint: at, instance } = state.arrival;
-    if ([until, ...orUntil].includes(at)) return { at, instance, asPlanned: at === until };
-  }
-  return { at: waits, asPlanned: false };
-}
-
-/**
- * @returns null when the lane is paused or answered; `waits` when it waits for a lock; `slow` when
- * neither is seen.
- */
-async function untilSettled(
-  lane: string,
-  stage: Stage,
-): Promise<typeof waits | typeof slow | null> {
-  const { lanes } = stage;
-  const deadline = performance.now() + slowMs;
-  let waitingSince = Number.POSITIVE_INFINITY;
-  while (performance.now() < deadline) {
-    if (await lanes.settled(lane, 50)) return null;
-    if (stage.waitsIn(lane) === undefined) waitingSince = Number.POSITIVE_INFINITY;
-    else waitingSince = Math.min(waitingSince, performance.now());
-    if (performance.now() - waitingSince >= waitingMs[stage.waitsFor]) return waits;
-  }
-  return slow;
+  const limits = { withinMs: slowMs, waits: { in: waitsIn, forMs: waitingMs[waitsFor] } };
+  const reached = await player.to(lane, [until, ...orUntil], limits);
+  if (reached.kind === 'answered') return answered(reached.attempt, until === 'answer');
+  if (reached.kind === 'slow') return { at: slow, asPlanned: false };
+  if (reached.kind === 'waits') return { at: waits, asPlanned: false };
+  const { checkpoint: at, instance } = reached.arrival;
+  return { at, instance, asPlanned: at === until };
 }
 
 function answered({ outcome, reason, orderId, instance }: Attempt, asPlanned: boolean): Reached {

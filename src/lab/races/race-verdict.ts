@@ -12,8 +12,8 @@ import { showsInRush } from '../../ladder/claims.ts';
 import type { Break, Rung } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
-import type { Stop } from './lanes.ts';
-import { workerLane } from './race-keys.ts';
+import { workerLane } from '../stage/lane-messages.ts';
+import type { Stop } from '../stage/player.ts';
 import type { RaceName, Schedule } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
 

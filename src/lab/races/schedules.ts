@@ -3,9 +3,10 @@
  * one request; it runs until it reaches the checkpoint, is answered, or waits for a lock. On the
  * next rung the same schedule must do no harm.
  */
+
+import { workerLane } from '../stage/lane-messages.ts';
 import { isQueueFault } from './queue-faults.ts';
 import { queueSchedules } from './queue-schedules.ts';
-import { workerLane } from './race-keys.ts';
 import type { Schedule, Step } from './schedule.ts';
 
 export type { Schedule, Step } from './schedule.ts';

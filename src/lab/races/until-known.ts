@@ -12,14 +12,12 @@ export async function untilKnown<Play>(
   undecidedBecause: (play: Play) => string | undefined,
   progress: Progress,
   signal?: AbortSignal,
-): Promise<{ readonly all: readonly Play[]; readonly last: Play }> {
-  const all: Play[] = [];
-  for (;;) {
+): Promise<Play> {
+  for (let plays = 1; ; plays++) {
     signal?.throwIfAborted();
     const last = await play();
-    all.push(last);
     const reason = undecidedBecause(last);
-    if (reason === undefined || all.length === mostPlays) return { all, last };
+    if (reason === undefined || plays === mostPlays) return last;
     progress(`${reason}. It is played again.`);
   }
 }

@@ -6,12 +6,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { DrillResult } from '../drills/drill.ts';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
-import { survivalTable } from './drill-text.ts';
+import type { Result } from '../stage/result.ts';
 import { ladderMarkdown, playedMarkdown, raceMarkdown } from './ladder-tables.ts';
-import { queueMarkdown } from './queue-tables.ts';
+import { measuredBy, tableMarkdown } from './result-markdown.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
 import { scoreboardTables } from './scoreboard-markdown.ts';
 import { headlineTable } from './story-lines.ts';
@@ -36,11 +35,11 @@ const modes = [
 ];
 const benchmarks = modes.map((mode) => `bench${mode}`);
 
-/** The drills whose figures are a part of docs/drills.md. */
-const measuredDrills: readonly (readonly [DrillName, (drill: DrillResult) => string])[] = [
-  ['accepted-is-not-sold', ({ hops = [] }) => queueMarkdown(hops)],
-  ['durability', ({ survived = [] }) => fenced(survivalTable(survived))],
-];
+/** The drills with tables in docs/drills.md, and the titles of these. */
+const measuredDrills: Partial<Record<DrillName, readonly string[]>> = {
+  'accepted-is-not-sold': ['What became of the order at each hop', 'As the course notes compare'],
+  durability: ['What accepted orders survive'],
+};
 
 /** By file. A part without a run to take it from is left out. */
 export function generatedParts(runsFolder: string): Record<string, Parts> {
@@ -78,11 +77,13 @@ function tablePart(runsFolder: string, name: string): Parts {
 
 function drillParts(runsFolder: string): Parts {
   const parts: Record<string, string> = {};
-  for (const [name, asText] of measuredDrills) {
-    const file = newest(runsFolder, `drill-${name}`, 'drill.json');
+  for (const [name, titles] of Object.entries(measuredDrills)) {
+    const file = newest(runsFolder, `drill-${name}`, 'result.json');
     if (file === null) continue;
-    const drill = JSON.parse(file) as DrillResult & { readonly command: string };
-    parts[name] = `${asText(drill)}\n\nMeasured by \`${drill.command}\`: ${drill.verdict}.`;
+    const drill = JSON.parse(file) as Result & { readonly command: string };
+    const tables = (drill.tables ?? []).filter(({ title }) => titles.includes(title));
+    const measured = measuredBy(drill.command, drill.verdict);
+    parts[name] = [...tables.map(tableMarkdown), measured].join('\n\n');
   }
   return parts;
 }

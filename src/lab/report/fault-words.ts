@@ -1,5 +1,5 @@
 /** The words of a fault by its name: `kill redis-main` stops redis-main. */
-import type { Mark } from '../drills/timeline.ts';
+import type { Mark } from '../stage/timeline.ts';
 
 const states = { stop: 'stopped', kill: 'stopped', pause: 'paused' } as const;
 

@@ -1,6 +1,8 @@
 /** A drill while it runs, for an 80-column terminal: a line for each second, and for each mark. */
-import type { Mark, Second, Timeline } from '../drills/timeline.ts';
+import type { Reader, StageEvent } from '../stage/events.ts';
+import { type Mark, type Second, Timeline } from '../stage/timeline.ts';
 import { markText } from './fault-words.ts';
+import { wrap } from './wrap.ts';
 
 /** The same words as in the table of phases: `away` is explained there. */
 const shortReasons: Readonly<Record<string, string>> = {
@@ -50,6 +52,17 @@ export const markLine = (mark: Mark): string =>
 /** A load in another process reports its answers a little later. */
 const reportedWithinMs = 500;
 const lookEveryMs = 100;
+
+/** A reader of events: prints the notes at once, and the seconds when they are over. */
+export function liveReader(print: (line: string) => void): { read: Reader; end: () => void } {
+  const timeline = new Timeline();
+  const end = printLive(timeline, print);
+  const read = (event: StageEvent): void => {
+    timeline.read(event);
+    if (event.kind === 'note') print(wrap(event.text, 79, '    '));
+  };
+  return { read, end };
+}
 
 /**
  * Prints each second when it is over, and its marks before it. A second without a load has no line.

@@ -1,9 +1,9 @@
 /** Plays every planned cell of the scoreboard on real servers. */
 import { auditAll } from '../drills/audited.ts';
 import { sellThrough } from '../drills/sell-through.ts';
-import { Timeline } from '../drills/timeline.ts';
 import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
 import { raceOn } from '../races/race-on.ts';
+import { withStage } from '../stage/stage.ts';
 import {
   type Cell,
   marks,
@@ -60,7 +60,12 @@ async function playOneRace(
   { signal, progress }: PlayOptions,
 ): Promise<Play> {
   const play = async () =>
-    playOfRace(await raceOn(lab, race, rung, { calm: 'proxied', progress, signal }));
+    withStage(
+      lab,
+      signal,
+      async (stage) => playOfRace(await raceOn(stage, race, rung, 'proxied')),
+      (event) => event.kind === 'note' && progress(event.text),
+    );
   return told(lab, signal, play, playOfError);
 }
 
@@ -71,10 +76,12 @@ async function playOneSale(
   { partMs, signal }: PlayOptions,
 ): Promise<[fault: string, play: Play][]> {
   const plans = outages.map(({ plan }) => plan);
-  const request = { rung, plans, partMs, seed, title: 'scoreboard', signal };
+  const request = { rung, plans, partMs, seed, title: 'scoreboard' };
   const play = async (): Promise<[string, Play][]> => {
-    await lab.ensure({ ...defaultShape, network });
-    const sale = await sellThrough(lab, { ...request, recorder: new Timeline() });
+    const sale = await withStage(lab, signal, async (stage) => {
+      await stage.serve({ ...defaultShape, network });
+      return sellThrough(stage, request);
+    });
     const [audited] = auditAll([sale.facts]);
     if (!audited) throw new RangeError('a sale is audited');
     return sale.outages.map((outage, index) => [

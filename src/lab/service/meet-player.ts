@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Order } from '../../domain.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
-import { type Arrival, keptSeconds, raceKeys } from '../races/race-keys.ts';
+import { type Arrival, keptSeconds, laneKeys } from '../stage/lane-messages.ts';
 
 /** A paused lane resumes after this time if the player crashed. */
 const patienceSeconds = 60;
@@ -23,8 +23,8 @@ export async function meetPlayer(
 ): Promise<void> {
   const at = String(process.hrtime.bigint());
   const arrival: Arrival = { lane: name, checkpoint, instance, pid: process.pid, at };
-  const arrivals = raceKeys.arrivals(race);
+  const arrivals = laneKeys.arrivals(race);
   await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
-  await redis.blpop(raceKeys.resume(race, name), patienceSeconds);
+  await redis.blpop(laneKeys.resume(race, name), patienceSeconds);
   if (order) record('resumed', order, { checkpoint });
 }

@@ -8,7 +8,7 @@ import type { Connections } from '../../connections/connections.ts';
 import { type CheckpointName, type Gate, installGate } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
 import { workersAway } from '../environment/workers-away.ts';
-import { raceKeys, workerLane } from '../races/race-keys.ts';
+import { laneKeys, workerLane } from '../stage/lane-messages.ts';
 import { meetPlayer } from './meet-player.ts';
 
 const ofWorkers: readonly CheckpointName[] = ['delivered', 'recording', 'recorded'];
@@ -25,7 +25,7 @@ export function meetAsWorker(connections: Connections, instance: string): Gate {
   return async (checkpoint, order) => {
     const race = raceOf.exec(order?.requestId ?? '')?.[1];
     if (!order || !race || !isOfWorkers(checkpoint)) return;
-    const isArmed = await lab.exists(raceKeys.armed(race)).catch(() => 0);
+    const isArmed = await lab.exists(laneKeys.armed(race)).catch(() => 0);
     if (isArmed === 0) return;
     record('checkpoint', order, { checkpoint });
     const redis = connections.newLabRedis();

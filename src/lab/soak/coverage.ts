@@ -1,4 +1,5 @@
 /** How much of the declared cells a soak has seen, and when. Pure. */
+import type { Table } from '../stage/result.ts';
 
 export interface Coverage {
   readonly declared: number;
@@ -35,6 +36,26 @@ export function coverageGaps({ declared, seen, missing, isFlat, curve }: Coverag
   const gaps = missing.length > 0 ? [`${seen} of ${declared} cells were seen`] : [];
   if (!isFlat) gaps.push(`the last of ${curve.length} faults still brought new cells`);
   return gaps;
+}
+
+const mostMissing = 10;
+
+/** For people. */
+export function coverageTable({ declared, seen, curve, missing, isFlat }: Coverage): Table {
+  const lastNew = curve.indexOf(curve.at(-1) ?? 0) + 1;
+  const more = missing.length - mostMissing;
+  return {
+    title: 'Coverage',
+    head: ['', ''],
+    rows: [
+      ['cells seen', `${seen} of ${declared}`],
+      ['the last new one', `at fault ${lastNew} of ${curve.length}`],
+      ['new in each tenth of the faults', newCells(curve).join(' ')],
+      ['the tail', isFlat ? 'flat' : 'not flat yet'],
+      ...missing.slice(0, mostMissing).map((cell) => ['not seen', cell]),
+      ...(more > 0 ? [['not seen', `and ${more} more`]] : []),
+    ],
+  };
 }
 
 const parts = 10;

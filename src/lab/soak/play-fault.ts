@@ -1,31 +1,18 @@
 /** One fault of a soak: bring about its state, stop requests at its checkpoints, inject, mend. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Connections } from '../../connections/connections.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
-import { inject } from '../drills/recorded.ts';
-import type { Recorder } from '../drills/timeline.ts';
-import type { Lab } from '../environment/lab.ts';
 import { instanceNames, workerNames } from '../environment/servers/service.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 import { ServiceRefused } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { pauseServer } from '../faults/pause-server.ts';
-import type { Arrival } from '../races/race-keys.ts';
+import { type Arrival, workerLane } from '../stage/lane-messages.ts';
+import type { Player } from '../stage/player.ts';
+import type { Stage } from '../stage/stage.ts';
+import { isFinal, type Try } from '../workload/steady-purchases.ts';
 import { cellName, purchaseCheckpoints, type SaleState, workerCheckpoints } from './cells.ts';
-import type { Probes } from './probes.ts';
 import { soakFaults } from './soak-faults.ts';
 import type { SoakSale } from './soak-sale.ts';
 import type { PlannedFault } from './steering.ts';
-import { Stops } from './stops.ts';
-
-export interface Scene {
-  readonly lab: Lab;
-  readonly connections: Connections;
-  readonly sale: SoakSale;
-  readonly probes: Probes;
-  readonly recorder: Recorder;
-}
 
 export interface PlayedFault {
   /** For people: `kill worker api-worker-2 at recorded, sold-out`. */
@@ -42,10 +29,16 @@ export interface PlayedFault {
 /** So many orders wait: about half a second of sales. */
 const leastBehind = 100;
 const stateWithinMs = 8_000;
+const arriveWithinMs = 8_000;
+const answeredWithinMs = 20_000;
 
-export async function playFault(scene: Scene, planned: PlannedFault): Promise<PlayedFault> {
-  const { lab } = scene;
-  const injection = new Injection(scene, planned);
+export async function playFault(
+  stage: Stage,
+  sale: SoakSale,
+  planned: PlannedFault,
+): Promise<PlayedFault> {
+  const { lab } = stage;
+  const injection = new Injection(stage, sale, planned);
   try {
     await lab.ensure(lab.shape);
     await injection.prepare();
@@ -61,9 +54,12 @@ export async function playFault(scene: Scene, planned: PlannedFault): Promise<Pl
 }
 
 class Injection {
-  readonly #scene: Scene;
+  readonly #stage: Stage;
+  readonly #sale: SoakSale;
   readonly #planned: PlannedFault;
-  readonly #stops: Stops;
+  /** Two players, so that only the order that is meant for it stops a worker. */
+  readonly #purchases: Player;
+  readonly #orders: Player;
   readonly #instance: string;
   readonly #forMs: number;
   readonly #undos: Undo[] = [];
@@ -74,26 +70,34 @@ class Injection {
   #worker: string | undefined;
   #cells: string[] = [];
   #missed: string | undefined;
-  #free: Promise<{ answered: Promise<unknown> }> | undefined;
+  #sent: Promise<unknown> = Promise.resolve();
+  #free: Promise<unknown> | undefined;
 
-  constructor(scene: Scene, planned: PlannedFault) {
-    const { lab, connections, probes, sale } = scene;
+  constructor(stage: Stage, sale: SoakSale, planned: PlannedFault) {
     const { target, instance, duration } = planned;
     const { leastMs, mostMs } = soakFaults[target.fault];
-    const instances = instanceNames(lab.shape);
-    this.#scene = scene;
+    const instances = instanceNames(stage.lab.shape);
+    this.#stage = stage;
+    this.#sale = sale;
     this.#planned = planned;
     // Most faults are short, so that many happen; few are long.
     this.#forMs = Math.round(leastMs + duration ** 3 * (mostMs - leastMs));
     this.#instance = instances[Math.floor(instance * instances.length)] ?? '';
-    this.#stops = new Stops(connections.labRedis(), (requestId, headers) =>
-      probes.send(this.#address, sale.plan(this.#voucherId, requestId), headers),
-    );
+    this.#purchases = stage.player();
+    this.#orders = stage.player();
+  }
+
+  /** A purchase that stops: sent once. Without a final answer, the load sends it until then. */
+  async #buy(requestId: string, headers: Readonly<Record<string, string>> = {}): Promise<Try> {
+    const purchase = this.#sale.plan(this.#voucherId, requestId);
+    const attempt = await this.#stage.buy(purchase, { baseUrl: this.#address, headers });
+    if (!isFinal(attempt)) this.#sale.repeat(purchase);
+    return attempt;
   }
 
   /** A fault of an instance must find the purchases there. All others come through nginx. */
   get #address(): string {
-    const { lab } = this.#scene;
+    const { lab } = this.#stage;
     const { isOfInstance } = soakFaults[this.#planned.target.fault];
     return isOfInstance ? `http://127.0.0.1:${lab.portOf(this.#instance)}` : lab.baseUrl;
   }
@@ -117,33 +121,46 @@ class Injection {
 
   /** The worker first: while it stands, its voucher sells out or the queue falls behind. */
   async prepare(): Promise<void> {
-    const { sale } = this.#scene;
     const { checkpoints, state } = this.#planned.target;
-    const plenty = await sale.offerPlenty();
-    this.#voucherId = state === 'sold-out' ? await sale.offerShort() : plenty;
-    for (const checkpoint of workerCheckpoints.filter((each) => checkpoints.includes(each))) {
-      const arrival = await this.#stops.workerAt(checkpoint);
-      this.#worker = arrival?.instance;
-      this.#stands(checkpoint, arrival);
-    }
+    const plenty = await this.#sale.offerPlenty();
+    this.#voucherId = state === 'sold-out' ? await this.#sale.offerShort() : plenty;
+    for (const checkpoint of workerCheckpoints.filter((each) => checkpoints.includes(each)))
+      this.#worker = (await this.#workerAt(checkpoint))?.instance;
     if (state === 'queue-behind') await this.#pauseOtherWorkers();
-    await waitUntil(state, stateWithinMs, () => this.#isState(state));
+    await this.#stage.until(state, stateWithinMs, () => this.#isState(state));
     const wanted = purchaseCheckpoints.filter((each) => checkpoints.includes(each));
-    const stops = wanted.map(async (checkpoint) => {
-      this.#stands(checkpoint, await this.#stops.purchaseAt(checkpoint));
-    });
-    await Promise.all(stops);
+    await Promise.all(wanted.map((checkpoint) => this.#purchaseAt(checkpoint)));
   }
 
-  #stands(checkpoint: CheckpointName, arrival: Arrival | null): void {
-    if (!arrival) return;
-    this.#reached.push(checkpoint);
-    this.#standing.add(arrival.pid);
+  /** Its lane has its name. */
+  #purchaseAt(checkpoint: CheckpointName): Promise<Arrival | null> {
+    const { requestId, headers } = this.#purchases;
+    const send = () => this.#buy(requestId(checkpoint), headers(checkpoint));
+    this.#purchases.add(checkpoint, send);
+    return this.#arrive(this.#purchases, checkpoint, checkpoint);
+  }
+
+  /** Buys, and stops the worker that takes the order. */
+  async #workerAt(checkpoint: CheckpointName): Promise<Arrival | null> {
+    await this.#orders.armWorker();
+    this.#sent = this.#buy(this.#orders.requestId('A'));
+    const arrival = await this.#arrive(this.#orders, workerLane, checkpoint);
+    await this.#orders.disarmWorker();
+    return arrival;
+  }
+
+  /** @returns where the lane stands; null when it did not arrive. */
+  async #arrive(player: Player, lane: string, at: CheckpointName): Promise<Arrival | null> {
+    const reached = await player.to(lane, [at], { withinMs: arriveWithinMs });
+    if (reached.kind !== 'paused') return null;
+    this.#reached.push(at);
+    this.#standing.add(reached.arrival.pid);
+    return reached.arrival;
   }
 
   /** What stood at a checkpoint goes on while the fault lasts. */
   async play(): Promise<void> {
-    const { lab } = this.#scene;
+    const { lab } = this.#stage;
     const { target } = this.#planned;
     const { fault, state, checkpoints } = target;
     if (this.#reached.length < checkpoints.length)
@@ -154,8 +171,8 @@ class Injection {
       ...{ standing: [...this.#standing], forMs: this.#forMs, seed: this.#planned.seed },
     };
     await this.#inject(fault, soakFaults[fault].fault(place));
-    await this.#freeAll();
-    await sleep(this.#forMs);
+    this.#freeAll().catch(() => {}); // `end` waits for it.
+    await this.#stage.rest(this.#forMs);
     const { spoils } = soakFaults[fault];
     if (spoils && (await lab.network('proxied').spoiled(spoils)) === 0)
       this.miss(`no connection to ${spoils}`);
@@ -164,29 +181,31 @@ class Injection {
 
   /** Always: nothing stays broken, and no request stays where it stands. */
   async end(): Promise<void> {
-    this.#scene.sale.endShort();
+    this.#sale.endShort();
     for (const undo of this.#undos.reverse()) await undo();
-    const { answered } = await this.#freeAll();
-    await answered;
+    await this.#freeAll();
   }
 
-  #freeAll(): Promise<{ answered: Promise<unknown> }> {
-    this.#free ??= this.#stops.free();
+  /** All go on. Resolves when every client has an answer. */
+  #freeAll(): Promise<unknown> {
+    this.#free ??= this.#orders.freeWorker().then(() => {
+      const answered = this.#purchases.finish(answeredWithinMs);
+      return Promise.allSettled([answered, this.#sent]);
+    });
     return this.#free;
   }
 
   async #inject(kind: string, fault: Fault): Promise<void> {
-    const { lab, recorder } = this.#scene;
     this.#injected.push(kind);
-    const undo = await inject(lab, fault, recorder).catch(async (error: unknown) => {
-      await lab.heal(); // What the fault broke before it failed has no undo.
+    const undo = await this.#stage.inject(fault).catch(async (error: unknown) => {
+      await this.#stage.lab.heal(); // What the fault broke before it failed has no undo.
       throw error;
     });
     this.#undos.push(undo);
   }
 
   async #pauseOtherWorkers(): Promise<void> {
-    const { shape } = this.#scene.lab;
+    const { shape } = this.#stage.lab;
     for (const name of workerNames(shape).filter((each) => each !== this.#worker))
       await this.#inject('pause another worker', pauseServer(name));
   }
@@ -196,7 +215,7 @@ class Injection {
   }
 
   async #isState(state: SaleState): Promise<boolean> {
-    const { connections } = this.#scene;
+    const { connections } = this.#stage;
     const redis = connections.redis('admin');
     const { voucher, queued } = connections.saleKeys.of(this.#voucherId);
     if (state === 'queue-behind') return (await redis.hlen(queued)) >= leastBehind;

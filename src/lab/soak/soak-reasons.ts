@@ -1,12 +1,12 @@
 /** The verdict of a soak, from its figures, its audits and what it has seen. Pure. */
 import { type Audited, drillVerdict } from '../drills/audited.ts';
-import type { DrillResult } from '../drills/drill.ts';
 import {
   auditedReasons,
   type StormFigures,
   stormViolations,
   unsentTexts,
 } from '../drills/storm-figures.ts';
+import type { Judged } from '../stage/result.ts';
 import { type Coverage, coverageGaps } from './coverage.ts';
 
 /** @param isGated whether everything must be covered; a short soak cannot do that. */
@@ -15,7 +15,7 @@ export function soakReasons(
   audits: readonly Audited[],
   coverage: Coverage,
   isGated: boolean,
-): Pick<DrillResult, 'verdict' | 'reasons'> {
+): Pick<Judged, 'verdict' | 'reasons'> {
   const missing = isGated ? coverageGaps(coverage) : [];
   if (coverage.seen === 0) missing.push('no fault hit a request at its checkpoint');
   if (figures.accepted === 0) missing.push('nobody bought');

@@ -31,6 +31,8 @@ export interface SteadyLoad {
   readonly clients?: number;
   /** Once it aborts, a purchase without a final answer stays unresolved. */
   readonly giveUp: AbortSignal;
+  /** Once it aborts, no answer is waited for. */
+  readonly interruption?: AbortSignal;
   /** Called with each try when it is answered. */
   readonly onTry?: (attempt: Try) => void;
 }
@@ -82,6 +84,8 @@ export async function buySteadily(purchases: Iterable<Purchase>, load: SteadyLoa
   const { baseUrl, tokenSecret, purchasesPerSecond, repeats, clients = 128, giveUp } = load;
   const agent = new Agent({ connections: clients, headersTimeout: answerWithinMs });
   setMaxListeners(0, giveUp); // One for each client that waits for its next purchase.
+  const interrupt = () => void agent.destroy().catch(() => {});
+  load.interruption?.addEventListener('abort', interrupt);
   const tries: Try[] = [];
   const resolve = async (purchase: Purchase): Promise<void> => {
     const url = `${baseUrl}/vouchers/${purchase.voucherId}/orders`;
@@ -108,6 +112,7 @@ export async function buySteadily(purchases: Iterable<Purchase>, load: SteadyLoa
   try {
     await Promise.all(Array.from({ length: clients }, client));
   } finally {
+    load.interruption?.removeEventListener('abort', interrupt);
     await agent.destroy();
   }
   return tries;

@@ -1,16 +1,13 @@
 /** Instances die while buckets lend their last units: none is lost, doubled, stranded or denied. */
 import { expect, test } from 'vitest';
 import { hotShape, hotVoucher } from '../../../src/lab/drills/hot-voucher.ts';
-import { Timeline } from '../../../src/lab/drills/timeline.ts';
-import { expectHeld } from '../../support/judged-drill.ts';
+import { expectHeld, playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/the-lab.ts';
 
 const lab = theLab(hotShape);
 
 test('a voucher in buckets sells exactly its stock, although transfers are cut in half', async () => {
-  const options = { seed: 7, minutes: 0, progress: () => {}, recorder: new Timeline() };
-  const signal = AbortSignal.timeout(150_000);
-  const result = await hotVoucher.run(lab(), { ...options, signal });
+  const result = await playIn(lab(), hotVoucher, { seed: 7, minutes: 0 });
   expectHeld(result);
   expect(result.figures).toMatchObject({
     ...{ sold: 480, recorded: 480, accepted: 480, lost: 0, usersWithTwoOrders: 0 },

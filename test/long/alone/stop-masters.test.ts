@@ -1,20 +1,17 @@
 /** Half a minute of stopped masters: MultiLock stops selling with one, Redlock with two. */
 import { expect, test } from 'vitest';
 import { stopMasters } from '../../../src/lab/drills/stop-masters.ts';
-import { spansOf, Timeline } from '../../../src/lab/drills/timeline.ts';
-import { expectHeld } from '../../support/judged-drill.ts';
+import { spansOf } from '../../../src/lab/stage/timeline.ts';
+import { expectHeld, playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/the-lab.ts';
 
 const lab = theLab();
 
 test('no lock server that is stopped brings a second order; sales end and resume as claimed', async () => {
-  const recorder = new Timeline();
-  const options = { seed: 2, minutes: 0.5, progress: () => {}, recorder };
-  const signal = AbortSignal.timeout(150_000);
-  const result = await stopMasters.run(lab(), { ...options, signal });
+  const result = await playIn(lab(), stopMasters, { seed: 2, minutes: 0.5 });
   expectHeld(result);
   expect(result.figures).toMatchObject({ violations: 0 });
-  const { marks } = recorder.recorded();
+  const { marks } = result.recorded;
   const loads = spansOf(marks, 'load', 0).map(({ name }) => name);
   expect(loads).toEqual(['multilock', 'redlock', 'redis-atomic']);
   const stops = spansOf(marks, 'fault', 0);

@@ -1,20 +1,13 @@
 /** The tables of `accepted-is-not-sold`: each hop, and the comparison of the course notes. */
-
 import type { RungName } from '../../ladder/rungs.ts';
-import { type Hop, readAgainAt } from '../drills/hops.ts';
 import { isOutsider } from '../outsiders/with-outsiders.ts';
 import type { RaceName } from '../races/schedules.ts';
-import { markdownTable } from './markdown-table.ts';
-
-export interface QueueTable {
-  readonly title: string;
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
+import type { Table } from '../stage/result.ts';
+import { type Hop, readAgainAt } from './hops.ts';
 
 /** Those that have a row. */
-export const queueTables = (hops: readonly Hop[]): QueueTable[] =>
-  [hopTable(hops), notesTable(hops)].filter(({ rows }) => rows.length > 0);
+export const hopTables = (hops: readonly Hop[]): Table[] =>
+  [hopTable(hops), fateTable(hops), notesTable(hops)].filter(({ rows }) => rows.length > 0);
 
 const none = '–';
 const named = (rung: string): string => (isOutsider(rung) ? `${rung} *` : rung);
@@ -23,7 +16,7 @@ const counted = ({ accepted, once, twice, never }: Hop): string[] =>
   [accepted, once, twice, never].map(String);
 
 /** `yes`: accepted orders. `s`: the seconds from the last fault until all is recorded. */
-const hopTable = (hops: readonly Hop[]): QueueTable => ({
+const hopTable = (hops: readonly Hop[]): Table => ({
   title: 'A fault at each hop (* no rung: an outsider)',
   head: ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'],
   rows: hops.map((each) => [
@@ -33,7 +26,7 @@ const hopTable = (hops: readonly Hop[]): QueueTable => ({
 });
 
 /** A row for each queue and a column for each hop: what became of the order there. */
-function fateTable(hops: readonly Hop[]): QueueTable {
+function fateTable(hops: readonly Hop[]): Table {
   const rungs = [...new Set(hops.map(({ rung }) => rung))];
   const names = [...new Set(hops.map(({ hop }) => hop))];
   const fateOf = (rung: string, name: RaceName): string => {
@@ -42,6 +35,7 @@ function fateTable(hops: readonly Hop[]): QueueTable {
   };
   return {
     title: 'What became of the order at each hop',
+    isWide: true,
     head: ['queue of', ...names],
     rows: rungs.map((rung) => [named(rung), ...names.map((name) => fateOf(rung, name))]),
   };
@@ -54,13 +48,6 @@ function fateText({ hop, never, stuck, twice, seconds }: Hop): string {
   if (hop === readAgainAt && seconds === 0) return 'not again';
   return seconds === null ? none : `${seconds.toFixed(1)} s`;
 }
-
-/** For docs/drills.md. */
-export const queueMarkdown = (hops: readonly Hop[]): string =>
-  [fateTable(hops), notesTable(hops)].map(asMarkdown).join('\n\n');
-
-const asMarkdown = ({ title, head, rows }: QueueTable): string =>
-  `${title}:\n\n${markdownTable([head, ...rows])}`;
 
 /** The queues that the course notes compare, by the names that these give them. */
 const inNotes = {
@@ -76,7 +63,7 @@ const inNotes = {
  * backlog when nothing is lost while no worker runs, is acknowledged when a dead worker loses
  * nothing, and is read again when the next worker is given what the dead one had committed.
  */
-function notesTable(hops: readonly Hop[]): QueueTable {
+function notesTable(hops: readonly Hop[]): Table {
   const rows = Object.entries(inNotes).flatMap(([name, rung]) => {
     const at = (wanted: RaceName) => hops.find((each) => each.rung === rung && each.hop === wanted);
     const fate = (wanted: RaceName) => {

@@ -1,49 +1,43 @@
-/** A drill as one HTML page that needs no other file: verdict, charts, tables, and the command. */
+/** A result as one HTML page that needs no other file: verdict, charts, tables, and the command. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { html, raw } from 'hono/html';
-import type { DrillResult, Phase } from '../drills/drill.ts';
-import type { Survival } from '../drills/survival.ts';
-import type { Recorded, Second } from '../drills/timeline.ts';
-import { chartScript } from './drill-chart.ts';
-import { drillSeries, refusedIn } from './drill-series.ts';
-import { figureRows, survivalHead, survivalRow } from './drill-text.ts';
+import type { Result, Table } from '../stage/result.ts';
+import type { Second } from '../stage/timeline.ts';
 import type { Machine } from './machine.ts';
-import { type QueueTable, queueTables } from './queue-tables.ts';
+import { chartScript } from './result-chart.ts';
+import { refusedIn, resultSeries } from './result-series.ts';
+import { figureRows, fullCells } from './result-text.ts';
 
-export interface DrillRecord {
-  readonly drill: string;
+export interface ResultRecord {
+  readonly experiment: string;
   readonly about: string;
-  /** Repeats the drill. */
+  /** Repeats it. */
   readonly command: string;
   readonly time: string;
   readonly machine: Machine;
-  readonly result: Omit<DrillResult, 'facts'>;
-  readonly recorded: Recorded;
+  readonly result: Omit<Result, 'facts'>;
 }
 
-export function drillPage(record: DrillRecord): string {
-  const { drill, about, command, time, machine, result, recorded } = record;
-  const { verdict, reasons, asClaimed = [], phases = [], survived = [] } = result;
-  const queues = queueTables(result.hops ?? []);
+export function resultPage(record: ResultRecord): string {
+  const { experiment, about, command, time, machine, result } = record;
+  const { verdict, reasons, asClaimed = [], tables = [], recorded } = result;
   const page = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
-<title>${drill}, ${time}</title>
+<title>${experiment}, ${time}</title>
 <style>${raw(chartFile('uPlot.min.css'))}${raw(style)}</style>
-<h1>${drill} <small>${about}; ${time}</small></h1>
-<p class="verdict ${verdict}">${verdictSentence(record)}</p>
+<h1>${experiment} <small>${about}; ${time}</small></h1>
+<p class="verdict ${verdict}">${verdictSentence(result)}</p>
 <p class="legend">servers: <i class="up"></i>runs <i class="stopped"></i>stopped or killed <i class="paused"></i>paused <i class="other"></i>other fault
 <br>answers: <i class="accepted"></i>accepted <i class="refused"></i>refused <i class="unknown"></i>unknown (it may have been sold)</p>
 <div id="states"></div><div id="answers"></div><div id="latency"></div>
 ${reasons.length > 0 ? html`<h2>Reasons</h2><ul>${reasons.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
 ${asClaimed.length > 0 ? html`<h2>Violations, as the ladder claims</h2><ul>${asClaimed.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
-${phases.length > 0 ? phaseRows(phases) : ''}
-${queues.map(queueRows)}
-${survived.length > 0 ? survivalRows(survived) : ''}
+${tables.map(tableRows)}
 <h2>Figures</h2>
 <p>A figure that counts orders can be lower than the answers above: a request that is sent again is accepted again, with the order that it has.</p>
 <table>${figureRows(result.figures).map(([name, value]) => html`<tr><th>${name}</th><td class="number">${value}</td></tr>`)}</table>
@@ -53,7 +47,7 @@ ${survived.length > 0 ? survivalRows(survived) : ''}
 <pre>${command}</pre>
 <h2>Machine and versions</h2>
 <ul>${Object.entries(machine).map(([name, value]) => html`<li>${name}: ${value}</li>`)}</ul>
-<script type="application/json" id="series">${raw(inScript(JSON.stringify(drillSeries(recorded))))}</script>
+<script type="application/json" id="series">${raw(inScript(JSON.stringify(resultSeries(recorded))))}</script>
 <script>${raw(inScript(chartFile('uPlot.iife.min.js')))}${raw(chartScript)}</script>
 </html>
 `;
@@ -61,11 +55,8 @@ ${survived.length > 0 ? survivalRows(survived) : ''}
 }
 
 /** The verdict and what it cost, or the first reason of a verdict that is not `held`. */
-export function verdictSentence({
-  result,
-  recorded,
-}: Pick<DrillRecord, 'result' | 'recorded'>): string {
-  const { verdict, reasons, faults } = result;
+export function verdictSentence(result: Omit<Result, 'facts'>): string {
+  const { verdict, reasons, faults, recorded } = result;
   const more = reasons.length > 1 ? ` (${reasons.length} reasons)` : '';
   if (verdict !== 'held') return `${verdict}: ${reasons[0] ?? 'see the figures'}${more}`;
   const injected = Object.values(faults).reduce((all, times) => all + times, 0);
@@ -76,39 +67,12 @@ export function verdictSentence({
   return `held through ${injected} faults. ${counts}; the longest time without a sale was ${gap} s.`;
 }
 
-const phaseRows = (phases: readonly Phase[]) => html`<h2>Phases</h2>
-<table>
-<tr><th>rung</th><th>phase</th><th>sold</th><th>refused</th><th>unknown</th><th>p99 ms</th>${phases.some(hasGap) ? html`<th>no sale ms</th><th>back ms</th>` : ''}</tr>
-${phases.map(phaseRow)}
-</table>`;
+const tableRows = ({ title, head, rows }: Table) => html`<h2>${title}</h2>
+<div class="wide"><table><tr>${head.map((name) => html`<th>${name}</th>`)}</tr>
+${rows.map((row) => html`<tr>${fullCells(row).map((value) => html`<td>${value}</td>`)}</tr>`)}
+</table></div>`;
 
-const survivalRows = (survived: readonly Survival[]) => html`<h2>What accepted orders survive</h2>
-<table><tr>${survivalHead.map((name) => html`<th>${name}</th>`)}</tr>
-${survived.map((each) => html`<tr>${survivalRow(each).map((value) => html`<td>${value}</td>`)}</tr>`)}
-</table>`;
-
-const queueRows = ({ title, head, rows }: QueueTable) => html`<h2>${title}</h2>
-<table><tr>${head.map((name) => html`<th>${name}</th>`)}</tr>
-${rows.map((row) => html`<tr>${row.map((value) => html`<td>${value}</td>`)}</tr>`)}
-</table>`;
-
-const hasGap = ({ withoutSalesMs }: Phase): boolean => withoutSalesMs !== undefined;
-
-const phaseRow = (phase: Phase) => html`<tr>
-<td>${phase.rung}</td><td>${phase.phase}</td><td class="number">${number(phase.accepted)}</td>
-<td>${refusals(phase.refusedBecause)}</td><td class="number">${phase.unknown}</td><td class="number">${phase.p99Ms}</td>
-${hasGap(phase) ? gapCells(phase) : ''}
-</tr>`;
-
-const gapCells = ({ withoutSalesMs = 0, resumedAfterMs }: Phase) => html`
-<td class="number">${number(withoutSalesMs)}</td><td class="number">${number(resumedAfterMs ?? null)}</td>`;
-
-const refusals = (because: Readonly<Record<string, number>>): string =>
-  Object.entries(because)
-    .map(([reason, count]) => `${number(count)} ${reason}`)
-    .join(', ') || '0';
-
-const number = (value: number | null): string => value?.toLocaleString('en-US') ?? 'never';
+const number = (value: number): string => value.toLocaleString('en-US');
 
 /** A file of the chart library, as its package has it. */
 const chartFile = (name: string): string =>
@@ -136,6 +100,6 @@ h1 { margin: 0; } h1 small { font-weight: 400; color: var(--soft); font-size: 1r
 .legend i.paused { background: var(--paused); } .legend i.other { background: var(--other); }
 .legend i.accepted { background: var(--accepted); } .legend i.refused { background: var(--refused); } .legend i.unknown { background: var(--unknown); }
 .u-legend { font-size: 16px; text-align: left; padding-left: 110px; } .uplot:not(:hover) .u-legend { visibility: hidden; }
-table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid var(--grid); }
+.wide { overflow-x: auto; } table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid var(--grid); }
 .number { text-align: right; font-variant-numeric: tabular-nums; } pre { font-size: 18px; overflow-x: auto; }
 `;

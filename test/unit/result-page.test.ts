@@ -1,17 +1,22 @@
-/** The page of a drill: its columns have one length, and its bars are the marks. */
+/** The page of a result: its columns have one length, and its bars are the marks. */
+
 import { Script } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import type { DrillResult } from '../../src/lab/drills/drill.ts';
-import { Timeline } from '../../src/lab/drills/timeline.ts';
-import { drillPage, verdictSentence } from '../../src/lab/report/drill-page.ts';
-import type { Series } from '../../src/lab/report/drill-series.ts';
+import { phaseTable } from '../../src/lab/drills/phases.ts';
+import { resultPage, verdictSentence } from '../../src/lab/report/result-page.ts';
+import type { Series } from '../../src/lab/report/result-series.ts';
+import type { Result } from '../../src/lab/stage/result.ts';
+import { Timeline } from '../../src/lab/stage/timeline.ts';
+import { recorderOf } from '../support/recorder.ts';
 
 let nowMs = 0;
 const nanoseconds = (ms: number) => BigInt(Math.round(ms * 1_000_000));
-const timeline = new Timeline(() => nanoseconds(nowMs));
+const now = () => nanoseconds(nowMs);
+const timeline = new Timeline(now);
+const recorder = recorderOf(timeline, now);
 const at = (ms: number) => {
   nowMs = ms;
-  return timeline;
+  return recorder;
 };
 const answer = (ms: number, outcome: 'accepted' | 'refused' | 'unknown', reason = 'busy') =>
   at(ms).attempt({ outcome, reason, latencyMs: 10 });
@@ -31,23 +36,26 @@ at(4_900).loadEnded('redlock');
 at(6_500).faultEnded('slow the link to redis-3');
 const recorded = timeline.recorded();
 
-const result: Omit<DrillResult, 'facts'> = {
+const result: Omit<Result, 'facts'> = {
   verdict: 'held',
   reasons: [],
   figures: { longestGapMs: 3_500 },
   faults: { 'stop redis-1': 1, 'pause redis-2': 1, 'slow the link to redis-3': 1 },
-  phases: [
-    {
-      ...{ rung: 'redlock', phase: 'during', accepted: 1, unknown: 1, p99Ms: 10 },
-      ...{ refusedBecause: { busy: 1 }, withoutSalesMs: 3_500, resumedAfterMs: null },
-    },
+  tables: [
+    phaseTable([
+      {
+        ...{ rung: 'redlock', phase: 'during', accepted: 1, unknown: 1, p99Ms: 10 },
+        ...{ refusedBecause: { busy: 1 }, withoutSalesMs: 3_500, resumedAfterMs: null },
+      },
+    ]),
   ],
+  ...{ isInterrupted: false, recorded },
 };
 const command = 'npx lockstep drill example --minutes 1 --seed 7';
 const page = (given: Partial<typeof result> = {}) =>
-  drillPage({
-    ...{ drill: 'example', about: 'an example', command, time: '2026-01-01T000000Z' },
-    ...{ machine: { cores: '2' }, result: { ...result, ...given }, recorded },
+  resultPage({
+    ...{ experiment: 'example', about: 'an example', command, time: '2026-01-01T000000Z' },
+    ...{ machine: { cores: '2' }, result: { ...result, ...given } },
   });
 
 const scripts = (html: string, attributes = ''): string[] =>
@@ -60,7 +68,7 @@ const seriesOf = (html: string): Series => {
   return JSON.parse(text) as Series;
 };
 
-describe('the series in the page of a drill', () => {
+describe('the series in the page of a result', () => {
   const { seconds, accepted, refused, unknown, p99Ms, bars, endSecond } = seriesOf(page());
 
   test('have one value for each second', () => {
@@ -100,7 +108,7 @@ describe('the series in the page of a drill', () => {
   });
 });
 
-describe('the page of a drill', () => {
+describe('the page of a result', () => {
   test('needs no other file, and its script can be parsed', () => {
     const html = page();
     expect(html).not.toMatch(/<(?:script|img|link)[^>]*(?:src|href)=|@import|url\(/);
@@ -118,12 +126,12 @@ describe('the page of a drill', () => {
   });
 
   test('says the verdict in one sentence: what it cost, or why it did not hold', () => {
-    expect(verdictSentence({ result, recorded })).toBe(
+    expect(verdictSentence(result)).toBe(
       'held through 3 faults. 3 accepted, 1 refused, 1 unknown; ' +
         'the longest time without a sale was 3.5 s.',
     );
     const broken = { ...result, verdict: 'violated', reasons: ['2 lost', 'other'] } as const;
-    expect(verdictSentence({ result: broken, recorded })).toBe('violated: 2 lost (2 reasons)');
+    expect(verdictSentence(broken)).toBe('violated: 2 lost (2 reasons)');
   });
 
   test('shows a reason as text, never as a part of the page', () => {

@@ -2,23 +2,9 @@
  * What clients saw in each second of a drill, and when loads and faults began and ended. It is kept
  * while the drill runs, so that it can be printed live; the report draws it.
  */
-import type { Attempt } from '../../audit/facts.ts';
 import { countBy } from '../../grouping.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import { isSale } from './try-times.ts';
-
-/** An attempt when it is answered. `latencyMs` is missing when no answer came. */
-export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
-  Partial<Pick<Attempt, 'latencyMs'>>;
-
-/** What a drill tells while it runs. `inject` and `buyRecorded` call it. */
-export interface Recorder {
-  readonly loadStarted: (name: string) => void;
-  readonly loadEnded: (name: string) => void;
-  readonly attempt: (attempt: Answered) => void;
-  readonly faultStarted: (name: string) => void;
-  readonly faultEnded: (name: string) => void;
-}
+import type { Answered, StageEvent } from './events.ts';
 
 /** The start or the end of a load or of a fault. */
 export interface Mark {
@@ -57,7 +43,8 @@ export interface Span {
   readonly toMs: number;
 }
 
-export class Timeline implements Recorder {
+/** A reader of events. */
+export class Timeline {
   readonly marks: Mark[] = [];
   readonly #answered = new Map<number, Answered[]>();
   readonly #salesAtMs: number[] = [];
@@ -69,20 +56,22 @@ export class Timeline implements Recorder {
     this.#now = now;
   }
 
-  readonly loadStarted = (name: string) => this.#mark('load', true, name);
-  readonly loadEnded = (name: string) => this.#mark('load', false, name);
-  readonly faultStarted = (name: string) => this.#mark('fault', true, name);
-  readonly faultEnded = (name: string) => this.#mark('fault', false, name);
+  readonly read = (event: StageEvent): void => {
+    const at = BigInt(event.at);
+    if (event.kind === 'purchase') this.#count(event.attempt, this.#msOf(at));
+    if (event.kind === 'load-started' || event.kind === 'load-ended')
+      this.#mark(at, { of: 'load', isStart: event.kind === 'load-started', name: event.name });
+    if (event.kind === 'fault' || event.kind === 'healed')
+      this.#mark(at, { of: 'fault', isStart: event.kind === 'fault', name: event.name });
+  };
 
-  readonly attempt = (attempt: Answered): void => {
-    const { answeredAt } = attempt;
-    const atMs = this.#msOf(answeredAt === undefined ? this.#now() : BigInt(answeredAt));
-    if (isSale(attempt)) this.#salesAtMs.push(atMs);
+  #count(attempt: Answered, atMs: number): void {
+    if (attempt.outcome === 'accepted') this.#salesAtMs.push(atMs);
     const second = secondOf(atMs);
     const before = this.#answered.get(second);
     if (before) before.push(attempt);
     else this.#answered.set(second, [attempt]);
-  };
+  }
 
   /** Since the first load, fault or answer; 0 before it. */
   elapsedMs(): number {
@@ -96,7 +85,7 @@ export class Timeline implements Recorder {
     return {
       second,
       isLoaded: answered.length > 0 || this.#hasLoadIn(second),
-      accepted: answered.filter(isSale).length,
+      accepted: answered.filter(({ outcome }) => outcome === 'accepted').length,
       refusedBecause: countBy(refused.map(({ reason = 'no reason' }) => reason)),
       unknown: answered.filter(({ outcome }) => outcome === 'unknown').length,
       p99Ms: latencies.length > 0 ? percentiles(latencies).p99 : null,
@@ -121,8 +110,8 @@ export class Timeline implements Recorder {
     return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
   }
 
-  #mark(of: Mark['of'], isStart: boolean, name: string): void {
-    this.marks.push({ atMs: Math.round(this.#msOf(this.#now())), of, isStart, name });
+  #mark(at: bigint, mark: Omit<Mark, 'atMs'>): void {
+    this.marks.push({ atMs: Math.round(this.#msOf(at)), ...mark });
   }
 
   /** The first time that it is asked about is the beginning. */

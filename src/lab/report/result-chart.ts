@@ -1,5 +1,5 @@
 /**
- * The script of a drill's page: three uPlot charts, one below the other on one time axis. It runs
+ * The script of a result's page: three uPlot charts, one below the other on one time axis. It runs
  * in the browser, reads the series from the page, and draws them again for a new size or theme.
  */
 export const chartScript = `

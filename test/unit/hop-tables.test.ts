@@ -1,8 +1,10 @@
 /** The tables of the queues, from rows by hand. */
+
 import { expect, test } from 'vitest';
+import { hopTables } from '../../src/lab/drills/hop-tables.ts';
 import type { Hop } from '../../src/lab/drills/hops.ts';
-import { drillText } from '../../src/lab/report/drill-text.ts';
-import { queueMarkdown, queueTables } from '../../src/lab/report/queue-tables.ts';
+import { tableMarkdown } from '../../src/lab/report/result-markdown.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
 
 const compared = ['redis-list', 'redis-pubsub', 'redis-stream', 'redis-stream-group', 'rabbitmq'];
 
@@ -18,9 +20,9 @@ const hopsOf = (rung: string): Hop[] => [
   hop(rung, 'worker-dies-after-commit', { seconds: /group|rabbit/.test(rung) ? 5.1 : 0 }),
 ];
 test('compares the five queues of the notes by what was measured', () => {
-  const tables = queueTables(compared.flatMap(hopsOf));
-  expect(tables.map(({ rows }) => rows.length)).toEqual([20, 5]);
-  expect(tables[1]?.rows).toEqual([
+  const tables = hopTables(compared.flatMap(hopsOf));
+  expect(tables.map(({ rows }) => rows.length)).toEqual([20, 5, 5]);
+  expect(tables[2]?.rows).toEqual([
     ['List', 'kept', 'kept', 'lost', 'no'],
     ['PubSub', 'lost', 'lost', 'lost', 'no'],
     ['Stream', 'kept', 'lost', 'lost', 'no'],
@@ -31,16 +33,16 @@ test('compares the five queues of the notes by what was measured', () => {
 
 test('compares only queues that every measure was taken of', () => {
   const [group = ''] = compared.slice(3);
-  expect(queueTables(hopsOf(group)).at(1)?.rows).toHaveLength(1);
-  expect(queueTables(hopsOf(group).slice(1))).toHaveLength(1);
-  expect(queueTables([])).toEqual([]);
+  expect(hopTables(hopsOf(group)).at(2)?.rows).toHaveLength(1);
+  expect(hopTables(hopsOf(group).slice(1))).toHaveLength(2);
+  expect(hopTables([])).toEqual([]);
 });
 
 test('marks an outsider, and fits 80 columns', () => {
   const rungs = [...compared, 'redis-stream-last-id', 'bullmq', 'bullmq-5s'];
-  const text = drillText({
+  const text = resultText({
     ...{ verdict: 'held', reasons: [], figures: {}, faults: {} },
-    ...{ hops: rungs.flatMap(hopsOf) },
+    tables: hopTables(rungs.flatMap(hopsOf)),
   });
   const lines = text.split('\n');
   expect(lines.filter((line) => line.startsWith('bullmq *'))).toHaveLength(4);
@@ -52,9 +54,12 @@ test('says for the documents what became of the order at each hop, on each queue
   const hops = [...hopsOf('redis-list'), ...hopsOf('rabbitmq')];
   const stuck = hop('bullmq', 'queue-restarts', { accepted: 0, once: 0, stuck: 1, seconds: null });
   expect(
-    queueMarkdown([...hops, stuck])
+    hopTables([...hops, stuck])
+      .slice(1, 2)
+      .map(tableMarkdown)
+      .join()
       .split('\n')
-      .slice(2, 7),
+      .slice(2),
   ).toEqual([
     '| queue of | queue-restarts | worker-away | worker-dies | worker-dies-after-commit |',
     '| --- | --- | --- | --- | --- |',

@@ -1,5 +1,5 @@
-/** A drill's timeline as columns for a chart, and as bars for the states of its servers. */
-import { type Mark, type Recorded, type Second, spansOf } from '../drills/timeline.ts';
+/** A timeline as columns for a chart, and as bars for the states of its servers. */
+import { type Mark, type Recorded, type Second, spansOf } from '../stage/timeline.ts';
 import { faultWords } from './fault-words.ts';
 
 type Column = readonly (number | null)[];
@@ -24,7 +24,7 @@ export interface Bar {
   readonly toSecond: number;
 }
 
-export function drillSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'>): Series {
+export function resultSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'>): Series {
   const column = (value: (second: Second) => number | null): Column =>
     seconds.map((second) => (second.isLoaded ? value(second) : null));
   return {

@@ -1,0 +1,44 @@
+/** The result of an experiment for a terminal of 80 columns. */
+import type { Cell, Result, Table } from '../stage/result.ts';
+import { plainTable } from './tables.ts';
+import { wrap } from './wrap.ts';
+
+const mostReasons = 10;
+
+type Shown = Pick<Result, 'verdict' | 'reasons' | 'asClaimed' | 'figures' | 'tables' | 'faults'>;
+
+export function resultText(result: Shown): string {
+  const { verdict, reasons, asClaimed = [], figures, tables = [], faults } = result;
+  const rows = figureRows(figures).map(([name, value]) => `  ${name}: ${value}`);
+  const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`);
+  return [
+    ...tables.filter(({ isWide }) => !isWide).flatMap((table) => [tableText(table), '']),
+    ...rows,
+    wrap(`  faults: ${injected.join(', ') || 'none'}`, 79, '    '),
+    '',
+    ...asClaimed.map((text) => wrap(`  as claimed: ${text}`, 79, '    ')),
+    `verdict: ${verdict}`,
+    ...reasons.slice(0, mostReasons).map((reason) => wrap(`  ${reason}`, 79, '    ')),
+    ...(reasons.length > mostReasons ? [`  and ${reasons.length - mostReasons} more`] : []),
+  ].join('\n');
+}
+
+const tableText = ({ title, head, rows }: Table): string =>
+  `${title}\n${plainTable([...head], rows.map(shortCells), 2)}`;
+
+const shortCells = (row: readonly Cell[]): string[] =>
+  row.map((cell) => (typeof cell === 'string' ? cell : cell.short));
+
+/** With all of each cell. */
+export const fullCells = (row: readonly Cell[]): string[] =>
+  row.map((cell) => (typeof cell === 'string' ? cell : cell.full));
+
+/** Names and values for people. */
+export const figureRows = (figures: Result['figures']): [name: string, value: string][] =>
+  Object.entries(figures).map(([name, value]) => [words(name), count(value)]);
+
+/** `longestGapMs` is shown as `longest gap ms`. */
+const words = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+const count = (value: number): string => Math.round(value).toLocaleString('en-US');

@@ -1,0 +1,9 @@
+/** An experiment is a row: one sentence, and how it is played on a stage. */
+import type { Judged } from './result.ts';
+import type { Stage } from './stage.ts';
+
+export interface Experiment<Options extends object> {
+  /** One sentence. */
+  readonly about: string;
+  play(stage: Stage, options: Options): Promise<Judged>;
+}

@@ -1,0 +1,243 @@
+/**
+ * Runs lanes from checkpoint to checkpoint: requests, and the process that consumes their orders.
+ * Races, the soak and the trials of mutants all use it.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Attempt } from '../../audit/facts.ts';
+import { DeadlinePassed } from '../../errors.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import type { Emit, LaneEvent } from './events.ts';
+import {
+  type Arrival,
+  armWorker,
+  disarmWorker,
+  laneKeys,
+  resumeLane,
+  workerLane,
+} from './lane-messages.ts';
+
+export type LaneState =
+  | { readonly kind: 'paused'; readonly arrival: Arrival }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'answered'; readonly attempt: Attempt };
+
+/** Where a lane is after it ran. `waits`: for another lane. `slow`: it was not seen in time. */
+export type Reached =
+  | Exclude<LaneState, { readonly kind: 'running' }>
+  | { readonly kind: 'waits' }
+  | { readonly kind: 'slow' };
+
+/** A lane stood at a checkpoint, from its arrival until it was resumed, or its process ended. */
+export interface Stop extends Pick<Arrival, 'lane' | 'checkpoint' | 'instance'> {
+  /** Nanoseconds of the clock of the history. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Limits {
+  readonly withinMs: number;
+  /** Whether a lane waits for another one. Without it, nobody looks. */
+  readonly waits?: {
+    /** @returns the process in which it waits */
+    readonly in: (lane: string) => number | undefined;
+    readonly forMs: number;
+  };
+}
+
+/** One lane, for a caller that must have it at a checkpoint. */
+export interface Lane {
+  /** It is resumed first, if it stands. @throws DeadlinePassed when it does not arrive there. */
+  until(checkpoint: CheckpointName): Promise<Arrival>;
+  resume(): Promise<void>;
+}
+
+interface PlayerTools {
+  readonly redis: Redis;
+  readonly emit: Emit;
+  /** Ends every wait. */
+  readonly signal: AbortSignal;
+}
+
+const mostCheckpoints = 20;
+
+export class Player {
+  /** Each request has its name: so a worker knows the orders that stop it. */
+  readonly id = randomUUID();
+  readonly #tools: PlayerTools;
+  readonly #senders = new Map<string, () => Promise<Attempt>>();
+  readonly #states = new Map<string, LaneState>();
+  readonly #stops: Stop[] = [];
+  /** The lanes without a request whose arrival nobody has looked at. */
+  readonly #early = new Set<string>();
+
+  constructor(tools: PlayerTools) {
+    this.#tools = tools;
+  }
+
+  requestId = (lane: string): string => `${this.id}-${lane}`;
+  /** A request with them stops at every checkpoint. */
+  headers = (lane: string) => ({ 'x-lab-lane': `${this.id}:${lane}` });
+
+  /** Those that have ended. */
+  get stops(): readonly Stop[] {
+    return this.#stops;
+  }
+
+  state(lane: string): LaneState | undefined {
+    return this.#states.get(lane);
+  }
+
+  /** A lane that sends this request when it is run first. */
+  add(lane: string, send: () => Promise<Attempt>): void {
+    this.#senders.set(lane, send);
+  }
+
+  /** A lane that sends nothing: it arrives by itself, perhaps before anybody looks. */
+  watch(lane: string): void {
+    this.#early.delete(lane);
+    this.#be(lane, { kind: 'running' });
+  }
+
+  /** From now on the orders of its requests stop the process that consumes them. */
+  async armWorker(): Promise<void> {
+    await armWorker(this.#tools.redis, this.id);
+    if (!this.#states.has(workerLane)) this.watch(workerLane); // Else it may stand already.
+  }
+
+  /** No process stops any more. One that stands at a checkpoint stays there. */
+  disarmWorker(): Promise<void> {
+    return disarmWorker(this.#tools.redis, this.id);
+  }
+
+  /** The worker stops no more, and resumes where it is. */
+  async freeWorker(): Promise<void> {
+    await this.disarmWorker();
+    await resumeLane(this.#tools.redis, this.id, workerLane);
+    this.#early.delete(workerLane);
+  }
+
+  /** Starts the lane's request, or resumes it; nothing for a lane that runs or is answered. */
+  async resume(lane: string): Promise<void> {
+    const state = this.#states.get(lane);
+    if (state && state.kind !== 'paused') return;
+    if (this.#early.delete(lane)) return;
+    this.#be(lane, { kind: 'running' });
+    if (state) await resumeLane(this.#tools.redis, this.id, lane);
+    else void this.#send(lane);
+  }
+
+  async #send(lane: string): Promise<void> {
+    const attempt = await this.#senders.get(lane)?.();
+    if (attempt) this.#be(lane, { kind: 'answered', attempt });
+  }
+
+  /** From checkpoint to checkpoint, until the lane is at one of these, or can go no further. */
+  async to(
+    lane: string,
+    places: readonly (CheckpointName | 'answer')[],
+    limits: Limits,
+  ): Promise<Reached> {
+    let reached: Reached = { kind: 'slow' };
+    for (let count = 0; count < mostCheckpoints; count++) {
+      await this.resume(lane);
+      reached = await this.#settled(lane, limits);
+      if (reached.kind === 'answered') return reached;
+      if (reached.kind === 'paused' && places.includes(reached.arrival.checkpoint)) return reached;
+      // A lane that must be answered may wait for others first.
+      if (reached.kind !== 'paused' && !places.includes('answer')) return reached;
+    }
+    return reached;
+  }
+
+  /** True once the lane is paused or answered; false when it still runs after `withinMs`. */
+  async settles(lane: string, withinMs: number): Promise<boolean> {
+    const isSettled = async () => {
+      await this.#receive();
+      return this.#states.get(lane)?.kind !== 'running';
+    };
+    const { signal } = this.#tools;
+    await waitUntil(`lane ${lane}`, withinMs, isSettled, 5, signal).catch(() => {});
+    signal.throwIfAborted();
+    return this.#states.get(lane)?.kind !== 'running';
+  }
+
+  lane(name: string, withinMs: number): Lane {
+    return {
+      until: async (checkpoint) => {
+        const reached = await this.to(name, [checkpoint], { withinMs });
+        if (reached.kind === 'paused') return reached.arrival;
+        throw new DeadlinePassed(`${name} to be at ${checkpoint}`, withinMs);
+      },
+      resume: () => this.resume(name),
+    };
+  }
+
+  /** Nothing stops any more, and every lane that stands, or still arrives, goes on. */
+  async freeAll(): Promise<void> {
+    await this.freeWorker();
+    const { redis } = this.#tools;
+    for (const [lane, { kind }] of this.#states)
+      if (lane !== workerLane && kind !== 'answered') await resumeLane(redis, this.id, lane);
+  }
+
+  /** Runs every request that was sent to its answer. @throws DeadlinePassed */
+  async finish(withinMs: number): Promise<void> {
+    const lanes = [...this.#senders.keys()].filter((lane) => this.#states.has(lane));
+    await waitUntil('every lane to be answered', withinMs, async () => {
+      await this.#receive();
+      for (const lane of lanes)
+        if (this.#states.get(lane)?.kind === 'paused') await this.resume(lane);
+      return lanes.every((lane) => this.#states.get(lane)?.kind !== 'running');
+    });
+  }
+
+  async #settled(lane: string, { withinMs, waits }: Limits): Promise<Reached> {
+    const deadline = performance.now() + withinMs;
+    let waitingSince = Number.POSITIVE_INFINITY;
+    while (performance.now() < deadline) {
+      await this.settles(lane, 50);
+      this.#early.delete(lane);
+      const state = this.#states.get(lane);
+      if (state && state.kind !== 'running') return state;
+      if (waits?.in(lane) === undefined) waitingSince = Number.POSITIVE_INFINITY;
+      else waitingSince = Math.min(waitingSince, performance.now());
+      if (waits && performance.now() - waitingSince >= waits.forMs) return { kind: 'waits' };
+    }
+    return { kind: 'slow' };
+  }
+
+  async #receive(): Promise<void> {
+    const texts = (await this.#tools.redis.lpop(laneKeys.arrivals(this.id), 100)) ?? [];
+    for (const arrival of texts.map((text) => JSON.parse(text) as Arrival)) {
+      // A lane that was answered since then (its process was killed) is paused nowhere.
+      if (this.#states.get(arrival.lane)?.kind !== 'running') continue;
+      this.#be(arrival.lane, { kind: 'paused', arrival });
+      if (!this.#senders.has(arrival.lane)) this.#early.add(arrival.lane);
+    }
+  }
+
+  /** The lane is somewhere else now. */
+  #be(lane: string, next: LaneState): void {
+    const state = this.#states.get(lane);
+    if (state?.kind === 'paused') {
+      const { checkpoint, instance, at } = state.arrival;
+      const to = String(process.hrtime.bigint());
+      this.#stops.push({ lane, checkpoint, instance, from: at, to });
+    }
+    this.#states.set(lane, next);
+    const at = next.kind === 'paused' ? next.arrival.at : undefined;
+    this.#tools.emit({ kind: 'lane', player: this.id, lane, ...eventOf(next) }, at);
+  }
+}
+
+function eventOf(state: LaneState): LaneEvent {
+  if (state.kind === 'running') return { is: 'running' };
+  if (state.kind === 'paused') {
+    const { checkpoint, instance } = state.arrival;
+    return { is: 'paused', checkpoint, instance };
+  }
+  const { outcome, reason } = state.attempt;
+  return { is: 'answered', outcome, ...(reason && { reason }) };
+}

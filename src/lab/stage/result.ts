@@ -1,0 +1,38 @@
+/** What every experiment returns, and what the runner adds to it. */
+import type { Facts } from '../../audit/facts.ts';
+import type { Verdict } from '../../domain.ts';
+import type { Recorded } from './timeline.ts';
+
+/** A text; where a terminal has no room for all of it, its short form, too. */
+export type Cell = string | { readonly short: string; readonly full: string };
+
+export interface Table {
+  readonly title: string;
+  /** A terminal has no room for it: it is on the page and in the documents only. */
+  readonly isWide?: true;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+/** What an experiment says. */
+export interface Judged {
+  readonly verdict: Verdict;
+  /** One sentence for each reason of a verdict that is not `held`. */
+  readonly reasons: readonly string[];
+  /** One sentence for each violation that the ladder claims, and that showed as it should. */
+  readonly asClaimed?: readonly string[];
+  readonly figures: Readonly<Record<string, number>>;
+  readonly tables?: readonly Table[];
+  /** The faults by kind, where their names would be many: `kill instance`. */
+  readonly faults?: Readonly<Record<string, number>>;
+  /** Of the vouchers whose audit did not hold, so that the reasons can be checked. */
+  readonly facts: readonly Facts[];
+}
+
+export interface Result extends Judged {
+  /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */
+  readonly faults: Readonly<Record<string, number>>;
+  /** Ctrl-C ended it: the figures are what was seen until then. */
+  readonly isInterrupted: boolean;
+  readonly recorded: Recorded;
+}

@@ -1,0 +1,66 @@
+/**
+ * Plays an experiment on a stage, and hands every event to its readers. Ctrl-C ends it with what
+ * was seen until then.
+ */
+import { LockstepError } from '../../errors.ts';
+import { countBy } from '../../grouping.ts';
+import { interruptible } from '../environment/interruptible.ts';
+import type { Lab } from '../environment/lab.ts';
+import { Interrupted } from '../errors.ts';
+import { emitter, type Reader } from './events.ts';
+import type { Experiment } from './experiment.ts';
+import type { Judged, Result } from './result.ts';
+import { Stage } from './stage.ts';
+import { Timeline } from './timeline.ts';
+
+export interface Session {
+  readonly lab: Lab;
+  /** Aborts at Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** The lab ends with the command. Then nothing has to be mended after Ctrl-C. */
+  readonly endsWithLab: boolean;
+}
+
+export async function play<Options extends object>(
+  name: string,
+  experiment: Experiment<Options>,
+  options: Options,
+  { lab, signal, endsWithLab }: Session,
+  readers: readonly Reader[] = [],
+): Promise<Result> {
+  const timeline = new Timeline();
+  const emit = emitter([timeline.read, ...readers]);
+  const stage = new Stage(lab, signal, emit);
+  emit({ kind: 'started', experiment: name, options });
+  const whole = playOn(stage, experiment, options);
+  // What nobody waits for is nobody's: the lab is stopped under it.
+  const playing = endsWithLab ? interruptible(whole, signal) : whole;
+  const judged = await playing.catch((error: unknown) => undecided(error, stage));
+  emit({ kind: 'verdict', verdict: judged.verdict, reasons: judged.reasons });
+  const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));
+  return { ...judged, faults, isInterrupted: signal.aborted, recorded: timeline.recorded() };
+}
+
+async function playOn<Options extends object>(
+  stage: Stage,
+  experiment: Experiment<Options>,
+  options: Options,
+): Promise<Judged> {
+  try {
+    return await experiment.play(stage, options);
+  } finally {
+    await stage.end();
+  }
+}
+
+/**
+ * A deadline that passed, a service that refused, or Ctrl-C: nothing can be told.
+ * @throws any other error
+ */
+function undecided(error: unknown, { signal, tries, injected }: Stage): Judged {
+  if (!signal.aborted && !(error instanceof LockstepError)) throw error;
+  const reason = signal.aborted ? new Interrupted().message : (error as LockstepError).message;
+  const { accepted = 0, refused = 0, unknown = 0 } = countBy(tries.map(({ outcome }) => outcome));
+  const figures = { accepted, refused, unknown, faults: injected.length };
+  return { verdict: 'unknown', reasons: [reason], figures, facts: [] };
+}
