@@ -19,8 +19,7 @@ import {
   type Lock,
   type RedisLockOptions,
 } from './lock.ts';
-import { timedLease } from './shared/leases.ts';
-import { orRelease, releaseSoon } from './shared/lost-answer.ts';
+import { KeyLeases } from './shared/lost-answer.ts';
 import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
@@ -29,19 +28,18 @@ const releaseIfOwner = loadScript('locks/release-if-owner');
 export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
   const { answerMs = defaultAnswerMs } = options;
+  const leases = new KeyLeases(redis, answerMs);
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
     const key = keyPrefix + resource;
     const owner = randomUUID();
     const release = () => runScript(redis, releaseIfOwner, [key], [owner]);
-    const askedAt = performance.now();
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
-    if ((await orRelease(redis, answerMs, ask, release)) !== 'OK') return null;
     const giveBack = async () => {
       await checkpoint('before-compare');
-      await releaseSoon(redis, answerMs, release);
+      await leases.giveBack(release);
     };
-    return timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack);
+    return leases.lease({ resource, leaseMs, ask, release, giveBack });
   }
 
   return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });

@@ -21,8 +21,7 @@ import {
   type RedisLockOptions,
 } from './lock.ts';
 import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
-import { timedLease } from './shared/leases.ts';
-import { orRelease, releaseSoon } from './shared/lost-answer.ts';
+import { KeyLeases } from './shared/lost-answer.ts';
 import { releaseNotifications, type SubscriberOptions } from './shared/release-notifications.ts';
 import { serverLock } from './shared/server-lock.ts';
 
@@ -34,6 +33,7 @@ export function redisMessageLock(
 ): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
   const { answerMs = defaultAnswerMs } = options;
+  const leases = new KeyLeases(redis, answerMs);
   const subscribe = releaseNotifications(redis, options);
   const channelOf = (resource: string) => `released:${keyPrefix}${resource}`;
 
@@ -48,12 +48,9 @@ export function redisMessageLock(
       const answer = await runScript(redis, releaseIfOwner, [key], [owner]);
       if (answer === 'released' || mayBeUnheard) await redis.publish(channelOf(resource), owner);
     };
-    const askedAt = performance.now();
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
-    if ((await orRelease(redis, answerMs, ask, release)) !== 'OK')
-      return waitFor(await redis.pttl(key));
-    const giveBack = () => releaseSoon(redis, answerMs, release);
-    return timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack);
+    const lease = await leases.lease({ resource, leaseMs, ask, release });
+    return lease ?? waitFor(await redis.pttl(key));
   }
 
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {

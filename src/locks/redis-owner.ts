@@ -17,8 +17,7 @@ import {
   type Lock,
   type RedisLockOptions,
 } from './lock.ts';
-import { timedLease } from './shared/leases.ts';
-import { orRelease, releaseSoon } from './shared/lost-answer.ts';
+import { KeyLeases } from './shared/lost-answer.ts';
 import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
@@ -26,6 +25,7 @@ const retryMs = 20;
 export function redisOwnerLock(redis: Redis, options: RedisLockOptions = {}): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
   const { answerMs = defaultAnswerMs } = options;
+  const leases = new KeyLeases(redis, answerMs);
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
     const key = keyPrefix + resource;
@@ -35,11 +35,8 @@ export function redisOwnerLock(redis: Redis, options: RedisLockOptions = {}): Lo
       await checkpoint('owner-checked');
       await redis.del(key);
     };
-    const askedAt = performance.now();
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
-    if ((await orRelease(redis, answerMs, ask, release)) !== 'OK') return null;
-    const giveBack = () => releaseSoon(redis, answerMs, release);
-    return timedLease(resource, leaseMs - (performance.now() - askedAt), giveBack);
+    return leases.lease({ resource, leaseMs, ask, release });
   }
 
   return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });

@@ -18,6 +18,7 @@ import {
   type Lock,
   type RedisLockOptions,
 } from './lock.ts';
+import { earlierConnections } from './shared/earlier-connections.ts';
 import { pollingLock } from './shared/polling.ts';
 import { RedlockRound } from './shared/redlock-round.ts';
 import { renewableLease } from './shared/renewable-lease.ts';
@@ -38,6 +39,7 @@ export function redlockLock(masters: readonly Redis[], options: RedisLockOptions
   const { answerMs = defaultAnswerMs } = options;
   // One answer time is enough for a question and the release after it.
   const limitMs = answerMs / 2;
+  for (const master of masters) earlierConnections(master); // Before anything is asked there.
 
   async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
     const round = new RedlockRound(masters, resource, limitMs);

@@ -301,6 +301,19 @@ export const reentrantClauses = {
     });
   },
 
+  'counts a release once: an inner lease takes nothing more from the outer one': ({ lock }) =>
+    asOneOwner(async () => {
+      const resource = someResource();
+      const outer = await held(lock, resource, 5_000);
+      const inner = await held(lock, resource);
+      await inner.release();
+      await inner.release();
+      await expectTaken(byAnother(lock), resource);
+      expect(outer.signal.aborted).toBe(false);
+      await outer.release();
+      await expectFree(byAnother(lock), resource, 0);
+    }),
+
   'is free after the last release, also when the outer lease is released first': ({ lock }) =>
     asOneOwner(async () => {
       const resource = someResource();

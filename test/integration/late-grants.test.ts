@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
+import type { Lock } from '../../src/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
@@ -39,12 +40,14 @@ async function openLock(name: RungName, urls: readonly string[]) {
   const stores = { REDIS_URL: main, REDLOCK_URLS: urls.join(','), ORDER_DURABILITY: 'everysec' };
   const connections = testConnections({ ...stores, ...longLeases });
   const lock = ladderLock(name, connections);
+  const clients = [connections.redis('lock'), ...connections.redlockMasters()];
   await connections.ready();
-  return lock;
+  await Promise.all(clients.map((redis) => redis.ping())); // After all that a client sends first.
+  return { lock, clients };
 }
 
 /** Forty users a second, each with a lock of their own, until `stop`. */
-function startUsers(lock: Awaited<ReturnType<typeof openLock>>) {
+function startUsers(lock: Lock) {
   const answers: Answers = { granted: 0, failed: 0 };
   const users: Promise<void>[] = [];
   const buy = async (user: string) => {
@@ -92,7 +95,8 @@ async function hangAndLook(
   hung: number,
 ): Promise<string[]> {
   const urls = servers.map(({ url }) => url);
-  const stop = startUsers(await openLock(name, urls));
+  const { lock } = await openLock(name, urls);
+  const stop = startUsers(lock);
   await sleep(20 * userEveryMs);
   for (const server of servers.slice(0, hung)) server.pause();
   await sleep(hangMs);
@@ -112,21 +116,33 @@ async function scriptsOn(server: OwnRedis): Promise<number> {
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** @returns what is left once a request has reached its server after its release. */
+/**
+ * @param closes the client closes its connection as soon as the request is sent
+ * @returns what is left once a request has reached its server after its release.
+ */
 async function releaseFirst(
   name: RungName,
   servers: readonly OwnRedis[],
   hung: number,
+  closes = false,
 ): Promise<string[]> {
   const proxies: SwallowingProxy[] = [];
   for (const server of servers) proxies.push(await swallowingProxy(portOf(server)));
   const urls = proxies.map(({ port }) => `redis://127.0.0.1:${port}`);
-  const lock = await openLock(name, urls);
-  await (await lock.acquire('before', { waitMs: 0 }))?.release();
+  const { lock: other } = await openLock(
+    name,
+    servers.map(({ url }) => url),
+  );
+  await (await other.acquire('before', { waitMs: 0 }))?.release(); // The scripts are loaded.
+  const { lock, clients } = await openLock(name, urls); // It has asked nothing yet.
   const silent = servers.slice(0, hung);
   const before = await Promise.all(silent.map(scriptsOn));
   for (const proxy of proxies.slice(0, hung)) proxy.freeze();
-  await expect(lock.acquire('late', { waitMs: 0 }), name).rejects.toThrow();
+  const asking = lock.acquire('late', { waitMs: 0 });
+  asking.catch(() => {}); // It is awaited below.
+  await new Promise((resolve) => setImmediate(resolve)); // By then it is sent.
+  if (closes) for (const redis of clients.slice(0, hung + 1)) redis.disconnect(true);
+  await expect(asking, name).rejects.toThrow();
   const isReleased = async () => {
     const now = await Promise.all(silent.map(scriptsOn));
     return now.every((count, place) => count > (before[place] ?? 0));
@@ -155,4 +171,8 @@ test('after a hang of Redis under load, no lock stays that nobody holds', async 
 
 test('a request that reaches Redis after its release takes no effect', async () => {
   expect(await ofEachLock(releaseFirst)).toEqual(nothing);
+});
+
+test('so does one of redlock whose connections were closed before the release', async () => {
+  expect(await releaseFirst('redlock', await startServers(3), 2, true)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { using } from '../../src/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const nobody = 'redis://127.0.0.1:1';
@@ -93,4 +94,17 @@ test('redlock · a lease is shorter than its keys, by the drift that clocks may 
   expect(lease?.remainingMs()).toBeLessThanOrEqual(9_900); // One in a hundred is for the clocks.
   expect(lease?.remainingMs()).toBeGreaterThan(8_000);
   await lease?.release();
+});
+
+test('redlock · a release that a master has answered is not sent again', async () => {
+  const servers = [await startOwnRedis(), await startOwnRedis(), await startOwnRedis()];
+  const lock = await redlockOver(...servers.map(({ url }) => url));
+  for (const resource of ['one', 'other'])
+    await (await lock.acquire(resource, { waitMs: 2_000 }))?.release();
+  for (const { url } of servers) {
+    const redis = testConnections({ REDIS_URL: url }).redis('admin');
+    await ready(redis);
+    // Two requests and two releases. What came after the first lease was sent before the second.
+    expect(await redis.info('commandstats')).toContain('cmdstat_eval:calls=4,');
+  }
 });

@@ -103,12 +103,39 @@ describe('a lease inside another', () => {
       const outer = await lock.acquire(resource, { waitMs: 0, leaseMs: 300 });
       const until = performance.now() + 400;
       while (performance.now() < until);
-      const inner = await held(lock); // Redis has forgotten the lock, so it grants it.
+      const acquiring = held(lock); // Redis has forgotten the lock, so it grants it.
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve(); // No timer runs meanwhile.
       expect(outer?.signal.reason).toBeInstanceOf(LeaseLost);
+      const inner = await acquiring;
       expect(inner.remainingMs()).toBeGreaterThan(10_000);
       await outer?.release();
       expect(await redis.exists(`lock:${resource}`)).toBe(1);
       await inner.release();
+      expect(await redis.exists(`lock:${resource}`)).toBe(0);
+    });
+  });
+
+  test('whose grant was not answered takes nothing from the outer one', async () => {
+    const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
+    const connections = testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+    const lock = ladderLock('redis-reentrant', connections);
+    await connections.ready();
+    await asOneOwner(async () => {
+      const outer = await held(lock);
+      proxy.swallowNextAnswer();
+      await expect(lock.acquire(resource, { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
+      await waitUntil('the next connection', 5_000, () =>
+        connections
+          .redis('lock')
+          .ping()
+          .then((pong) => pong === 'PONG'),
+      );
+      const inner = await held(lock); // After all that the owner sent before it.
+      const [count] = await redis.hvals(`lock:${resource}`);
+      expect(Number(count)).toBe(3); // The outer one, the one that nobody heard of, and this.
+      await inner.release();
+      expect(outer.signal.aborted).toBe(false);
+      await outer.release();
       expect(await redis.exists(`lock:${resource}`)).toBe(0);
     });
   });

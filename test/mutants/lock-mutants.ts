@@ -112,8 +112,8 @@ export const serverMutants: readonly Mutant[] = [
   {
     name: 'redis-atomic compares, then deletes: two commands',
     file: 'src/locks/redis-atomic.ts',
-    find: "await checkpoint('before-compare');\n      await releaseSoon(redis, answerMs, release);",
-    replace: `await releaseSoon(redis, answerMs, async () => {
+    find: "await checkpoint('before-compare');\n      await leases.giveBack(release);",
+    replace: `await leases.giveBack(async () => {
         if ((await redis.get(key)) !== owner) return void release;
         await checkpoint('owner-checked');
         await redis.del(key);
@@ -485,9 +485,9 @@ if count > 1 then`,
   },
   {
     name: 'redis-atomic counts its lease from the answer',
-    file: 'src/locks/redis-atomic.ts',
-    find: 'leaseMs - (performance.now() - askedAt), giveBack',
-    replace: 'leaseMs + 0 * askedAt, giveBack',
+    file: 'src/locks/shared/lost-answer.ts',
+    find: 'leaseMs - (performance.now() - askedAt)',
+    replace: 'leaseMs + 0 * askedAt',
     red: {
       file: 'test/integration/lease-start.test.ts',
       test: 'redis-atomic counts its lease from the request, and not from the late answer',

@@ -1,7 +1,7 @@
 /** A lease by the clock: also while the event loop stands still. */
 import { expect, test, vi } from 'vitest';
 import { LeaseLost } from '../../src/errors.ts';
-import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
+import { endlessLease, sessionLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { Ownership } from '../../src/locks/shared/ownership.ts';
 import { Watchdog } from '../../src/locks/shared/watchdog.ts';
 
@@ -48,6 +48,39 @@ test('a watched lease is not renewed after its release', () => {
   vi.advanceTimersByTime(1_000);
   expect(renew).toHaveBeenCalledTimes(1);
   vi.useRealTimers();
+});
+
+test('what is left of a lease is never 0: it would delete the key', () => {
+  const ownership = new Ownership(owned, { leaseMs: 500, isRenewed: false }, () => {});
+  ownership.validFrom(performance.now() - 600, 500);
+  expect(ownership.terms()).toEqual({ isRenewed: false, leaseMs: 1 });
+});
+
+test('a session does not know a lease any more that was released', async () => {
+  const listeners = new Set<() => void>();
+  const session = {
+    remainingMs: () => 1_000,
+    onEnd(listener: () => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  const lease = sessionLease('seat', session, 'advice', nothing, '7');
+  expect(listeners.size).toBe(1);
+  await lease.release();
+  expect(listeners.size).toBe(0);
+});
+
+test('leases without an end share a signal that any number of callers listen to', async () => {
+  const warn = vi.fn();
+  process.on('warning', warn);
+  const { signal } = endlessLease(nothing);
+  const listener = () => {};
+  for (let count = 0; count < 50; count++) signal.addEventListener('abort', () => count);
+  signal.addEventListener('abort', listener);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', warn);
+  expect(warn).not.toHaveBeenCalled();
 });
 
 test('a lease without an end is held', () => {

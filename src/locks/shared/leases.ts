@@ -64,10 +64,10 @@ export function timedLease(
   lost?: AbortController,
 ): Lease {
   const expiry = new Expiry(resource, validMs, lost);
-  const release = once(async () => {
+  const release = async () => {
     expiry.stop();
     await giveBack();
-  });
+  };
   const parts = { signal: expiry.signal, remainingMs: () => expiry.remainingMs(), release };
   return leaseOf(parts, () => expiry.error());
 }

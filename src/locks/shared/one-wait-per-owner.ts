@@ -18,10 +18,9 @@ export function oneWaitPerOwner(lock: Lock, gaveUp: GaveUp = () => {}): Lock {
   const waits = new Turns();
 
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
-    const { waitMs, signal } = options;
+    const { waitMs } = options;
     const name = `${currentOwner()} ${resource}`;
     const isWaiting = () => waits.isTaken(name);
-    signal?.throwIfAborted();
     if (waitMs === 0 && isWaiting()) return null;
     const leftMs = timeLeft(waitMs);
     let lease: Lease | null = null;

@@ -5,7 +5,7 @@
 import { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
 import { Alarm } from './deadlines.ts';
-import { leaseOf, once } from './leases.ts';
+import { leaseOf } from './leases.ts';
 
 /** The lock, its key, and the owner as Redis knows it. */
 export interface Owned {
@@ -78,7 +78,7 @@ export class Ownership {
     const parts = {
       signal: this.#lost.signal,
       remainingMs: () => this.remainingMs(),
-      release: once(giveBack),
+      release: giveBack,
       renew,
     };
     return leaseOf(parts, () => this.#expired());

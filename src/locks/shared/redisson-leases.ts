@@ -183,7 +183,6 @@ export class RedissonLeases {
 
   /** The next request of the owner has to wait for all of it, and the caller not so long. */
   async #soon(releasing: Promise<void>): Promise<void> {
-    releasing.catch(() => {}); // Nobody may wait for it any more.
     const mostMs = awaitedTries * this.#answerMs;
     const answer = await inTime(
       releasing.then(() => true),

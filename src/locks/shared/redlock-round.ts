@@ -6,7 +6,6 @@
 import type { Redis } from 'ioredis';
 import Redlock, { type RedlockCallback, type RedlockClient } from 'redlock';
 import { DeadlinePassed, LockMajorityMissing } from '../../errors.ts';
-import { earlierConnections } from './earlier-connections.ts';
 import { untilReleased } from './lost-answer.ts';
 
 type Arguments = readonly (string | number)[];
@@ -56,7 +55,6 @@ export class RedlockRound {
   }
 
   #acquire(master: Redis, args: Arguments, done: RedlockCallback): void {
-    earlierConnections(master);
     if (master.status === 'ready') this.#mayHaveIt.add(master);
     this.#question?.ask(master, args, done, () => {});
   }

@@ -1,0 +1,81 @@
+/** Waiting with a limit: what a timer, a signal and a late grant leave behind. */
+import { getEventListeners } from 'node:events';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Alarm, inTime, keepUnlessAborted } from '../../src/locks/shared/deadlines.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { poll } from '../../src/locks/shared/polling.ts';
+
+const gaveUp = new Error('gave up');
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('an alarm', () => {
+  test('that is set again forgets the time before', () => {
+    vi.useFakeTimers();
+    const alarm = new Alarm();
+    const work = vi.fn();
+    alarm.set(() => 0, work);
+    alarm.set(() => 100, work);
+    alarm.clear();
+    vi.advanceTimersByTime(1_000);
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  test('is not early by a fraction of a millisecond', () => {
+    vi.useFakeTimers();
+    const looks: number[] = [];
+    const times = [10.4, 0];
+    const leftMs = () => times.shift() ?? 0;
+    new Alarm().set(leftMs, () => looks.push(times.length));
+    vi.advanceTimersByTime(10);
+    expect(looks).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(looks).toEqual([0]);
+  });
+
+  test('keeps no process alive', () => {
+    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout');
+    const before = timers().length;
+    const alarm = new Alarm();
+    alarm.set(
+      () => 60_000,
+      () => {},
+    );
+    expect(timers()).toHaveLength(before);
+    alarm.clear();
+  });
+});
+
+describe('work in time', () => {
+  test('is not waited for by a caller that gave up before, although it is done', async () => {
+    const aborted = AbortSignal.abort(gaveUp);
+    await expect(inTime(Promise.resolve('done'), 1_000, aborted)).rejects.toThrow('gave up');
+  });
+
+  test('leaves no listener on the signal, however it ends', async () => {
+    const { signal } = new AbortController();
+    await inTime(Promise.resolve('done'), 1_000, signal);
+    await inTime(new Promise(() => {}), 1, signal);
+    await inTime(Promise.reject(new Error('no')), 1_000, signal).catch(() => {});
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
+
+test('a lease that is granted to a caller that gave up is released', async () => {
+  const giveBack = vi.fn(async () => {});
+  const lease = endlessLease(giveBack);
+  expect(await keepUnlessAborted(lease, new AbortController().signal)).toBe(lease);
+  expect(giveBack).not.toHaveBeenCalled();
+  const late = keepUnlessAborted(lease, AbortSignal.abort(gaveUp));
+  await expect(late).rejects.toThrow('gave up');
+  expect(giveBack).toHaveBeenCalledTimes(1);
+});
+
+test('a caller that gave up before asks the server nothing', async () => {
+  const ask = vi.fn(async () => null);
+  const options = { waitMs: 1_000, signal: AbortSignal.abort(gaveUp) };
+  await expect(poll(ask, options, () => 1)).rejects.toThrow('gave up');
+  expect(ask).not.toHaveBeenCalled();
+});
