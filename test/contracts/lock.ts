@@ -301,6 +301,16 @@ export const reentrantClauses = {
     });
   },
 
+  'is acquired anew by an owner that has released it': ({ lock }) =>
+    asOneOwner(async () => {
+      const resource = someResource();
+      await (await held(lock, resource)).release();
+      const again = await held(lock, resource);
+      await expectTaken(byAnother(lock), resource);
+      await again.release();
+      await expectFree(byAnother(lock), resource, 0);
+    }),
+
   'counts a release once: an inner lease takes nothing more from the outer one': ({ lock }) =>
     asOneOwner(async () => {
       const resource = someResource();

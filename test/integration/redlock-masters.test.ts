@@ -15,7 +15,6 @@ import {
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock, RedisLockOptions } from '../../src/locks/lock.ts';
 import { redlockLock } from '../../src/locks/redlock.ts';
-import { usingRenewed } from '../../src/locks/shared/using-renewed.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
 
 const key = 'lock:seat';
@@ -208,50 +207,3 @@ test('redlock · a renewal that no majority confirms loses the lease: its key is
   expect(() => lease.assertHeld()).toThrow('the lock service does not have it any more');
   await (await held(lock)).release(); // Also the third master is free.
 });
-
-test('usingRenewed · work that is longer than its lease keeps the lock, and releases it at the end', async () => {
-  const masters = await startMasters();
-  const [lock, other] = [await openLock(masters, patient), await openLock(masters, patient)];
-  pause(masters.servers[2]);
-  const options = { waitMs: soonMs, leaseMs: 1_500, onReleaseFailed };
-  const result = await usingRenewed(lock, 'seat', options, async () => {
-    const startedAt = performance.now();
-    const grants: unknown[] = [];
-    await waitUntil('three leases', soonMs, async () => {
-      grants.push(await other.acquire('seat', { waitMs: 0 }));
-      return performance.now() - startedAt > 4_500;
-    });
-    expect(grants.filter((grant) => grant !== null)).toEqual([]);
-    return 'sold';
-  });
-  expect(result).toBe('sold');
-  await (await held(other)).release();
-});
-
-test('usingRenewed · aborts the work with LeaseLost when no majority renews the lease', async () => {
-  const masters = await startMasters();
-  const lock = await openLock(masters, { answerMs: 400 });
-  const reported: unknown[] = [];
-  const onReleaseFailed = (error: unknown) => reported.push(error);
-  const options = { waitMs: soonMs, leaseMs: 3_000, onReleaseFailed };
-  const lost = await errorOf(
-    usingRenewed(lock, 'seat', options, async ({ signal }) => {
-      pause(masters.servers[0], masters.servers[1]);
-      await once(signal, 'abort');
-      return 'sold'; // It does not look at the signal.
-    }),
-  );
-  expect(lost).toBeInstanceOf(LeaseLost);
-  expect((lost as LeaseLost).cause).toBeInstanceOf(LockMajorityMissing);
-  expect(reported).toEqual([expect.any(LockMajorityMissing)]); // The release was not heard either.
-});
-
-test('usingRenewed · the error of the work is the error', async () => {
-  const lock = await openLock(await startMasters(), patient);
-  const options = { waitMs: soonMs, leaseMs: 3_000, onReleaseFailed };
-  const work = async () => Promise.reject(new Error('sold nothing'));
-  await expect(usingRenewed(lock, 'seat', options, work)).rejects.toThrow('sold nothing');
-  await (await held(lock)).release();
-});
-
-const onReleaseFailed = (error: unknown) => expect.unreachable(String(error));

@@ -1,8 +1,9 @@
 /** Messages that come at the wrong moment, or to a waiter that cannot use them. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import type { Redis } from 'ioredis';
-import { beforeEach, expect, test } from 'vitest';
+import { getEventListeners, once } from 'node:events';
+import { type Redis, Redis as RedisClient } from 'ioredis';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease } from '../../src/locks/lock.ts';
 import { freeLease } from '../../src/locks/none.ts';
 import { timeLeft } from '../../src/locks/shared/deadlines.ts';
@@ -12,6 +13,7 @@ import {
   type Subscription,
 } from '../../src/locks/shared/release-notifications.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 
 let redis: Redis;
 let subscriber: Redis;
@@ -64,4 +66,74 @@ test('a waiter that fails after its message gives the message to the next one', 
   await publish();
   await failed;
   expect(await next).toBe(freeLease);
+});
+
+test('a waiter that gave up before waits for nothing, and none leaves a listener', async () => {
+  const subscription = subscribers()(channel);
+  const aborted = AbortSignal.abort(new Error('gave up'));
+  await expect(subscription.notified(60_000, aborted)).rejects.toThrow('gave up');
+  const { signal } = new AbortController();
+  expect(await subscription.notified(1, signal)).toBe(false);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  subscription.close();
+});
+
+test('a wait is not over a fraction of a millisecond early', async () => {
+  const subscription = subscribers()(channel);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let isOver = false;
+  const waiting = subscription.notified(10.4).then(() => {
+    isOver = true;
+  });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(isOver).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  await waiting;
+  subscription.close();
+});
+
+test('several subscriptions listen once: a message wakes one waiter', async () => {
+  const subscribe = subscribers();
+  const all = [subscribe(channel), subscribe(`${channel}:other`), subscribe(channel)];
+  await Promise.all(all.map((each) => each.listening(waitMs)));
+  expect(subscriber.listenerCount('message')).toBe(1);
+  for (const each of all) each.close();
+});
+
+test('a subscription that fails is nobody’s error when nobody waits for it any more', async () => {
+  const once = { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null };
+  const away = new RedisClient({ port: 1, ...once });
+  away.on('error', () => {});
+  const subscription = releaseNotifications(redis, { subscriber: away })(channel);
+  const aborted = AbortSignal.abort(new Error('gave up'));
+  await expect(subscription.listening(waitMs, aborted)).rejects.toThrow('gave up');
+  subscription.close();
+  await new Promise((resolve) => setImmediate(resolve)); // An unhandled error would fail this test.
+});
+
+test('the connection that subscribes ends with its client, and says nothing of a dead server', async () => {
+  const server = await startOwnRedis();
+  const print = vi.spyOn(console, 'error');
+  onTestFinished(() => print.mockRestore());
+  const client = testConnections({ REDIS_URL: server.url }).redis('admin');
+  client.on('error', () => {});
+  const opened: Redis[] = [];
+  const duplicate = client.duplicate.bind(client);
+  vi.spyOn(client, 'duplicate').mockImplementation((options) => {
+    const one = duplicate(options);
+    opened.push(one);
+    return one;
+  });
+  const subscription = releaseNotifications(client, {})(channel);
+  expect(await subscription.listening(waitMs)).toBe(true);
+  await server.kill();
+  await waitUntil('another try to connect', waitMs, () => opened[0]?.status === 'reconnecting');
+  await new Promise((resolve) => opened[0]?.once('close', resolve)); // It tried again, and failed.
+  expect(print).not.toHaveBeenCalled();
+  await server.start();
+  const areReady = () => [client, opened[0]].every((each) => each?.status === 'ready');
+  await waitUntil('both connections', 10_000, areReady);
+  client.disconnect();
+  await waitUntil('its end', waitMs, () => opened[0]?.status === 'end');
 });

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
@@ -16,6 +16,7 @@ import {
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
+import { zookeeperQueueLock } from '../../src/locks/shared/zookeeper-queue.ts';
 import { patient, testConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
@@ -260,4 +261,14 @@ test('a server that is paused or stopped is LockServiceUnavailable within 2 s; o
   expect(await refusedWithinMs()).toBeLessThan(2_000);
   await start();
   await (await held(lock, 'stopped')).release();
+});
+
+test('a caller that does not wait sets no watch on the node before its own', async () => {
+  const [{ lock }, { connections }] = [await someProcess(), await someProcess()];
+  const lease = await held(lock, 'no-watch');
+  const wait = vi.fn(async () => true);
+  const other = zookeeperQueueLock(connections.zookeeper(), wait, {});
+  expect(await other.acquire('no-watch', { waitMs: 0 })).toBeNull();
+  expect(wait).not.toHaveBeenCalled();
+  await lease.release();
 });

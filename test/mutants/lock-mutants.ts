@@ -367,22 +367,6 @@ if count > 1 then`,
     red: redlock('redlock · a renewal that no majority confirms loses the lease: its key is gone'),
   },
   {
-    name: 'usingRenewed does not renew',
-    file: 'src/locks/shared/using-renewed.ts',
-    find: 'await renew(leaseMs).catch(() => {})',
-    replace: 'void leaseMs',
-    red: redlock(
-      'usingRenewed · work that is longer than its lease keeps the lock, and releases it at the end',
-    ),
-  },
-  {
-    name: 'usingRenewed returns the result of work whose lease was lost',
-    file: 'src/locks/shared/using-renewed.ts',
-    find: 'lease.assertHeld();',
-    replace: '',
-    red: redlock('usingRenewed · aborts the work with LeaseLost when no majority renews the lease'),
-  },
-  {
     name: 'fenced gives MySQL no fence before its commit',
     file: 'src/inventory/fenced-insert.ts',
     find: 'await checkFence(db, resourceOf(scope, order), fence);',

@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { LeaseLost } from '../../src/errors.ts';
 import { endlessLease, sessionLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { Ownership } from '../../src/locks/shared/ownership.ts';
+import { renewableLease } from '../../src/locks/shared/renewable-lease.ts';
 import { Watchdog } from '../../src/locks/shared/watchdog.ts';
 
 const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };
@@ -47,6 +48,7 @@ test('a watched lease is not renewed after its release', () => {
   ownership.dropLease();
   vi.advanceTimersByTime(1_000);
   expect(renew).toHaveBeenCalledTimes(1);
+  expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
 
@@ -98,4 +100,28 @@ test('a lease that is longer than the limit of a timer is held, until its end', 
   vi.advanceTimersByTime(20);
   expect(leases.map(({ signal }) => signal.aborted)).toEqual([true, true]);
   vi.useRealTimers();
+});
+
+test('a renewal that fails loses the lease and gives it back once, whatever its owner does', async () => {
+  const giveBack = vi.fn(() => Promise.reject(new Error('not heard')));
+  const lease = renewableLease('seat', 1_000, async () => null, giveBack);
+  await expect(lease.renew?.(1_000)).rejects.toThrow(LeaseLost);
+  await expect(lease.release()).rejects.toThrow('not heard'); // The owner hears of the failure.
+  expect(giveBack).toHaveBeenCalledTimes(1);
+});
+
+test('a lease that is over is not renewed: another owner may have the lock', async () => {
+  const ask = vi.fn(async () => 1_000);
+  const lease = renewableLease('seat', 5, ask, nothing);
+  standStill(10);
+  await expect(lease.renew?.(1_000)).rejects.toThrow(LeaseLost);
+  expect(ask).not.toHaveBeenCalled();
+});
+
+test('a failed renewal whose release is not heard either is nobody’s error', async () => {
+  const giveBack = vi.fn(() => Promise.reject(new Error('no')));
+  const lease = renewableLease('seat', 1_000, async () => null, giveBack);
+  await expect(lease.renew?.(1_000)).rejects.toThrow(LeaseLost);
+  expect(giveBack).toHaveBeenCalledTimes(1); // Its keys may be there still.
+  await new Promise((resolve) => setImmediate(resolve)); // An unhandled error would fail this test.
 });

@@ -5,6 +5,7 @@ import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import type { Lease } from '../../src/locks/lock.ts';
 import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
 import { serverLock } from '../../src/locks/shared/server-lock.ts';
+import { withFence } from '../../src/locks/shared/with-fence.ts';
 
 const lease = (release = async () => {}): Lease => endlessLease(release);
 
@@ -72,4 +73,17 @@ test('a wait without an end does not end at once', async () => {
   const lock = serverLock({ acquire: () => sleep(50, lease()) });
   const waitMs = Number.POSITIVE_INFINITY;
   expect(await lock.acquire('seat', { waitMs })).not.toBeNull();
+});
+
+test('a lease without a fence is released, and the missing fence is the error', async () => {
+  const noFence = new Error('MySQL is away');
+  let releases = 0;
+  const unheard = lease(() => {
+    releases += 1;
+    return Promise.reject(new Error('not heard'));
+  });
+  const lock = withFence({ acquire: async () => unheard }, () => Promise.reject(noFence), {});
+  const refusal = lock.acquire('seat', { waitMs: 0 });
+  await expect(refusal).rejects.toMatchObject({ cause: noFence });
+  expect(releases).toBe(1);
 });

@@ -72,7 +72,6 @@ export function zookeeperQueueLock(
   ): Promise<Lease | null> {
     const leftMs = timeLeft(waitMs);
     for (;;) {
-      others.signal?.throwIfAborted();
       const session = zookeeper.session();
       try {
         return await attempt(session, resource, { waitMs: leftMs(), ...others });
