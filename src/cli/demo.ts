@@ -8,11 +8,15 @@ import {
 } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { serialRuns } from '../lab/drills/serial-costs.ts';
-import { interruptible } from '../lab/environment/interruptible.ts';
-import { Lab } from '../lab/environment/lab.ts';
+import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { databaseOf, withLab } from '../lab/environment/session.ts';
+import {
+  databaseOf,
+  type UntilInterrupted,
+  type Work,
+  withLab,
+} from '../lab/environment/session.ts';
 import { startedSpares } from '../lab/environment/stores.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
@@ -73,8 +77,7 @@ interface Walk extends Results {
   readonly folder: string;
   /** After each result. */
   readonly update: () => void;
-  /** A lab that stays up must be mended first; one that ends with the command need not be. */
-  readonly untilInterrupted: <T>(work: Promise<T>) => Promise<T>;
+  readonly untilInterrupted: UntilInterrupted;
 }
 
 const planOf = (full: boolean): Plan => ({
@@ -86,9 +89,7 @@ const planOf = (full: boolean): Plan => ({
 async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Promise<void> {
   const used = databaseOf(labFolder, options.database);
   const stream = openStream(options.json);
-  const isUp = Lab.running(labFolder) !== null;
-  const work = async (lab: Lab, signal: AbortSignal) => {
-    const untilInterrupted = <T>(work: Promise<T>) => (isUp ? work : interruptible(work, signal));
+  const work: Work<void> = async (lab, signal, untilInterrupted) => {
     const folder = await openRunFolder(runsFolder, 'demo', used, options.language);
     await walkAndReport(
       { lab, signal, stream, untilInterrupted },

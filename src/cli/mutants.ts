@@ -52,10 +52,10 @@ async function runAll(
   const results = await withLab(
     labFolder,
     progress,
-    async (lab, signal) => {
+    async (lab, signal, untilInterrupted) => {
       const all: MutantResult[] = [];
       for (let run = 0; run < times; run++)
-        all.push(...(await runMutants(lab, names, signal, progress)));
+        all.push(...(await runMutants(lab, names, signal, progress, untilInterrupted)));
       return all;
     },
     { database },

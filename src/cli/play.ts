@@ -1,8 +1,7 @@
 /** Plays an experiment in the lab: what it emits is printed live, and its result is a folder. */
 import { countBy } from '../grouping.ts';
-import { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { databaseOf, withLab } from '../lab/environment/session.ts';
+import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
 import { factsFiles } from '../lab/report/facts-files.ts';
 import { timeStamp, writeFolder } from '../lab/report/folder.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
@@ -42,11 +41,10 @@ export async function playExperiment<Options extends object>(
 ): Promise<void> {
   const { times, json } = request;
   const database = databaseOf(labFolder, request.database);
-  const endsWithLab = Lab.running(labFolder) === null;
-  const work = async (lab: Lab, signal: AbortSignal): Promise<void> => {
+  const work: Work<void> = async (lab, signal, untilInterrupted) => {
     const plays: Played[] = [];
     while (plays.length < times && !signal.aborted) {
-      plays.push(await playOnce(request, { lab, signal, endsWithLab }));
+      plays.push(await playOnce(request, { lab, signal, untilInterrupted }));
       if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.result.verdict}`);
     }
     await report(runsFolder, request, database, plays);

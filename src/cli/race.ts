@@ -1,7 +1,6 @@
 import { UnknownRung } from '../errors.ts';
-import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { withLab } from '../lab/environment/session.ts';
+import { type Work, withLab } from '../lab/environment/session.ts';
 import { RaceMissing, UnknownRace } from '../lab/errors.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
@@ -71,9 +70,9 @@ async function race(
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
   const tell = (event: StageEvent) => event.kind === 'note' && progress(event.text);
-  const play = (lab: Lab, signal: AbortSignal) =>
+  const play: Work<PlayedRace[]> = (lab, signal, untilInterrupted) =>
     playTimes(times, signal, () =>
-      withStage(lab, signal, (stage) => raceOn(stage, name, on), emitter([tell])),
+      untilInterrupted(withStage(lab, signal, (stage) => raceOn(stage, name, on), emitter([tell]))),
     );
   const played = await withLab(labFolder, progress, play, { database });
   const shown = played.find((each) => !each.asClaimed) ?? played[0];

@@ -88,9 +88,12 @@ async function run(
   const done = await withLab(
     labFolder,
     progress,
-    async (lab) => {
-      await lab.ensure(request);
-      return withConnections(lab, (connections) => runRung(request, lab, connections));
+    (lab, _, untilInterrupted) => {
+      const rush = async () => {
+        await lab.ensure(request);
+        return withConnections(lab, (connections) => runRung(request, lab, connections));
+      };
+      return untilInterrupted(rush());
     },
     { database: used },
   );

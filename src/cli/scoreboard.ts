@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, withLab } from '../lab/environment/session.ts';
 import { timeStamp, writeFolder } from '../lab/report/folder.ts';
@@ -59,7 +58,8 @@ async function scoreboard(
   const cells = await withLab(
     labFolder,
     progress,
-    (lab: Lab, signal) => playScoreboard(lab, { ...chosen, signal, progress }),
+    (lab, signal, untilInterrupted) =>
+      untilInterrupted(playScoreboard(lab, { ...chosen, signal, progress })),
     { database: used },
   );
   const command = [

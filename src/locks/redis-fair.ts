@@ -9,9 +9,7 @@
  */
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
-import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
+import type { Lease, Lock } from './lock.ts';
 import { untilReleased } from './shared/lost-answer.ts';
 import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
 import {
@@ -23,7 +21,7 @@ import {
   tagged,
 } from './shared/redisson-leases.ts';
 import {
-  acquireWhenNotified,
+  askThenSubscribe,
   releaseNotifications,
   type SubscriberOptions,
 } from './shared/release-notifications.ts';
@@ -56,21 +54,14 @@ export function redisFairLock(redis: Redis, options: FairOptions = {}): Lock {
   const subscribe = releaseNotifications(redis, options);
   const leases = new RedissonLeases(redis, fairProtocol(redis, turnMs), options);
 
-  async function acquire(
-    resource: string,
-    { waitMs, leaseMs, signal }: AcquireOptions,
-  ): Promise<Lease | null> {
-    const leftMs = timeLeft(waitMs);
+  const acquire: Lock['acquire'] = (resource, options) => {
+    const { leaseMs, waitMs } = options;
     const owner = leases.owner();
-    const attempt = () => leases.attempt({ resource, owner, leaseMs, waits: waitMs > 0 });
-    const first = await attempt();
-    if (typeof first !== 'number') return keepUnlessAborted(first, signal);
-    if (waitMs === 0) return null;
-    await checkpoint('before-subscribe');
-    const subscription = subscribe(`${channelOf(leases.keyOf(resource))}:${owner}`);
-    const again = async () => atLeast(leastPauseMs, await attempt());
-    return acquireWhenNotified(subscription, again, leftMs, signal);
-  }
+    const request = { resource, owner, leaseMs, waits: waitMs > 0 };
+    const attempt = async () => atLeast(leastPauseMs, await leases.attempt(request));
+    const ownChannel = () => subscribe(`${channelOf(leases.keyOf(resource))}:${owner}`);
+    return askThenSubscribe(attempt, ownChannel, options);
+  };
 
   /** Retries until Redis confirms: a stale queue entry blocks every waiter behind it. */
   function leaveQueue(resource: string, isWaiting: () => boolean): void {

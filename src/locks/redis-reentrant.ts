@@ -12,9 +12,7 @@
  *   3.52).
  */
 import type { Redis } from 'ioredis';
-import { checkpoint } from '../trace/checkpoints.ts';
-import type { AcquireOptions, Lease, Lock } from './lock.ts';
-import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
+import type { Lock } from './lock.ts';
 import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
 import {
   channelOf,
@@ -23,7 +21,7 @@ import {
   type RedissonOptions,
 } from './shared/redisson-leases.ts';
 import {
-  acquireWhenNotified,
+  askThenSubscribe,
   releaseNotifications,
   type SubscriberOptions,
 } from './shared/release-notifications.ts';
@@ -36,20 +34,12 @@ export function redisReentrantLock(
   const subscribe = releaseNotifications(redis, options);
   const leases = new RedissonLeases(redis, hashProtocol(redis), options);
 
-  async function acquire(
-    resource: string,
-    { waitMs, leaseMs, signal }: AcquireOptions,
-  ): Promise<Lease | null> {
-    const leftMs = timeLeft(waitMs);
-    const owner = leases.owner();
-    const attempt = () => leases.attempt({ resource, owner, leaseMs, waits: waitMs > 0 });
-    const first = await attempt();
-    if (typeof first !== 'number') return keepUnlessAborted(first, signal);
-    if (waitMs === 0) return null;
-    await checkpoint('before-subscribe');
-    const subscription = subscribe(channelOf(leases.keyOf(resource)));
-    return acquireWhenNotified(subscription, attempt, leftMs, signal);
-  }
+  const acquire: Lock['acquire'] = (resource, options) => {
+    const { leaseMs, waitMs } = options;
+    const request = { resource, owner: leases.owner(), leaseMs, waits: waitMs > 0 };
+    const attempt = () => leases.attempt(request);
+    return askThenSubscribe(attempt, () => subscribe(channelOf(leases.keyOf(resource))), options);
+  };
 
   return serverLock(oneWaitPerOwner({ acquire }), options.answerMs);
 }

@@ -21,7 +21,8 @@ export const playIn = <Options extends object>(
   options: Options,
   withinMs = 150_000,
 ): Promise<Result> => {
-  const session = { lab, signal: AbortSignal.timeout(withinMs), endsWithLab: false };
+  const signal = AbortSignal.timeout(withinMs);
+  const session = { lab, signal, untilInterrupted: <T>(part: Promise<T>) => part };
   return play('test', experiment, options, session);
 };
 

@@ -1,6 +1,7 @@
 /** The runner: what becomes of a play that is interrupted, or that nothing can be told of. */
 import { describe, expect, test } from 'vitest';
 import { DeadlinePassed } from '../../src/errors.ts';
+import { interruptible } from '../../src/lab/environment/interruptible.ts';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { Interrupted } from '../../src/lab/errors.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';
@@ -21,7 +22,10 @@ function played(work: (stage: Stage, done: string[]) => Promise<Judged>, given: 
   const done: string[] = [];
   const lab = { heal: async () => void done.push('heal') } as unknown as Lab;
   const events: string[] = [];
-  const session = { lab, signal: interruption.signal, endsWithLab };
+  const { signal } = interruption;
+  const untilInterrupted = <T>(part: Promise<T>) =>
+    endsWithLab ? interruptible(part, signal) : part;
+  const session = { lab, signal, untilInterrupted };
   const result = play(
     'test',
     { about: '', play: (stage: Stage) => work(stage, done) },

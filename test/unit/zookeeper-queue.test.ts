@@ -1,4 +1,4 @@
-/** A session of ZooKeeper that is over: the lock asks again while its caller waits, and no longer. */
+/** A session of ZooKeeper that is over: the lock asks again as long as its caller waits. */
 import { expect, test, vi } from 'vitest';
 import type { Zookeeper } from '../../src/connections/zookeeper.ts';
 import { LockServiceUnavailable } from '../../src/errors.ts';

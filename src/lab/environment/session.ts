@@ -6,12 +6,26 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interrupted, LabBusy, LabHasFault, OtherDatabase } from '../errors.ts';
+import { interruptible } from './interruptible.ts';
 import { defaultShape, Lab, type Progress, type StartOptions } from './lab.ts';
 import { processRef } from './process-table.ts';
 import { type Database, defaultDatabase } from './servers/database.ts';
 import { takeName } from './unique-name.ts';
 
 export type SessionOptions = Pick<StartOptions, 'database' | 'spares'>;
+
+/**
+ * A part of the work that Ctrl-C does not wait for, when the lab ends with the command. A lab that
+ * stays up must be mended by it first.
+ */
+export type UntilInterrupted = <T>(part: Promise<T>) => Promise<T>;
+
+/** `signal` aborts at Ctrl-C. */
+export type Work<T> = (
+  lab: Lab,
+  signal: AbortSignal,
+  untilInterrupted: UntilInterrupted,
+) => Promise<T>;
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -28,7 +42,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export async function withLab<T>(
   folder: string,
   progress: Progress,
-  work: (lab: Lab, signal: AbortSignal) => Promise<T>,
+  work: Work<T>,
   options: SessionOptions = {},
 ): Promise<T> {
   return alone(folder, async (signal) => {
@@ -36,10 +50,12 @@ export async function withLab<T>(
     const shape = running?.shape ?? defaultShape;
     const faulty = running?.faultInTheWay();
     if (faulty) throw new LabHasFault(faulty.name, faulty.state);
+    const untilInterrupted: UntilInterrupted = (part) =>
+      running ? part : interruptible(part, signal);
     try {
       const lab = running ?? (await startFor(folder, progress, signal, options));
       signal.throwIfAborted();
-      return await work(lab, signal);
+      return await work(lab, signal, untilInterrupted);
     } finally {
       if (running) await running.ensure(shape);
       else await Lab.stop(folder);

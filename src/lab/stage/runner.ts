@@ -4,8 +4,8 @@
  */
 import { LockstepError } from '../../errors.ts';
 import { countBy } from '../../grouping.ts';
-import { interruptible } from '../environment/interruptible.ts';
 import type { Lab } from '../environment/lab.ts';
+import type { UntilInterrupted } from '../environment/session.ts';
 import { Interrupted } from '../errors.ts';
 import { emitter, type Reader } from './events.ts';
 import type { Experiment } from './experiment.ts';
@@ -17,24 +17,21 @@ export interface Session {
   readonly lab: Lab;
   /** Aborts at Ctrl-C. */
   readonly signal: AbortSignal;
-  /** The lab ends with the command. Then nothing has to be mended after Ctrl-C. */
-  readonly endsWithLab: boolean;
+  readonly untilInterrupted: UntilInterrupted;
 }
 
 export async function play<Options extends object>(
   name: string,
   experiment: Experiment<Options>,
   options: Options,
-  { lab, signal, endsWithLab }: Session,
+  { lab, signal, untilInterrupted }: Session,
   readers: readonly Reader[] = [],
 ): Promise<Result> {
   const timeline = new Timeline();
   const emit = emitter([timeline.read, ...readers]);
   const stage = new Stage(lab, signal, emit);
   emit({ kind: 'started', experiment: name, options });
-  const whole = playOn(stage, experiment, options);
-  // What nobody waits for is nobody's: the lab is stopped under it.
-  const playing = endsWithLab ? interruptible(whole, signal) : whole;
+  const playing = untilInterrupted(playOn(stage, experiment, options));
   const judged = await playing.catch((error: unknown) => undecided(error, stage));
   emit({ kind: 'verdict', verdict: judged.verdict, reasons: judged.reasons });
   const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));

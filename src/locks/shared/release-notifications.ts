@@ -3,8 +3,9 @@
  */
 import { Cluster, type Redis } from 'ioredis';
 import { subscribesItself, whenReady } from '../../connections/redis.ts';
-import type { Lease } from '../lock.ts';
-import { inTime, keepUnlessAborted } from './deadlines.ts';
+import { checkpoint } from '../../trace/checkpoints.ts';
+import type { AcquireOptions, Lease } from '../lock.ts';
+import { inTime, keepUnlessAborted, timeLeft } from './deadlines.ts';
 
 export interface SubscriberOptions {
   /**
@@ -140,6 +141,23 @@ function duplicate(redis: Redis): Redis {
   subscriber.on('error', () => {}); // The client that it came from reports the same server.
   redis.once('end', () => subscriber.disconnect());
   return subscriber;
+}
+
+/**
+ * Asks once. A caller that waits then subscribes, and asks again.
+ * @param attempt as in `acquireWhenNotified`
+ */
+export async function askThenSubscribe(
+  attempt: () => Promise<Lease | number>,
+  subscribe: () => Subscription,
+  { waitMs, signal }: AcquireOptions,
+): Promise<Lease | null> {
+  const leftMs = timeLeft(waitMs);
+  const first = await attempt();
+  if (typeof first !== 'number') return keepUnlessAborted(first, signal);
+  if (waitMs === 0) return null;
+  await checkpoint('before-subscribe');
+  return acquireWhenNotified(subscribe(), attempt, leftMs, signal);
 }
 
 /**
