@@ -16,8 +16,13 @@ export const refuseOrders = (voucherId: string, userId: string): Fault => ({
   },
 });
 
-const inMysql = (lab: Lab, statement: string): Promise<void> =>
-  withConnections(lab, async (connections) => {
+/** MySQL checks every row that is there: of all sales that this lab has ever had. */
+const answerMs = 120_000;
+
+function inMysql({ environment }: Lab, statement: string): Promise<void> {
+  const patient = { environment: { ...environment, MYSQL_ANSWER_MS: String(answerMs) } };
+  return withConnections(patient, async (connections) => {
     const pool: Pool = connections.mysql();
     await pool.query(statement);
   });
+}
