@@ -5,7 +5,7 @@ import { change, select } from '../../src/connections/mysql.ts';
 import { orderGroup, type ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { fullDatabase } from '../../src/lab/faults/full-database.ts';
+import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { reconcile } from '../../src/orders/reconcile/reconcile.ts';

@@ -263,12 +263,15 @@ test('a server that is paused or stopped is LockServiceUnavailable within 2 s; o
   await (await held(lock, 'stopped')).release();
 });
 
-test('a caller that does not wait sets no watch on the node before its own', async () => {
+test.each([
+  ['that does not wait sets no watch on the node before its own', 0, 0],
+  ['whose time is over looks no more', 60_000, 1],
+])('a caller %s', async (_, waitMs, watches) => {
   const [{ lock }, { connections }] = [await someProcess(), await someProcess()];
-  const lease = await held(lock, 'no-watch');
-  const wait = vi.fn(async () => true);
+  const lease = await held(lock, 'watched');
+  const wait = vi.fn(async () => false); // The time is over.
   const other = zookeeperQueueLock(connections.zookeeper(), wait, {});
-  expect(await other.acquire('no-watch', { waitMs: 0 })).toBeNull();
-  expect(wait).not.toHaveBeenCalled();
+  expect(await other.acquire('watched', { waitMs })).toBeNull();
+  expect(wait).toHaveBeenCalledTimes(watches);
   await lease.release();
 });

@@ -13,7 +13,7 @@ import {
   sessionsOf,
 } from '../../src/lab/environment/database-root.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { fullDatabase } from '../../src/lab/faults/full-database.ts';
+import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';

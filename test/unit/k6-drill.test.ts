@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
 import { missedFaults } from '../../src/lab/drills/k6-failover.ts';
 import { k6Figures, k6Verdict, voucherOf } from '../../src/lab/drills/k6-figures.ts';
-import { stopServer } from '../../src/lab/faults/stop-server.ts';
+import { stopServer } from '../../src/lab/faults/processes/stop-server.ts';
 import { attemptReader, type K6Attempt } from '../../src/lab/workload/k6.ts';
 import { facts as factsOf } from './facts.ts';
 

@@ -22,3 +22,24 @@ test.each([
   await expect(lock.acquire('seat', { waitMs })).rejects.toThrow(LockServiceUnavailable);
   expect(sessions).toHaveBeenCalledTimes(times);
 });
+
+test('a lock whose node is gone again is not granted: it has no fence', async () => {
+  let name = '';
+  const client = {
+    create(path: string, _: unknown, reply: (error: null, made: string) => void) {
+      name = `${path}0000000001`;
+      reply(null, name);
+    },
+    getChildren: (_: string, reply: (error: null, names: string[]) => void) =>
+      reply(null, [name.slice(name.lastIndexOf('/') + 1)]),
+    exists: (_: string, reply: (error: null, stat: null) => void) => reply(null, null),
+    remove: (_: string, reply: (error: null) => void) => reply(null),
+  };
+  const ask = (
+    call: (on: typeof client, reply: (error: unknown, value: unknown) => void) => void,
+  ) => new Promise((resolve) => call(client, (_, value) => resolve(value)));
+  const zookeeper = { session: () => ({ isOver: false, ask }) } as unknown as Zookeeper;
+  const lock = zookeeperQueueLock(zookeeper, async () => true, {});
+  const refusal = lock.acquire('seat', { waitMs: 0 });
+  await expect(refusal).rejects.toMatchObject({ cause: { message: 'the session is over' } });
+});

@@ -7,7 +7,7 @@ import type { Facts } from '../../audit/facts.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
-import { hangingWorkers } from '../faults/hang-worker.ts';
+import { hangingWorkers } from '../faults/processes/hang-worker.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { auditAll, factsNotHeld } from './audited.ts';

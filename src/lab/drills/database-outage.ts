@@ -6,10 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
+import { fullDatabase } from '../faults/database/full-database.ts';
+import { readOnlyDatabase } from '../faults/database/read-only-database.ts';
 import type { Fault } from '../faults/fault.ts';
-import { fullDatabase } from '../faults/full-database.ts';
-import { readOnlyDatabase } from '../faults/read-only-database.ts';
-import { stopServer } from '../faults/stop-server.ts';
+import { stopServer } from '../faults/processes/stop-server.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';

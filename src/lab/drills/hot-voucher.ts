@@ -6,7 +6,7 @@
  */
 import { type StockOfBuckets, stockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
-import { killServer } from '../faults/kill-server.ts';
+import { killServer } from '../faults/processes/kill-server.ts';
 import type { Stage } from '../stage/stage.ts';
 import { byBucket } from '../workload/by-bucket.ts';
 import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';

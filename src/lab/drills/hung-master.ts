@@ -5,7 +5,7 @@
 import type { Attempt, Facts } from '../../audit/facts.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import { defaultShape } from '../environment/lab.ts';
-import { pauseServer } from '../faults/pause-server.ts';
+import { pauseServer } from '../faults/processes/pause-server.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';

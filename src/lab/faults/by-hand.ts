@@ -2,25 +2,25 @@
 import type { Lab } from '../environment/lab.ts';
 import { proxyNamed } from '../environment/servers/proxies.ts';
 import { NotARedis } from '../errors.ts';
-import { blockedEventLoop } from './block-event-loop.ts';
-import { delayRequests } from './delay-requests.ts';
-import { dropConnections } from './drop-connections.ts';
-import { expireSession } from './expire-session.ts';
+import { steppedClock } from './clock/step-clock.ts';
+import { delayRequests } from './connections/delay-requests.ts';
+import { dropConnections } from './connections/drop-connections.ts';
+import { expireSession } from './connections/expire-session.ts';
+import { refuseConnections } from './connections/refuse-connections.ts';
+import { resetConnections } from './connections/reset-connections.ts';
+import { slowConnections } from './connections/slow-connections.ts';
 import type { Fault } from './fault.ts';
-import { flushAll } from './flush-all.ts';
-import { flushScripts } from './flush-scripts.ts';
-import { fullDisk } from './full-disk.ts';
-import { holdReplication } from './hold-replication.ts';
-import { killServer } from './kill-server.ts';
-import { pauseServer } from './pause-server.ts';
-import { promoteReplica } from './promote-replica.ts';
-import { refuseConnections } from './refuse-connections.ts';
-import { resetConnections } from './reset-connections.ts';
-import { restartEmpty } from './restart-empty.ts';
-import { restartServer } from './restart-server.ts';
-import { slowConnections } from './slow-connections.ts';
-import { steppedClock } from './step-clock.ts';
-import { stopServer } from './stop-server.ts';
+import { blockedEventLoop } from './processes/block-event-loop.ts';
+import { killServer } from './processes/kill-server.ts';
+import { pauseServer } from './processes/pause-server.ts';
+import { restartServer } from './processes/restart-server.ts';
+import { stopServer } from './processes/stop-server.ts';
+import { flushAll } from './redis/flush-all.ts';
+import { flushScripts } from './redis/flush-scripts.ts';
+import { fullDisk } from './redis/full-disk.ts';
+import { holdReplication } from './redis/hold-replication.ts';
+import { promoteReplica } from './redis/promote-replica.ts';
+import { restartEmpty } from './redis/restart-empty.ts';
 
 interface Verb {
   /** For people, after the name of the server. */

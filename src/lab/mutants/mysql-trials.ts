@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { select } from '../../connections/mysql.ts';
 import { reopensAfterMs } from '../../domain.ts';
+import { refuseOrders } from '../faults/database/refuse-orders.ts';
 import type { Fault } from '../faults/fault.ts';
-import { killProcess } from '../faults/kill-process.ts';
-import { refuseOrders } from '../faults/refuse-orders.ts';
-import { stopWorkers } from '../faults/stop-workers.ts';
+import { killProcess } from '../faults/processes/kill-process.ts';
+import { stopWorkers } from '../faults/processes/stop-workers.ts';
 import type { Trial } from './trial.ts';
 import type { TrialStage } from './trial-stage.ts';
 

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { select } from '../../connections/mysql.ts';
 import { TrialNotPlayed } from '../errors.ts';
-import { rollBackTo } from '../faults/cut-append-only-file.ts';
-import { killProcess } from '../faults/kill-process.ts';
-import { pauseServer } from '../faults/pause-server.ts';
-import { restartServer } from '../faults/restart-server.ts';
-import { stopWorkers } from '../faults/stop-workers.ts';
+import { killProcess } from '../faults/processes/kill-process.ts';
+import { pauseServer } from '../faults/processes/pause-server.ts';
+import { restartServer } from '../faults/processes/restart-server.ts';
+import { stopWorkers } from '../faults/processes/stop-workers.ts';
+import { rollBackTo } from '../faults/redis/cut-append-only-file.ts';
 import type { Trial } from './trial.ts';
 import type { TrialStage } from './trial-stage.ts';
 

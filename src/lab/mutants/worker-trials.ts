@@ -2,11 +2,11 @@
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import { processRef } from '../environment/process-table.ts';
 import { workerNames } from '../environment/servers/service.ts';
-import { killProcess } from '../faults/kill-process.ts';
-import { killServer } from '../faults/kill-server.ts';
-import { loseGroup } from '../faults/lose-group.ts';
-import { pauseServer } from '../faults/pause-server.ts';
-import { stopWorkers } from '../faults/stop-workers.ts';
+import { killProcess } from '../faults/processes/kill-process.ts';
+import { killServer } from '../faults/processes/kill-server.ts';
+import { pauseServer } from '../faults/processes/pause-server.ts';
+import { stopWorkers } from '../faults/processes/stop-workers.ts';
+import { loseGroup } from '../faults/redis/lose-group.ts';
 import type { Trial } from './trial.ts';
 
 const workerDiesAt =

@@ -4,17 +4,17 @@ import type { LockService } from '../../ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { isProxied, type ProxyName } from '../environment/servers/proxies.ts';
-import { blockedEventLoop } from '../faults/block-event-loop.ts';
-import { dropConnections } from '../faults/drop-connections.ts';
+import { dropConnections } from '../faults/connections/drop-connections.ts';
+import { slowConnections } from '../faults/connections/slow-connections.ts';
 import type { WatchedFault } from '../faults/fault.ts';
-import { flushScripts } from '../faults/flush-scripts.ts';
-import { holdReplication } from '../faults/hold-replication.ts';
-import { pauseServer } from '../faults/pause-server.ts';
-import { promoteReplica } from '../faults/promote-replica.ts';
-import { restartEmpty } from '../faults/restart-empty.ts';
-import { restartServer } from '../faults/restart-server.ts';
-import { slowConnections } from '../faults/slow-connections.ts';
-import { stopServer } from '../faults/stop-server.ts';
+import { blockedEventLoop } from '../faults/processes/block-event-loop.ts';
+import { pauseServer } from '../faults/processes/pause-server.ts';
+import { restartServer } from '../faults/processes/restart-server.ts';
+import { stopServer } from '../faults/processes/stop-server.ts';
+import { flushScripts } from '../faults/redis/flush-scripts.ts';
+import { holdReplication } from '../faults/redis/hold-replication.ts';
+import { promoteReplica } from '../faults/redis/promote-replica.ts';
+import { restartEmpty } from '../faults/redis/restart-empty.ts';
 
 export interface LockFaultTarget extends LockService {
   /** The process of the lane that the step names, and its instance. */

@@ -2,8 +2,8 @@
 import type { Attempt } from '../../audit/facts.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { Fault, Undo, WatchedFault } from '../faults/fault.ts';
-import { killProcess } from '../faults/kill-process.ts';
-import { pauseProcess } from '../faults/pause-process.ts';
+import { killProcess } from '../faults/processes/kill-process.ts';
+import { pauseProcess } from '../faults/processes/pause-process.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -4,7 +4,7 @@ import type { CheckpointName } from '../../trace/checkpoints.ts';
 import { instanceNames, workerNames } from '../environment/servers/service.ts';
 import { ServiceRefused } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
-import { pauseServer } from '../faults/pause-server.ts';
+import { pauseServer } from '../faults/processes/pause-server.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';

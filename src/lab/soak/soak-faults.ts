@@ -1,19 +1,19 @@
 /** The faults of a soak: what each breaks, whom it can hit, and for how long. */
 import type { Lab } from '../environment/lab.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
-import { blockedEventLoop } from '../faults/block-event-loop.ts';
-import { cutOneByOne } from '../faults/cut-one-by-one.ts';
+import { steppedClock } from '../faults/clock/step-clock.ts';
+import { cutOneByOne } from '../faults/connections/cut-one-by-one.ts';
+import { loseAnswers } from '../faults/connections/lose-answers.ts';
+import { resetConnections } from '../faults/connections/reset-connections.ts';
 import type { Fault } from '../faults/fault.ts';
-import { flushScripts } from '../faults/flush-scripts.ts';
-import { fullDisk } from '../faults/full-disk.ts';
-import { killServer } from '../faults/kill-server.ts';
-import { killWorkersOfNginx } from '../faults/kill-workers-of-nginx.ts';
-import { loseAnswers } from '../faults/lose-answers.ts';
-import { loseGroup } from '../faults/lose-group.ts';
-import { pauseServer } from '../faults/pause-server.ts';
-import { reloadNginx } from '../faults/reload-nginx.ts';
-import { resetConnections } from '../faults/reset-connections.ts';
-import { steppedClock } from '../faults/step-clock.ts';
+import { killWorkersOfNginx } from '../faults/nginx/kill-workers-of-nginx.ts';
+import { reloadNginx } from '../faults/nginx/reload-nginx.ts';
+import { blockedEventLoop } from '../faults/processes/block-event-loop.ts';
+import { killServer } from '../faults/processes/kill-server.ts';
+import { pauseServer } from '../faults/processes/pause-server.ts';
+import { flushScripts } from '../faults/redis/flush-scripts.ts';
+import { fullDisk } from '../faults/redis/full-disk.ts';
+import { loseGroup } from '../faults/redis/lose-group.ts';
 
 /** The processes that a fault of the service hits: those that stand at a checkpoint. */
 export interface Place {
