@@ -9,7 +9,13 @@ import { fileURLToPath } from 'node:url';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import type { Result } from '../stage/result.ts';
-import { ladderMarkdown, playedMarkdown, raceMarkdown } from './ladder-tables.ts';
+import {
+  circumstancesMarkdown,
+  ladderMarkdown,
+  playedMarkdown,
+  promisesMarkdown,
+  raceMarkdown,
+} from './ladder-tables.ts';
 import { measuredBy, tableMarkdown } from './result-markdown.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
 import { scoreboardTables } from './scoreboard-markdown.ts';
@@ -63,10 +69,14 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
   };
 }
 
-/** The ladder's table in both languages. */
+/** The tables of docs/ladder.md, in both languages. */
 export const tableParts = (): Parts => ({
   ladder: ladderMarkdown('en'),
+  promises: promisesMarkdown('en'),
+  circumstances: circumstancesMarkdown('en'),
   'ladder-zh': ladderMarkdown('zh'),
+  'promises-zh': promisesMarkdown('zh'),
+  'circumstances-zh': circumstancesMarkdown('zh'),
 });
 
 /** The Markdown of the command with this name. */

@@ -38,8 +38,13 @@ export const ladderRows = (language: Language = 'en'): LadderRow[] =>
  * `breaks a, b under c, d; a under e`, or what it holds. Circumstances that break the same promises
  * stand together.
  */
-export function claimText({ breaks, promises }: LadderRow, between = '; '): string {
-  if (breaks.length === 0) return `holds ${promises.join(', ')}`;
+export function claimText(
+  { breaks, promises }: LadderRow,
+  between = '; ',
+  language: Language = 'en',
+): string {
+  const { holds, breaksUnder } = claims[language];
+  if (breaks.length === 0) return holds(promises.join(', '));
   const checks = new Map<string, string[]>();
   for (const { under, check } of breaks) checks.set(under, [...(checks.get(under) ?? []), check]);
   const circumstancesOf = new Map<string, string[]>();
@@ -47,9 +52,28 @@ export function claimText({ breaks, promises }: LadderRow, between = '; '): stri
     const broken = each.join(', ');
     circumstancesOf.set(broken, [...(circumstancesOf.get(broken) ?? []), under]);
   }
-  const texts = [...circumstancesOf].map(([broken, each]) => `${broken} under ${each.join(', ')}`);
-  return `breaks ${texts.join(between)}`;
+  return breaksUnder([...circumstancesOf].map(([broken, each]) => [broken, each.join(', ')])).join(
+    between,
+  );
 }
+
+type Broken = readonly (readonly [checks: string, under: string])[];
+
+/** The names of the promises and circumstances are the same in every language. */
+const claims = {
+  en: {
+    holds: (promises: string) => `holds ${promises}`,
+    breaksUnder: (broken: Broken) =>
+      broken.map(
+        ([checks, under], place) => `${place === 0 ? 'breaks ' : ''}${checks} under ${under}`,
+      ),
+  },
+  zh: {
+    holds: (promises: string) => `保证 ${promises}`,
+    breaksUnder: (broken: Broken) =>
+      broken.map(([checks, under]) => `在 ${under} 下打破 ${checks}`),
+  },
+} as const satisfies Record<Language, unknown>;
 
 /** Chapter by chapter, each rung with its idea and its claim. */
 export function ladderText(language: Language = 'en'): string {
@@ -68,16 +92,51 @@ export function ladderText(language: Language = 'en'): string {
   return chapters.map(chapter).join('\n\n');
 }
 
+const heads = {
+  en: {
+    ladder: ['ch', 'rung', 'what it does', 'instances', 'claim'],
+    promises: ['promise', 'it says'],
+    circumstances: ['circumstance', 'it means', 'played by'],
+    rushes: { 'two-requests-at-once': 'every rush', 'several-instances': 'a rush on several' },
+  },
+  zh: {
+    ladder: ['章', '阶', '做法', '实例数', '声明'],
+    promises: ['承诺', '含义'],
+    circumstances: ['情况', '含义', '由谁演示'],
+    rushes: { 'two-requests-at-once': '每次抢购', 'several-instances': '多个进程上的抢购' },
+  },
+} as const satisfies Record<Language, unknown>;
+
+const code = (name: string): string => `\`${name}\``;
+
 /** For docs/ladder.md. */
 export function ladderMarkdown(language: Language = 'en'): string {
   const cells = ladderRows(language).map((row) => [
     row.chapter,
-    `\`${row.rung}\``,
+    code(row.rung),
     row.idea,
     row.instances,
-    claimText(row, '<br>'),
+    claimText(row, '<br>', language),
   ]);
-  return markdownTable([['ch', 'rung', 'what it does', 'instances', 'claim'], ...cells]);
+  return markdownTable([heads[language].ladder, ...cells]);
+}
+
+/** For docs/ladder.md. */
+export function promisesMarkdown(language: Language): string {
+  const rows = Object.entries(texts[language].checks).map(([name, says]) => [code(name), says]);
+  return markdownTable([heads[language].promises, ...rows]);
+}
+
+/** For docs/ladder.md: what plays each circumstance is a rush, or the races that have its name. */
+export function circumstancesMarkdown(language: Language): string {
+  const { circumstances: head, rushes } = heads[language];
+  const rushOf: Partial<Record<string, string>> = rushes;
+  const rows = Object.entries(texts[language].circumstances).map(([name, means]) => {
+    const races = raceNames.filter((race) => schedules[race].under === name).map(code);
+    const played = [rushOf[name] ?? [], races].flat();
+    return [code(name), means, played.join(', ')];
+  });
+  return markdownTable([head, ...rows]);
 }
 
 /** For docs/races.md. */

@@ -106,7 +106,7 @@ export const zh: LadderText = {
     },
     'redis-no-retry': {
       idea: 'redis-atomic 的锁，只试一次，不等待',
-      lesson: '安全，但还有库存时也会赶走买家。',
+      lesson: '安全，但还有库存时也会拒绝买家。',
     },
     'redis-message': {
       idea: 'SET NX PX；释放时向等待者发布消息',
@@ -213,7 +213,7 @@ export const zh: LadderText = {
     'no-oversell': '订单数不超过库存',
     'one-order-per-user': '一个用户最多一单',
     'no-lost-orders': '已接受的订单都存在',
-    'no-phantom-orders': '没有无人下过的订单',
+    'no-phantom-orders': '没有凭空出现的订单',
     'redis-matches-mysql': 'Redis 和 MySQL 的库存、买家一致',
     'order-ids-unique': '一个订单号只对应一个订单',
     'responses-match-database': '给客户端的答复与数据库一致',
@@ -250,8 +250,8 @@ export const zh: LadderText = {
     'scripts-forgotten': '锁服务器忘记了脚本',
     'holder-cut-off': '持有者与锁服务器断网，时间超过租约',
     'event-loop-blocked': '持有者的事件循环被阻塞，时间超过租约',
-    'servers-slow': '太多锁服务器响应超时',
-    'servers-hung': '太多锁服务器暂停一段时间',
+    'servers-slow': '过多的锁服务器响应超时',
+    'servers-hung': '过多的锁服务器暂停一段时间',
   },
   reasons: {
     'two-read-the-same-stock': '两个请求读到同样的库存，都写回减一后的值',
