@@ -1,22 +1,12 @@
 import type { Database } from '../lab/environment/servers/database.ts';
-import { withLab } from '../lab/environment/session.ts';
 import { UnknownMutant } from '../lab/errors.ts';
+import { mutantTrials } from '../lab/mutants/mutant-trials.ts';
 import { isMutantName, type MutantName, mutantNames, mutants } from '../lab/mutants/mutants.ts';
-import { checkMutants, type MutantResult, runMutants } from '../lab/mutants/run-mutants.ts';
+import { checkMutants } from '../lab/mutants/run-mutants.ts';
 import { trials } from '../lab/mutants/trials.ts';
-import { writeFolder } from '../lab/report/folder.ts';
-import { mutantsMarkdown, mutantsText } from '../lab/report/mutants-text.ts';
 import { database, json, whole } from './options.ts';
-import {
-  type AddCommand,
-  type Answer,
-  answerOf,
-  type JsonOption,
-  type Place,
-  print,
-  progress,
-  setExitCode,
-} from './output.ts';
+import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { playExperiment } from './play.ts';
 
 interface MutantsCommand extends JsonOption {
   readonly list: boolean;
@@ -43,38 +33,14 @@ export const addMutants: AddCommand = (program, place) =>
       options.list ? list(options.json) : runAll(place, options),
     );
 
-async function runAll(
-  { labFolder, runsFolder }: Place,
-  { only, times, json, database }: MutantsCommand,
-): Promise<void> {
+function runAll(place: Place, { only, times, json, database }: MutantsCommand): Promise<void> {
   const names = only.length > 0 ? only : mutantNames;
   checkMutants(names);
-  const results = await withLab(
-    labFolder,
-    progress,
-    async (lab, signal, untilInterrupted) => {
-      const all: MutantResult[] = [];
-      for (let run = 0; run < times; run++)
-        all.push(...(await runMutants(lab, names, signal, progress, untilInterrupted)));
-      return all;
-    },
-    { database },
-  );
-  const text = mutantsText(results);
-  const files = {
-    'results.json': results,
-    'report.md': mutantsMarkdown(results),
-    'report.txt': text,
-  };
-  const folder = writeFolder(runsFolder, 'mutants', files);
-  print(json, results, () => `\n${text}\n\nreport: ${folder}/report.md`);
-  setExitCode(results.flatMap(answersOf));
-}
-
-/** A mutant must be seen, and the real rung must hold under the same fault. */
-function answersOf({ fate, real }: MutantResult): Answer[] {
-  const seen = { red: 'yes', survived: 'no', unknown: 'unknown' } as const;
-  return [seen[fate], answerOf[real.verdict]];
+  const chosen = only.map((name) => ` --only ${name}`).join('');
+  return playExperiment(place, {
+    ...{ name: 'mutants', experiment: mutantTrials, options: { names }, times, database, json },
+    command: `npx lockstep mutants${chosen}`,
+  });
 }
 
 function list(json: boolean): void {

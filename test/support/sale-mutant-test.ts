@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
+import { judgeMutants } from '../../src/lab/mutants/judge-mutants.ts';
 import { type MutantName, mutants } from '../../src/lab/mutants/mutants.ts';
 import { runMutants } from '../../src/lab/mutants/run-mutants.ts';
 import { trialShape } from '../../src/lab/mutants/run-trial.ts';
-import { mutantsText } from '../../src/lab/report/mutants-text.ts';
 import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
 import { testOfMutant } from './samples.ts';
 import { theLab } from './the-lab.ts';
@@ -19,7 +19,7 @@ export function testSaleMutants(names: readonly MutantName[]): void {
       const before = await withConnections(lab(), leftovers);
       const signal = AbortSignal.timeout(200_000);
       const [result] = await runMutants(lab(), [name], signal, () => {});
-      const text = result ? mutantsText([result]) : '';
+      const text = result ? judgeMutants([result]).reasons.join('\n') : '';
       expect(result, text).toMatchObject({ mutant: name, fate: 'red', real: { verdict: 'held' } });
       expect(result?.turnsRed).toBe(mutants[name].turnsRed);
       expect(await withConnections(lab(), leftovers)).toEqual(before);

@@ -43,6 +43,7 @@ export interface ChangedCopy {
 export function changedCopy(name: string, change: CodeChange): ChangedCopy {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-mutant-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove); // Also after Ctrl-C.
   try {
     for (const part of ['dist', 'lua', 'package.json'])
       cpSync(join(root, part), join(folder, part), { recursive: true, filter: isNeeded });

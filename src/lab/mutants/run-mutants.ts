@@ -4,7 +4,6 @@
  */
 import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import type { UntilInterrupted } from '../environment/session.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './changed-copy.ts';
 import { forgetTrials } from './forget-trials.ts';
 import { type Fate, firstNotHeld, violatedChecks } from './judge-trial.ts';
@@ -51,37 +50,25 @@ export async function runMutants(
   names: readonly MutantName[],
   signal: AbortSignal,
   progress: Progress,
-  untilInterrupted: UntilInterrupted = (part) => part,
 ): Promise<MutantResult[]> {
   checkMutants(names);
   const copies: ChangedCopy[] = [];
   try {
-    return await untilInterrupted(playAll(lab, names, signal, progress, copies));
+    const real = await playOnReal(lab, names, signal, progress);
+    const results: MutantResult[] = [];
+    for (const name of names) {
+      signal.throwIfAborted();
+      const result = await runMutant(lab, name, real, copies, signal);
+      results.push(result);
+      progress(mutantLine(result));
+    }
+    return results;
   } finally {
-    await untilInterrupted(lab.serve(trialShape)).finally(() => {
-      for (const copy of copies) copy.remove(); // No process of a mutant is left, or soon none.
+    await lab.serve(trialShape).finally(() => {
+      for (const copy of copies) copy.remove(); // No process of a mutant is left.
     });
     await withConnections(lab, forgetTrials).catch((error) => progress(String(error)));
   }
-}
-
-/** @param copies of the service: each is added when it is made. */
-async function playAll(
-  lab: Lab,
-  names: readonly MutantName[],
-  signal: AbortSignal,
-  progress: Progress,
-  copies: ChangedCopy[],
-): Promise<MutantResult[]> {
-  const real = await playOnReal(lab, names, signal, progress);
-  const results: MutantResult[] = [];
-  for (const name of names) {
-    signal.throwIfAborted();
-    const result = await runMutant(lab, name, real, copies, signal);
-    results.push(result);
-    progress(mutantLine(result));
-  }
-  return results;
 }
 
 type RealRuns = ReadonlyMap<TrialName, RealRun>;

@@ -16,7 +16,9 @@ import {
   promisesMarkdown,
   raceMarkdown,
 } from './ladder-tables.ts';
+import { markdownTable } from './markdown-table.ts';
 import { measuredBy, tableMarkdown } from './result-markdown.ts';
+import { fullCells } from './result-text.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
 import { scoreboardTables } from './scoreboard-markdown.ts';
 import { headlineTable } from './story-lines.ts';
@@ -64,7 +66,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     ),
     [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
     [join(root, 'docs', 'conformance.md')]: tablePart(runsFolder, 'conformance'),
-    [join(root, 'docs', 'mutants.md')]: tablePart(runsFolder, 'mutants'),
+    [join(root, 'docs', 'mutants.md')]: mutantPart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
@@ -83,6 +85,13 @@ export const tableParts = (): Parts => ({
 function tablePart(runsFolder: string, name: string): Parts {
   const markdown = newest(runsFolder, name, 'report.md');
   return markdown === null ? {} : { [name]: markdown.trimEnd() };
+}
+
+function mutantPart(runsFolder: string): Parts {
+  const file = newest(runsFolder, 'mutants', 'result.json');
+  const { tables = [] } = file === null ? {} : (JSON.parse(file) as Result);
+  const whole = tables.find(({ isWide }) => isWide);
+  return whole ? { mutants: markdownTable([whole.head, ...whole.rows.map(fullCells)]) } : {};
 }
 
 function drillParts(runsFolder: string): Parts {

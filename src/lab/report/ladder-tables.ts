@@ -97,7 +97,10 @@ const heads = {
     ladder: ['ch', 'rung', 'what it does', 'instances', 'claim'],
     promises: ['promise', 'it says'],
     circumstances: ['circumstance', 'it means', 'played by'],
-    rushes: { 'two-requests-at-once': 'every rush', 'several-instances': 'a rush on several' },
+    rushes: {
+      'two-requests-at-once': 'every rush',
+      'several-instances': 'a rush on four instances',
+    },
   },
   zh: {
     ladder: ['章', '阶', '做法', '实例数', '声明'],
