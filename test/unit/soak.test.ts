@@ -131,7 +131,7 @@ describe('the coverage', () => {
 
   test('its table names what was not seen', () => {
     expect(coverageTable(full).rows.slice(0, 2)).toEqual([
-      ['cells seen', '3 of 3'],
+      ['seen', '3 of 3'],
       ['the last new one', 'at fault 2 of 8'],
     ]);
     const rows = coverageTable(coverageOf(['a', 'b'], [['a']])).rows;

@@ -46,9 +46,9 @@ export function coverageTable({ declared, seen, curve, missing, isFlat }: Covera
   const more = missing.length - mostMissing;
   return {
     title: 'Coverage',
-    head: ['', ''],
+    head: ['cells', ''],
     rows: [
-      ['cells seen', `${seen} of ${declared}`],
+      ['seen', `${seen} of ${declared}`],
       ['the last new one', `at fault ${lastNew} of ${curve.length}`],
       ['new in each tenth of the faults', newCells(curve).join(' ')],
       ['the tail', isFlat ? 'flat' : 'not flat yet'],
