@@ -11,7 +11,7 @@ import {
 import { loadPhases, type RaceLoad } from '../../src/lab/drills/race-load.ts';
 import {
   outlastsLease,
-  type Played,
+  type PlayedStep,
   raceVerdict,
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
@@ -56,7 +56,10 @@ const once: Given = {
     ...['2 b 7 granted', '3 b 7 releasing', '3 b 7 released'],
   ),
 };
-const step: Played = { ...{ lane: 'A', text: '', wrong: false, asPlanned: true }, at: 'answer' };
+const step: PlayedStep = {
+  ...{ lane: 'A', text: '', wrong: false, asPlanned: true },
+  at: 'answer',
+};
 
 interface Changes extends Partial<Omit<PlayUnderLoad, 'played'>> {
   readonly race?: RaceName;

@@ -8,7 +8,7 @@ import {
   killed,
   noEffect,
   outlastsLease,
-  type Played,
+  type PlayedStep,
   type RaceResult,
   raceVerdict,
   recordedAnyway,
@@ -126,7 +126,7 @@ test('a server that restarts within the lease is late after it; one that stays a
 });
 
 describe('the verdict of a race', () => {
-  const step: Played = { ...{ lane: 'A', text: '', wrong: false, asPlanned: true }, at: 'x' };
+  const step: PlayedStep = { ...{ lane: 'A', text: '', wrong: false, asPlanned: true }, at: 'x' };
   const judge = (race: RaceName, rung: RungName, given: Given = {}, at = 'answer') =>
     raceVerdict(race, rung, schedules[race], { steps: [{ ...step, at }], stops: [] }, facts(given));
   const fixed = (given: Given = {}, at?: string) =>

@@ -1,6 +1,10 @@
 /** The verdict about workers that scale out: what a dead one had must be recorded by others. */
 import { expect, test } from 'vitest';
-import { judgeScaleOut, type Killed, type Step } from '../../src/lab/drills/scale-out-figures.ts';
+import {
+  judgeScaleOut,
+  type Killed,
+  type ScaleStep,
+} from '../../src/lab/drills/scale-out-figures.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import { accepted, facts, timed } from './facts.ts';
 
@@ -16,12 +20,12 @@ const killed: Killed = {
 };
 
 /** Two workers on two shards; one died with an order of each in hand, the other recorded both. */
-const step = (changes: Partial<Step> = {}): Step => ({
+const step = (changes: Partial<ScaleStep> = {}): ScaleStep => ({
   ...{ workers: 2, withoutConsumer: [], waiting: 50, recordedMs: 100, killed, purchases, tries },
   facts: [{ ...facts({ attempts: tries }), locked: false }],
   ...changes,
 });
-const judge = (changes: Partial<Step> = {}) => judgeScaleOut([step(changes)]);
+const judge = (changes: Partial<ScaleStep> = {}) => judgeScaleOut([step(changes)]);
 const judgeKilled = (changes: Partial<Killed>) => judge({ killed: { ...killed, ...changes } });
 
 test('orders that the other worker recorded are held, with what it cost as figures', () => {

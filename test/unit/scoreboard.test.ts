@@ -23,7 +23,7 @@ import { columns } from '../../src/lab/report/wrap.ts';
 import {
   agreement,
   type Cell,
-  type Play,
+  type CellPlay,
   playOfError,
   playOfOutage,
   playOfRace,
@@ -35,23 +35,26 @@ import { circumstances, type Rung } from '../../src/ladder/rung.ts';
 import { ladder } from '../../src/ladder/rungs.ts';
 import { accepted, facts, refused, row, timed } from './facts.ts';
 
-const held: Play = { verdict: 'held', asClaimed: true, broken: [], evidence: '' };
-const twice: Play = {
+const held: CellPlay = { verdict: 'held', asClaimed: true, broken: [], evidence: '' };
+const twice: CellPlay = {
   ...{ verdict: 'violated', asClaimed: true, evidence: 'user 7 has 2 orders' },
   broken: [
     { check: 'one-order-per-user', cases: 2 },
     { check: 'mutual-exclusion', cases: 1 },
   ],
 };
-const overlap: Play = { ...twice, broken: [{ check: 'mutual-exclusion', cases: 1 }] };
-const stuck: Play = { ...twice, broken: [{ check: 'progress', cases: 3 }] };
-const refusedAll: Play = {
+const overlap: CellPlay = { ...twice, broken: [{ check: 'mutual-exclusion', cases: 1 }] };
+const stuck: CellPlay = { ...twice, broken: [{ check: 'progress', cases: 3 }] };
+const refusedAll: CellPlay = {
   ...held,
   cost: { soldOn: false, withoutSalesMs: 2_640, resumedAfterMs: 110 },
 };
-const soldOn: Play = { ...held, cost: { soldOn: true, withoutSalesMs: 180, resumedAfterMs: 30 } };
+const soldOn: CellPlay = {
+  ...held,
+  cost: { soldOn: true, withoutSalesMs: 180, resumedAfterMs: 30 },
+};
 
-const cellOf = (...plays: Play[]): Cell => ({ rung: 'redlock', fault: 'holder-pauses', plays });
+const cellOf = (...plays: CellPlay[]): Cell => ({ rung: 'redlock', fault: 'holder-pauses', plays });
 const scoreboard = (...cells: Cell[]): Scoreboard => ({
   runs: [{ command: 'npx lockstep scoreboard', time: '2026-01-01T000000Z' }],
   machine: { cores: '2' },
@@ -59,7 +62,7 @@ const scoreboard = (...cells: Cell[]): Scoreboard => ({
 });
 
 describe('a cell', () => {
-  test.each<[string, Play[], string]>([
+  test.each<[string, CellPlay[], string]>([
     ['nothing broke', [held], '✓'],
     ['a user has two orders, whatever else broke', [twice], '✗2'],
     ['two owners were inside at once, and the data is right', [overlap], '∥1'],
@@ -72,7 +75,7 @@ describe('a cell', () => {
     expect(safetyMark(cellOf(...plays))).toBe(mark);
   });
 
-  test.each<[string, Play[], string]>([
+  test.each<[string, CellPlay[], string]>([
     ['nothing was sold, and when sales came back', [refusedAll], '– 2.6 +0.1'],
     ['it sold on', [soldOn], '✓ 0.2 +0.0'],
     ['the longest of several outages', [soldOn, refusedAll], '– 2.6 +0.1'],

@@ -21,7 +21,7 @@ import {
   playInOrder,
   type Seen,
 } from './incident-figures.ts';
-import { type Incident, incidentsOf, progressWithinMs, type Scene } from './incidents.ts';
+import { type Incident, type IncidentScene, incidentsOf, progressWithinMs } from './incidents.ts';
 import { phaseTable } from './phases.ts';
 import { askReadiness, type Readiness } from './readiness.ts';
 import { now, salesSince } from './try-times.ts';
@@ -103,7 +103,7 @@ async function playOne(
   const soldSince = (since: bigint) => salesSince(tries, since).length;
   const [shard] = connections.saleKeys.shards;
   const waiting = () => connections.redis('admin').hlen(shard?.queued ?? '');
-  const scene: Scene = { stage, soldSince, waiting };
+  const scene: IncidentScene = { stage, soldSince, waiting };
   const endedBefore = endedProcesses(lab).length;
   const calmFrom = now();
   await stage.until('a sale', waitForOrderMs, () => soldSince(calmFrom) > 0);

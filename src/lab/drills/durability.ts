@@ -101,10 +101,10 @@ async function lose(stage: Stage, cell: DurabilityCell, tries: readonly Try[]) {
   return { calmFrom, brokenAt, until: now(), isOver, atRisk };
 }
 
-type Play = (stage: Stage, cell: DurabilityCell, tries: readonly Try[]) => Promise<number>;
+type LossPlay = (stage: Stage, cell: DurabilityCell, tries: readonly Try[]) => Promise<number>;
 
 /** @returns how many accepted orders nobody but the Redis that died can have had. */
-const playOf: Readonly<Record<Loss, Play>> = {
+const playOf: Readonly<Record<Loss, LossPlay>> = {
   kill: async (stage, _, tries) => {
     const fromNs = now();
     await stage.until('sales', waitMs, () => salesSince(tries, fromNs) >= leastAtRisk);

@@ -32,7 +32,7 @@ const readyWithinMs = 3_000;
 const fewestWaiting = 20;
 
 /** What an incident needs of the drill. */
-export interface Scene {
+export interface IncidentScene {
   readonly stage: Stage;
   /** Accepted purchases that were sent since then. */
   readonly soldSince: (since: bigint) => number;
@@ -40,7 +40,7 @@ export interface Scene {
   readonly waiting: () => Promise<number>;
 }
 
-interface Played {
+interface Mended {
   /** From here on the service can sell and record again. */
   readonly mendedAt: bigint;
   /** What is mended later. */
@@ -59,7 +59,7 @@ export interface Incident {
   readonly readyz?: 'ready' | 'not-ready';
   /** The exit codes of the processes of the service that must end. */
   readonly exitCodes: readonly number[];
-  readonly play: (scene: Scene) => Promise<Played>;
+  readonly play: (scene: IncidentScene) => Promise<Mended>;
 }
 const usual = { recordedWithinMs, exitCodes: [] } as const;
 /** The service follows the Sentinels by itself. */
@@ -73,7 +73,7 @@ async function withoutMaster(
   stage: Stage,
   fault: Fault,
   master: 'redis-main' | 'redis-replica',
-): Promise<Played> {
+): Promise<Mended> {
   const { lab } = stage;
   const network = lab.network('sentinel');
   const other = master === 'redis-main' ? 'redis-replica' : 'redis-main';

@@ -38,7 +38,7 @@ const plan = (seed: number): readonly Planned[] => [
   { fault: killServer('nginx'), atShare: 0.8, forMs: 1_000 },
 ];
 
-interface Played {
+interface PlayedFault {
   readonly name: string;
   /** By the clock of the attempts. */
   readonly from: bigint;
@@ -68,11 +68,11 @@ async function loadWithFaults(
   stage: Stage,
   { seed, minutes }: DrillOptions,
   attempts: K6Attempt[],
-): Promise<{ run: K6Run; played: readonly Played[] }> {
+): Promise<{ run: K6Run; played: readonly PlayedFault[] }> {
   const wanted = Math.round(minutes * 60);
   const seconds = Math.min(mostSeconds, Math.max(fewestSeconds, wanted));
   const over = new AbortController();
-  let playing: Promise<Played[]> | undefined;
+  let playing: Promise<PlayedFault[]> | undefined;
   const onAttempt = (attempt: K6Attempt): void => {
     if (!playing) {
       playing = playFaults(stage, seed, seconds * 1_000, over.signal);
@@ -105,12 +105,12 @@ async function playFaults(
   seed: number,
   loadMs: number,
   over: AbortSignal,
-): Promise<Played[]> {
+): Promise<PlayedFault[]> {
   const startedAt = performance.now();
   const signal = AbortSignal.any([stage.signal, over]);
   const rest = (ms: number) => sleep(Math.max(0, ms), undefined, { signal }).catch(() => {});
   const restUntil = (ms: number) => rest(startedAt + ms - performance.now());
-  const played: Played[] = [];
+  const played: PlayedFault[] = [];
   const name = 'k6/failover.js';
   stage.emit({ kind: 'load-started', name });
   for (const { fault, atShare, forMs } of plan(seed)) {
@@ -131,7 +131,7 @@ async function playFaults(
 export function missedFaults(
   planned: readonly Pick<Planned, 'fault' | 'isAway'>[],
   attempts: readonly K6Attempt[],
-  played: readonly Played[],
+  played: readonly PlayedFault[],
 ): string[] {
   return planned.flatMap(({ fault: { name }, isAway }) => {
     const own = played.find((each) => each.name === name);
@@ -149,7 +149,7 @@ function isWithin({ answeredAt }: K6Attempt, from: bigint, to?: bigint): boolean
 }
 
 /** By when the attempts were answered: before the first fault, during each, and after it. */
-function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly Played[]): Phase[] {
+function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly PlayedFault[]): Phase[] {
   if (attempts.length === 0) return [];
   const between = (phase: string, from: bigint, to: bigint | undefined) => {
     const own = attempts.filter((each) => isWithin(each, from, to));

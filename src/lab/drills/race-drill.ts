@@ -17,7 +17,7 @@ import { type PlayUnderLoad, playFigures, playsVerdict } from './race-drill-verd
 import { loadAround, loadPhases, loadUsers, type RaceLoad } from './race-load.ts';
 import { warmRung } from './warm-rung.ts';
 
-export interface Play {
+export interface DrilledRace {
   readonly race: RaceName;
   readonly rung: RungName;
   /** In the table of phases, where the name of the race does not fit. */
@@ -35,7 +35,7 @@ export const raceDrillShape: ServiceShape = {
 const calmShare = 1 / 3;
 const leastCalmMs = 500;
 
-type Plays = readonly [Play, ...Play[]];
+type Plays = readonly [DrilledRace, ...DrilledRace[]];
 
 export interface RaceDrill extends Drill {
   readonly plays: Plays;
@@ -67,10 +67,10 @@ export function undecidedBecause(under: PlayUnderLoad): string | undefined {
   return verdict === 'unknown' ? reasons.join('; ') : undefined;
 }
 
-type NamedPlay = PlayUnderLoad & Required<Pick<Play, 'phase'>>;
+type NamedPlay = PlayUnderLoad & Required<Pick<DrilledRace, 'phase'>>;
 
 /** The seed decides which one is first. */
-function inOrder(plays: readonly Play[], seed: number): Play[] {
+function inOrder(plays: readonly DrilledRace[], seed: number): DrilledRace[] {
   const first = (seed + plays.length - 1) % plays.length;
   return [...plays.slice(first), ...plays.slice(0, first)];
 }
@@ -85,7 +85,7 @@ function addressOf(lab: Lab, lane: number): string {
 
 async function playUnderLoad(
   stage: Stage,
-  play: Play,
+  play: DrilledRace,
   calmMs: number,
   seed: number,
 ): Promise<NamedPlay> {

@@ -19,7 +19,7 @@ export interface Killed {
 }
 
 /** One number of workers. */
-export interface Step {
+export interface ScaleStep {
   readonly workers: number;
   /** `api-worker-2, shard 3`, for each consumer that is missing. */
   readonly withoutConsumer: readonly string[];
@@ -33,8 +33,8 @@ export interface Step {
   readonly facts: readonly Facts[];
 }
 
-export function judgeScaleOut(steps: readonly Step[]): Judged {
-  const all = <T>(of: (step: Step) => readonly T[]): T[] => steps.flatMap(of);
+export function judgeScaleOut(steps: readonly ScaleStep[]): Judged {
+  const all = <T>(of: (step: ScaleStep) => readonly T[]): T[] => steps.flatMap(of);
   const figures = stormFigures(
     all(({ purchases }) => purchases),
     all(({ tries }) => tries),
@@ -60,9 +60,10 @@ export function judgeScaleOut(steps: readonly Step[]): Judged {
   };
 }
 
-const nameOf = ({ workers }: Step): string => (workers === 1 ? '1 worker' : `${workers} workers`);
+const nameOf = ({ workers }: ScaleStep): string =>
+  workers === 1 ? '1 worker' : `${workers} workers`;
 
-function violations(step: Step): string[] {
+function violations(step: ScaleStep): string[] {
   const { withoutConsumer, waiting, recordedMs, killed } = step;
   const found = withoutConsumer.map((each) => `no consumer of its own: ${each}`);
   if (recordedMs === null) found.push(`${waiting} orders that waited were not recorded`);
@@ -80,7 +81,7 @@ function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: Killed): 
 }
 
 /** Without these, nothing could have gone wrong. */
-function missingParts(step: Step): string[] {
+function missingParts(step: ScaleStep): string[] {
   const { killed, waiting, workers } = step;
   const missing: string[] = [];
   if (waiting === 0) missing.push('no order waited');
@@ -92,7 +93,7 @@ function missingParts(step: Step): string[] {
   return missing.map((each) => `${nameOf(step)}: ${each}`);
 }
 
-function figuresOf(step: Step): [string, number][] {
+function figuresOf(step: ScaleStep): [string, number][] {
   const { waiting, recordedMs, killed } = step;
   const figures: [string, number][] = [];
   if (recordedMs !== null)

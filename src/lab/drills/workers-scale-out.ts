@@ -21,7 +21,7 @@ import { endSales } from '../workload/end-sales.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import { ordersInHand, ownConsumers, readers } from './in-hand.ts';
-import { judgeScaleOut, type Killed, type Step } from './scale-out-figures.ts';
+import { judgeScaleOut, type Killed, type ScaleStep } from './scale-out-figures.ts';
 
 const rung = 'lua-stream';
 const shards = 4;
@@ -56,7 +56,7 @@ export async function scaleOut(
   numbers: readonly number[],
   options: DrillOptions,
 ): Promise<Judged> {
-  const steps: Step[] = [];
+  const steps: ScaleStep[] = [];
   await forgetShards(stage.lab);
   for (const workers of numbers) {
     await stage.serve(shapeOf(workers));
@@ -85,7 +85,7 @@ async function playStep(
   stage: Stage,
   workers: number,
   { seed, minutes }: DrillOptions,
-): Promise<Step> {
+): Promise<ScaleStep> {
   const users = usersFor(minutes);
   const vouchers = await onEveryShard(stage, workers, users);
   const plan = planOf(vouchers, users, seed);

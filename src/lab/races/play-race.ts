@@ -11,7 +11,7 @@ import type { Stage } from '../stage/stage.ts';
 import type { LockFaultTarget } from './lock-faults.ts';
 import { lockProbe, noProbe } from './lock-probe.ts';
 import { playStep, type Scene } from './play-step.ts';
-import { type Played, type PlayedRace, raceVerdict, waitsForOn } from './race-verdict.ts';
+import { type PlayedRace, type PlayedStep, raceVerdict, waitsForOn } from './race-verdict.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
 import { waitingProcess } from './waiting-process.ts';
 
@@ -57,7 +57,7 @@ export async function playRace(
   const scene = { ...sceneOf(stage, raced, player), lockAnswers };
   await lockAnswers(); // A fault before may have cut connections,
   await probe.workersRecord(); // or killed a worker.
-  let steps: Played[] = [];
+  let steps: PlayedStep[] = [];
   await around(voucherId, async () => {
     steps = await playSteps(schedule, scene);
   });
@@ -119,9 +119,9 @@ function sceneOf(
 }
 
 /** After an error too: no process and no request stays paused. */
-async function playSteps(schedule: Schedule, scene: Scene): Promise<Played[]> {
+async function playSteps(schedule: Schedule, scene: Scene): Promise<PlayedStep[]> {
   const { stage, player, undos } = scene;
-  const played: Played[] = [];
+  const played: PlayedStep[] = [];
   try {
     if (stopsWorker(schedule)) await player.armWorker();
     for (const step of schedule.steps) {

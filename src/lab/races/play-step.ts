@@ -31,7 +31,7 @@ import {
   nothingToHit,
   notLocked,
   outlastsLease,
-  type Played,
+  type PlayedStep,
   paused,
   recordedAnyway,
   resumed,
@@ -83,7 +83,7 @@ interface Reached {
 
 const missed: Reached = { asPlanned: false, at: unreached };
 
-export async function playStep(step: Step, scene: Scene): Promise<Played> {
+export async function playStep(step: Step, scene: Scene): Promise<PlayedStep> {
   const reached = await reach(step, scene);
   return { lane: laneOf(step), text: step.text, wrong: 'wrong' in step, ...reached };
 }

@@ -18,7 +18,7 @@ import type { RaceName, Schedule } from './schedules.ts';
 import type { WaitsFor } from './waiting-process.ts';
 
 /** One step, as it was played. */
-export interface Played {
+export interface PlayedStep {
   readonly lane: string;
   /** What the step does on the rung with the bug. */
   readonly text: string;
@@ -64,7 +64,7 @@ export interface RaceResult {
   readonly verdict: Verdict;
   readonly claim: Verdict;
   readonly asClaimed: boolean;
-  readonly steps: readonly Played[];
+  readonly steps: readonly PlayedStep[];
   /** What a lane waits for that neither arrives nor is answered. */
   readonly waitsFor: WaitsFor;
   /** The other checks that broke. */
@@ -87,7 +87,7 @@ export type PlayedRace = RaceResult & {
 
 /** What the player did, and where the lanes stood meanwhile. */
 export interface PlayedSteps {
-  readonly steps: readonly Played[];
+  readonly steps: readonly PlayedStep[];
   readonly stops: readonly Stop[];
 }
 
@@ -236,13 +236,16 @@ const hasLostLease = (attempts: readonly Attempt[], lane: string): boolean =>
   );
 
 /** All of them, in a race without a fault. */
-function stepsBeforeFault(played: readonly Played[], { steps }: Schedule): readonly Played[] {
+function stepsBeforeFault(
+  played: readonly PlayedStep[],
+  { steps }: Schedule,
+): readonly PlayedStep[] {
   const fault = steps.findIndex((step) => !('run' in step));
   return fault === -1 ? played : played.slice(0, fault);
 }
 
 /** Why the machine could not play the race in the time of a lease; null when it could. */
-function tooSlow(steps: readonly Played[], facts: Facts, schedule: Schedule): string | null {
+function tooSlow(steps: readonly PlayedStep[], facts: Facts, schedule: Schedule): string | null {
   const { attempts = [] } = facts;
   const { undisturbed = [] } = schedule;
   const late = undisturbed.find((lane) => hasLostLease(attempts, lane));
@@ -264,7 +267,7 @@ function tooSlow(steps: readonly Played[], facts: Facts, schedule: Schedule): st
  * such place, or its requests do not stop.
  */
 function answeredEarly(
-  steps: readonly Played[],
+  steps: readonly PlayedStep[],
   { attempts = [], history = [] }: Facts,
   schedule: Schedule,
 ): string | null {
@@ -314,7 +317,7 @@ const isOfWorker = ({ event, checkpoint }: HistoryEvent): boolean =>
   ofWorker.includes(checkpoint ?? event);
 
 /** The request was answered with an order. */
-export const hasBought = ({ at }: Pick<Played, 'at'>): boolean => at.startsWith('order ');
+export const hasBought = ({ at }: Pick<PlayedStep, 'at'>): boolean => at.startsWith('order ');
 
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
 function inconclusive(

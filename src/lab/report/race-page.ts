@@ -1,7 +1,7 @@
 /** A race as one HTML page that needs no other file: lanes from left to right, time downwards. */
 import { html, raw } from 'hono/html';
 import type { Language } from '../../ladder/texts/texts.ts';
-import type { Played, RaceResult } from '../races/race-verdict.ts';
+import type { PlayedStep, RaceResult } from '../races/race-verdict.ts';
 import { colours } from './colours.ts';
 import { lessonLines, stepMark, verdictLines } from './race-text.ts';
 import { proofText } from './sentences.ts';
@@ -54,7 +54,7 @@ ${proof}
 }
 
 /** The same steps for a phone, where the lanes do not fit beside each other. */
-function listStep(step: Played, result: RaceResult, language: Language) {
+function listStep(step: PlayedStep, result: RaceResult, language: Language) {
   const mark = stepMark(step, result.verdict === 'violated');
   const words = stepWords(step, result, language);
   return html`<li class="${classes[mark]}"><strong>${step.lane} ${mark}</strong> ${words}<br><code>${step.at}</code> ${step.instance ?? ''}</li>`;
@@ -68,7 +68,7 @@ interface Drawn {
   readonly mark: keyof typeof classes;
 }
 
-function drawStep({ at, instance }: Played, index: number, { x, words, mark }: Drawn) {
+function drawStep({ at, instance }: PlayedStep, index: number, { x, words, mark }: Drawn) {
   const y = top + index * stepHeight;
   return html`<g class="${classes[mark]}">
     <text x="14" y="${y + 5}" class="number">${index + 1}</text>

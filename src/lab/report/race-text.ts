@@ -1,7 +1,7 @@
 /** A race in lanes, one line for each step, for an 80-column terminal. */
 import { isRungName } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
-import { type Played, type RaceResult, waits } from '../races/race-verdict.ts';
+import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.ts';
 import { proofText } from './sentences.ts';
 import { stepWords, told } from './step-words.ts';
 import { columns, wrap } from './wrap.ts';
@@ -53,14 +53,14 @@ export const lessonLines = (rung: string, language: Language): string[] =>
   isRungName(rung) ? ['', wrap(`${rung}: ${texts[language].rungs[rung].lesson}`)] : [];
 
 /** The mark of a step: ✗ on the wrong step, … on a step that waits, ● on all others. */
-export function stepMark({ at, wrong }: Played, violated: boolean): '✗' | '…' | '●' {
+export function stepMark({ at, wrong }: PlayedStep, violated: boolean): '✗' | '…' | '●' {
   if (wrong && violated) return '✗';
   return at === waits ? '…' : '●';
 }
 
 /** The mark of the step in its lane, the text and the result of the step, and the instance. */
 function stepLine(
-  { lane, at, instance = '' }: Played,
+  { lane, at, instance = '' }: PlayedStep,
   number: number,
   lanes: readonly string[],
   { words, mark }: { readonly words: string; readonly mark: string },

@@ -1,5 +1,5 @@
 /** The result of an experiment for a terminal of 80 columns. */
-import type { Cell, Result, Table } from '../stage/result.ts';
+import type { Result, Table, TableCell } from '../stage/result.ts';
 import { plainTable } from './tables.ts';
 import { wrap } from './wrap.ts';
 
@@ -26,11 +26,11 @@ export function resultText(result: Shown): string {
 const tableText = ({ title, head, rows }: Table): string =>
   `${title}\n${plainTable([...head], rows.map(shortCells), 2)}`;
 
-const shortCells = (row: readonly Cell[]): string[] =>
+const shortCells = (row: readonly TableCell[]): string[] =>
   row.map((cell) => (typeof cell === 'string' ? cell : cell.short));
 
 /** With all of each cell. */
-export const fullCells = (row: readonly Cell[]): string[] =>
+export const fullCells = (row: readonly TableCell[]): string[] =>
   row.map((cell) => (typeof cell === 'string' ? cell : cell.full));
 
 /** Names and values for people. */

@@ -4,11 +4,11 @@ import { lockServiceOf } from '../drills/sell-through.ts';
 import {
   agreement,
   type Cell,
+  type CellPlay,
   casesOf,
   marks,
   type OutageCost,
   outcomeOfPlay,
-  type Play,
   worstOutcome,
 } from '../scoreboard/cell.ts';
 import { outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
@@ -121,11 +121,11 @@ export function cellSentence(cell: Cell): string {
 }
 
 /** A play that was not as claimed, else one with the outcome that the cell shows. */
-const worstPlay = (cell: Cell): Play | undefined =>
+const worstPlay = (cell: Cell): CellPlay | undefined =>
   cell.plays.find(({ asClaimed }) => !asClaimed) ??
   cell.plays.find((play) => outcomeOfPlay(play) === worstOutcome(cell));
 
-function outageWords(play: Play, { soldOn, withoutSalesMs, resumedAfterMs }: OutageCost) {
+function outageWords(play: CellPlay, { soldOn, withoutSalesMs, resumedAfterMs }: OutageCost) {
   const sold = soldOn ? 'sold on' : 'refused';
   const back =
     resumedAfterMs === null

@@ -13,7 +13,7 @@ import {
   nothingToHit,
   notLocked,
   outlastsLease,
-  type Played,
+  type PlayedStep,
   paused,
   type RaceResult,
   recordedAnyway,
@@ -32,7 +32,7 @@ export const told = (text: string, language: Language): string =>
 
 type Shown = Pick<RaceResult, 'race' | 'rung' | 'verdict' | 'waitsFor'>;
 
-export function stepWords(step: Played, shown: Shown, language: Language): string {
+export function stepWords(step: PlayedStep, shown: Shown, language: Language): string {
   const { asPlanned, at, text } = step;
   const showsBug = shown.verdict === 'violated' && shown.rung === schedules[shown.race].rung;
   const isOfServers = at === 'injected' || at === 'healed';
@@ -56,7 +56,7 @@ const places: Readonly<Record<string, StepPlace>> = {
   [outlastsLease]: 'outlasts-the-lease',
 };
 
-function placeOf(step: Played, { waitsFor }: Shown): StepPlace {
+function placeOf(step: PlayedStep, { waitsFor }: Shown): StepPlace {
   const { at } = step;
   if (hasBought(step)) return 'sold';
   if (at === waits) return waitsFor === 'lock' ? 'waits-for-lock' : 'waits-for-store';

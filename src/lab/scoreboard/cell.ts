@@ -33,7 +33,7 @@ export interface OutageCost {
 }
 
 /** A fault that was played once on a rung. */
-export interface Play {
+export interface CellPlay {
   readonly verdict: Verdict;
   readonly asClaimed: boolean;
   readonly broken: readonly BrokenPromise[];
@@ -45,7 +45,7 @@ export interface Cell {
   readonly rung: string;
   readonly fault: string;
   /** At least one. */
-  readonly plays: readonly Play[];
+  readonly plays: readonly CellPlay[];
 }
 
 /**
@@ -67,7 +67,7 @@ const outcomeOfCheck = (check: CheckName): Outcome => {
   return check === 'progress' ? 'stuck' : 'overlap';
 };
 
-export function outcomeOfPlay({ verdict, broken }: Pick<Play, 'verdict' | 'broken'>): Outcome {
+export function outcomeOfPlay({ verdict, broken }: Pick<CellPlay, 'verdict' | 'broken'>): Outcome {
   const seen = broken.map(({ check }) => outcomeOfCheck(check));
   const worst = outcomes.find((each) => seen.includes(each));
   return worst ?? (verdict === 'held' ? 'held' : 'unknown');
@@ -102,7 +102,7 @@ export function agreement({ plays }: Pick<Cell, 'plays'>): 'yes' | 'no' | 'unkno
     : 'yes';
 }
 
-export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace): Play {
+export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace): CellPlay {
   const findings = audit(facts).findings.filter((each) => each.verdict === 'violated');
   const broken = findings.map(({ check, count }) => ({ check, cases: count }));
   const worst = findings.map(({ check, worst = '' }) => `${check}: ${worst}`);
@@ -114,7 +114,7 @@ export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace):
 const joined = (parts: readonly string[]): string => parts.filter((each) => each !== '').join('; ');
 
 /** The audit is of the whole sale, so it counts for each of its outages. */
-export function playOfOutage(outage: Outage, audited: Audited): Play {
+export function playOfOutage(outage: Outage, audited: Audited): CellPlay {
   const findings = judgedFindings(audited).map(({ finding }) => finding);
   const violated = findings.filter((each) => each.verdict === 'violated');
   const doubts = findings.filter((each) => each.verdict === 'unknown');
@@ -143,6 +143,6 @@ export function playOfOutage(outage: Outage, audited: Audited): Play {
 }
 
 /** A play that ended with an error could not tell. */
-export const playOfError = (error: Error): Play => ({
+export const playOfError = (error: Error): CellPlay => ({
   ...{ verdict: 'unknown', asClaimed: false, broken: [], evidence: error.message },
 });

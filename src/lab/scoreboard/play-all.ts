@@ -6,9 +6,9 @@ import { raceOn } from '../races/race-on.ts';
 import { withStage } from '../stage/stage.ts';
 import {
   type Cell,
+  type CellPlay,
   marks,
   outcomeOfPlay,
-  type Play,
   playOfError,
   playOfOutage,
   playOfRace,
@@ -31,7 +31,7 @@ export async function playScoreboard(lab: Lab, options: PlayOptions): Promise<Ce
   const cells = new Map<string, Cell>();
   const total = options.times * (races.length + sales.length);
   let step = 0;
-  const add = (rung: string, fault: string, play: Play) => {
+  const add = (rung: string, fault: string, play: CellPlay) => {
     const key = `${rung} ${fault}`;
     const plays = [...(cells.get(key)?.plays ?? []), play];
     cells.set(key, { rung, fault, plays });
@@ -58,7 +58,7 @@ async function playOneRace(
   lab: Lab,
   { race, rung }: PlannedRace,
   { signal, progress }: PlayOptions,
-): Promise<Play> {
+): Promise<CellPlay> {
   const play = async () =>
     withStage(
       lab,
@@ -74,10 +74,10 @@ async function playOneSale(
   { rung, network, outages }: PlannedSale,
   seed: number,
   { partMs, signal }: PlayOptions,
-): Promise<[fault: string, play: Play][]> {
+): Promise<[fault: string, play: CellPlay][]> {
   const plans = outages.map(({ plan }) => plan);
   const request = { rung, plans, partMs, seed, title: 'scoreboard' };
-  const play = async (): Promise<[string, Play][]> => {
+  const play = async (): Promise<[string, CellPlay][]> => {
     const sale = await withStage(lab, signal, async (stage) => {
       await stage.serve({ ...defaultShape, network });
       return sellThrough(stage, request);
@@ -90,7 +90,7 @@ async function playOneSale(
     ]);
   };
   return told(lab, signal, play, (error) =>
-    outages.map(({ fault }) => [fault, playOfError(error)] as [string, Play]),
+    outages.map(({ fault }) => [fault, playOfError(error)] as [string, CellPlay]),
   );
 }
 

@@ -4,14 +4,14 @@ import type { Verdict } from '../../domain.ts';
 import type { Recorded } from './timeline.ts';
 
 /** A text; where a terminal has no room for all of it, its short form, too. */
-export type Cell = string | { readonly short: string; readonly full: string };
+export type TableCell = string | { readonly short: string; readonly full: string };
 
 export interface Table {
   readonly title: string;
   /** A terminal has no room for it: it is on the page and in the documents only. */
   readonly isWide?: true;
   readonly head: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
+  readonly rows: readonly (readonly TableCell[])[];
 }
 
 /** What an experiment says. */
