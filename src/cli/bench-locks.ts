@@ -43,8 +43,8 @@ export const addBenchLocks: AddCommand = (program, place) =>
 async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption): Promise<void> {
   const missing = missingForRedisson();
   if (missing !== null) console.error(missingText(missing));
-  const { costs, otherWork } = await withLab(labFolder, progress, (lab) =>
-    withConnections(onLockMaster(lab), async (connections) => {
+  const { costs, otherWork } = await withLab(labFolder, progress, (lab, _, untilInterrupted) => {
+    const measuring = withConnections(onLockMaster(lab), async (connections) => {
       const redisson = missing === null ? await openRedisson(connections.config.REDIS_URL) : null;
       const endPeriod = beginPeriod(lab, redisson);
       try {
@@ -53,8 +53,9 @@ async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption
       } finally {
         redisson?.close();
       }
-    }),
-  );
+    });
+    return untilInterrupted(measuring);
+  });
   const table = [
     text(costs),
     otherWorkText(spreadOfKnown([otherWork])),

@@ -17,13 +17,14 @@ export function withBench<T>(
   progress: Progress,
   work: (bench: Bench) => Promise<T>,
 ): Promise<T> {
-  return withLab(labFolder, progress, (lab, signal) =>
-    withConnections(lab, async (connections) => {
+  return withLab(labFolder, progress, (lab, signal, untilInterrupted) => {
+    const working = withConnections(lab, async (connections) => {
       await lab.ensure({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
       const count = Math.max(leastUsers, usersPerSecond * load.seconds);
       progress(`Signing ${count} tokens …`);
       const tokens = await writeTokens(labFolder, connections.config.TOKEN_SECRET, count);
       return work({ lab, connections, load: { ...load, tokens }, signal, progress });
-    }),
-  );
+    });
+    return untilInterrupted(working);
+  });
 }
