@@ -322,7 +322,7 @@ export class MutantTextMissing extends LockstepError {
   constructor(mutant: string, file: string, count: number, find: string) {
     super(
       `${mutant}: ${file} has this text ${count} times, and once was expected. ` +
-        `Correct it in src/lab/mutants/mutants.ts: ${find.trim()}`,
+        `Correct the row of the mutant: ${find.trim()}`,
     );
   }
 }

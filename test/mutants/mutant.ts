@@ -8,6 +8,7 @@ import { execa } from 'execa';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { Lab } from '../../src/lab/environment/lab.ts';
+import { changedText } from '../../src/lab/mutants/changed-copy.ts';
 import { testLabFolder } from '../support/lab.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
@@ -30,12 +31,9 @@ export function expectRed(message: string, { red }: Mutant): void {
   expect(message).toContain(red.says ?? '');
 }
 
-/** @throws when the text is not in the file exactly once: then the mutant would be another one. */
-export function mutated(text: string, { name, file, find, replace }: Mutant): string {
-  const count = text.split(find).length - 1;
-  if (count !== 1) throw new Error(`${name}: ${file} has the text ${count} times:\n${find}`);
-  return text.replace(find, () => replace);
-}
+/** @throws MutantTextMissing when the text is not in the file exactly once */
+export const mutated = (text: string, mutant: Mutant): string =>
+  changedText(mutant.name, text, mutant);
 
 const Report = z.object({
   testResults: z.array(

@@ -22,8 +22,8 @@ test('a mutant whose text is missing, or there twice, is refused', () => {
     red: { file: 't', test: 't' },
   };
   expect(mutated('1 a 2', mutant)).toBe('1 b 2');
-  expect(() => mutated('1 2', mutant)).toThrow('m: f has the text 0 times');
-  expect(() => mutated('a a', mutant)).toThrow('m: f has the text 2 times');
+  expect(() => mutated('1 2', mutant)).toThrow('m: f has this text 0 times');
+  expect(() => mutated('a a', mutant)).toThrow('m: f has this text 2 times');
 });
 
 describe('without servers', () => {
