@@ -14,13 +14,15 @@ const never = () => new Promise<never>(() => {});
 interface Given {
   readonly endsWithLab?: boolean;
   readonly interruption?: AbortController;
+  readonly heal?: () => Promise<void>;
 }
 
 /** The lab keeps what was done to it, in order. */
 function played(work: (stage: Stage, done: string[]) => Promise<Judged>, given: Given = {}) {
-  const { endsWithLab = false, interruption = new AbortController() } = given;
+  const { endsWithLab = false, interruption = new AbortController(), heal } = given;
   const done: string[] = [];
-  const lab = { heal: async () => void done.push('heal') } as unknown as Lab;
+  const noted = async () => void done.push('heal');
+  const lab = { heal: heal ?? noted } as unknown as Lab;
   const events: string[] = [];
   const { signal } = interruption;
   const untilInterrupted = <T>(part: Promise<T>) =>
@@ -81,6 +83,29 @@ describe('a play', () => {
       await result;
       expect(done).toEqual(['heal']);
     }
+  });
+
+  test('heals the lab when what it mended itself was not whole in time', async () => {
+    const late = () => Promise.reject(new DeadlinePassed('the server', 5));
+    const { result, done } = played(async (stage) => {
+      const undo = await stage.inject({ name: 'late', inject: async () => late });
+      await undo();
+      return held;
+    });
+    expect(await result).toMatchObject({ verdict: 'unknown' });
+    expect(done).toEqual(['heal']);
+  });
+
+  test('keeps what it judged when the lab is not whole again in time', async () => {
+    const stuck = { name: 'stuck', inject: async () => () => Promise.reject(new Error('no')) };
+    const { result } = played(
+      async (stage) => {
+        await stage.inject(stuck);
+        return { ...held, verdict: 'violated' };
+      },
+      { heal: () => Promise.reject(new DeadlinePassed('the lab', 5)) },
+    );
+    expect(await result).toMatchObject({ verdict: 'violated', figures: { sold: 7 } });
   });
 
   test('throws an error that is a bug', async () => {

@@ -76,6 +76,8 @@ test('the table names each check that went red, and below it what was not as exp
   const survived = textOf([{ ...result, fate: 'survived', violated: ['no-oversell'] }]);
   expect(survived).toContain('no-claim-loop survived, so this is not tested: idle orders are');
   expect(survived).toContain('verdict: violated');
+  const lines = resultText({ ...judgeMutants([result]), faults: {} }).split('\n');
+  expect(lines.filter((line) => [...line].length > 80)).toEqual([]);
   const unknown = { ...result, fate: 'unknown', evidence: 'it was too late' } as const;
   expect(judgeMutants([unknown])).toMatchObject({ verdict: 'unknown', figures: { unknown: 1 } });
   const broken = { ...result.real, verdict: 'violated', evidence: 'no-oversell: 2 of 1' } as const;

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { StormFigures } from '../../src/lab/drills/storm-figures.ts';
+import { resultText } from '../../src/lab/report/result-text.ts';
 import {
   cellsOf,
   declaredCells,
@@ -136,6 +137,11 @@ describe('the coverage', () => {
     ]);
     const rows = coverageTable(coverageOf(['a', 'b'], [['a']])).rows;
     expect(rows.at(-1)).toEqual(['not seen', 'b']);
+    const text = resultText({
+      ...{ verdict: 'held', reasons: [], figures: {}, faults: {} },
+      tables: [coverageTable(coverageOf(declaredCells, []))],
+    });
+    expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** The timeline of a drill: each answer counts in its second, each fault has a start and an end. */
 
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { markText } from '../../src/lab/report/fault-words.ts';
@@ -117,6 +118,17 @@ describe('the spans of a timeline', () => {
     await expect(stage.inject(fault(Promise.reject(new Error('no'))))).rejects.toThrow('no');
     expect(told).toEqual(['fault', 'injecting', 'healed']);
   });
+});
+
+test('no experiment injects a fault or sends a steady load past its stage', () => {
+  const folders = ['drills', 'races', 'soak', 'mutants', 'scoreboard'];
+  const files = folders.flatMap((folder) =>
+    readdirSync(`src/lab/${folder}`).map((file) => `src/lab/${folder}/${file}`),
+  );
+  const direct = files.filter((file) =>
+    /(?<!stage)\.inject\(|\bbuySteadily\b/.test(readFileSync(file, 'utf8')),
+  );
+  expect(direct).toEqual([]);
 });
 
 describe('the live lines', () => {

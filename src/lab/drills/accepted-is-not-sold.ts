@@ -78,8 +78,9 @@ export interface HopPlay {
 }
 
 async function playHop(stage: Stage, name: RaceName, rung: string): Promise<HopPlay> {
+  const before = stage.injected.length;
   const played = await playRace(stage, name, rung, { drainWithinMs });
-  const faultAt = stage.injected.at(-1)?.at ?? 0n;
+  const faultAt = stage.injected.slice(before).at(-1)?.at ?? 0n;
   const race = name === readAgainAt ? await onceReadAgain(stage, played) : played;
   const { asClaimed, facts } = race;
   return { race, hop: { rung, hop: name, ...countHop(facts, faultAt), asClaimed } };

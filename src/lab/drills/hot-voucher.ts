@@ -111,8 +111,8 @@ async function buyUnderKills(
 ): Promise<number> {
   const over = new AbortController();
   const storm = playStorm(stage, kills(instanceNames(stage.lab.shape), seed), over.signal);
-  await buy(stage, rest).finally(() => over.abort());
-  const played = await storm;
+  const buying = buy(stage, rest).finally(() => over.abort());
+  const [played] = await Promise.all([storm, buying]);
   await stage.lab.heal();
   return played.length;
 }

@@ -68,10 +68,12 @@ export async function scaleOut(
 /** What an earlier run left there may be of an older epoch. The lab uses the first shard only. */
 async function forgetShards(lab: Lab): Promise<void> {
   const connections = await openConnections(lab, shapeOf(1).settings);
-  const redis = connections.redis('admin');
-  for (const { epoch, orders, queued } of connections.saleKeys.shards.slice(1))
-    await redis.del(epoch, orders, queued);
-  await connections.close();
+  try {
+    for (const { epoch, orders, queued } of connections.saleKeys.shards.slice(1))
+      await connections.redis('admin').del(epoch, orders, queued);
+  } finally {
+    await connections.close();
+  }
 }
 
 /** A voucher on each shard. */
@@ -161,6 +163,7 @@ async function killOne(sale: Sale, seed: number, purchases: readonly Purchase[])
   try {
     const { diedAt, startNext, ...had } = await whileLocked(sale, () => {
       buying = buy(stage, purchases, loads.kill); // Now, since no order is half recorded.
+      buying.catch(() => {}); // It is awaited below.
       return die(stage, worker, pid);
     });
     const claimedMs = await msUntil(stage, 'its orders to be claimed', diedAt, areClaimed);

@@ -39,11 +39,17 @@ export interface ChangedCopy {
   remove(): void;
 }
 
+const folders = new Set<string>();
+const removeAll = () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+};
+
 /** @throws MutantTextMissing */
 export function changedCopy(name: string, change: CodeChange): ChangedCopy {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-mutant-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', remove); // Also after Ctrl-C.
+  if (folders.size === 0) process.once('exit', removeAll); // Also after Ctrl-C.
+  folders.add(folder);
   try {
     for (const part of ['dist', 'lua', 'package.json'])
       cpSync(join(root, part), join(folder, part), { recursive: true, filter: isNeeded });

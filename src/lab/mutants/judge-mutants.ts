@@ -16,6 +16,7 @@ export function judgeMutants(results: readonly MutantResult[]): Judged {
     reasons: results.flatMap(problems),
     figures: { red, survived, unknown },
     tables: [shortTable(results), wholeTable(results)],
+    faults: countBy(results.map(({ fault }) => fault)),
     facts: [],
   };
 }
@@ -37,12 +38,13 @@ const wholeTable = (results: readonly MutantResult[]): Table => ({
   isWide: true,
   head: [
     ...['mutant', 'the defence that is removed', 'fault', 'check that went red', 'seconds'],
-    'real rung',
+    ...['real rung', 'all that was violated', 'evidence'],
   ],
   rows: results.map((result) => {
-    const { mutant, defence, fault, seconds, real } = result;
+    const { mutant, defence, fault, seconds, real, violated, evidence } = result;
     const held = `${real.verdict} (${fixed(real.seconds)} s)`;
-    return [`\`${mutant}\``, defence, fault, `\`${seen(result)}\``, fixed(seconds), held];
+    const why = [violated.join(', '), evidence];
+    return [mutant, defence, fault, seen(result), fixed(seconds), held, ...why];
   }),
 });
 

@@ -161,7 +161,10 @@ export class TrialStage {
     const waiting = this.#stage.until('the orders to settle', settlesWithinMs, isSettled);
     return waiting.then(
       () => true,
-      () => false,
+      () => {
+        this.#stage.signal.throwIfAborted();
+        return false;
+      },
     );
   }
 

@@ -91,7 +91,10 @@ function mutantPart(runsFolder: string): Parts {
   const file = newest(runsFolder, 'mutants', 'result.json');
   const { tables = [] } = file === null ? {} : (JSON.parse(file) as Result);
   const whole = tables.find(({ isWide }) => isWide);
-  return whole ? { mutants: markdownTable([whole.head, ...whole.rows.map(fullCells)]) } : {};
+  if (!whole) return {};
+  const rows = whole.rows.map(fullCells).map(([mutant, ...cells]) => [`\`${mutant}\``, ...cells]);
+  const shown = [whole.head, ...rows].map((cells) => cells.slice(0, 6)); // Without the ids.
+  return { mutants: markdownTable(shown) };
 }
 
 function drillParts(runsFolder: string): Parts {
@@ -101,6 +104,7 @@ function drillParts(runsFolder: string): Parts {
     if (file === null) continue;
     const drill = JSON.parse(file) as Result & { readonly command: string };
     const tables = (drill.tables ?? []).filter(({ title }) => titles.includes(title));
+    if (tables.length < titles.length) continue; // It was interrupted, or nothing could be told.
     const measured = measuredBy(drill.command, drill.verdict);
     parts[name] = [...tables.map(tableMarkdown), measured].join('\n\n');
   }

@@ -4,10 +4,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { html, raw } from 'hono/html';
 import type { Result, Table } from '../stage/result.ts';
-import type { Second } from '../stage/timeline.ts';
+import { refusedIn, type Second } from '../stage/timeline.ts';
 import type { Machine } from './machine.ts';
 import { chartScript } from './result-chart.ts';
-import { refusedIn, resultSeries } from './result-series.ts';
+import { resultSeries } from './result-series.ts';
 import { figureRows, fullCells } from './result-text.ts';
 
 export interface ResultRecord {
@@ -63,6 +63,7 @@ export function verdictSentence(result: Omit<Result, 'facts'>): string {
   const sum = (count: (second: Second) => number) =>
     number(recorded.seconds.reduce((all, each) => all + count(each), 0));
   const counts = `${sum((each) => each.accepted)} accepted, ${sum(refusedIn)} refused, ${sum((each) => each.unknown)} unknown`;
+  if (recorded.seconds.length === 0) return `held through ${injected} faults.`;
   const gap = (recorded.longestGapMs / 1_000).toFixed(1);
   return `held through ${injected} faults. ${counts}; the longest time without a sale was ${gap} s.`;
 }

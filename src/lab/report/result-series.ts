@@ -1,5 +1,5 @@
 /** A timeline as columns for a chart, and as bars for the states of its servers. */
-import { type Mark, type Recorded, type Second, spansOf } from '../stage/timeline.ts';
+import { type Mark, type Recorded, refusedIn, type Second, spansOf } from '../stage/timeline.ts';
 import { faultWords } from './fault-words.ts';
 
 type Column = readonly (number | null)[];
@@ -37,9 +37,6 @@ export function resultSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'mar
     endSecond: seconds.length,
   };
 }
-
-export const refusedIn = ({ refusedBecause }: Second): number =>
-  Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
 
 /** The loads first; then the servers, in the order of their first fault. */
 function barsOf(marks: readonly Mark[], endSecond: number): Bar[] {

@@ -50,7 +50,7 @@ export function coverageTable({ declared, seen, curve, missing, isFlat }: Covera
     rows: [
       ['seen', `${seen} of ${declared}`],
       ['the last new one', `at fault ${lastNew} of ${curve.length}`],
-      ['new in each tenth of the faults', newCells(curve).join(' ')],
+      ['new per tenth', newCells(curve).join(' ')],
       ['the tail', isFlat ? 'flat' : 'not flat yet'],
       ...missing.slice(0, mostMissing).map((cell) => ['not seen', cell]),
       ...(more > 0 ? [['not seen', `and ${more} more`]] : []),

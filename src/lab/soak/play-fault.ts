@@ -30,7 +30,8 @@ export interface PlayedFault {
 const leastBehind = 100;
 const stateWithinMs = 8_000;
 const arriveWithinMs = 8_000;
-const answeredWithinMs = 20_000;
+/** Longer than a request waits for its answer. */
+const answeredWithinMs = 35_000;
 
 export async function playFault(
   stage: Stage,

@@ -11,7 +11,7 @@ import { emitter, type Reader } from './events.ts';
 import type { Experiment } from './experiment.ts';
 import type { Judged, Result } from './result.ts';
 import { Stage } from './stage.ts';
-import { Timeline } from './timeline.ts';
+import { type Recorded, refusedIn, type Second, Timeline } from './timeline.ts';
 
 export interface Session {
   readonly lab: Lab;
@@ -32,7 +32,9 @@ export async function play<Options extends object>(
   const stage = new Stage(lab, signal, emit);
   emit({ kind: 'started', experiment: name, options });
   const playing = untilInterrupted(playOn(stage, experiment, options));
-  const judged = await playing.catch((error: unknown) => undecided(error, stage));
+  const judged = await playing.catch((error: unknown) =>
+    undecided(error, stage, timeline.recorded()),
+  );
   emit({ kind: 'verdict', verdict: judged.verdict, reasons: judged.reasons });
   const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));
   return { ...judged, faults, isInterrupted: signal.aborted, recorded: timeline.recorded() };
@@ -43,10 +45,16 @@ async function playOn<Options extends object>(
   experiment: Experiment<Options>,
   options: Options,
 ): Promise<Judged> {
+  let judged: Judged | undefined;
   try {
-    return await experiment.play(stage, options);
+    judged = await experiment.play(stage, options);
+    return judged;
   } finally {
-    await stage.end();
+    // What was judged stands, also when the lab is not whole again in time.
+    await stage.end().catch((error: unknown) => {
+      if (!judged || !(error instanceof LockstepError)) throw error;
+      stage.note(`The lab is not whole again: ${error.message}`);
+    });
   }
 }
 
@@ -54,10 +62,16 @@ async function playOn<Options extends object>(
  * A deadline that passed, a service that refused, or Ctrl-C: nothing can be told.
  * @throws any other error
  */
-function undecided(error: unknown, { signal, tries, injected }: Stage): Judged {
+function undecided(error: unknown, { signal, injected }: Stage, { seconds }: Recorded): Judged {
   if (!signal.aborted && !(error instanceof LockstepError)) throw error;
   const reason = signal.aborted ? new Interrupted().message : (error as LockstepError).message;
-  const { accepted = 0, refused = 0, unknown = 0 } = countBy(tries.map(({ outcome }) => outcome));
-  const figures = { accepted, refused, unknown, faults: injected.length };
+  const sum = (count: (second: Second) => number) =>
+    seconds.reduce((all, second) => all + count(second), 0);
+  const figures = {
+    accepted: sum(({ accepted }) => accepted),
+    refused: sum(refusedIn),
+    unknown: sum(({ unknown }) => unknown),
+    faults: injected.length,
+  };
   return { verdict: 'unknown', reasons: [reason], figures, facts: [] };
 }

@@ -66,6 +66,7 @@ export class Stage {
   readonly injected: Injected[] = [];
   readonly #agent = new Agent({ headersTimeout: answerWithinMs, pipelining: 0 });
   readonly #undos = new Map<number, Undo>();
+  readonly #mending = new Map<number, Promise<void>>();
   readonly #players: Player[] = [];
   #connections: Connections | undefined;
   /** A fault that failed half-way has no undo. */
@@ -222,10 +223,7 @@ export class Stage {
   async end(): Promise<void> {
     try {
       await Promise.allSettled(this.#players.map((player) => player.freeAll()));
-      for (const id of [...this.#undos.keys()].reverse())
-        await this.#mend(id).catch(() => {
-          this.#isHalfBroken = true;
-        });
+      for (const id of [...this.#undos.keys()].reverse()) await this.#mend(id).catch(() => {});
       if (this.#isHalfBroken) await this.lab.heal();
     } finally {
       await this.#connections?.close();
@@ -233,11 +231,22 @@ export class Stage {
     }
   }
 
-  async #mend(id: number): Promise<void> {
-    const undo = this.#undos.get(id);
-    if (!undo) return;
-    this.#undos.delete(id);
-    await undo();
+  /** Once, however often it is called. When it fails, the stage heals the lab in the end. */
+  #mend(id: number): Promise<void> {
+    const mending = this.#mending.get(id) ?? this.#undo(id);
+    this.#mending.set(id, mending);
+    return mending;
+  }
+
+  async #undo(id: number): Promise<void> {
+    try {
+      await this.#undos.get(id)?.();
+    } catch (error) {
+      this.#isHalfBroken = true;
+      throw error;
+    } finally {
+      this.#undos.delete(id);
+    }
     this.emit({ kind: 'healed', id, name: this.injected[id - 1]?.name ?? '' });
   }
 

@@ -126,6 +126,9 @@ export class Timeline {
   }
 }
 
+export const refusedIn = ({ refusedBecause }: Second): number =>
+  Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
+
 const secondOf = (ms: number): number => Math.floor(ms / 1_000);
 
 /** Each start with the next end of its name, or with `endMs`, in the order of the starts. */
