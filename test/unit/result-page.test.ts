@@ -134,6 +134,14 @@ describe('the page of a result', () => {
     expect(verdictSentence(broken)).toBe('violated: 2 lost (2 reasons)');
   });
 
+  test('has no chart when there was no load', () => {
+    const empty = { seconds: [], marks: [], longestGapMs: 0 };
+    const html = page({ recorded: empty });
+    expect(scripts(html)).toEqual([]);
+    expect(html).not.toContain('answers:');
+    expect(verdictSentence({ ...result, recorded: empty })).toBe('held. Faults: 3.');
+  });
+
   test('shows a reason as text, never as a part of the page', () => {
     const html = page({ verdict: 'unknown', reasons: ['</script><script>alert(1)</script>'] });
     expect(html).not.toContain('<script>alert');

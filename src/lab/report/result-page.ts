@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { html, raw } from 'hono/html';
 import type { Result, Table } from '../stage/result.ts';
-import { refusedIn, type Second } from '../stage/timeline.ts';
+import { type Recorded, refusedIn, type Second } from '../stage/timeline.ts';
 import type { Machine } from './machine.ts';
 import { chartScript } from './result-chart.ts';
 import { resultSeries } from './result-series.ts';
@@ -23,6 +23,7 @@ export interface ResultRecord {
 export function resultPage(record: ResultRecord): string {
   const { experiment, about, command, time, machine, result } = record;
   const { verdict, reasons, asClaimed = [], tables = [], recorded } = result;
+  const hasLoad = recorded.seconds.length > 0;
   const page = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -32,14 +33,12 @@ export function resultPage(record: ResultRecord): string {
 <style>${raw(chartFile('uPlot.min.css'))}${raw(style)}</style>
 <h1>${experiment} <small>${about}; ${time}</small></h1>
 <p class="verdict ${verdict}">${verdictSentence(result)}</p>
-<p class="legend">servers: <i class="up"></i>runs <i class="stopped"></i>stopped or killed <i class="paused"></i>paused <i class="other"></i>other fault
-<br>answers: <i class="accepted"></i>accepted <i class="refused"></i>refused <i class="unknown"></i>unknown (it may have been sold)</p>
-<div id="states"></div><div id="answers"></div><div id="latency"></div>
+${hasLoad ? legend : ''}
 ${reasons.length > 0 ? html`<h2>Reasons</h2><ul>${reasons.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
 ${asClaimed.length > 0 ? html`<h2>Violations, as the ladder claims</h2><ul>${asClaimed.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
 ${tables.map(tableRows)}
 <h2>Figures</h2>
-<p>A figure that counts orders can be lower than the answers above: a request that is sent again is accepted again, with the order that it has.</p>
+${hasLoad ? repeated : ''}
 <table>${figureRows(result.figures).map(([name, value]) => html`<tr><th>${name}</th><td class="number">${value}</td></tr>`)}</table>
 <h2>Faults</h2>
 <table>${Object.entries(result.faults).map(([name, times]) => html`<tr><th>${name}</th><td class="number">${times} ×</td></tr>`)}</table>
@@ -47,12 +46,22 @@ ${tables.map(tableRows)}
 <pre>${command}</pre>
 <h2>Machine and versions</h2>
 <ul>${Object.entries(machine).map(([name, value]) => html`<li>${name}: ${value}</li>`)}</ul>
-<script type="application/json" id="series">${raw(inScript(JSON.stringify(resultSeries(recorded))))}</script>
-<script>${raw(inScript(chartFile('uPlot.iife.min.js')))}${raw(chartScript)}</script>
+${hasLoad ? charts(recorded) : ''}
 </html>
 `;
   return String(page);
 }
+
+const legend = html`<p class="legend">servers: <i class="up"></i>runs <i class="stopped"></i>stopped or killed <i class="paused"></i>paused <i class="other"></i>other fault
+<br>answers: <i class="accepted"></i>accepted <i class="refused"></i>refused <i class="unknown"></i>unknown (it may have been sold)</p>
+<div id="states"></div><div id="answers"></div><div id="latency"></div>`;
+
+const repeated = html`<p>A figure that counts orders can be lower than the answers above: a request that is sent again is accepted again, with the order that it has.</p>`;
+
+const charts = (
+  recorded: Recorded,
+) => html`<script type="application/json" id="series">${raw(inScript(JSON.stringify(resultSeries(recorded))))}</script>
+<script>${raw(inScript(chartFile('uPlot.iife.min.js')))}${raw(chartScript)}</script>`;
 
 /** The verdict and what it cost, or the first reason of a verdict that is not `held`. */
 export function verdictSentence(result: Omit<Result, 'facts'>): string {
@@ -63,7 +72,7 @@ export function verdictSentence(result: Omit<Result, 'facts'>): string {
   const sum = (count: (second: Second) => number) =>
     number(recorded.seconds.reduce((all, each) => all + count(each), 0));
   const counts = `${sum((each) => each.accepted)} accepted, ${sum(refusedIn)} refused, ${sum((each) => each.unknown)} unknown`;
-  if (recorded.seconds.length === 0) return `held through ${injected} faults.`;
+  if (recorded.seconds.length === 0) return `held. Faults: ${injected}.`;
   const gap = (recorded.longestGapMs / 1_000).toFixed(1);
   return `held through ${injected} faults. ${counts}; the longest time without a sale was ${gap} s.`;
 }
