@@ -1,14 +1,14 @@
 /** The purchase, and the state of its order. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import { isId, type Order, type Outcome, type Voucher } from '../../domain.ts';
+import { isId, type Order, type Outcome, refusalReasons, type Voucher } from '../../domain.ts';
 import { findOrder } from '../../orders/find-order.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
 import { Id, idInPath, notAnId } from '../ids.ts';
 import { jsonWith } from '../json-answer.ts';
 import { type App, routes } from '../openapi.ts';
-import { jsonAnswer, type ProblemCode, problem, problemAnswers } from '../problems.ts';
+import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import { newRequestId } from '../request-ids.ts';
 import type { Service } from '../service.ts';
 import { type Identified, identify, requireRole } from '../tokens.ts';
@@ -40,21 +40,7 @@ const keyPattern = new RegExp(idempotencyKey.schema.pattern);
 const invalidKey = 'Idempotency-Key: must be 1 to 64 letters, digits, _ or -';
 
 const security = [{ token: [] }];
-const refusals = [
-  'sold-out',
-  'already-ordered',
-  'not-started',
-  'ended',
-  'busy',
-  'database-busy',
-  'conflict',
-  'lease-lost',
-  'stale-fence',
-  'lock-service-unavailable',
-  'queue-full',
-  'not-ready',
-  'outcome-unknown',
-] as const satisfies readonly ProblemCode[];
+const refusals = [...refusalReasons, 'outcome-unknown'] as const;
 
 /** Every possible answer to a purchase. */
 export const purchaseAnswers = {
