@@ -1,0 +1,91 @@
+/** The loads of a stage, against a service that is played here. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Lab } from '../../src/lab/environment/lab.ts';
+import { emitter } from '../../src/lab/stage/events.ts';
+import { Stage } from '../../src/lab/stage/stage.ts';
+import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';
+
+let server: Server;
+let isSilent: boolean;
+let events: string[];
+let interruption: AbortController;
+let stage: Stage;
+
+beforeEach(async () => {
+  isSilent = false;
+  server = createServer((_, response) => {
+    if (isSilent) return;
+    response.writeHead(202, { 'content-type': 'application/json', 'x-instance': 'api-1' });
+    response.end(JSON.stringify({ id: '9' }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const lab = { baseUrl: `http://127.0.0.1:${port}`, tokenSecret: 'x'.repeat(32) };
+  events = [];
+  interruption = new AbortController();
+  const emit = emitter([({ kind }) => events.push(kind)]);
+  stage = new Stage(lab as unknown as Lab, interruption.signal, emit);
+});
+afterEach(async () => {
+  await stage.end();
+  server.closeAllConnections();
+  server.close();
+});
+
+const purchase = (user: number): Purchase => ({
+  ...{ voucherId: '1', userId: String(user), requestId: `r-${user}` },
+});
+function* withoutEnd(): Generator<Purchase> {
+  for (let user = 1; ; user++) yield purchase(user);
+}
+const sold = (count: number, tries: readonly unknown[]) =>
+  stage.until('the sales', 5_000, () => tries.length >= count);
+
+describe('a load beside work', () => {
+  test('ends with the work, which sees the answers as they come', async () => {
+    const load = { name: 'lua-stream', purchases: withoutEnd(), perSecond: 500 };
+    const seen = await stage.during(load, async (tries) => {
+      await sold(10, tries);
+      return tries;
+    });
+    expect(seen.length).toBe(stage.tries.length);
+    expect(stage.tries.every(({ outcome }) => outcome === 'accepted')).toBe(true);
+    expect([events.at(0), events.at(-1)]).toEqual(['load-started', 'load-ended']);
+    expect(events.filter((kind) => kind === 'purchase')).toHaveLength(stage.tries.length);
+  });
+
+  test('that must be finished goes on until every answer is final', async () => {
+    const purchases = Array.from({ length: 30 }, (_, user) => purchase(user));
+    const load = { name: 'lua-stream', purchases, perSecond: 500, finishWithinMs: 5_000 };
+    expect(await stage.during(load, async () => 'done')).toBe('done');
+    expect(stage.tries).toHaveLength(30);
+  });
+
+  test('ends with the error of the work', async () => {
+    const load = { name: 'lua-stream', purchases: withoutEnd(), perSecond: 500 };
+    const failing = stage.during(load, () => Promise.reject(new Error('no')));
+    await expect(failing).rejects.toThrow('no');
+    expect(events.at(-1)).toBe('load-ended');
+  });
+
+  test('has its own answers, beside those of other loads', async () => {
+    const two = Array.from({ length: 2 }, (_, user) => purchase(user));
+    const load = { name: 'lua-stream', purchases: two, perSecond: 500, finishWithinMs: 5_000 };
+    await stage.buy(purchase(7));
+    expect(await stage.sell(load)).toHaveLength(2);
+    expect(stage.tries).toHaveLength(3);
+  });
+});
+
+test('an interruption ends a load at once, also when nobody answers', async () => {
+  isSilent = true;
+  const load = { name: 'lua-stream', purchases: withoutEnd(), perSecond: 500 };
+  const selling = stage.during(load, () => stage.rest(60_000));
+  setImmediate(() => interruption.abort(new Error('interrupted')));
+  await expect(selling).rejects.toThrow();
+  expect(events.at(-1)).toBe('load-ended');
+});
