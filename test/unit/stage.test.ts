@@ -88,4 +88,6 @@ test('an interruption ends a load at once, also when nobody answers', async () =
   setImmediate(() => interruption.abort(new Error('interrupted')));
   await expect(selling).rejects.toThrow();
   expect(events.at(-1)).toBe('load-ended');
+  const reasons = stage.tries.map(({ reason }) => reason);
+  expect(reasons).not.toContain('HeadersTimeoutError: Headers Timeout Error'); // After 5 s.
 });
