@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
-import { type RunRequest, runRung } from '../lab/drills/run-rung.ts';
+import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
+import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, withLab } from '../lab/environment/session.ts';
@@ -88,13 +89,7 @@ async function run(
   const done = await withLab(
     labFolder,
     progress,
-    (lab, _, untilInterrupted) => {
-      const rush = async () => {
-        await lab.ensure(request);
-        return withConnections(lab, (connections) => runRung(request, lab, connections));
-      };
-      return untilInterrupted(rush());
-    },
+    (lab, _, untilInterrupted) => untilInterrupted(rush(lab, request)),
     { database: used },
   );
   const command = commandLine(request) + onDatabase(used);
@@ -120,6 +115,11 @@ async function run(
     ].join('\n');
   print(json, done.result, text);
   setExitCode(pausesReached(done) ? asClaimed([done.result]) : ['unknown']);
+}
+
+async function rush(lab: Lab, request: RunRequest): Promise<Run> {
+  await lab.ensure(request);
+  return withConnections(lab, (connections) => runRung(request, lab, connections));
 }
 
 /** The command that repeats this run. */
