@@ -52,6 +52,19 @@ test('a watched lease is not renewed after its release', () => {
   vi.useRealTimers();
 });
 
+test('a watched lease is lost as soon as Redis says that it has it no more', async () => {
+  vi.useFakeTimers();
+  const watchdog = new Watchdog(300, async () => false);
+  const terms = { leaseMs: 300, isRenewed: true };
+  const ownership = new Ownership(owned, terms, () => watchdog.unwatch(ownership));
+  ownership.validFrom(performance.now(), 300);
+  const lease = ownership.lease(nothing, nothing);
+  watchdog.watch(ownership);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(String(lease.signal.reason)).toContain('Redis does not have it any more');
+  vi.useRealTimers();
+});
+
 test('what is left of a lease is never 0: it would delete the key', () => {
   const ownership = new Ownership(owned, { leaseMs: 500, isRenewed: false }, () => {});
   ownership.validFrom(performance.now() - 600, 500);
