@@ -23,23 +23,69 @@ test.each([
   expect(sessions).toHaveBeenCalledTimes(times);
 });
 
-test('a lock whose node is gone again is not granted: it has no fence', async () => {
+interface Answers {
+  /** Called when the lock has read its queue. */
+  readonly onRead?: () => void;
+  /** Another node is before its own. */
+  readonly isSecond?: boolean;
+  /** Its node is gone when the lock asks for its fence. */
+  readonly isGone?: boolean;
+}
+
+/** A server with one queue. It keeps the paths that were removed. */
+function oneQueue({ onRead = () => {}, isSecond = false, isGone = false }: Answers = {}) {
   let name = '';
+  const removed: string[] = [];
   const client = {
     create(path: string, _: unknown, reply: (error: null, made: string) => void) {
-      name = `${path}0000000001`;
+      name = `${path}0000000002`;
       reply(null, name);
     },
-    getChildren: (_: string, reply: (error: null, names: string[]) => void) =>
-      reply(null, [name.slice(name.lastIndexOf('/') + 1)]),
-    exists: (_: string, reply: (error: null, stat: null) => void) => reply(null, null),
-    remove: (_: string, reply: (error: null) => void) => reply(null),
+    getChildren(_: string, reply: (error: null, names: string[]) => void) {
+      onRead();
+      reply(null, [
+        ...(isSecond ? ['other-0000000001'] : []),
+        name.slice(name.lastIndexOf('/') + 1),
+      ]);
+    },
+    exists: (_: string, reply: (error: null, stat: { czxid: Buffer } | null) => void) =>
+      reply(null, isGone ? null : { czxid: Buffer.alloc(8, 1) }),
+    remove(path: string, reply: (error: null) => void) {
+      removed.push(path);
+      reply(null);
+    },
   };
   const ask = (
     call: (on: typeof client, reply: (error: unknown, value: unknown) => void) => void,
   ) => new Promise((resolve) => call(client, (_, value) => resolve(value)));
   const zookeeper = { session: () => ({ isOver: false, ask }) } as unknown as Zookeeper;
-  const lock = zookeeperQueueLock(zookeeper, async () => true, {});
+  return { zookeeper, removed, node: () => name };
+}
+
+test('a lock whose node is gone again is not granted: it has no fence', async () => {
+  const lock = zookeeperQueueLock(oneQueue({ isGone: true }).zookeeper, async () => true, {});
   const refusal = lock.acquire('seat', { waitMs: 0 });
   await expect(refusal).rejects.toMatchObject({ cause: { message: 'the session is over' } });
+});
+
+test('a caller that gives up while the queue is read is not granted, and leaves it', async () => {
+  const giveUp = new AbortController();
+  const queue = oneQueue({ onRead: () => giveUp.abort(new Error('gave up')) });
+  const lock = zookeeperQueueLock(queue.zookeeper, async () => true, {});
+  const refusal = lock.acquire('seat', { waitMs: 0, signal: giveUp.signal });
+  await expect(refusal).rejects.toThrow('gave up');
+  expect(queue.removed).toContain(queue.node());
+});
+
+test('a caller that gives up while it waits is told so, and leaves the queue', async () => {
+  const giveUp = new AbortController();
+  const queue = oneQueue({ isSecond: true });
+  const wait = async () => {
+    giveUp.abort(new Error('gave up'));
+    return false;
+  };
+  const lock = zookeeperQueueLock(queue.zookeeper, wait, {});
+  const refusal = lock.acquire('seat', { waitMs: 60_000, signal: giveUp.signal });
+  await expect(refusal).rejects.toThrow('gave up');
+  expect(queue.removed).toContain(queue.node());
 });

@@ -76,7 +76,6 @@ export function zookeeperQueueLock(
       try {
         return await attempt(session, resource, { waitMs: leftMs(), ...others });
       } catch (cause) {
-        others.signal?.throwIfAborted();
         const again = session.isOver && leftMs() > 0;
         if (!again) throw cause;
       }
