@@ -120,7 +120,7 @@ test('a master that answers with an error is missing, and the others are freed',
 test('a grant whose answer was lost is released, as are the others', async () => {
   const { lock, first, firstAddress } = await lockBehindProxies();
   await (await held(lock)).release(); // Its scripts are known now.
-  first.swallowNextAnswer();
+  first.swallowNextAnswer(key);
   expect((await refusalOf(lock)).missing).toEqual([firstAddress]);
   await expectOn(0);
 });

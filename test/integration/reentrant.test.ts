@@ -122,7 +122,7 @@ describe('a lease inside another', () => {
     await connections.ready();
     await asOneOwner(async () => {
       const outer = await held(lock);
-      proxy.swallowNextAnswer();
+      proxy.swallowNextAnswer(resource);
       await expect(lock.acquire(resource, { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
       await waitUntil('the next connection', 5_000, () =>
         connections
@@ -373,7 +373,7 @@ describe('behind a connection that fails', () => {
 
   test('a grant whose answer is lost is given back, and its caller told', async () => {
     const { proxy, lock } = await openBehindProxy();
-    proxy.swallowNextAnswer();
+    proxy.swallowNextAnswer(resource);
     await expect(held(lock)).rejects.toThrow(LockServiceUnavailable);
     await waitUntil('the lock to be free', 5_000, free);
   });
@@ -381,7 +381,7 @@ describe('behind a connection that fails', () => {
   test('a release whose answer is lost is one release', async () => {
     const { proxy, lock } = await openBehindProxy();
     const lease = await held(lock);
-    proxy.swallowNextAnswer();
+    proxy.swallowNextAnswer(resource);
     await lease.release();
     expect(await free()).toBe(true);
   });

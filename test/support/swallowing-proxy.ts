@@ -8,8 +8,12 @@ import { onTestFinished } from 'vitest';
 
 export interface SwallowingProxy {
   readonly port: number;
-  /** From now on, the next answer is swallowed and its connection cut. */
-  swallowNextAnswer(): void;
+  /**
+   * From now on, the next answer is swallowed and its connection cut.
+   * @param to a word of the request: answers on connections that have not sent it since are passed
+   *   on. Without it, an answer that another client still waits for may be the next one.
+   */
+  swallowNextAnswer(to?: string): void;
   /** From now on, connections are cut as soon as they are made; those that there are, too. */
   cut(): void;
   /** From now on, nothing passes, and nobody is told. */
@@ -29,7 +33,7 @@ export interface SwallowingProxy {
 }
 
 export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> {
-  let armed = false;
+  let swallowing: { readonly to: string; readonly asked: WeakSet<Socket> } | null = null;
   let state: 'open' | 'cut' | 'held' = 'open';
   const sockets = new Set<Socket>();
   const frozen = new WeakSet<Socket>();
@@ -49,13 +53,15 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
     }
     const isSilent = () => state === 'held' || frozen.has(client);
     client.on('data', (request) => {
+      if (swallowing && request.includes(swallowing.to)) swallowing.asked.add(client);
       if (frozen.has(client)) late.set(upstream, [...(late.get(upstream) ?? []), request]);
       if (!isSilent()) upstream.write(request);
     });
     upstream.on('data', (answer) => {
       if (isSilent()) return;
-      if (!armed) return void client.write(answer);
-      armed = false;
+      const isNext = swallowing && (swallowing.to === '' || swallowing.asked.has(client));
+      if (!isNext) return void client.write(answer);
+      swallowing = null;
       client.destroy();
     });
   });
@@ -67,8 +73,8 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
   });
   return {
     port: (server.address() as AddressInfo).port,
-    swallowNextAnswer: () => {
-      armed = true;
+    swallowNextAnswer: (to = '') => {
+      swallowing = { to, asked: new WeakSet() };
     },
     cut: () => {
       state = 'cut';
