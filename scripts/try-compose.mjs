@@ -87,6 +87,7 @@ async function purchase({ url, client }) {
   });
   const noToken = await fetch(`${url}/vouchers/${voucherId}/orders`, { method: 'POST' });
   expect(noToken.status === 401, 'a purchase without a token is refused', noToken.status);
+  return voucherId;
 }
 
 /** nginx's own health check takes a turn every 5 s, so a second look may be needed. */
@@ -152,6 +153,28 @@ async function data({ url }) {
   expect(isSame, '`down` and `up` keep the data', { before, after });
 }
 
+/** Each command of an operator, from the image, beside the service. */
+async function operators(run, voucherId) {
+  const by = async (program, ...args) =>
+    run('exec', '--no-TTY', 'api', 'node', `dist/bin/${program}.js`, ...args);
+  const shows = async (part, program, ...args) => {
+    const text = await by(program, ...args);
+    expect(text.includes(part), `${[program, ...args].join(' ')}: ${part}`, text);
+  };
+  await shows('held', 'audit', voucherId);
+  await shows('There are no dead letters', 'dead-letters', 'list');
+  const addEntry = ['redis-cli', 'XADD', '{sale:0}:orders', '*', 'no', 'order'];
+  await run('exec', '--no-TTY', 'redis-main', ...addEntry);
+  await until('an entry that is no order is dead-lettered', 10_000, async () =>
+    (await by('dead-letters', 'list', '--reason', 'malformed')).includes('1 of 1'),
+  );
+  await shows('1 done, 0 refused', 'dead-letters', 'discard', '--all', '--reason', 'malformed');
+  await shows('consistent', 'reconcile');
+  await shows('consistent', 'reconcile', '--repair');
+  await shows('rebuilt', 'reconcile', '--rebuild');
+  await shows('removed from Redis: 0', 'ended-sales', '--days', '7');
+}
+
 /** docker-compose.yml alone: secrets of its own, the final rung only. */
 async function deployment({ url }) {
   await down();
@@ -165,6 +188,8 @@ async function deployment({ url }) {
     docker('compose', '--file', 'docker-compose.yml', '--project-name', name, ...args);
   try {
     await run('up', '--detach', '--wait', '--wait-timeout', '150', '--no-build');
+    const voucherId = await purchase({ url, client: shop(url, secret) });
+    await operators(run, voucherId);
     await purchase({ url, client: shop(url, secret) });
     const noop = await shop(url, secret).send('/lab/noop', '7', 'user', { method: 'POST' });
     expect(noop.status === 404, 'a deployment has no routes of the lab', noop.status);
