@@ -5,20 +5,13 @@
 import type { InventoryFactory, LockFactory, QueueFactory, Rung } from './rung.ts';
 import { ladder, type RungName, rungNamed, rungNames } from './rungs.ts';
 
-/**
- * The lock of each rung that acquires it around its sale; the last rung with a lock, and without
- * rails, gives it its name.
- */
+/** The different locks, each under the name of its rung. */
 export function lockFactories(): Map<RungName, LockFactory> {
-  const names = new Map<LockFactory, RungName>();
-  for (const name of rungNames) {
-    const { lock, lockInside, rails, waitMs }: Rung = ladder[name];
-    if (lock && !lockInside && !rails && waitMs === undefined) names.set(lock, name);
-  }
-  const byName = new Map([...names].map(([open, name]) => [name, open]));
-  return new Map(
-    [...byName].sort(([one], [other]) => rungNames.indexOf(one) - rungNames.indexOf(other)),
-  );
+  const named = rungNames.flatMap((name) => {
+    const { lock, lockOf }: Rung = ladder[name];
+    return lock && lockOf === undefined ? [[name, lock] as const] : [];
+  });
+  return new Map(named);
 }
 
 /** The first rung of each inventory. */

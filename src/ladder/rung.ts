@@ -79,6 +79,8 @@ export interface Rung {
   readonly chapter: 1 | 2 | 3 | 4 | 5 | 6;
   /** Without a lock, every request sells at once. */
   readonly lock?: LockFactory;
+  /** The rung that the lock is named after, where several have the same. */
+  readonly lockOf?: string;
   /** Without it, the lock is in the process. */
   readonly lockService?: LockService;
   /** One of its servers has the stock too: without its data, nothing can be sold. */

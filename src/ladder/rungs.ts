@@ -267,6 +267,7 @@ export const ladder = {
     chapter: 1,
     ...manyPerUser,
     lock: atomic,
+    lockOf: 'redis-atomic',
     lockService: oneRedis,
     stockWithLock: true,
     inventory: (c) => redisStock(c.mysql(), c.redis('admin'), c.saleKeys),
@@ -324,6 +325,7 @@ export const ladder = {
     chapter: 2,
     ...oneInstance,
     lock: mutex,
+    lockOf: 'mutex-per-user',
     lockInside: true,
     scope: 'method',
     inventory: lockInside,
@@ -334,6 +336,7 @@ export const ladder = {
     chapter: 2,
     ...oneInstance,
     lock: mutex,
+    lockOf: 'mutex-per-user',
     lockInside: true,
     inventory: lockInside,
     pauses: ['before-commit:1:500'],
@@ -343,6 +346,7 @@ export const ladder = {
     chapter: 2,
     ...oneInstance,
     lock: mutex,
+    lockOf: 'mutex-per-user',
     inventory: (c) => bypassedTransaction(c.mysql()),
     breaks: [
       { under: 'crash-between-writes', check: 'no-oversell', because: 'stock-without-order' },
@@ -355,6 +359,7 @@ export const ladder = {
     chapter: 2,
     ...oneInstance,
     lock: mutex,
+    lockOf: 'mutex-per-user',
     scope: 'method',
     breaks: [...perProcess, waitsForItself, neverReleased],
   }),
@@ -427,6 +432,7 @@ export const ladder = {
   'redis-no-retry': rung({
     chapter: 3,
     lock: atomic,
+    lockOf: 'redis-atomic',
     lockService: oneRedis,
     waitMs: 0,
     breaks: [...outlasted, ...onOneRedis],
@@ -526,6 +532,7 @@ export const ladder = {
   'unique-rail': rung({
     chapter: 4,
     lock: expiry,
+    lockOf: 'redis-expiry',
     lockService: oneRedis,
     rails: true,
     breaks: [

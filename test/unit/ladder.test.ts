@@ -206,6 +206,17 @@ describe('the ladder', () => {
     expect(chapters).toEqual(chapters.toSorted((a, b) => a - b));
   });
 
+  test('has each lock under one name: a row with the lock of another row says whose it is', () => {
+    const locked = rungNames.filter((name) => rungNamed(name).lock);
+    const named = locked.filter((name) => rungNamed(name).lockOf === undefined);
+    expect(new Set(named.map((name) => rungNamed(name).lock)).size).toBe(named.length);
+    for (const name of locked) {
+      const { lock, lockOf = name } = rungNamed(name);
+      expect(named).toContain(lockOf);
+      expect(rungNamed(lockOf).lock).toBe(lock);
+    }
+  });
+
   test('has a headline: a mutex holds in one process and breaks in four', () => {
     const mutex = rungNamed('mutex-per-user');
     expect(claimOf(mutex, 1)).toEqual({ verdict: 'held', breaks: [] });
