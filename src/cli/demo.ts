@@ -9,7 +9,6 @@ import {
 import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import { serialRuns } from '../lab/drills/serial-costs.ts';
 import type { Lab } from '../lab/environment/lab.ts';
-import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import {
   databaseOf,
@@ -24,10 +23,10 @@ import { demoHead, headline, raceLine, runLines } from '../lab/report/demo-lines
 import { withoutFacts } from '../lab/report/facts-files.ts';
 import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
 import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
-import { withStage } from '../lab/stage/stage.ts';
 import { ladder } from '../ladder/rungs.ts';
 import { storyNames } from '../ladder/story.ts';
 import type { Language } from '../ladder/texts/texts.ts';
+import { onStage } from './on-stage.ts';
 import { database, json, language, onDatabase } from './options.ts';
 import {
   type AddCommand,
@@ -195,30 +194,17 @@ async function rush(current: Walk, request: RunRequest): Promise<Run> {
   return run;
 }
 
-async function play(
-  { lab, signal, stream, untilInterrupted }: Walk,
-  request: RunRequest,
-): Promise<Run> {
-  signal.throwIfAborted();
+async function play(current: Walk, request: RunRequest): Promise<Run> {
+  const { stream } = current;
   stream.next(`${request.rung} on ${request.instances}`);
-  const running = async () => {
-    await lab.ensure(request);
-    return withConnections(lab, (connections) => runRung(request, lab, connections));
-  };
-  return untilInterrupted(running());
+  const { played } = await onStage(current, stream.note, (stage) => runRung(request, stage));
+  return played;
 }
 
 async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {
-  const { lab, signal, stream, races, update, untilInterrupted } = current;
-  signal.throwIfAborted();
+  const { stream, races, update } = current;
   stream.next(`race ${name} on ${rung}`);
-  const playing = withStage(
-    lab,
-    signal,
-    (stage) => raceOn(stage, name, rung),
-    (event) => event.kind === 'note' && stream.note(event.text),
-  );
-  const played = await untilInterrupted(playing);
+  const { played } = await onStage(current, stream.note, (stage) => raceOn(stage, name, rung));
   races.push(played);
   update();
   return played;

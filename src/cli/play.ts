@@ -2,7 +2,7 @@
 import { countBy } from '../grouping.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
-import { factsFiles } from '../lab/report/facts-files.ts';
+import { eventsFile, factsFiles } from '../lab/report/facts-files.ts';
 import { timeStamp, writeFolder } from '../lab/report/folder.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
 import { describeMachine } from '../lab/report/machine.ts';
@@ -10,10 +10,10 @@ import { resultMarkdown } from '../lab/report/result-markdown.ts';
 import { resultPage } from '../lab/report/result-page.ts';
 import { resultText } from '../lab/report/result-text.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import type { StageEvent } from '../lab/stage/events.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import type { Result } from '../lab/stage/result.ts';
 import { play } from '../lab/stage/runner.ts';
+import { keptEvents, type OnStage } from './on-stage.ts';
 import { onDatabase } from './options.ts';
 import { answerOf, type Place, print, progress, setExitCode } from './output.ts';
 
@@ -28,11 +28,7 @@ interface Request<Options extends object> {
   readonly json: boolean;
 }
 
-interface Played {
-  readonly result: Result;
-  /** But for the purchases, which are thousands. */
-  readonly events: readonly StageEvent[];
-}
+type Played = OnStage<Result>;
 
 /** Ctrl-C ends it: then the last play is that far, and is reported all the same. */
 export async function playExperiment<Options extends object>(
@@ -45,10 +41,10 @@ export async function playExperiment<Options extends object>(
     const plays: Played[] = [];
     while (plays.length < times && !signal.aborted) {
       plays.push(await playOnce(request, { lab, signal, untilInterrupted }));
-      if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.result.verdict}`);
+      if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.played.verdict}`);
     }
     await report(runsFolder, request, database, plays);
-    setExitCode(plays.map(({ result }) => answerOf[result.verdict]));
+    setExitCode(plays.map(({ played }) => answerOf[played.verdict]));
   };
   await withLab(labFolder, json ? () => {} : progress, work, { database });
 }
@@ -57,12 +53,11 @@ async function playOnce<Options extends object>(
   { name, experiment, options, json }: Request<Options>,
   session: Parameters<typeof play>[3],
 ): Promise<Played> {
-  const events: StageEvent[] = [];
-  const keep = (event: StageEvent) => event.kind !== 'purchase' && events.push(event);
+  const { events, keep } = keptEvents();
   const live = liveReader(json ? () => {} : progress);
   const readers = [keep, live.read];
-  const result = await play(name, experiment, options, session, readers).finally(live.end);
-  return { result, events };
+  const played = await play(name, experiment, options, session, readers).finally(live.end);
+  return { played, events };
 }
 
 /** Of the first play that is not held. */
@@ -72,9 +67,9 @@ async function report<Options extends object>(
   database: Database,
   plays: readonly Played[],
 ): Promise<void> {
-  const shown = plays.find(({ result }) => result.verdict !== 'held') ?? plays[0];
+  const shown = plays.find(({ played }) => played.verdict !== 'held') ?? plays[0];
   if (!shown) throw new RangeError('an experiment is played at least once');
-  const { facts, ...result } = shown.result;
+  const { facts, ...result } = shown.played;
   const command = repeat + onDatabase(database);
   const machine = await describeMachine(database);
   const about = { experiment: name, about: experiment.about, command, machine };
@@ -82,10 +77,10 @@ async function report<Options extends object>(
     'index.html': resultPage({ ...about, time: timeStamp(), result }),
     'result.json': { ...about, options, ...result },
     'report.md': resultMarkdown(command, result),
-    'events.jsonl': shown.events.map((event) => JSON.stringify(event)).join('\n'),
+    ...eventsFile(shown.events),
     ...factsFiles(facts.map((each) => ({ facts: each }))),
   });
-  const counts = countBy(plays.map(({ result: { verdict } }) => verdict));
+  const counts = countBy(plays.map(({ played: { verdict } }) => verdict));
   const { recorded: _, ...brief } = result;
   print(json, { experiment: name, ...options, times, counts, ...brief, folder }, () =>
     [

@@ -5,16 +5,15 @@ import { RaceMissing, UnknownRace } from '../lab/errors.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
-import { factsFiles, withoutFacts } from '../lab/report/facts-files.ts';
+import { eventsFile, factsFiles, withoutFacts } from '../lab/report/facts-files.ts';
 import { writeFolder } from '../lab/report/folder.ts';
 import { racePage } from '../lab/report/race-page.ts';
 import { raceText } from '../lab/report/race-text.ts';
 import { told } from '../lab/report/step-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { emitter, type StageEvent } from '../lab/stage/events.ts';
-import { withStage } from '../lab/stage/stage.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
+import { type OnStage, onStage } from './on-stage.ts';
 import { database, json, language, whole } from './options.ts';
 import {
   type AddCommand,
@@ -69,13 +68,14 @@ async function race(
   if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
-  const tell = (event: StageEvent) => event.kind === 'note' && progress(event.text);
-  const play: Work<PlayedRace[]> = (lab, signal, untilInterrupted) =>
-    playTimes(times, signal, () =>
-      untilInterrupted(withStage(lab, signal, (stage) => raceOn(stage, name, on), emitter([tell]))),
+  const play: Work<OnStage<PlayedRace>[]> = (lab, signal, untilInterrupted) =>
+    playTimes(times, () =>
+      onStage({ lab, signal, untilInterrupted }, progress, (stage) => raceOn(stage, name, on)),
     );
-  const played = await withLab(labFolder, progress, play, { database });
-  const shown = played.find((each) => !each.asClaimed) ?? played[0];
+  const plays = await withLab(labFolder, progress, play, { database });
+  const played = plays.map((each) => each.played);
+  const { played: shown, events = [] } =
+    plays.find((each) => !each.played.asClaimed) ?? plays[0] ?? {};
   if (!shown) throw new RangeError('a race is played at least once');
   const count = {
     times,
@@ -86,6 +86,7 @@ async function race(
     'race.json': withoutFacts(shown),
     'index.html': racePage(shown, language),
     ...factsFiles([shown]),
+    ...eventsFile(events),
   };
   const folder = writeFolder(runsFolder, `race-${name}-${on}`, files);
   const counted = `played ${times} times: ${count.violated} violated, ${count.asClaimed} as claimed\n`;
@@ -98,16 +99,14 @@ async function race(
 
 async function playTimes(
   times: number,
-  signal: AbortSignal,
-  play: () => Promise<PlayedRace>,
-): Promise<PlayedRace[]> {
-  const played: PlayedRace[] = [];
-  while (played.length < times) {
-    signal.throwIfAborted();
-    played.push(await play());
-    if (times > 1) progress(`${played.length} of ${times}: ${played.at(-1)?.verdict}`);
+  play: () => Promise<OnStage<PlayedRace>>,
+): Promise<OnStage<PlayedRace>[]> {
+  const plays: OnStage<PlayedRace>[] = [];
+  while (plays.length < times) {
+    plays.push(await play());
+    if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.played.verdict}`);
   }
-  return played;
+  return plays;
 }
 
 const isRaceName = (name: string): name is RaceName => Object.hasOwn(schedules, name);

@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
-import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
-import type { Lab } from '../lab/environment/lab.ts';
-import { withConnections } from '../lab/environment/lab-connections.ts';
+import { type RunRequest, runRung } from '../lab/drills/run-rung.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, withLab } from '../lab/environment/session.ts';
+import { eventsFile } from '../lab/report/facts-files.ts';
+import { writeFiles } from '../lab/report/folder.ts';
 import { lessonLines } from '../lab/report/race-text.ts';
 import { writeRunFolder } from '../lab/report/run-folder.ts';
 import {
@@ -20,6 +20,7 @@ import { costTable, legend, runTable } from '../lab/report/tables.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { isRungName, ladder, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
+import { onStage } from './on-stage.ts';
 import { database, json, language, onDatabase, pause, whole } from './options.ts';
 import {
   type AddCommand,
@@ -86,14 +87,16 @@ async function run(
   const { instances = ladder[rung].instances } = options;
   const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };
   const used = databaseOf(labFolder, database);
-  const done = await withLab(
+  const { played: done, events } = await withLab(
     labFolder,
     progress,
-    (lab, _, untilInterrupted) => untilInterrupted(rush(lab, request)),
+    (lab, signal, untilInterrupted) =>
+      onStage({ lab, signal, untilInterrupted }, progress, (stage) => runRung(request, stage)),
     { database: used },
   );
   const command = commandLine(request) + onDatabase(used);
   const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] }, used, language);
+  writeFiles(folder, eventsFile(events));
   const { workMs, seed } = request;
   const text = () =>
     [
@@ -115,11 +118,6 @@ async function run(
     ].join('\n');
   print(json, done.result, text);
   setExitCode(pausesReached(done) ? asClaimed([done.result]) : ['unknown']);
-}
-
-async function rush(lab: Lab, request: RunRequest): Promise<Run> {
-  await lab.ensure(request);
-  return withConnections(lab, (connections) => runRung(request, lab, connections));
 }
 
 /** The command that repeats this run. */

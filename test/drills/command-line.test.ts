@@ -57,6 +57,10 @@ describe('lockstep run', () => {
     const report = readFileSync(join(runsFolder, 'latest', 'report.md'), 'utf8');
     expect(report).toContain('lockstep run mutex-per-user --instances 1');
     expect(existsSync(join(runsFolder, 'latest', 'report.json'))).toBe(true);
+    const events = readFileSync(join(runsFolder, 'latest', 'events.jsonl'), 'utf8').split('\n');
+    const kinds = events.filter(Boolean).map((line) => JSON.parse(line).kind);
+    const order = ['started', 'service', 'on-sale', 'load-started', 'load-ended', 'verdict'];
+    expect(kinds).toEqual(order);
     const audit = await lockstep('audit', voucherId);
     expect(audit.exitCode).toBe(0);
     expect(audit.stdout).toMatch(/held +responses-match-database/);

@@ -6,7 +6,7 @@ import { labTokenSecret } from '../../src/config.ts';
 import { signToken } from '../../src/http/tokens.ts';
 import { defaults } from '../../src/lab/drills/demo-plan.ts';
 import { runRung } from '../../src/lab/drills/run-rung.ts';
-import { withConnections } from '../../src/lab/environment/lab-connections.ts';
+import { withStage } from '../../src/lab/stage/stage.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
 import { theLab } from '../support/the-lab.ts';
@@ -20,8 +20,8 @@ async function rushWith(
   rung: RungName = 'stock-positive',
 ): Promise<readonly HistoryEvent[]> {
   const request = { ...defaults, ...shape, rung, workMs: 0, users: 20, pauses: [pause] };
-  const { facts } = await withConnections(lab(), (connections) =>
-    runRung(request, lab(), connections),
+  const { facts } = await withStage(lab(), new AbortController().signal, (stage) =>
+    runRung(request, stage),
   );
   return facts.history ?? [];
 }

@@ -7,7 +7,6 @@ import { racePage } from '../../src/lab/report/race-page.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { pausesReached } from '../../src/lab/report/sentences.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
-import { testConnections } from './connections.ts';
 import { theLab } from './the-lab.ts';
 
 /** Played through nginx on real instances. */
@@ -41,11 +40,8 @@ export function testRushes(requests: readonly RunRequest[]): void {
 
   describe.each(sorted)('$rung on $instances behind $balancer', (request) => {
     test('is as claimed', async () => {
-      await lab().ensure(request);
-      const connections = testConnections();
-      connections.redis('admin');
-      await connections.ready();
-      const run = await runRung(request, lab(), connections);
+      const { signal } = new AbortController();
+      const run = await withStage(lab(), signal, (stage) => runRung(request, stage));
       const { result, audit } = run;
       expect(audit.findings.filter(({ verdict }) => verdict === 'unknown')).toEqual([]);
       const violated = audit.findings.filter(({ verdict }) => verdict === 'violated');

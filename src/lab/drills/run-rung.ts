@@ -2,24 +2,19 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
-
 import { type Audit, audit, heldOnlyIf } from '../../audit/audit.ts';
 import { type Proof, proofsOf } from '../../audit/evidence.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
 import { type MysqlRefusals, mysqlRefusals } from '../../audit/mysql-refusals.ts';
-import { readHistory } from '../../audit/read-history.ts';
-import type { Connections } from '../../connections/connections.ts';
 import type { Verdict } from '../../domain.ts';
 import { countBy } from '../../grouping.ts';
 import { type Claim, claimOf } from '../../ladder/claims.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
-import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
+import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { provideFor } from '../workload/provide.ts';
-import { rush } from '../workload/rush.ts';
 import { warmUp } from '../workload/warm-up.ts';
 
 export interface RunRequest extends ServiceShape {
@@ -64,35 +59,32 @@ export interface Run {
   readonly facts: Facts;
 }
 
-export async function runRung(
-  request: RunRequest,
-  lab: Pick<Lab, 'baseUrl' | 'historyFolder' | 'provide'>,
-  connections: Connections,
-): Promise<Run> {
+export async function runRung(request: RunRequest, stage: Stage): Promise<Run> {
   const { rung, stock, workMs, retries, instances, users, seed, requestsPerEagerUser, pauses } =
     request;
-  const { baseUrl, historyFolder } = lab;
-  const tokenSecret = connections.config.TOKEN_SECRET;
-  await provideFor(lab, rung);
-  const sale = {
-    title: `${rung} on ${instances}, seed ${seed}`,
-    stock,
-    rung,
-    lab: { workMs, retries },
-  };
-  await warmUp({ ...request, baseUrl }, connections);
-  const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
+  stage.emit({ kind: 'started', experiment: 'run', options: request });
+  await stage.serve(request);
+  await provideFor(stage.lab, rung);
+  await warmUp({ ...request, baseUrl: stage.lab.baseUrl }, stage.connections);
+  const title = `${rung} on ${instances}, seed ${seed}`;
+  const voucherId = await stage.putOnSale({ title, stock, rung, lab: { workMs, retries } });
   const startedAt = performance.now();
-  const load = { baseUrl, tokenSecret, voucherId, users, seed, requestsPerEagerUser, pauses };
-  const attempts = await rush(load);
-  const collected = await drained(connections, voucherId);
+  await stage.rush({ voucherId, users, seed, requestsPerEagerUser, pauses });
+  await drained(stage.connections, voucherId);
   const seconds = (performance.now() - startedAt) / 1_000;
-  const facts = { ...collected, attempts, ...readHistory(historyFolder, voucherId) };
+  const facts = await stage.facts(voucherId);
   const claim = claimOf(rungNamed(rung), instances);
   const audited = heldOnlyIf(!isStarved(facts), audit(facts));
+  const { verdict } = audited;
+  stage.emit({ kind: 'verdict', verdict, reasons: reasonsOf(audited) });
   const result = summarize(request, facts, audited, claim, seconds);
   return { result, claim, audit: audited, facts, proofs: proofsOf(audited, facts) };
 }
+
+const reasonsOf = ({ findings }: Audit): string[] =>
+  findings
+    .filter(({ verdict }) => verdict !== 'held')
+    .map(({ check, worst, first }) => `${check}: ${worst ?? first}`);
 
 function summarize(
   request: RunRequest,

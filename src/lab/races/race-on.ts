@@ -35,5 +35,9 @@ export async function raceOn(
     await stage.serve(shape);
     return playRace(stage, name, rung);
   };
-  return untilKnown(playIn, tooSlowBecause, (text) => stage.note(text), stage.signal);
+  stage.emit({ kind: 'started', experiment: `race ${name}`, options: { rung } });
+  const note = (text: string) => stage.note(text);
+  const played = await untilKnown(playIn, tooSlowBecause, note, stage.signal);
+  stage.emit({ kind: 'verdict', verdict: played.verdict, reasons: [played.evidence] });
+  return played;
 }

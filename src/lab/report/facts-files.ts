@@ -1,11 +1,12 @@
 /**
- * The facts that a run or a race was judged by, in its folder: `facts.json`, and the history in
- * `history.jsonl`.
+ * The facts that an experiment was judged by, in its folder: `facts.json`, the history in
+ * `history.jsonl`, and what the stage emitted in `events.jsonl`.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Facts } from '../../audit/facts.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
+import type { StageEvent } from '../stage/events.ts';
 
 interface Judged {
   readonly facts: Facts;
@@ -24,6 +25,10 @@ export function factsFiles(judged: readonly Judged[]): Record<string, unknown> {
     'history.jsonl': events.map((event) => JSON.stringify(event)).join('\n'),
   };
 }
+
+export const eventsFile = (events: readonly StageEvent[]): Record<string, string> => ({
+  'events.jsonl': events.map((event) => JSON.stringify(event)).join('\n'),
+});
 
 /** The answers to clients and the history, from the newest folder that has this voucher. */
 export function keptFacts(

@@ -6,7 +6,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
-import type { Facts } from '../../audit/facts.ts';
+import type { Attempt, Facts } from '../../audit/facts.ts';
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { groupBy } from '../../grouping.ts';
@@ -20,6 +20,7 @@ import { buyOnce } from '../workload/buy-once.ts';
 import { type NewSale, putOnSale } from '../workload/create-voucher.ts';
 import { allDrained } from '../workload/drained.ts';
 import { provideFor } from '../workload/provide.ts';
+import { type Rush, rush } from '../workload/rush.ts';
 import { buySteadily, type Purchase, type Try } from '../workload/steady-purchases.ts';
 import type { Emit } from './events.ts';
 import { Player } from './player.ts';
@@ -152,6 +153,15 @@ export class Stage {
     return this.during(load, async (tries) => tries);
   }
 
+  /** All users at once: see `rush`. Resolves when everyone is answered. */
+  async rush(plan: Omit<Rush, 'baseUrl' | 'tokenSecret' | 'onAttempt'>): Promise<void> {
+    this.signal.throwIfAborted();
+    const { baseUrl, tokenSecret } = this.lab;
+    const { voucherId } = plan;
+    const onAttempt = (attempt: Attempt) => this.#answered({ ...attempt, voucherId });
+    await this.#loading('rush', () => rush({ ...plan, baseUrl, tokenSecret, onAttempt }));
+  }
+
   /** @returns what mends it. The stage mends it at the end, if nobody did. */
   async inject(fault: Fault): Promise<Undo> {
     this.signal.throwIfAborted();
@@ -259,9 +269,13 @@ export class Stage {
     };
     const interruption = this.signal;
     const to = { baseUrl, tokenSecret, purchasesPerSecond, giveUp, interruption, onTry };
+    await this.#loading(name, () => buySteadily(purchases, { ...to, ...limits }));
+  }
+
+  async #loading(name: string, load: () => Promise<unknown>): Promise<void> {
     this.emit({ kind: 'load-started', name });
     try {
-      await buySteadily(purchases, { ...to, ...limits });
+      await load();
     } finally {
       this.emit({ kind: 'load-ended', name });
     }

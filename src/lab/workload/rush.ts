@@ -17,6 +17,8 @@ export interface Rush {
   /** Every tenth user is eager and sends so many requests at once; the others send one. */
   readonly requestsPerEagerUser: number;
   readonly pauses?: readonly string[];
+  /** Called with each attempt when it is answered. */
+  readonly onAttempt?: (attempt: Attempt) => void;
 }
 
 type Size = Pick<Rush, 'users' | 'requestsPerEagerUser'>;
@@ -70,8 +72,12 @@ export async function rush(plan: Rush): Promise<Attempt[]> {
   const url = `${plan.baseUrl}/vouchers/${plan.voucherId}/orders`;
   const headers = plan.pauses?.length ? { 'x-lab-pauses': plan.pauses.join(',') } : {};
   try {
-    const buy = (intent: Intent) =>
-      buyOnce(agent, url, intent, tokenOf.get(intent.userId) ?? '', headers);
+    const buy = async (intent: Intent) => {
+      const token = tokenOf.get(intent.userId) ?? '';
+      const attempt = await buyOnce(agent, url, intent, token, headers);
+      plan.onAttempt?.(attempt);
+      return attempt;
+    };
     const front = firstRequests(plan);
     const first = intents.slice(0, front).map(buy);
     await Promise.race(first); // Then the eager users are inside, and have stock to compete for.
