@@ -40,7 +40,12 @@ const steps = [
   ['workers scale out, 20 times', lockstep('drill', 'workers-scale-out', '--times', '20')],
   ['flush during rush, 20 times', lockstep('drill', 'flush-during-rush', '--times', '20')],
   ['k6 failover', lockstep('drill', 'k6-failover', '--minutes', '3')],
-  ['lock storm', vitest('--project', 'long', 'lock-storm'), { LOCK_STORM_MINUTES: '3' }],
+  ['lock storm', lockstep('drill', 'lock-storm', '--minutes', '3', '--seed', '7')],
+  [
+    'lock storm beside Redisson',
+    vitest('--project', 'long', 'lock-storm'),
+    { LOCK_STORM_MINUTES: '3' },
+  ],
   ['conformance of the locks', lockstep('conformance')],
   ['mutants of the locks', vitest('--project', 'mutants')],
   ['mutants of the final rung, 3 times', lockstep('mutants', '--times', '3')],

@@ -3,39 +3,53 @@
  * while faults hit them all. LOCK_STORM_SEED replays a storm, LOCK_STORM_MINUTES makes it longer.
  */
 import { describe, expect, test } from 'vitest';
-import { someFolder } from '../support/folder.ts';
-import { type Kind, lockStorm, type Storm, type StormKey } from '../support/lock-storm.ts';
-import { jvm, node, stormKeys, stormKeysBesideRedisson } from '../support/lock-storm-kinds.ts';
+import { judgedStorm } from '../../src/lab/drills/lock-storm.ts';
+import {
+  type Kind,
+  ourContenders,
+  type StormKey,
+  stormKeys,
+} from '../../src/lab/lock-storm/kinds.ts';
+import { lockStorm } from '../../src/lab/lock-storm/storm.ts';
+import type { Result } from '../../src/lab/stage/result.ts';
+import { play } from '../../src/lab/stage/runner.ts';
 import { redissonClassPath } from '../support/redisson.ts';
+import { jvms, stormKeysBesideRedisson } from '../support/storm-jvm.ts';
+import { theLab } from '../support/the-lab.ts';
 
 const seed = Number(process.env['LOCK_STORM_SEED'] ?? 1);
 const stormMs = Number(process.env['LOCK_STORM_MINUTES'] ?? 0.1) * 60_000;
 const classPath = await redissonClassPath();
 const withinMs = stormMs + 150_000;
+const lab = theLab(null);
 
-async function stormOf(keys: readonly StormKey[], kinds: readonly Kind[]): Promise<Storm> {
-  const storm = await lockStorm({ seed, stormMs, keys, kinds, folder: someFolder() });
-  const { violations, grants, ...counts } = storm;
+async function stormOf(keys: readonly StormKey[], kinds: readonly Kind[]): Promise<Result> {
+  const storm = {
+    about: 'a lock storm',
+    play: async (stage: Parameters<typeof lockStorm>[0]) =>
+      judgedStorm(await lockStorm(stage, { seed, stormMs, keys, kinds })),
+  };
+  const { signal } = new AbortController();
+  const untilInterrupted = <T>(part: Promise<T>) => part;
+  const result = await play('lock-storm', storm, {}, { lab: lab(), signal, untilInterrupted });
   const names = kinds.map(({ kind, count }) => `${count} × ${kind}`).join(', ');
-  console.log(`lock storm, ${names}, seed ${seed}: ${JSON.stringify(counts)}`);
-  for (const [who, share] of Object.entries(grants))
-    if (who.includes('tryLock')) console.log(`  ${who}: granted ${share}`);
-  expect(violations, `replay it with LOCK_STORM_SEED=${seed}`).toEqual([]);
-  return storm;
+  console.log(`lock storm, ${names}, seed ${seed}: ${JSON.stringify(result.figures)}`);
+  expect(result, `replay it with LOCK_STORM_SEED=${seed}`).toMatchObject({
+    ...{ verdict: 'held', reasons: [] },
+  });
+  expect(Object.keys(result.faults)).toHaveLength(7);
+  return result;
 }
 
-const grantedTo = (name: string, grants: Storm['grants']): number =>
-  Object.entries(grants)
-    .filter(([each]) => each.startsWith(name))
-    .reduce((sum, [, text]) => sum + Number.parseInt(text, 10), 0);
+const grantedTo = (name: string, { tables = [] }: Result): number =>
+  tables
+    .flatMap(({ rows }) => rows)
+    .filter(([each]) => String(each).startsWith(name))
+    .reduce((sum, [, text]) => sum + Number.parseInt(String(text), 10), 0);
 
 test(
   'our locks exclude each other through every fault, go on, and leave nothing behind',
-  async () => {
-    const { sections, faults } = await stormOf(stormKeys, [node(3, stormKeys)]);
-    expect(sections).toBeGreaterThan(200);
-    expect(Object.keys(faults)).toHaveLength(7);
-  },
+  () => stormOf(stormKeys, [ourContenders(3, stormKeys)]),
   withinMs,
 );
 
@@ -44,13 +58,11 @@ describe.skipIf(classPath === null)('beside a real Redisson', () => {
     'both exclude each other through every fault, go on, and leave nothing behind',
     async () => {
       const keys = stormKeysBesideRedisson;
-      const kinds = [node(2, keys), jvm(1, keys, classPath ?? '')];
-      const { sections, grants, faults } = await stormOf(keys, kinds);
-      expect(sections).toBeGreaterThan(200);
+      const kinds = [ourContenders(2, keys), jvms(1, keys, classPath ?? '')];
+      const storm = await stormOf(keys, kinds);
       for (const key of ['redis-reentrant-crowd', 'redis-fair-crowd'])
         for (const kind of ['node', 'jvm'])
-          expect(grantedTo(`${kind} ${key}`, grants)).toBeGreaterThan(10);
-      expect(Object.keys(faults)).toHaveLength(7);
+          expect(grantedTo(`${kind} ${key}`, storm)).toBeGreaterThan(10);
     },
     withinMs,
   );

@@ -1,8 +1,8 @@
 /** The judge of the lock storm, on records with one thing wrong each. */
 import { describe, expect, test } from 'vitest';
-import { judge } from '../support/lock-storm-judge.ts';
-import { leastLeftMs, stormPlan } from '../support/lock-storm-plan.ts';
-import type { Done, StormRecord } from '../support/lock-storm-records.ts';
+import { judgeStorm } from '../../src/lab/lock-storm/judge.ts';
+import { leastLeftMs, stormPlan } from '../../src/lab/lock-storm/plan.ts';
+import type { Done, StormRecord } from '../../src/lab/lock-storm/records.ts';
 
 const key = 'seat';
 const nothing: Done = {
@@ -30,7 +30,7 @@ function turn(
 }
 
 const judged = (records: readonly StormRecord[], done: Partial<Done> = {}) =>
-  judge(
+  judgeStorm(
     [...records].sort((one, other) => one.at - other.at),
     { ...nothing, ...done },
   );

@@ -67,7 +67,7 @@ describe('a play', () => {
       await stage.inject(fault('one', done));
       throw new DeadlinePassed('a sale', 5);
     });
-    expect(await result).toMatchObject({ verdict: 'unknown', figures: { faults: 1 } });
+    expect(await result).toMatchObject({ verdict: 'unknown', faults: { one: 1 } });
     expect((await result).reasons).toEqual([expect.stringContaining('a sale')]);
     expect(all).toEqual(['mend one']);
   });
@@ -132,7 +132,8 @@ describe('an interrupted play', () => {
     );
     expect(await result).toMatchObject({
       ...{ verdict: 'unknown', isInterrupted: true, reasons: ['Interrupted.'] },
-      figures: { accepted: 0, faults: 1 },
+      figures: { accepted: 0 },
+      faults: { one: 1 },
     });
     expect(all).toEqual(['mend one']);
   });

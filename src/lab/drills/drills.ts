@@ -9,6 +9,7 @@ import { hotVoucher } from './hot-voucher.ts';
 import { hungMaster } from './hung-master.ts';
 import { k6Failover } from './k6-failover.ts';
 import { killStorm } from './kill-storm.ts';
+import { lockStormDrill } from './lock-storm.ts';
 import { raceDrills } from './race-drills.ts';
 import { stopMasters } from './stop-masters.ts';
 import { workersScaleOut } from './workers-scale-out.ts';
@@ -18,6 +19,7 @@ export const drills = {
   'stop-masters': stopMasters,
   'k6-failover': k6Failover,
   ...raceDrills,
+  'lock-storm': lockStormDrill,
   'hung-master': hungMaster,
   'alive-not-consuming': aliveNotConsuming,
   'accepted-is-not-sold': acceptedIsNotSold,

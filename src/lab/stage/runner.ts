@@ -62,7 +62,7 @@ async function playOn<Options extends object>(
  * A deadline that passed, a service that refused, or Ctrl-C: nothing can be told.
  * @throws any other error
  */
-function undecided(error: unknown, { signal, injected }: Stage, { seconds }: Recorded): Judged {
+function undecided(error: unknown, { signal }: Stage, { seconds }: Recorded): Judged {
   if (!signal.aborted && !(error instanceof LockstepError)) throw error;
   const reason = signal.aborted ? new Interrupted().message : (error as LockstepError).message;
   const sum = (count: (second: Second) => number) =>
@@ -71,7 +71,6 @@ function undecided(error: unknown, { signal, injected }: Stage, { seconds }: Rec
     accepted: sum(({ accepted }) => accepted),
     refused: sum(refusedIn),
     unknown: sum(({ unknown }) => unknown),
-    faults: injected.length,
   };
   return { verdict: 'unknown', reasons: [reason], figures, facts: [] };
 }

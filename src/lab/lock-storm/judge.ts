@@ -2,8 +2,8 @@
  * Judges a lock storm by its witness. Sections of one key may overlap for one reason: a process was
  * stopped for longer than its lease could last.
  */
-import { leastLeftMs } from './lock-storm-plan.ts';
-import type { Done, Entered, Left, Period, StormRecord } from './lock-storm-records.ts';
+import { leastLeftMs } from './plan.ts';
+import type { Done, Entered, Left, Period, StormRecord } from './records.ts';
 
 export interface Judgement {
   readonly violations: readonly string[];
@@ -28,7 +28,7 @@ interface Section extends Entered {
   readonly left: Left | undefined;
 }
 
-export function judge(records: readonly StormRecord[], done: Done): Judgement {
+export function judgeStorm(records: readonly StormRecord[], done: Done): Judgement {
   const sections = sectionsOf(records, done);
   const pairs = overlaps(sections);
   const forbidden = pairs.filter((pair) => !isAllowed(pair, done));

@@ -1,15 +1,18 @@
 /** The Redis of a lock storm: its own server, which is restarted with what it had. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
-import { startProcess } from '../../src/lab/environment/processes.ts';
-import { redisServer } from '../../src/lab/environment/servers/redis.ts';
-import type { Server } from '../../src/lab/environment/servers/server.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { ownPorts } from './own-ports.ts';
+import { loadScript, runScript } from '../../connections/scripts.ts';
+import { freePorts } from '../environment/ports.ts';
+import { isAlive, type ProcessRef } from '../environment/process-table.ts';
+import { startProcess } from '../environment/processes.ts';
+import { redisServer } from '../environment/servers/redis.ts';
+import type { Server } from '../environment/servers/server.ts';
+import { waitUntil } from '../environment/wait-until.ts';
 
 const leaveScript = loadScript('locks/leave-fair');
+
+/** Below those that the kernel gives to clients: a killed server finds its port free again. */
+const firstPort = 20_300;
 
 const isLatch = (key: string): boolean => key.startsWith('redisson_unlock_latch:');
 
@@ -20,7 +23,7 @@ export class StormRedis {
   #process: ProcessRef | undefined;
 
   static async start(folder: string): Promise<StormRedis> {
-    const redis = new StormRedis(folder, await ownPorts(20_300));
+    const redis = new StormRedis(folder, await freePorts(firstPort));
     await redis.#start();
     await redis.#redis.connect();
     return redis;

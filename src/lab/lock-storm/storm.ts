@@ -3,57 +3,33 @@
  * connections are cut, scripts forgotten, processes stopped and killed, and Redis restarted, at
  * moments that a seed decides. Then it is calm, and the witness is asked.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { Contender, type Program } from './lock-storm-contenders.ts';
-import { type Judgement, judge } from './lock-storm-judge.ts';
-import { roundLength, type Step, stormPlan, times } from './lock-storm-plan.ts';
-import { type Done, machineMs, type Period, readRecords, recordsOf } from './lock-storm-records.ts';
-import { StormRedis } from './lock-storm-redis.ts';
-
-/** A crowd asks all the time; the lanes of a bell ask together, one in each process. */
-export interface StormKey {
-  readonly key: string;
-  readonly rung: 'redis-reentrant' | 'redis-fair';
-  readonly arrival: 'crowd' | 'bell';
-  /** In the line of a fair lock, some turns are shorter than others: its waiters may sleep. */
-  readonly hasShortTurns?: true;
-}
-
-/** What a contender is told; `seed` is its own. */
-export interface Task {
-  readonly name: string;
-  readonly seed: number;
-  readonly folder: string;
-  readonly redisUrl: string;
-}
-
-export interface Kind {
-  readonly kind: string;
-  readonly count: number;
-  program(task: Task): Program;
-  /** The lanes that must make progress, as a contender names them: key and number. */
-  readonly lanes: readonly string[];
-}
+import { waitUntil } from '../environment/wait-until.ts';
+import type { Undo } from '../faults/fault.ts';
+import type { Stage } from '../stage/stage.ts';
+import { Contender } from './contender-process.ts';
+import { type Judgement, judgeStorm } from './judge.ts';
+import type { Kind, StormKey } from './kinds.ts';
+import { roundLength, type Step, stormPlan, times } from './plan.ts';
+import { type Done, machineMs, type Period, readRecords, recordsOf } from './records.ts';
+import { StormRedis } from './storm-redis.ts';
+import { countOf, marksFolder } from './witness.ts';
 
 export interface StormOptions {
-  readonly keys: readonly StormKey[];
   readonly seed: number;
   readonly stormMs: number;
+  readonly keys: readonly StormKey[];
   readonly kinds: readonly Kind[];
-  readonly folder: string;
 }
 
-export interface Storm extends Judgement {
-  /** How often each fault was injected. */
-  readonly faults: Readonly<Record<string, number>>;
-}
-
-export async function lockStorm(options: StormOptions): Promise<Storm> {
-  mkdirSync(options.folder, { recursive: true });
-  const storm = new LockStorm(options, await StormRedis.start(options.folder));
+/** A folder for the records and the witness, and a Redis of its own. */
+export async function lockStorm(stage: Stage, options: StormOptions): Promise<Judgement> {
+  const folder = join(stage.lab.folder, 'lock-storm');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  const storm = new LockStorm(stage, options, folder, await StormRedis.start(folder));
   try {
     await storm.start();
     return await storm.run();
@@ -66,11 +42,12 @@ export async function lockStorm(options: StormOptions): Promise<Storm> {
 const latchesForEachFault = 4;
 
 class LockStorm {
+  readonly #stage: Stage;
   readonly #options: StormOptions;
+  readonly #folder: string;
   readonly #redis: StormRedis;
   readonly #contenders: Contender[] = [];
   readonly #kindOf = new Map<string, Kind>();
-  readonly #faults: Record<string, number> = {};
   readonly #stops: Done['stops'][number][] = [];
   readonly #kills: Done['kills'][number][] = [];
   /** The names of killed clients in the lines of the fair lock. */
@@ -85,8 +62,10 @@ class LockStorm {
   /** A process that is stopped before this may not have renewed its leases. */
   #quietFrom = 0;
 
-  constructor(options: StormOptions, redis: StormRedis) {
+  constructor(stage: Stage, options: StormOptions, folder: string, redis: StormRedis) {
+    this.#stage = stage;
     this.#options = options;
+    this.#folder = folder;
     this.#redis = redis;
   }
 
@@ -97,17 +76,17 @@ class LockStorm {
     this.#clearing = this.#clearPlacesOfTheDead();
   }
 
-  async run(): Promise<Storm> {
+  async run(): Promise<Judgement> {
     for (const each of this.#contenders) each.say('go');
     const calm: Period[] = [await this.#calm(times.bell * 3)];
     await this.#storm();
-    await sleep(times.lease + times.answer * 3); // What a fault cost has expired.
+    await this.#stage.rest(times.lease + times.answer * 3); // What a fault cost has expired.
     for (const each of this.#alive()) each.say('calm');
     calm.push(await this.#calm(times.bell * 3));
     await this.#expectProgress();
     await this.#expectNothingLeft();
     await this.#expectFree();
-    return this.#judge(calm);
+    return this.#judgeStorm(calm);
   }
 
   async end(): Promise<void> {
@@ -122,10 +101,12 @@ class LockStorm {
   }
 
   #open(kind: Kind): Contender {
-    const { seed, folder } = this.#options;
+    const { seed } = this.#options;
+    const { environment } = this.#stage.lab;
+    const [folder, redisUrl] = [this.#folder, this.#redis.url];
     const name = `${kind.kind}-${++this.#started}`;
     const own = seed * 100 + this.#started;
-    const task = { name, seed: own, folder, redisUrl: this.#redis.url };
+    const task = { name, seed: own, folder, redisUrl, environment };
     const contender = new Contender(name, folder, kind.program(task));
     this.#contenders.push(contender);
     this.#kindOf.set(name, kind);
@@ -134,7 +115,7 @@ class LockStorm {
 
   async #calm(forMs: number): Promise<Period> {
     const from = machineMs();
-    await sleep(forMs);
+    await this.#stage.rest(forMs);
     return { from, to: machineMs() };
   }
 
@@ -143,14 +124,21 @@ class LockStorm {
     let injected = 0;
     for (const step of stormPlan(this.#options.seed)) {
       if (injected++ >= roundLength && performance.now() > until) break;
-      await sleep(step.afterMs);
-      this.#faults[step.fault] = (this.#faults[step.fault] ?? 0) + 1;
-      await this.#inject(step);
+      await this.#stage.rest(step.afterMs);
+      if (isStop(step)) await this.#stage.rest(this.#quietFrom - performance.now());
+      const inject = () => this.#inject(step);
+      const mend = await this.#stage.inject({ name: step.fault, inject });
+      this.#background.push(this.#mendAfter(isStop(step) ? step.forMs : 0, mend));
     }
     await Promise.all(this.#background.splice(0));
   }
 
-  async #inject(step: Step): Promise<void> {
+  async #mendAfter(ms: number, mend: Undo): Promise<void> {
+    await this.#stage.rest(ms).catch(() => {}); // Ctrl-C: it is mended at once.
+    await mend();
+  }
+
+  #inject(step: Step): Promise<Undo> {
     switch (step.fault) {
       case 'kill-clients':
         return this.#disconnecting(() => this.#redis.killClients('normal'));
@@ -159,7 +147,7 @@ class LockStorm {
       case 'restart-redis':
         return this.#disconnecting(() => this.#redis.restart(step.forMs));
       case 'flush-scripts':
-        return this.#redis.flushScripts();
+        return this.#redis.flushScripts().then(() => nothing);
       case 'stop-shortly':
       case 'stop-past-the-lease':
         return this.#stop(step);
@@ -168,11 +156,12 @@ class LockStorm {
     }
   }
 
-  async #disconnecting(work: () => Promise<void>): Promise<void> {
+  async #disconnecting(work: () => Promise<void>): Promise<Undo> {
     const from = machineMs();
     await work();
     this.#disconnections.push({ from, to: machineMs() + times.answer });
     this.#disturb();
+    return nothing;
   }
 
   /** The next stop waits until each lease was renewed again: then it has `leastLeftMs`. */
@@ -180,36 +169,36 @@ class LockStorm {
     this.#quietFrom = performance.now() + (times.lease * 2) / 3 + times.answer;
   }
 
-  /** While it is inside a section, if it enters one soon. It is resumed in the background. */
-  async #stop(step: Step): Promise<void> {
-    while (performance.now() < this.#quietFrom) await sleep(50);
+  /** While it is inside a section, if it enters one soon. @returns what resumes it */
+  async #stop(step: Step): Promise<Undo> {
     const victim = this.#victim(step);
-    if (!victim) return;
+    if (!victim) return nothing;
     const isInside = () => this.#marksOf(victim.name).length > 0;
     await waitUntil('the victim to enter', 1_000, isInside, 2).catch(() => {});
     const from = machineMs();
     victim.pause();
-    const resuming = sleep(step.forMs).then(() => {
+    return async () => {
       victim.resume();
       this.#stops.push({ process: victim.name, from, to: machineMs() });
       this.#disturb();
-    });
-    this.#background.push(resuming);
+    };
   }
 
-  /** Another one takes its place. Its marks are removed: it is not inside any more. */
-  async #kill(step: Step): Promise<void> {
+  /** Its marks are removed: it is not inside any more. @returns the start of another one */
+  async #kill(step: Step): Promise<Undo> {
     const victim = this.#victim(step);
     const kind = victim && this.#kindOf.get(victim.name);
-    if (!victim || !kind) return;
+    if (!victim || !kind) return nothing;
     await victim.kill();
     this.#kills.push({ process: victim.name, at: machineMs() });
-    for (const each of recordsOf(this.#options.folder, victim.name))
+    for (const each of recordsOf(this.#folder, victim.name))
       if (each.event === 'client') this.#dead.add(each.client);
     for (const mark of this.#marksOf(victim.name)) rmSync(mark);
     const next = this.#open(kind);
-    const replacing = next.untilSaid('ready', 30_000).then(() => next.say('go'));
-    this.#background.push(replacing.catch((error) => this.#violations.push(String(error))));
+    return async () => {
+      await next.untilSaid('ready', 30_000);
+      next.say('go');
+    };
   }
 
   #victim({ pick }: Step): Contender | undefined {
@@ -219,7 +208,7 @@ class LockStorm {
 
   #marksOf(name: string): string[] {
     return this.#options.keys.flatMap(({ key }) => {
-      const inside = join(this.#options.folder, key, 'inside');
+      const inside = marksFolder(this.#folder, key);
       try {
         const marks = readdirSync(inside).filter((mark) => mark.startsWith(`${name}.`));
         return marks.map((mark) => join(inside, mark));
@@ -270,7 +259,7 @@ class LockStorm {
       this.#violations.push(`left behind: ${left.join(', ')}`),
     );
     // A fault keeps the releases of that moment from their end, and no others.
-    const faults = Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
+    const faults = this.#stage.injected.length;
     const latches = await this.#redis.latches();
     if (latches > faults * latchesForEachFault)
       this.#violations.push(`${latches} latches left behind by ${faults} faults`);
@@ -283,28 +272,23 @@ class LockStorm {
     }
   }
 
-  #judge(calm: readonly Period[]): Storm {
-    const { folder, keys } = this.#options;
-    const records = readRecords(folder);
-    const counters = new Map(keys.map(({ key }) => [key, counterOf(folder, key)]));
+  #judgeStorm(calm: readonly Period[]): Judgement {
+    const { keys } = this.#options;
+    const records = readRecords(this.#folder);
+    const counters = new Map(keys.map(({ key }) => [key, countOf(this.#folder, key)]));
     const sleepless = new Set(keys.filter((each) => !each.hasShortTurns).map(({ key }) => key));
     const [stops, kills, disconnections] = [this.#stops, this.#kills, this.#disconnections];
-    const judged = judge(records, { stops, kills, disconnections, counters, calm, sleepless });
+    const judged = judgeStorm(records, { stops, kills, disconnections, counters, calm, sleepless });
     const tried = records.filter((each) => each.event === 'tried');
     const refused = tried
       .filter(({ granted }) => !granted)
       .map(({ key, process }) => `a free ${key} was refused to ${process}`);
     const expected = this.#alive().length * keys.length;
     if (tried.length < expected) refused.push(`${expected - tried.length} free locks not tried`);
-    const violations = [...this.#violations, ...judged.violations, ...refused];
-    return { ...judged, violations, faults: this.#faults };
+    return { ...judged, violations: [...this.#violations, ...judged.violations, ...refused] };
   }
 }
 
-const counterOf = (folder: string, key: string): number => {
-  try {
-    return Number(readFileSync(join(folder, key, 'counter'), 'utf8'));
-  } catch {
-    return 0;
-  }
-};
+const isStop = ({ fault }: Step): boolean =>
+  fault === 'stop-shortly' || fault === 'stop-past-the-lease';
+const nothing: Undo = async () => {};

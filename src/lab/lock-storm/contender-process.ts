@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { waitUntil } from '../environment/wait-until.ts';
 
 export interface Program {
   readonly file: string;

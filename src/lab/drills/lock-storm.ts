@@ -1,0 +1,46 @@
+/**
+ * The locks with messages, under faults, without a sale: processes contend for the same keys, and a
+ * witness that knows no lock counts who was inside with whom.
+ */
+import type { Judgement } from '../lock-storm/judge.ts';
+import { ourContenders, stormKeys } from '../lock-storm/kinds.ts';
+import { lockStorm } from '../lock-storm/storm.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Drill } from './drill.ts';
+
+/** With fewer, the contenders stood still more than they contended. */
+const leastSections = 200;
+
+export const lockStormDrill: Drill = {
+  about:
+    'redis-reentrant and redis-fair: three processes want the same locks while connections are ' +
+    'cut, scripts forgotten, processes stopped and killed, and Redis is killed and restarted.',
+
+  async play(stage, { seed, minutes }) {
+    const kinds = [ourContenders(3, stormKeys)];
+    const judged = await lockStorm(stage, {
+      ...{ seed, stormMs: minutes * 60_000 },
+      ...{ keys: stormKeys, kinds },
+    });
+    return judgedStorm(judged);
+  },
+};
+
+export function judgedStorm(storm: Judgement): Judged {
+  const { violations, sections, allowedOverlaps, lostUpdates, lostLeases, grants } = storm;
+  const isTooQuiet = sections < leastSections;
+  const tooQuiet = `${sections} sections only, of at least ${leastSections}`;
+  return {
+    verdict: violations.length > 0 ? 'violated' : isTooQuiet ? 'unknown' : 'held',
+    reasons: isTooQuiet ? [...violations, tooQuiet] : violations,
+    figures: { sections, allowedOverlaps, lostUpdates, lostLeases },
+    tables: [
+      {
+        title: 'Who was granted a lock, of those who asked',
+        head: ['process, key and way to ask', 'granted'],
+        rows: Object.entries(grants),
+      },
+    ],
+    facts: [],
+  };
+}
