@@ -15,61 +15,71 @@ import {
 import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { databaseOf, withLab } from '../lab/environment/session.ts';
 import { otherWorkText, targetsText } from '../lab/report/bench-text.ts';
-import { writeFolder } from '../lab/report/folder.ts';
-import { describeRun, runText } from '../lab/report/measured-run.ts';
+import { textReport } from '../lab/report/folder.ts';
+import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import { plainTable } from '../lab/report/tables.ts';
 import { wrap } from '../lab/report/wrap.ts';
+import type { Experiment } from '../lab/stage/experiment.ts';
 import { json } from './options.ts';
-import {
-  type AddCommand,
-  type JsonOption,
-  type Place,
-  print,
-  progress,
-  setExitCode,
-} from './output.ts';
+import type { AddCommand, JsonOption } from './output.ts';
+import { type OwnReport, playExperiment } from './play.ts';
 
-const answerTo = { met: 'yes', unclear: 'yes', missed: 'no', unknown: 'unknown' } as const;
+const verdicts = { met: 'held', unclear: 'held', missed: 'violated', unknown: 'unknown' } as const;
+
+interface LockCosts {
+  readonly costs: readonly LockCost[];
+  readonly otherWork: number | null;
+}
 
 export const addBenchLocks: AddCommand = (program, place) =>
   program
     .command('bench-locks')
     .description('measure the cost of each lock, alone and with fifty contenders')
     .addOption(json())
-    .action((options: JsonOption) => benchLocks(place, options));
+    .action(({ json }: JsonOption) =>
+      playExperiment(place, {
+        ...{ name: 'bench-locks', experiment: lockCosts, options: {} },
+        command: 'npx lockstep bench-locks',
+        ...{ times: 1, database: undefined, json },
+        report: (measured, about) => lockReport(measured, measuredRun(about)),
+      }),
+    );
 
-async function benchLocks({ labFolder, runsFolder }: Place, { json }: JsonOption): Promise<void> {
-  const missing = missingForRedisson();
-  if (missing !== null) console.error(missingText(missing));
-  const { costs, otherWork } = await withLab(labFolder, progress, (lab, _, untilInterrupted) => {
-    const measuring = withConnections(onLockMaster(lab), async (connections) => {
+const lockCosts: Experiment<object, LockCosts> = {
+  about: 'the cost of each lock, alone and with fifty contenders',
+  play: async (stage) => {
+    const missing = missingForRedisson();
+    if (missing !== null) stage.note(missingText(missing));
+    const own = await withConnections(onLockMaster(stage.lab), async (connections) => {
       const redisson = missing === null ? await openRedisson(connections.config.REDIS_URL) : null;
-      const endPeriod = beginPeriod(lab, redisson);
+      const endPeriod = beginPeriod(stage.lab, redisson);
       try {
-        const costs = await benchmarkLocks(connections, redisson, progress);
+        const costs = await benchmarkLocks(connections, redisson, (line) => stage.note(line));
         return { costs, otherWork: endPeriod() };
       } finally {
         redisson?.close();
       }
     });
-    return untilInterrupted(measuring);
-  });
-  const table = [
+    const { name, answer } = lockTarget(own.costs);
+    const reasons = answer === 'missed' ? [name] : [];
+    return { verdict: verdicts[answer], reasons, figures: {}, facts: [], own };
+  },
+};
+
+function lockReport({ costs, otherWork }: LockCosts, run: MeasuredRun): OwnReport {
+  const missing = missingForRedisson();
+  const report = [
     text(costs),
     otherWorkText(spreadOfKnown([otherWork])),
     ...(missing === null ? [] : [missingText(missing)]),
+    runText(run),
   ].join('\n\n');
-  const report = `${table}\n\n${runText(await describeRun('npx lockstep bench-locks', databaseOf(labFolder)))}`;
-  const markdown = `# The cost of each lock\n\n\`npx lockstep bench-locks\`\n\n\`\`\`text\n${report}\n\`\`\`\n`;
-  const folder = writeFolder(runsFolder, 'bench-locks', {
-    'costs.json': costs,
-    'report.md': markdown,
-    'report.txt': report,
-  });
-  print(json, costs, () => `\n${report}\n\n${wrap(`report: ${folder}/report.md`)}`);
-  setExitCode([answerTo[lockTarget(costs).answer]]);
+  return {
+    files: { 'costs.json': costs, ...textReport('The cost of each lock', report) },
+    data: () => costs,
+    text: (folder) => `\n${report}\n\n${wrap(`report: ${folder}/report.md`)}`,
+  };
 }
 
 /** @returns its end, with the share of the machine's CPU time that other work had. */

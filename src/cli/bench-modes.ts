@@ -1,7 +1,7 @@
 /** The ways to measure of `bench`: what runs, and for how long by default. */
 import { benchmarkBeside } from '../lab/benchmarks/beside-benchmark.ts';
 import { benchmarkBuckets } from '../lab/benchmarks/bucket-benchmark.ts';
-import { benchmarkGrowth } from '../lab/benchmarks/growth-benchmark.ts';
+import { benchmarkGrowth, refuseManyByHttp } from '../lab/benchmarks/growth-benchmark.ts';
 import type { Bench } from '../lab/benchmarks/measure.ts';
 import { type OtherService, readOtherService } from '../lab/benchmarks/other-service.ts';
 import { benchmarkProfile } from '../lab/benchmarks/profile-benchmark.ts';
@@ -46,15 +46,14 @@ export interface Mode {
   readonly name: string;
   readonly seconds: number;
   readonly rounds: number;
-  readonly run: (
-    bench: Bench,
-    rounds: number,
-  ) => Promise<{
-    readonly result: BenchmarkResult;
-    readonly text: string;
-    /** More files for its folder, by name. */
-    readonly files?: Readonly<Record<string, string>>;
-  }>;
+  readonly run: (bench: Bench, rounds: number) => Promise<Measurement>;
+}
+
+export interface Measurement {
+  readonly result: BenchmarkResult;
+  readonly text: string;
+  /** More files for its folder, by name. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 const purchase: Mode = {
@@ -113,13 +112,16 @@ const queues: Mode = {
   },
 };
 
-const growth = (rung: RungName, orders: number, byScript: boolean): Mode => ({
-  ...{ name: byScript ? 'bench-orders-by-script' : 'bench-orders', seconds: 2, rounds: 1 },
-  run: async (bench) => {
-    const result = await benchmarkGrowth(bench, rung, orders, byScript);
-    return { result, text: growthText(result) };
-  },
-});
+function growth(rung: RungName, orders: number, byScript: boolean): Mode {
+  if (!byScript) refuseManyByHttp(orders);
+  return {
+    ...{ name: byScript ? 'bench-orders-by-script' : 'bench-orders', seconds: 2, rounds: 1 },
+    run: async (bench) => {
+      const result = await benchmarkGrowth(bench, rung, orders, byScript);
+      return { result, text: growthText(result) };
+    },
+  };
+}
 
 const beside = (other: OtherService): Mode => ({
   ...{ name: 'bench-beside', seconds: 4, rounds: 5 },

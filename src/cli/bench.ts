@@ -1,20 +1,14 @@
 import { Argument, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
-import { databaseOf } from '../lab/environment/session.ts';
-import { writeFolder } from '../lab/report/folder.ts';
-import { describeRun, runText } from '../lab/report/measured-run.ts';
+import { textReport } from '../lab/report/folder.ts';
+import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
+import type { Experiment } from '../lab/stage/experiment.ts';
 import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
-import { type Choice, hows, modeOf } from './bench-modes.ts';
+import { type Choice, hows, type Measurement, type Mode, modeOf } from './bench-modes.ts';
 import { json, whole } from './options.ts';
-import {
-  type AddCommand,
-  type JsonOption,
-  type Place,
-  print,
-  progress,
-  setExitCode,
-} from './output.ts';
+import type { AddCommand, JsonOption, Place } from './output.ts';
+import { type OwnReport, playExperiment } from './play.ts';
 
 interface BenchOptions extends JsonOption, Choice {
   readonly seconds?: number;
@@ -74,25 +68,42 @@ export const addBench: AddCommand = (program, place) =>
     .addOption(json())
     .action((how: Choice['how'], options: BenchOptions) => bench(place, { ...options, how }));
 
-async function bench({ labFolder, runsFolder }: Place, options: BenchOptions): Promise<void> {
+function bench(place: Place, options: BenchOptions): Promise<void> {
   const mode = modeOf(options);
-  const { seconds = mode.seconds, rounds = mode.rounds, connections } = options;
-  const { result, text, files } = await withBench(
-    labFolder,
-    { seconds, connections },
-    progress,
-    (bench) => mode.run(bench, rounds),
-  );
-  const run = await describeRun(commandOf(options), databaseOf(labFolder));
-  const report = `${text}\n\n${runText(run)}`;
-  const folder = writeFolder(runsFolder, mode.name, {
-    'bench.json': { ...run, ...result },
-    'report.txt': report,
-    ...files,
+  const { seconds = mode.seconds, rounds = mode.rounds, connections, json } = options;
+  return playExperiment(place, {
+    ...{ name: mode.name, experiment: measuring(mode), options: { seconds, rounds, connections } },
+    command: commandOf(options),
+    ...{ times: 1, database: undefined, json },
+    report: (measured, about) => benchReport(measured, measuredRun(about)),
   });
-  print(options.json, result, () => `\n${report}\n\nreport: ${folder}/report.txt`);
-  const isMissed = result.targets.some(({ answer }) => answer === 'missed');
-  setExitCode([isMissed || result.faults.length > 0 ? 'no' : 'yes']);
+}
+
+interface Load {
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly connections: number;
+}
+
+const measuring = (mode: Mode): Experiment<Load, Measurement> => ({
+  about: `${mode.name}: what it costs`,
+  play: async (stage, { rounds, ...load }) => {
+    const measured = await withBench(stage, load, (bench) => mode.run(bench, rounds));
+    const { targets, faults } = measured.result;
+    const missed = targets.filter(({ answer }) => answer === 'missed').map(({ name }) => name);
+    const reasons = [...missed, ...faults];
+    const verdict = reasons.length > 0 ? 'violated' : 'held';
+    return { verdict, reasons, figures: {}, facts: [], own: measured };
+  },
+});
+
+function benchReport({ result, text, files }: Measurement, run: MeasuredRun): OwnReport {
+  const report = `${text}\n\n${runText(run)}`;
+  return {
+    files: { 'bench.json': { ...run, ...result }, ...textReport(run.command, report), ...files },
+    data: () => result,
+    text: (folder) => `\n${report}\n\nreport: ${folder}/report.txt`,
+  };
 }
 
 function commandOf({ how, ladder, byScript, connections, ...options }: BenchOptions): string {

@@ -3,7 +3,7 @@ import { conformanceMarkdown, conformanceText, measuredOn } from '../lab/conform
 import { runEach, runHere } from '../lab/conformance/run-all.ts';
 import type { ClauseResult, SubjectResult } from '../lab/conformance/run-subject.ts';
 import { conformanceSubjects } from '../lab/conformance/subjects.ts';
-import { writeFolder } from '../lab/report/folder.ts';
+import { textReport, writeFolder } from '../lab/report/folder.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { json, whole } from './options.ts';
 import {
@@ -67,8 +67,8 @@ async function conformance(
   const asMarkdown = conformanceMarkdown(results, machine);
   const folder = writeFolder(runsFolder, 'conformance', {
     'results.json': results,
+    ...textReport('conformance', text),
     'report.md': asMarkdown,
-    'report.txt': text,
   });
   const where = wrap(`report: ${folder}/report.md`);
   print(json, results, () => (markdown ? asMarkdown : `\n${text}\n\n${where}`));

@@ -23,10 +23,11 @@ import { demoHead, headline, raceLine, runLines } from '../lab/report/demo-lines
 import { withoutFacts } from '../lab/report/facts-files.ts';
 import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
 import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
+import { emitter, type StageEvent } from '../lab/stage/events.ts';
+import { type Stage, withStage } from '../lab/stage/stage.ts';
 import { ladder } from '../ladder/rungs.ts';
 import { storyNames } from '../ladder/story.ts';
 import type { Language } from '../ladder/texts/texts.ts';
-import { onStage } from './on-stage.ts';
 import { database, json, language, onDatabase } from './options.ts';
 import {
   type AddCommand,
@@ -195,17 +196,24 @@ async function rush(current: Walk, request: RunRequest): Promise<Run> {
 }
 
 async function play(current: Walk, request: RunRequest): Promise<Run> {
-  const { stream } = current;
-  stream.next(`${request.rung} on ${request.instances}`);
-  const { played } = await onStage(current, stream.note, (stage) => runRung(request, stage));
-  return played;
+  current.stream.next(`${request.rung} on ${request.instances}`);
+  return onStage(current, (stage) => runRung(request, stage));
 }
 
 async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {
   const { stream, races, update } = current;
   stream.next(`race ${name} on ${rung}`);
-  const { played } = await onStage(current, stream.note, (stage) => raceOn(stage, name, rung));
+  const played = await onStage(current, (stage) => raceOn(stage, name, rung));
   races.push(played);
   update();
   return played;
+}
+
+function onStage<T>(
+  { lab, signal, stream, untilInterrupted }: Walk,
+  play: (stage: Stage) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const tell = (event: StageEvent) => event.kind === 'note' && stream.note(event.text);
+  return untilInterrupted(withStage(lab, signal, play, emitter([tell])));
 }

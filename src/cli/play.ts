@@ -1,92 +1,146 @@
-/** Plays an experiment in the lab: what it emits is printed live, and its result is a folder. */
+/**
+ * Plays an experiment in the lab: what it emits is printed live, and its result is a folder. Every
+ * command that plays one goes through here.
+ */
 import { countBy } from '../grouping.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
 import { eventsFile, factsFiles } from '../lab/report/facts-files.ts';
 import { timeStamp, writeFolder } from '../lab/report/folder.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
-import { describeMachine } from '../lab/report/machine.ts';
+import { describeMachine, type Machine } from '../lab/report/machine.ts';
 import { resultMarkdown } from '../lab/report/result-markdown.ts';
 import { resultPage } from '../lab/report/result-page.ts';
 import { resultText } from '../lab/report/result-text.ts';
 import { wrap } from '../lab/report/wrap.ts';
+import type { StageEvent } from '../lab/stage/events.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
-import type { Result } from '../lab/stage/result.ts';
+import type { Judged, Result } from '../lab/stage/result.ts';
 import { play } from '../lab/stage/runner.ts';
-import { keptEvents, type OnStage } from './on-stage.ts';
 import { onDatabase } from './options.ts';
-import { answerOf, type Place, print, progress, setExitCode } from './output.ts';
+import { type Answer, answerOf, type Place, print, progress, setExitCode } from './output.ts';
 
-interface Request<Options extends object> {
+export interface Request<Options extends object, Own> {
+  /** Of its folder in runs/. */
   readonly name: string;
-  readonly experiment: Experiment<Options>;
+  readonly experiment: Experiment<Options, Own>;
   readonly options: Options;
   /** Repeats it: `npx lockstep soak --minutes 3 --seed 1`. */
   readonly command: string;
   readonly times: number;
   readonly database: Database | undefined;
   readonly json: boolean;
+  /** A report of its own, beside the files that every experiment leaves. */
+  readonly report?: (own: Own, about: About<Own>) => OwnReport;
 }
 
-type Played = OnStage<Result>;
+export interface About<Own> {
+  readonly command: string;
+  readonly time: string;
+  readonly machine: Machine;
+  /** Of every play, in order. */
+  readonly plays: readonly Judged<Own>[];
+}
+
+/** Where the experiment does not end, there is none. */
+export interface OwnReport {
+  readonly files: Readonly<Record<string, unknown>>;
+  /** For `--json`. */
+  readonly data: (folder: string) => unknown;
+  readonly text: (folder: string) => string;
+}
+
+interface Played<Own> {
+  readonly result: Result<Own>;
+  /** But for the purchases, which are thousands. */
+  readonly events: readonly StageEvent[];
+}
 
 /** Ctrl-C ends it: then the last play is that far, and is reported all the same. */
-export async function playExperiment<Options extends object>(
+export async function playExperiment<Options extends object, Own>(
   { labFolder, runsFolder }: Place,
-  request: Request<Options>,
+  request: Request<Options, Own>,
 ): Promise<void> {
   const { times, json } = request;
   const database = databaseOf(labFolder, request.database);
   const work: Work<void> = async (lab, signal, untilInterrupted) => {
-    const plays: Played[] = [];
+    const plays: Played<Own>[] = [];
     while (plays.length < times && !signal.aborted) {
       plays.push(await playOnce(request, { lab, signal, untilInterrupted }));
-      if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.played.verdict}`);
+      if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.result.verdict}`);
     }
     await report(runsFolder, request, database, plays);
-    setExitCode(plays.map(({ played }) => answerOf[played.verdict]));
+    setExitCode(plays.map(({ result }) => answerTo(result)));
   };
   await withLab(labFolder, json ? () => {} : progress, work, { database });
 }
 
-async function playOnce<Options extends object>(
-  { name, experiment, options, json }: Request<Options>,
+const answerTo = ({ verdict, isAsClaimed }: Judged): Answer => {
+  if (verdict === 'unknown' || isAsClaimed === undefined) return answerOf[verdict];
+  return isAsClaimed ? 'yes' : 'no';
+};
+
+async function playOnce<Options extends object, Own>(
+  { name, experiment, options, json, report: own }: Request<Options, Own>,
   session: Parameters<typeof play>[3],
-): Promise<Played> {
-  const { events, keep } = keptEvents();
-  const live = liveReader(json ? () => {} : progress);
-  const readers = [keep, live.read];
-  const played = await play(name, experiment, options, session, readers).finally(live.end);
-  return { played, events };
+): Promise<Played<Own>> {
+  const events: StageEvent[] = [];
+  const keep = (event: StageEvent) => event.kind !== 'purchase' && events.push(event);
+  const print = json ? () => {} : progress;
+  const live = own ? notesReader(print) : liveReader(print);
+  const result = await play(name, experiment, options, session, [keep, live.read]).finally(
+    live.end,
+  );
+  return { result, events };
 }
 
-/** Of the first play that is not held. */
-async function report<Options extends object>(
+/** For an experiment whose own report says what its seconds and marks would. */
+const notesReader = (print: (line: string) => void) => ({
+  read: (event: StageEvent) => event.kind === 'note' && print(event.text),
+  end: () => {},
+});
+
+/** Of the first play that is not as expected. */
+async function report<Options extends object, Own>(
   runsFolder: string,
-  { name, experiment, options, command: repeat, times, json }: Request<Options>,
+  request: Request<Options, Own>,
   database: Database,
-  plays: readonly Played[],
+  plays: readonly Played<Own>[],
 ): Promise<void> {
-  const shown = plays.find(({ played }) => played.verdict !== 'held') ?? plays[0];
+  const { name, experiment, options, json } = request;
+  const shown = plays.find(({ result }) => answerTo(result) !== 'yes') ?? plays[0];
   if (!shown) throw new RangeError('an experiment is played at least once');
-  const { facts, ...result } = shown.played;
-  const command = repeat + onDatabase(database);
-  const machine = await describeMachine(database);
+  const { facts, own, ...result } = shown.result;
+  const command = request.command + onDatabase(database);
+  const [machine, time] = [await describeMachine(database), timeStamp()];
   const about = { experiment: name, about: experiment.about, command, machine };
+  const ownAbout = { command, time, machine, plays: plays.map((each) => each.result) };
+  const ownReport = own === undefined ? undefined : request.report?.(own, ownAbout);
   const folder = writeFolder(runsFolder, name, {
-    'index.html': resultPage({ ...about, time: timeStamp(), result }),
+    'index.html': resultPage({ ...about, time, result }),
     'result.json': { ...about, options, ...result },
     'report.md': resultMarkdown(command, result),
+    ...ownReport?.files,
     ...eventsFile(shown.events),
     ...factsFiles(facts.map((each) => ({ facts: each }))),
   });
-  const counts = countBy(plays.map(({ played: { verdict } }) => verdict));
-  const { recorded: _, ...brief } = result;
+  if (ownReport) print(json, ownReport.data(folder), () => ownReport.text(folder));
+  else printResult(request, command, plays, result, folder);
+}
+
+function printResult<Options extends object, Own>(
+  { name, experiment, options, times, json }: Request<Options, Own>,
+  command: string,
+  plays: readonly Played<Own>[],
+  { recorded: _, ...brief }: Omit<Result, 'facts' | 'own'>,
+  folder: string,
+): void {
+  const counts = countBy(plays.map(({ result: { verdict } }) => verdict));
   print(json, { experiment: name, ...options, times, counts, ...brief, folder }, () =>
     [
       `\n${wrap(`${name}: ${experiment.about}`)}`,
-      resultText(result),
-      ...(times > 1 ? [`run ${times} times: ${countsText(counts)}`] : []),
+      resultText(brief),
+      ...(times > 1 ? [`run ${plays.length} of ${times} times: ${countsText(counts)}`] : []),
       '',
       `repeat it: ${command}`,
       `report: ${folder}/index.html`,

@@ -1,29 +1,20 @@
 import { UnknownRung } from '../errors.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { type Work, withLab } from '../lab/environment/session.ts';
 import { RaceMissing, UnknownRace } from '../lab/errors.ts';
-import { raceOn } from '../lab/races/race-on.ts';
+import { raceExperiment } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
-import { eventsFile, factsFiles, withoutFacts } from '../lab/report/facts-files.ts';
-import { writeFolder } from '../lab/report/folder.ts';
+import { withoutFacts } from '../lab/report/facts-files.ts';
 import { racePage } from '../lab/report/race-page.ts';
 import { raceText } from '../lab/report/race-text.ts';
 import { told } from '../lab/report/step-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
+import type { Judged } from '../lab/stage/result.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
-import { type OnStage, onStage } from './on-stage.ts';
 import { database, json, language, whole } from './options.ts';
-import {
-  type AddCommand,
-  asClaimed,
-  type JsonOption,
-  type Place,
-  print,
-  progress,
-  setExitCode,
-} from './output.ts';
+import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type OwnReport, playExperiment } from './play.ts';
 
 interface RaceOptions extends JsonOption {
   readonly database?: Database;
@@ -59,8 +50,8 @@ function listRaces({ json, language }: RaceOptions): void {
   );
 }
 
-async function race(
-  { labFolder, runsFolder }: Place,
+function race(
+  place: Place,
   name: string | undefined,
   { json, rung, times, database, language }: RaceOptions,
 ): Promise<void> {
@@ -68,45 +59,38 @@ async function race(
   if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
   const on = rung ?? schedules[name].rung;
   if (!isRungName(on)) throw new UnknownRung(on, rungNames);
-  const play: Work<OnStage<PlayedRace>[]> = (lab, signal, untilInterrupted) =>
-    playTimes(times, () =>
-      onStage({ lab, signal, untilInterrupted }, progress, (stage) => raceOn(stage, name, on)),
-    );
-  const plays = await withLab(labFolder, progress, play, { database });
-  const played = plays.map((each) => each.played);
-  const { played: shown, events = [] } =
-    plays.find((each) => !each.played.asClaimed) ?? plays[0] ?? {};
-  if (!shown) throw new RangeError('a race is played at least once');
-  const count = {
-    times,
-    violated: played.filter(({ verdict }) => verdict === 'violated').length,
-    asClaimed: played.filter((each) => each.asClaimed).length,
-  };
-  const files = {
-    'race.json': withoutFacts(shown),
-    'index.html': racePage(shown, language),
-    ...factsFiles([shown]),
-    ...eventsFile(events),
-  };
-  const folder = writeFolder(runsFolder, `race-${name}-${on}`, files);
-  const counted = `played ${times} times: ${count.violated} violated, ${count.asClaimed} as claimed\n`;
-  const where = `picture: ${folder}/index.html\nagain, without servers: npx lockstep replay ${folder}/race.json`;
-  print(json, { ...withoutFacts(shown), count }, () =>
-    [raceText(shown, language), '', ...(times > 1 ? [counted] : []), where].join('\n'),
-  );
-  setExitCode(asClaimed(played));
+  return playExperiment(place, {
+    ...{ name: `race-${name}-${on}`, experiment: raceExperiment, options: { name, rung: on } },
+    command: `npx lockstep race ${name} --rung ${on}`,
+    ...{ times, database, json },
+    report: (played, { plays }) => raceReport(played, plays, language),
+  });
 }
 
-async function playTimes(
-  times: number,
-  play: () => Promise<OnStage<PlayedRace>>,
-): Promise<OnStage<PlayedRace>[]> {
-  const plays: OnStage<PlayedRace>[] = [];
-  while (plays.length < times) {
-    plays.push(await play());
-    if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.played.verdict}`);
-  }
-  return plays;
+function raceReport(
+  played: PlayedRace,
+  plays: readonly Judged<PlayedRace>[],
+  language: Language,
+): OwnReport {
+  const count = {
+    times: plays.length,
+    violated: plays.filter(({ verdict }) => verdict === 'violated').length,
+    asClaimed: plays.filter(({ isAsClaimed }) => isAsClaimed).length,
+  };
+  const { times, violated, asClaimed } = count;
+  const counted = `played ${times} times: ${violated} violated, ${asClaimed} as claimed\n`;
+  return {
+    files: { 'race.json': withoutFacts(played), 'index.html': racePage(played, language) },
+    data: () => ({ ...withoutFacts(played), count }),
+    text: (folder) =>
+      [
+        raceText(played, language),
+        '',
+        ...(times > 1 ? [counted] : []),
+        `picture: ${folder}/index.html`,
+        `again, without servers: npx lockstep replay ${folder}/race.json`,
+      ].join('\n'),
+  };
 }
 
 const isRaceName = (name: string): name is RaceName => Object.hasOwn(schedules, name);

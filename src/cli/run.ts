@@ -1,36 +1,24 @@
 import { Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
-import { type RunRequest, runRung } from '../lab/drills/run-rung.ts';
+import { type Run, type RunRequest, runExperiment } from '../lab/drills/run-rung.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { databaseOf, withLab } from '../lab/environment/session.ts';
-import { eventsFile } from '../lab/report/facts-files.ts';
-import { writeFiles } from '../lab/report/folder.ts';
 import { lessonLines } from '../lab/report/race-text.ts';
-import { writeRunFolder } from '../lab/report/run-folder.ts';
+import { runFiles } from '../lab/report/run-folder.ts';
 import {
   auditLines,
   claimSentence,
   mysqlLines,
   pauseLines,
-  pausesReached,
   proofLines,
 } from '../lab/report/sentences.ts';
 import { costTable, legend, runTable } from '../lab/report/tables.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { isRungName, ladder, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
-import { onStage } from './on-stage.ts';
-import { database, json, language, onDatabase, pause, whole } from './options.ts';
-import {
-  type AddCommand,
-  asClaimed,
-  type JsonOption,
-  type Place,
-  print,
-  progress,
-  setExitCode,
-} from './output.ts';
+import { database, json, language, pause, whole } from './options.ts';
+import type { AddCommand, JsonOption, Place } from './output.ts';
+import { playExperiment } from './play.ts';
 
 interface RunOptions extends JsonOption, Omit<RunRequest, 'rung' | 'instances' | 'pauses'> {
   readonly database?: Database;
@@ -77,47 +65,43 @@ export const addRun: AddCommand = (program, place) =>
     .addOption(json())
     .action((rung: string, options: RunOptions) => run(place, rung, options));
 
-async function run(
-  { labFolder, runsFolder }: Place,
-  rung: string,
-  options: RunOptions,
-): Promise<void> {
+function run(place: Place, rung: string, options: RunOptions): Promise<void> {
   if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
   const { json, language, pause: pauses, database, ...load } = options;
   const { instances = ladder[rung].instances } = options;
   const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };
-  const used = databaseOf(labFolder, database);
-  const { played: done, events } = await withLab(
-    labFolder,
-    progress,
-    (lab, signal, untilInterrupted) =>
-      onStage({ lab, signal, untilInterrupted }, progress, (stage) => runRung(request, stage)),
-    { database: used },
-  );
-  const command = commandLine(request) + onDatabase(used);
-  const folder = await writeRunFolder(runsFolder, rung, { command, runs: [done] }, used, language);
-  writeFiles(folder, eventsFile(events));
-  const { workMs, seed } = request;
-  const text = () =>
-    [
-      runTable([done.result]),
-      '',
-      legend,
-      '',
-      costTable([done.result]),
-      '',
-      wrap(claimSentence(done, language)),
-      auditLines(done.audit),
-      ...proofLines(done),
-      '',
-      ...pauseLines(done),
-      ...mysqlLines(done),
-      `workMs ${workMs}, seed ${seed}; check it again: npx lockstep audit ${done.result.voucherId}`,
-      `report: ${folder}/index.html`,
-      ...lessonLines(rung, language),
-    ].join('\n');
-  print(json, done.result, text);
-  setExitCode(pausesReached(done) ? asClaimed([done.result]) : ['unknown']);
+  return playExperiment(place, {
+    ...{ name: rung, experiment: runExperiment, options: request },
+    command: commandLine(request),
+    ...{ times: 1, database, json },
+    report: (done, { plays: _, ...about }) => ({
+      files: runFiles({ command: about.command, runs: [done] }, about, language),
+      data: () => done.result,
+      text: (folder) => runText(done, folder, language),
+    }),
+  });
+}
+
+function runText(run: Run, folder: string, language: Language): string {
+  const { result, audit } = run;
+  const { rung, workMs, seed, voucherId } = result;
+  return [
+    runTable([result]),
+    '',
+    legend,
+    '',
+    costTable([result]),
+    '',
+    wrap(claimSentence(run, language)),
+    auditLines(audit),
+    ...proofLines(run),
+    '',
+    ...pauseLines(run),
+    ...mysqlLines(run),
+    `workMs ${workMs}, seed ${seed}; check it again: npx lockstep audit ${voucherId}`,
+    `report: ${folder}/index.html`,
+    ...lessonLines(rung, language),
+  ].join('\n');
 }
 
 /** The command that repeats this run. */

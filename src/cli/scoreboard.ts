@@ -1,23 +1,14 @@
 import { InvalidArgumentError } from 'commander';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { databaseOf, withLab } from '../lab/environment/session.ts';
-import { timeStamp, writeFolder } from '../lab/report/folder.ts';
-import { describeMachine } from '../lab/report/machine.ts';
 import { scoreboardMarkdown } from '../lab/report/scoreboard-markdown.ts';
 import { scoreboardPage } from '../lab/report/scoreboard-page.ts';
 import { scoreboardText } from '../lab/report/scoreboard-text.ts';
-import { agreement, judgedCell } from '../lab/scoreboard/cell.ts';
+import { type Cell, judgedCell } from '../lab/scoreboard/cell.ts';
 import { faultNames, scoredRungs } from '../lab/scoreboard/columns.ts';
-import { playScoreboard } from '../lab/scoreboard/play-all.ts';
-import { database, json, onDatabase, whole } from './options.ts';
-import {
-  type AddCommand,
-  type JsonOption,
-  type Place,
-  print,
-  progress,
-  setExitCode,
-} from './output.ts';
+import { scoreboardExperiment } from '../lab/scoreboard/play-all.ts';
+import { database, json, whole } from './options.ts';
+import type { AddCommand, JsonOption, Place } from './output.ts';
+import { type About, type OwnReport, playExperiment } from './play.ts';
 
 interface ScoreboardOptions extends JsonOption {
   readonly database?: Database;
@@ -49,33 +40,37 @@ export const addScoreboard: AddCommand = (program, place) =>
     .addOption(json())
     .action((options: ScoreboardOptions) => scoreboard(place, options));
 
-async function scoreboard(
-  { labFolder, runsFolder }: Place,
+function scoreboard(
+  place: Place,
   { json, rungs, faults, times, database }: ScoreboardOptions,
 ): Promise<void> {
-  const used = databaseOf(labFolder, database);
-  const chosen = { rungs: rungs ?? scoredRungs, faults: faults ?? faultNames, times, partMs };
-  const cells = await withLab(
-    labFolder,
-    progress,
-    (lab, signal, untilInterrupted) =>
-      untilInterrupted(playScoreboard(lab, { ...chosen, signal, progress })),
-    { database: used },
-  );
   const command = [
-    `npx lockstep scoreboard${onDatabase(used)}`,
+    'npx lockstep scoreboard',
     ...(rungs ? [`--rungs ${rungs.join(',')}`] : []),
     ...(faults ? [`--faults ${faults.join(',')}`] : []),
     ...(times > 1 ? [`--times ${times}`] : []),
   ].join(' ');
-  const runs = [{ command, time: timeStamp() }];
-  const record = { runs, machine: await describeMachine(used), cells };
-  const data = { ...record, cells: cells.map(judgedCell) };
-  const folder = writeFolder(runsFolder, 'scoreboard', {
-    'index.html': scoreboardPage(record),
-    'report.md': scoreboardMarkdown(record),
-    'scoreboard.json': data,
+  return playExperiment(place, {
+    ...{ name: 'scoreboard', experiment: scoreboardExperiment(), command },
+    options: { rungs: rungs ?? scoredRungs, faults: faults ?? faultNames, times, partMs },
+    ...{ times: 1, database, json },
+    report: scoreboardReport,
   });
-  print(json, { ...data, folder }, () => scoreboardText(record, folder));
-  setExitCode(cells.map(agreement));
+}
+
+function scoreboardReport(
+  cells: readonly Cell[],
+  { command, time, machine }: About<readonly Cell[]>,
+): OwnReport {
+  const record = { runs: [{ command, time }], machine, cells };
+  const data = { ...record, cells: cells.map(judgedCell) };
+  return {
+    files: {
+      'index.html': scoreboardPage(record),
+      'report.md': scoreboardMarkdown(record),
+      'scoreboard.json': data,
+    },
+    data: (folder) => ({ ...data, folder }),
+    text: (folder) => scoreboardText(record, folder),
+  };
 }

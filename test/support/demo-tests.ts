@@ -1,11 +1,11 @@
 /** The tests of the demo's parts: `npm test` has some of them, test/long the others. */
 import { describe, expect, test } from 'vitest';
 import type { RaceOnRung } from '../../src/lab/drills/demo-plan.ts';
-import { type RunRequest, runRung } from '../../src/lab/drills/run-rung.ts';
+import { pausesReached, type RunRequest, runRung } from '../../src/lab/drills/run-rung.ts';
 import { raceOn } from '../../src/lab/races/race-on.ts';
 import { racePage } from '../../src/lab/report/race-page.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
-import { pausesReached } from '../../src/lab/report/sentences.ts';
+
 import { withStage } from '../../src/lab/stage/stage.ts';
 import { theLab } from './the-lab.ts';
 

@@ -78,13 +78,17 @@ const flat: readonly [Target, (row: GrowthRow) => Spread | null][] = [
   ],
 ];
 
+/** Before the lab starts. @throws OrdersNeedScript */
+export function refuseManyByHttp(orders: number): void {
+  if (orders > mostByHttp) throw new OrdersNeedScript(mostByHttp);
+}
+
 export async function benchmarkGrowth(
   bench: Bench,
   rung: RungName,
   orders: number,
   byScript = false,
 ): Promise<Growth> {
-  if (!byScript && orders > mostByHttp) throw new OrdersNeedScript(mostByHttp);
   bench.progress('Warming up …');
   for (let load = 0; load < warmUpLoads; load++) await measureSale(bench, rung);
   const voucherId = await putVoucherOnSale(bench, rung, mostStock);

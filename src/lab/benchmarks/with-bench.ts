@@ -1,8 +1,7 @@
 /** A lab for a benchmark: no history is kept, and there is a token for each request of a load. */
-import type { Progress } from '../environment/lab.ts';
 import { defaultShape } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import { withLab } from '../environment/session.ts';
+import type { Stage } from '../stage/stage.ts';
 import type { Bench } from './measure.ts';
 import { writeTokens } from './wrk.ts';
 
@@ -12,19 +11,17 @@ const usersPerSecond = 20_000;
 const leastUsers = 50_000;
 
 export function withBench<T>(
-  labFolder: string,
+  stage: Stage,
   load: { readonly seconds: number; readonly connections: number },
-  progress: Progress,
   work: (bench: Bench) => Promise<T>,
 ): Promise<T> {
-  return withLab(labFolder, progress, (lab, signal, untilInterrupted) => {
-    const working = withConnections(lab, async (connections) => {
-      await lab.ensure({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
-      const count = Math.max(leastUsers, usersPerSecond * load.seconds);
-      progress(`Signing ${count} tokens …`);
-      const tokens = await writeTokens(labFolder, connections.config.TOKEN_SECRET, count);
-      return work({ lab, connections, load: { ...load, tokens }, signal, progress });
-    });
-    return untilInterrupted(working);
+  const { lab, signal } = stage;
+  const progress = (line: string) => stage.note(line);
+  return withConnections(lab, async (connections) => {
+    await lab.ensure({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
+    const count = Math.max(leastUsers, usersPerSecond * load.seconds);
+    progress(`Signing ${count} tokens …`);
+    const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count);
+    return work({ lab, connections, load: { ...load, tokens }, signal, progress });
   });
 }

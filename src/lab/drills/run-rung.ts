@@ -11,6 +11,7 @@ import { countBy } from '../../grouping.ts';
 import { type Claim, claimOf } from '../../ladder/claims.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
+import type { Experiment } from '../stage/experiment.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { percentiles } from '../workload/percentiles.ts';
@@ -62,7 +63,6 @@ export interface Run {
 export async function runRung(request: RunRequest, stage: Stage): Promise<Run> {
   const { rung, stock, workMs, retries, instances, users, seed, requestsPerEagerUser, pauses } =
     request;
-  stage.emit({ kind: 'started', experiment: 'run', options: request });
   await stage.serve(request);
   await provideFor(stage.lab, rung);
   await warmUp({ ...request, baseUrl: stage.lab.baseUrl }, stage.connections);
@@ -75,11 +75,31 @@ export async function runRung(request: RunRequest, stage: Stage): Promise<Run> {
   const facts = await stage.facts(voucherId);
   const claim = claimOf(rungNamed(rung), instances);
   const audited = heldOnlyIf(!isStarved(facts), audit(facts));
-  const { verdict } = audited;
-  stage.emit({ kind: 'verdict', verdict, reasons: reasonsOf(audited) });
   const result = summarize(request, facts, audited, claim, seconds);
   return { result, claim, audit: audited, facts, proofs: proofsOf(audited, facts) };
 }
+
+export const runExperiment: Experiment<RunRequest, Run> = {
+  about: 'one rung, one rush, one audit',
+  play: async (stage, request) => {
+    const run = await runRung(request, stage);
+    const { result, audit, facts } = run;
+    const missed = pausesReached(run) ? [] : ['a request that should pause did not come'];
+    return {
+      verdict: missed.length > 0 ? 'unknown' : result.verdict,
+      isAsClaimed: result.asClaimed,
+      reasons: [...missed, ...reasonsOf(audit)],
+      figures: {},
+      facts: [facts],
+      own: run,
+    };
+  },
+};
+
+export const pausesReached = ({ result: { pauses }, facts: { history = [] } }: Run): boolean =>
+  pauses.every((pause) =>
+    history.some(({ event, reason }) => event === 'paused' && reason === pause),
+  );
 
 const reasonsOf = ({ findings }: Audit): string[] =>
   findings

@@ -2,6 +2,7 @@
 import { audit } from '../../audit/audit.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
+import type { Experiment } from '../stage/experiment.ts';
 import type { Stage } from '../stage/stage.ts';
 import { playRace, raceSettings } from './play-race.ts';
 import { isAboutData, type PlayedRace } from './race-verdict.ts';
@@ -35,9 +36,15 @@ export async function raceOn(
     await stage.serve(shape);
     return playRace(stage, name, rung);
   };
-  stage.emit({ kind: 'started', experiment: `race ${name}`, options: { rung } });
-  const note = (text: string) => stage.note(text);
-  const played = await untilKnown(playIn, tooSlowBecause, note, stage.signal);
-  stage.emit({ kind: 'verdict', verdict: played.verdict, reasons: [played.evidence] });
-  return played;
+  return untilKnown(playIn, tooSlowBecause, (text) => stage.note(text), stage.signal);
 }
+
+export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, PlayedRace> = {
+  about: 'a famous race, step by step',
+  play: async (stage, { name, rung }) => {
+    const played = await raceOn(stage, name, rung);
+    const { verdict, asClaimed: isAsClaimed, evidence, facts } = played;
+    const reasons = evidence === '' ? [] : [evidence];
+    return { verdict, isAsClaimed, reasons, figures: {}, facts: [facts], own: played };
+  },
+};

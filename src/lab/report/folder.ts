@@ -27,20 +27,23 @@ export function writeFiles(folder: string, files: Readonly<Record<string, unknow
   }
 }
 
-/**
- * A new folder with these files, and `index.html`: the report as it stands when there is no other
- * page. @returns its path.
- */
+/** A new folder with these files. @returns its path. */
 export function writeFolder(
   root: string,
   name: string,
   files: Readonly<Record<string, unknown>>,
 ): string {
   const folder = newFolder(root, name);
-  const report = files['report.txt'] ?? files['report.md'];
-  writeFiles(folder, { 'index.html': textPage(name, String(report)), ...files });
+  writeFiles(folder, files);
   return folder;
 }
+
+/** The files of a report that is text only, and as it stands on its page. */
+export const textReport = (title: string, text: string): Record<string, string> => ({
+  'report.txt': text,
+  'report.md': `# ${title}\n\n\`\`\`text\n${text}\n\`\`\`\n`,
+  'index.html': textPage(title, text),
+});
 
 const textPage = (name: string, text: string): string =>
   String(html`<!doctype html>

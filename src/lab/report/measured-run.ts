@@ -1,8 +1,6 @@
 /** The last lines of a measured table: its command, its time, the machine, the versions. */
 import { isBatchWork } from '../environment/processes.ts';
-import type { Database } from '../environment/servers/database.ts';
-import { timeStamp } from './folder.ts';
-import { describeMachine, type Machine } from './machine.ts';
+import type { Machine } from './machine.ts';
 import { wrap } from './wrap.ts';
 
 export interface MeasuredRun {
@@ -13,9 +11,12 @@ export interface MeasuredRun {
   readonly servers: string;
 }
 
-export const describeRun = async (command: string, database: Database): Promise<MeasuredRun> => ({
-  ...{ command, time: timeStamp() },
-  machine: await describeMachine(database),
+export const measuredRun = ({
+  command,
+  time,
+  machine,
+}: Omit<MeasuredRun, 'servers'>): MeasuredRun => ({
+  ...{ command, time, machine },
   servers: isBatchWork() ? 'servers: batch work' : 'servers: NOT batch work (chrt is refused)',
 });
 

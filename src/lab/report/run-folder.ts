@@ -48,17 +48,14 @@ export async function openRunFolder(
   };
 }
 
-/** @returns the folder's path. */
-export async function writeRunFolder(
-  root: string,
-  name: string,
+/** The files of one run, by name. */
+export function runFiles(
   record: RunRecord,
-  database: Database,
-  language: Language = 'en',
-): Promise<string> {
-  const folder = await openRunFolder(root, name, database, language);
-  folder.finish(record);
-  return folder.path;
+  about: Pick<Report, 'time' | 'machine'>,
+  language: Language,
+): Record<string, unknown> {
+  const report = completed(record, { ...about, isRunning: false });
+  return { 'index.html': reportPage(report, language), ...dataFiles(report) };
 }
 
 function completed(

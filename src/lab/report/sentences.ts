@@ -79,8 +79,3 @@ export function pauseLines({ result: { pauses }, facts: { history = [] } }: Run)
     return `pause ${pause}: user ${paused.userId}, order ${paused.orderId}, ${ms}`;
   });
 }
-
-export const pausesReached = ({ result: { pauses }, facts: { history = [] } }: Run): boolean =>
-  pauses.every((pause) =>
-    history.some(({ event, reason }) => event === 'paused' && reason === pause),
-  );

@@ -3,8 +3,11 @@ import { auditAll } from '../drills/audited.ts';
 import { sellThrough } from '../drills/sell-through.ts';
 import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
 import { raceOn } from '../races/race-on.ts';
-import { withStage } from '../stage/stage.ts';
+import type { Experiment } from '../stage/experiment.ts';
+import type { Judged } from '../stage/result.ts';
+import { type Stage, withStage } from '../stage/stage.ts';
 import {
+  agreement,
   type Cell,
   type CellPlay,
   marks,
@@ -15,20 +18,48 @@ import {
 } from './cell.ts';
 import { type Chosen, type PlannedRace, type PlannedSale, racesOf, salesOf } from './plan.ts';
 
-export interface PlayOptions extends Chosen {
+export interface ScoreboardOptions extends Chosen {
   /** How often each cell is played. */
   readonly times: number;
   /** How long an outage lasts, and each calm around it. */
   readonly partMs: number;
-  readonly signal: AbortSignal;
+}
+
+interface PlayOptions extends ScoreboardOptions, Pick<Stage, 'signal'> {
   readonly progress: Progress;
 }
 
-/** @returns the cells that were played; every other cell is empty. */
-export async function playScoreboard(lab: Lab, options: PlayOptions): Promise<Cell[]> {
+/** The cells that were played are its own; every other cell is empty. */
+export function scoreboardExperiment(): Experiment<ScoreboardOptions, readonly Cell[]> {
+  const cells = new Map<string, Cell>();
+  return {
+    about: 'every lock against every fault of a lock',
+    play: async (stage, options) => {
+      const { lab, signal } = stage;
+      const progress = (line: string) => stage.note(line);
+      await playCells(lab, { ...options, signal, progress }, cells);
+      return judgedBoard([...cells.values()]);
+    },
+    soFar: () => ({ own: [...cells.values()] }),
+  };
+}
+
+function judgedBoard(cells: readonly Cell[]): Judged<readonly Cell[]> {
+  const wrong = cells.filter((cell) => agreement(cell) === 'no');
+  const doubtful = cells.filter((cell) => agreement(cell) === 'unknown');
+  const isUnknown = doubtful.length > 0 || cells.length === 0;
+  return {
+    verdict: wrong.length > 0 ? 'violated' : isUnknown ? 'unknown' : 'held',
+    reasons: [...wrong, ...doubtful].map(({ rung, fault }) => `${fault} on ${rung}`),
+    figures: { cells: cells.length, notAsClaimed: wrong.length, unknown: doubtful.length },
+    facts: [],
+    own: cells,
+  };
+}
+
+async function playCells(lab: Lab, options: PlayOptions, cells: Map<string, Cell>): Promise<void> {
   const races = racesOf(options);
   const sales = salesOf(options);
-  const cells = new Map<string, Cell>();
   const total = options.times * (races.length + sales.length);
   let step = 0;
   const add = (rung: string, fault: string, play: CellPlay) => {
@@ -50,7 +81,6 @@ export async function playScoreboard(lab: Lab, options: PlayOptions): Promise<Ce
       const plays = await playOneSale(lab, sale, seed, options);
       for (const [fault, play] of plays) add(sale.rung, fault, play);
     }
-  return [...cells.values()];
 }
 
 /** Every race is played through the proxies, so that the service does not restart between them. */

@@ -2,8 +2,10 @@
 import type { Judged } from './result.ts';
 import type { Stage } from './stage.ts';
 
-export interface Experiment<Options extends object> {
+export interface Experiment<Options extends object, Own = unknown> {
   /** One sentence. */
   readonly about: string;
-  play(stage: Stage, options: Options): Promise<Judged>;
+  play(stage: Stage, options: Options): Promise<Judged<Own>>;
+  /** What it has when Ctrl-C ends it, beside what the stage has seen. */
+  soFar?(): Partial<Judged<Own>>;
 }

@@ -14,9 +14,11 @@ export interface Table {
   readonly rows: readonly (readonly TableCell[])[];
 }
 
-/** What an experiment says. */
-export interface Judged {
+/** What an experiment says. `Own` is what only this one has, for a report of its own. */
+export interface Judged<Own = unknown> {
   readonly verdict: Verdict;
+  /** Whether the ladder claims this verdict. Without it, `held` is the expected one. */
+  readonly isAsClaimed?: boolean;
   /** One sentence for each reason of a verdict that is not `held`. */
   readonly reasons: readonly string[];
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
@@ -27,9 +29,10 @@ export interface Judged {
   readonly faults?: Readonly<Record<string, number>>;
   /** Of the vouchers whose audit did not hold, so that the reasons can be checked. */
   readonly facts: readonly Facts[];
+  readonly own?: Own;
 }
 
-export interface Result extends Judged {
+export interface Result<Own = unknown> extends Judged<Own> {
   /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */
   readonly faults: Readonly<Record<string, number>>;
   /** Ctrl-C ended it: the figures are what was seen until then. */

@@ -20,32 +20,33 @@ export interface Session {
   readonly untilInterrupted: UntilInterrupted;
 }
 
-export async function play<Options extends object>(
+export async function play<Options extends object, Own>(
   name: string,
-  experiment: Experiment<Options>,
+  experiment: Experiment<Options, Own>,
   options: Options,
   { lab, signal, untilInterrupted }: Session,
   readers: readonly Reader[] = [],
-): Promise<Result> {
+): Promise<Result<Own>> {
   const timeline = new Timeline();
   const emit = emitter([timeline.read, ...readers]);
   const stage = new Stage(lab, signal, emit);
   emit({ kind: 'started', experiment: name, options });
   const playing = untilInterrupted(playOn(stage, experiment, options));
-  const judged = await playing.catch((error: unknown) =>
-    undecided(error, stage, timeline.recorded()),
-  );
+  const judged = await playing.catch((error: unknown) => ({
+    ...undecided(error, stage, timeline.recorded()),
+    ...experiment.soFar?.(),
+  }));
   emit({ kind: 'verdict', verdict: judged.verdict, reasons: judged.reasons });
   const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));
   return { ...judged, faults, isInterrupted: signal.aborted, recorded: timeline.recorded() };
 }
 
-async function playOn<Options extends object>(
+async function playOn<Options extends object, Own>(
   stage: Stage,
-  experiment: Experiment<Options>,
+  experiment: Experiment<Options, Own>,
   options: Options,
-): Promise<Judged> {
-  let judged: Judged | undefined;
+): Promise<Judged<Own>> {
+  let judged: Judged<Own> | undefined;
   try {
     judged = await experiment.play(stage, options);
     return judged;
@@ -62,9 +63,10 @@ async function playOn<Options extends object>(
  * A deadline that passed, a service that refused, or Ctrl-C: nothing can be told.
  * @throws any other error
  */
-function undecided(error: unknown, { signal }: Stage, { seconds }: Recorded): Judged {
+function undecided(error: unknown, { signal }: Stage, { seconds }: Recorded): Judged<never> {
   if (!signal.aborted && !(error instanceof LockstepError)) throw error;
-  const reason = signal.aborted ? new Interrupted().message : (error as LockstepError).message;
+  const { code, message } = error as LockstepError;
+  const reason = signal.aborted ? new Interrupted().message : `${code}: ${message}`;
   const sum = (count: (second: Second) => number) =>
     seconds.reduce((all, second) => all + count(second), 0);
   const figures = {

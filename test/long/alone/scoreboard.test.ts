@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { scoreboardText } from '../../../src/lab/report/scoreboard-text.ts';
 import { agreement, worstOutcome } from '../../../src/lab/scoreboard/cell.ts';
-import { playScoreboard } from '../../../src/lab/scoreboard/play-all.ts';
+import { scoreboardExperiment } from '../../../src/lab/scoreboard/play-all.ts';
+import { play } from '../../../src/lab/stage/runner.ts';
 import { theLab } from '../../support/the-lab.ts';
 
 const lab = theLab(null);
@@ -10,9 +11,11 @@ const lab = theLab(null);
 test('a short scoreboard has the cells that were played, each as the ladder claims', async () => {
   const rungs = ['redis-atomic', 'fenced'];
   const faults = ['stale-promotion', 'scripts-forgotten', '1-stopped'];
-  const options = { rungs, faults, times: 1, partMs: 1_000, progress: () => {} };
-  const signal = AbortSignal.timeout(100_000);
-  const cells = await playScoreboard(lab(), { ...options, signal });
+  const options = { rungs, faults, times: 1, partMs: 1_000 };
+  const { signal } = new AbortController();
+  const { verdict, own: cells = [] } = await play('test', scoreboardExperiment(), options, {
+    ...{ lab: lab(), signal, untilInterrupted: (part) => part },
+  });
   const record = { runs: [], machine: {}, cells };
   const seen = cells.map((cell) => [cell.rung, cell.fault, worstOutcome(cell), agreement(cell)]);
   expect(seen, scoreboardText(record, '')).toEqual([
@@ -23,6 +26,7 @@ test('a short scoreboard has the cells that were played, each as the ladder clai
     ['redis-atomic', '1-stopped', 'held', 'yes'],
     ['fenced', '1-stopped', 'held', 'yes'],
   ]);
+  expect(verdict).toBe('held');
   const costs = cells.flatMap(({ plays }) => plays.flatMap(({ cost = [] }) => cost));
   expect(costs).toHaveLength(2);
   for (const { soldOn, resumedAfterMs } of costs) {
