@@ -30,6 +30,8 @@ export interface Request<Options extends object, Own> {
   readonly times: number;
   readonly database: Database | undefined;
   readonly json: boolean;
+  /** Only its notes are printed while it plays: its load is no load. */
+  readonly isQuiet?: true;
   /** A report of its own, beside the files that every experiment leaves. */
   readonly report?: (own: Own, about: About<Own>) => OwnReport;
 }
@@ -81,13 +83,13 @@ const answerTo = ({ verdict, isAsClaimed }: Judged): Answer => {
 };
 
 async function playOnce<Options extends object, Own>(
-  { name, experiment, options, json, report: own }: Request<Options, Own>,
+  { name, experiment, options, json, isQuiet, report: own }: Request<Options, Own>,
   session: Parameters<typeof play>[3],
 ): Promise<Played<Own>> {
   const events: StageEvent[] = [];
   const keep = (event: StageEvent) => event.kind !== 'purchase' && events.push(event);
   const print = json ? () => {} : progress;
-  const live = own ? notesReader(print) : liveReader(print);
+  const live = own || isQuiet ? notesReader(print) : liveReader(print);
   const result = await play(name, experiment, options, session, [keep, live.read]).finally(
     live.end,
   );

@@ -1,6 +1,10 @@
+import { InvalidArgumentError } from 'commander';
 import { UnknownRung } from '../errors.ts';
+import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
+import { choicesByHand } from '../lab/choices/by-hand.ts';
+import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { RaceMissing, UnknownRace } from '../lab/errors.ts';
+import { RaceMissing, RungMissing, UnknownRace } from '../lab/errors.ts';
 import { raceExperiment } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
@@ -10,13 +14,16 @@ import { raceText } from '../lab/report/race-text.ts';
 import { told } from '../lab/report/step-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Judged } from '../lab/stage/result.ts';
-import { isRungName, rungNames } from '../ladder/rungs.ts';
+import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { database, json, language, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { type OwnReport, playExperiment } from './play.ts';
 
 interface RaceOptions extends JsonOption {
+  readonly list: boolean;
+  readonly choices?: string;
+  readonly allOrders?: string | true;
   readonly database?: Database;
   readonly rung?: string;
   readonly times: number;
@@ -31,12 +38,46 @@ export const addRace: AddCommand = (program, place) =>
     .option('--list', 'list the races: their rung, and what they show', false)
     .option('--rung <rung>', 'play it on this rung instead')
     .option('--times <n>', 'number of plays', whole(1, 1_000), 1)
+    .option('--choices <lanes>', 'instead: move the buyers by hand: AABB, on --rung', choiceLetters)
+    .option('--all-orders [rung]', 'instead: every order of two buyers (without a rung: of all)')
     .addOption(language())
     .addOption(database())
     .addOption(json())
-    .action((name: string | undefined, { list, ...options }: RaceOptions & { list: boolean }) =>
-      list ? listRaces(options) : race(place, name, options),
-    );
+    .action((name: string | undefined, options: RaceOptions) => {
+      if (options.list) return listRaces(options);
+      if (options.allOrders !== undefined) return allOrders(place, options);
+      return options.choices === undefined ? race(place, name, options) : byHand(place, options);
+    });
+
+function choiceLetters(text: string): string {
+  const letters = text.replaceAll(/[\s,]/g, '').toUpperCase();
+  if (/^[A-D]{1,40}$/.test(letters)) return letters;
+  throw new InvalidArgumentError('They are the letters of the buyers, A to D: AABB.');
+}
+
+function rungToPlay(name: string | undefined): RungName {
+  if (name === undefined) throw new RungMissing();
+  if (!isRungName(name)) throw new UnknownRung(name, rungNames);
+  return name;
+}
+
+function byHand(place: Place, { choices = '', rung, times, json, database }: RaceOptions) {
+  const on = rungToPlay(rung);
+  return playExperiment(place, {
+    ...{ name: `choices-${on}`, experiment: choicesByHand, options: { rung: on, choices } },
+    command: `npx lockstep race --choices ${choices} --rung ${on}`,
+    ...{ times, database, json, isQuiet: true },
+  });
+}
+
+function allOrders(place: Place, { allOrders: rung, json, database }: RaceOptions) {
+  const rungs = typeof rung === 'string' ? [rungToPlay(rung)] : rungsWithOrders;
+  return playExperiment(place, {
+    ...{ name: 'all-orders', experiment: allOrdersExperiment(), options: { rungs } },
+    command: `npx lockstep race --all-orders${typeof rung === 'string' ? ` ${rung}` : ''}`,
+    ...{ times: 1, database, json, isQuiet: true },
+  });
+}
 
 function listRaces({ json, language }: RaceOptions): void {
   const all = raceNames.map((name) => {
@@ -57,8 +98,7 @@ function race(
 ): Promise<void> {
   if (name === undefined) throw new RaceMissing();
   if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
-  const on = rung ?? schedules[name].rung;
-  if (!isRungName(on)) throw new UnknownRung(on, rungNames);
+  const on = rungToPlay(rung ?? schedules[name].rung);
   return playExperiment(place, {
     ...{ name: `race-${name}-${on}`, experiment: raceExperiment, options: { name, rung: on } },
     command: `npx lockstep race ${name} --rung ${on}`,

@@ -24,6 +24,23 @@ export class RaceMissing extends LockstepError {
   }
 }
 
+export class RungMissing extends LockstepError {
+  readonly code = 'RUNG_MISSING';
+
+  constructor() {
+    super('Choices need a rung: name it with --rung. `npx lockstep ladder` shows all.');
+  }
+}
+
+/** The same choices led to another place: the machine was too slow, or somebody else was there. */
+export class OrderNotReplayed extends LockstepError {
+  readonly code = 'ORDER_NOT_REPLAYED';
+
+  constructor(wanted: string, played: string) {
+    super(`The choices ${wanted} were played as ${played}. Is the machine busy? Play it again.`);
+  }
+}
+
 export class UnknownDrill extends LockstepError {
   readonly code = 'UNKNOWN_DRILL';
 

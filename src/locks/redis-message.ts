@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
+import { tellWaiting } from '../trace/waiting.ts';
 import {
   type AcquireOptions,
   defaultAnswerMs,
@@ -66,6 +67,7 @@ export function redisMessageLock(
       if (!(await subscription.listening(leftMs(), signal))) return null;
       for (;;) {
         const remainingMs = leftMs();
+        tellWaiting();
         const isNotified = await subscription.notified(Math.min(result, remainingMs), signal);
         if (!isNotified && remainingMs <= result) return null;
         result = await attempt(resource, leaseMs);

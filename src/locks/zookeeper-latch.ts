@@ -10,6 +10,7 @@
 import type { Zookeeper } from '../connections/zookeeper.ts';
 import { aborted, exists } from '../connections/zookeeper-nodes.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
+import { tellWaiting } from '../trace/waiting.ts';
 import type { Lock } from './lock.ts';
 import {
   type WaitForRemoval,
@@ -29,6 +30,7 @@ const existsThenLatch: WaitForRemoval = async (session, path, withinMs, signal) 
   try {
     if (!(await exists(session, path))) return true;
     await checkpoint('before-subscribe'); // A removal in this gap finds no latch.
+    tellWaiting();
     latch = new AbortController();
     return await aborted(withinMs, latch.signal, signal);
   } finally {

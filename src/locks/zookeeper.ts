@@ -11,6 +11,7 @@
 import type { Zookeeper } from '../connections/zookeeper.ts';
 import { untilRemoved } from '../connections/zookeeper-nodes.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
+import { tellWaiting } from '../trace/waiting.ts';
 import type { Lock } from './lock.ts';
 import { reentrant } from './shared/reentrant.ts';
 import {
@@ -25,5 +26,6 @@ export const zookeeperLock = (zookeeper: Zookeeper, options: ZookeeperLockOption
 /** One request sets the watch and says whether the node exists, so a removal is never missed. */
 const watchAndCheck: WaitForRemoval = async (session, path, withinMs, signal) => {
   await checkpoint('before-subscribe');
+  tellWaiting();
   return untilRemoved(session, path, withinMs, signal);
 };

@@ -16,6 +16,7 @@ export type LockEvent = 'requested' | 'granted' | 'denied' | 'expired' | 'releas
 
 type EventName =
   | LockEvent
+  | 'waiting'
   | 'received'
   | 'checkpoint'
   | 'paused'

@@ -22,7 +22,7 @@ export interface ResultRecord {
 
 export function resultPage(record: ResultRecord): string {
   const { experiment, about, command, time, machine, result } = record;
-  const { verdict, reasons, asClaimed = [], tables = [], recorded } = result;
+  const { verdict, reasons, asClaimed = [], tables = [], hints = [], recorded } = result;
   const hasLoad = recorded.seconds.length > 0;
   const page = html`<!doctype html>
 <html lang="en">
@@ -43,7 +43,7 @@ ${hasLoad ? repeated : ''}
 <h2>Faults</h2>
 <table>${Object.entries(result.faults).map(([name, times]) => html`<tr><th>${name}</th><td class="number">${times} ×</td></tr>`)}</table>
 <h2>Repeat it</h2>
-<pre>${command}</pre>
+<pre>${[command, ...hints].join('\n')}</pre>
 <h2>Machine and versions</h2>
 <ul>${Object.entries(machine).map(([name, value]) => html`<li>${name}: ${value}</li>`)}</ul>
 ${hasLoad ? charts(recorded) : ''}
@@ -65,9 +65,10 @@ const charts = (
 
 /** The verdict and what it cost, or the first reason of a verdict that is not `held`. */
 export function verdictSentence(result: Omit<Result, 'facts'>): string {
-  const { verdict, reasons, faults, recorded } = result;
+  const { verdict, reasons, asClaimed = [], faults, recorded } = result;
   const more = reasons.length > 1 ? ` (${reasons.length} reasons)` : '';
-  if (verdict !== 'held') return `${verdict}: ${reasons[0] ?? 'see the figures'}${more}`;
+  if (verdict !== 'held')
+    return `${verdict}: ${reasons[0] ?? asClaimed[0] ?? 'see the figures'}${more}`;
   const injected = Object.values(faults).reduce((all, times) => all + times, 0);
   const sum = (count: (second: Second) => number) =>
     number(recorded.seconds.reduce((all, each) => all + count(each), 0));

@@ -5,10 +5,13 @@ import { wrap } from './wrap.ts';
 
 const mostReasons = 10;
 
-type Shown = Pick<Result, 'verdict' | 'reasons' | 'asClaimed' | 'figures' | 'tables' | 'faults'>;
+type Shown = Pick<
+  Result,
+  'verdict' | 'reasons' | 'asClaimed' | 'figures' | 'tables' | 'faults' | 'hints'
+>;
 
 export function resultText(result: Shown): string {
-  const { verdict, reasons, asClaimed = [], figures, tables = [], faults } = result;
+  const { verdict, reasons, asClaimed = [], figures, tables = [], faults, hints = [] } = result;
   const rows = figureRows(figures).map(([name, value]) => `  ${name}: ${value}`);
   const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`);
   return [
@@ -20,6 +23,7 @@ export function resultText(result: Shown): string {
     `verdict: ${verdict}`,
     ...reasons.slice(0, mostReasons).map((reason) => wrap(`  ${reason}`, 79, '    ')),
     ...(reasons.length > mostReasons ? [`  and ${reasons.length - mostReasons} more`] : []),
+    ...(hints.length > 0 ? ['', ...hints] : []),
   ].join('\n');
 }
 

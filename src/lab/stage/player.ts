@@ -151,6 +151,11 @@ export class Player {
     return reached;
   }
 
+  /** Reads who has arrived. @returns whether anybody has */
+  look(): Promise<boolean> {
+    return this.#receive();
+  }
+
   /** True once the lane is paused or answered; false when it still runs after `withinMs`. */
   async settles(lane: string, withinMs: number): Promise<boolean> {
     const isSettled = async () => {
@@ -208,7 +213,7 @@ export class Player {
     return { kind: 'slow' };
   }
 
-  async #receive(): Promise<void> {
+  async #receive(): Promise<boolean> {
     const texts = (await this.#tools.redis.lpop(laneKeys.arrivals(this.id), 100)) ?? [];
     for (const arrival of texts.map((text) => JSON.parse(text) as Arrival)) {
       // A lane that was answered since then (its process was killed) is paused nowhere.
@@ -216,6 +221,7 @@ export class Player {
       this.#be(arrival.lane, { kind: 'paused', arrival });
       if (!this.#senders.has(arrival.lane)) this.#early.add(arrival.lane);
     }
+    return texts.length > 0;
   }
 
   /** The lane is somewhere else now. */

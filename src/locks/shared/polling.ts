@@ -1,5 +1,6 @@
 /** Waiting for a lock by asking again, for no longer than the caller wants. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tellWaiting } from '../../trace/waiting.ts';
 import type { AcquireOptions, Lease, Lock } from '../lock.ts';
 import { timeLeft } from './deadlines.ts';
 import { serverLock } from './server-lock.ts';
@@ -49,6 +50,7 @@ export async function poll(
     if (lease && !signal?.aborted) return lease;
     if (lease) await lease.release(); // The caller gave up while the answer was on its way.
     if (leftMs() === 0 && !signal?.aborted) return null;
+    if (attempts === 1) tellWaiting();
     await pause(Math.min(leftMs(), pauseMs(attempts) * (0.5 + Math.random())), signal);
   }
 }

@@ -4,6 +4,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { subscribesItself, whenReady } from '../../connections/redis.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
+import { tellWaiting } from '../../trace/waiting.ts';
 import type { AcquireOptions, Lease } from '../lock.ts';
 import { inTime, keepUnlessAborted, timeLeft } from './deadlines.ts';
 
@@ -179,6 +180,7 @@ export async function acquireWhenNotified(
       const result = await attempt();
       if (typeof result !== 'number') return await keepUnlessAborted(result, signal);
       if (leftMs() === 0) return null;
+      tellWaiting();
       await subscription.notified(result >= 0 ? Math.min(result, leftMs()) : leftMs(), signal);
     }
   } catch (error) {

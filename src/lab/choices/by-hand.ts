@@ -1,0 +1,76 @@
+/** The choices of a person: `race --choices AABB --rung mutex-per-user`. */
+import { type RungName, rungNames } from '../../ladder/rungs.ts';
+import { texts } from '../../ladder/texts/texts.ts';
+import type { Experiment } from '../stage/experiment.ts';
+import type { Table } from '../stage/result.ts';
+import { isClaimedToBreak, judgedPlay, serveLanes } from './judged-play.ts';
+import type { Choice, Place } from './play.ts';
+import { withRowWaits } from './row-waits.ts';
+import { lanesOf, rungsWithOrders } from './set-up.ts';
+
+export interface ChoicesOptions {
+  readonly rung: RungName;
+  readonly choices: string;
+}
+
+export const choicesByHand: Experiment<ChoicesOptions> = {
+  about: 'each choice moves one buyer to the next stop; each buyer has an instance of its own',
+  play: async (stage, { rung, choices }) => {
+    await serveLanes(stage, lanesOf(choices).length);
+    const request = { rung, choices, toTheEnd: false };
+    const played = await withRowWaits(stage.lab, (waits) => judgedPlay(stage, request, waits));
+    const found = played.violated.map(({ check, worst, first }) => `${check}: ${worst ?? first}`);
+    const isClaimed = isClaimedToBreak(rung);
+    return {
+      verdict: found.length > 0 ? 'violated' : 'held',
+      isAsClaimed: found.length === 0 || isClaimed,
+      ...(isClaimed ? { asClaimed: found, reasons: [] } : { reasons: found }),
+      figures: {},
+      tables: [choicesTable(played.choices)],
+      hints: nextRung(rung, choices),
+      facts: [],
+    };
+  },
+};
+
+/** The ladder's whole lesson. */
+function nextRung(rung: RungName, choices: string): string[] {
+  const next = rungNames[rungNames.indexOf(rung) + 1];
+  if (next === undefined || !rungsWithOrders.includes(next)) return [];
+  return [`on the next rung: npx lockstep race --choices ${choices} --rung ${next}`];
+}
+
+/** A line for each lane that has moved. */
+function choicesTable(choices: readonly Choice[]): Table {
+  const rows = choices.flatMap((choice, index) => {
+    const texts = choice.taken ? movedTexts(choice, choices[index - 1]) : [stuckText(choice)];
+    return texts.map((text, line) => [line === 0 ? choice.lane : '', text]);
+  });
+  return { title: 'What each choice did', head: ['choice', 'what happened'], rows };
+}
+
+function movedTexts({ places }: Choice, before: Choice | undefined): string[] {
+  const moved = [...places].filter(
+    ([lane, place]) => placeText(place) !== placeText(before?.places.get(lane)),
+  );
+  return moved.map(([lane, place]) => `${lane} ${placeText(place)}`);
+}
+
+function stuckText({ lane, places }: Choice): string {
+  const place = places.get(lane);
+  return `nothing: ${lane} ${place?.is === 'answered' ? 'is answered' : placeText(place)}`;
+}
+
+const words: Readonly<Record<string, string>> = texts.en.steps;
+
+function placeText(place: Place = { is: 'idle' }): string {
+  if (place.is === 'idle') return 'has not begun';
+  if (place.is === 'at') return words[place.checkpoint] ?? place.checkpoint;
+  if (place.is === 'waits')
+    return place.for === undefined
+      ? 'waits for a row of the database'
+      : `waits for the lock of ${place.for}`;
+  const { outcome, reason = '', orderId } = place.attempt;
+  if (outcome === 'accepted') return `${words['sold']} (order ${orderId})`;
+  return words[reason] ?? `${outcome}: ${reason}`;
+}

@@ -1,0 +1,42 @@
+/** What the history says of the locks: who has which, and who was refused one and waits for it. */
+import type { HistoryEvent } from '../../trace/history.ts';
+
+interface Wanted {
+  readonly place: string;
+  /** It was refused once, and waits from now on. */
+  isRefused: boolean;
+}
+
+export class LaneLocks {
+  readonly #isInProcess: boolean;
+  /** By the resource; where the lock is in the process, by the instance too. */
+  readonly #owners = new Map<string, Set<string>>();
+  readonly #wanted = new Map<string, Wanted>();
+
+  /** @param isInProcess an instance knows its own owners only. */
+  constructor(isInProcess: boolean) {
+    this.#isInProcess = isInProcess;
+  }
+
+  read(lane: string, { event, resource, instance }: HistoryEvent): void {
+    if (event === 'waiting') {
+      const wanted = this.#wanted.get(lane);
+      if (wanted) wanted.isRefused = true;
+    }
+    if (resource === undefined) return;
+    const place = this.#isInProcess ? `${instance} ${resource}` : resource;
+    if (event === 'requested') this.#wanted.set(lane, { place, isRefused: false });
+    else this.#wanted.delete(lane);
+    const owners = this.#owners.get(place) ?? new Set();
+    this.#owners.set(place, owners);
+    if (event === 'granted') owners.add(lane);
+    if (event === 'released') owners.delete(lane);
+  }
+
+  /** @returns the owners of the lock that it waits for; none when it does not wait for one. */
+  waitedFor(lane: string): string[] {
+    const wanted = this.#wanted.get(lane);
+    if (!wanted?.isRefused) return [];
+    return [...(this.#owners.get(wanted.place) ?? [])].filter((owner) => owner !== lane);
+  }
+}

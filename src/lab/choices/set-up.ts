@@ -1,0 +1,30 @@
+/** What a play of choices begins with, by the rung. */
+import type { Rung } from '../../ladder/rung.ts';
+import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
+
+export const laneNames = ['A', 'B', 'C', 'D'] as const;
+/** As many lanes as the choices name; two at least. */
+export function lanesOf(choices: string): string[] {
+  const last = Math.max(1, ...[...choices].map((letter) => laneNames.indexOf(letter as 'A')));
+  return laneNames.slice(0, last + 1);
+}
+
+/**
+ * The checkpoints that teach: a lane stands after it has the lock, and after it has looked. It
+ * passes the others. A lock that is released before the commit needs that one too.
+ */
+export function stopsOf({ lock, lockInside }: Rung): readonly CheckpointName[] {
+  const stops: readonly CheckpointName[] = ['after-acquire', 'after-check', 'before-commit'];
+  return stops.slice(lock ? 0 : 1, lockInside ? 3 : 2);
+}
+
+/** One user twice; where a user may buy again, two users want the last one. */
+export const userOf = (rung: RungName, lane: number): string =>
+  rungNamed(rung).onePerUser ? '7' : String(7 + lane);
+export const stockOf = (rung: RungName): number => (rungNamed(rung).onePerUser ? 5 : 1);
+
+/** In chapters 5 and 6 the purchase is one step: its order decides nothing. */
+export const rungsWithOrders: readonly RungName[] = rungNames.filter(
+  (name) => rungNamed(name).chapter <= 4,
+);

@@ -1,0 +1,84 @@
+/** Choices on real instances: each lane in a process of its own, every order played. */
+import { execa } from 'execa';
+import { expect, test } from 'vitest';
+import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
+import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
+import type { Experiment } from '../../src/lab/stage/experiment.ts';
+import type { Result } from '../../src/lab/stage/result.ts';
+import { play } from '../../src/lab/stage/runner.ts';
+import type { RungName } from '../../src/ladder/rungs.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab(null);
+
+function played<Options extends object>(
+  experiment: Experiment<Options>,
+  options: Options,
+): Promise<Result> {
+  const { signal } = new AbortController();
+  return play('choices', experiment, options, {
+    ...{ lab: lab(), signal, untilInterrupted: (part) => part },
+  });
+}
+
+const rowsOf = ({ tables: [first] = [] }: Result) => first?.rows;
+
+test('every order of two buyers in two processes: the mutex breaks, the Redis lock holds', async () => {
+  const rungs: RungName[] = ['check-then-insert', 'mutex-per-user', 'redis-atomic', 'row-lock'];
+  const result = await played(allOrdersExperiment(), { rungs });
+  expect(result).toMatchObject({ verdict: 'held', reasons: [] });
+  const counts = rowsOf(result)?.map(([rung, , orders, broken]) => [rung, orders, broken]);
+  expect(counts).toEqual([
+    ['check-then-insert', '6', '4'],
+    ['mutex-per-user', '20', '12'],
+    ['redis-atomic', '6', '0'],
+    ['row-lock', '4', '0'],
+  ]);
+});
+
+const order = expect.stringMatching(/^. buys \(order \d+\)$/);
+
+test('the choices that break the mutex find the second buyer waiting on the Redis lock', async () => {
+  const mutex = await played(choicesByHand, { rung: 'mutex-per-user', choices: 'AABBAB' });
+  expect(mutex).toMatchObject({ verdict: 'violated', isAsClaimed: true, reasons: [] });
+  expect(rowsOf(mutex)).toEqual([
+    ['A', 'A has the lock'],
+    ['A', 'A has looked: it may buy'],
+    ['B', 'B has the lock'],
+    ['B', 'B has looked: it may buy'],
+    ['A', order],
+    ['B', order],
+  ]);
+  const lock = await played(choicesByHand, { rung: 'redis-atomic', choices: 'AABBAB' });
+  expect(lock).toMatchObject({ verdict: 'held', isAsClaimed: true });
+  expect(rowsOf(lock)).toEqual([
+    ['A', 'A has the lock'],
+    ['A', 'A has looked: it may buy'],
+    ['B', 'B waits for the lock of A'],
+    ['B', 'nothing: B waits for the lock of A'],
+    ['A', order],
+    ['', 'B has the lock'],
+    ['B', 'B is told: you have an order'],
+  ]);
+});
+
+test('a buyer that waits for a row is seen, and those who were not chosen again go on', async () => {
+  const result = await played(choicesByHand, { rung: 'row-lock', choices: 'AB' });
+  expect(rowsOf(result)).toEqual([
+    ['A', 'A has looked: it may buy'],
+    ['B', 'B waits for a row of the database'],
+    ['(rest)', order],
+    ['', 'B is told: sold out'],
+  ]);
+});
+
+test('the command prints the play, and the same choices for the next rung', async () => {
+  const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
+  const run = ['race', '--choices', 'a,a,b,b', '--rung', 'mutex-per-user'];
+  const env = { LOCKSTEP_LAB: ownLab.folder };
+  const { stdout, exitCode } = await execa('node', [program, ...run], { env, reject: false });
+  expect(stdout).toContain('race --choices AABB --rung redis-no-expiry');
+  expect(stdout.split('\n').filter((line) => line.length > 79 && !line.includes('/'))).toEqual([]);
+  expect(exitCode).toBe(0);
+});

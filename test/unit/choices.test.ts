@@ -1,0 +1,112 @@
+/** Choices without servers: the search for every order, who waits for whom, and the verdict. */
+import { describe, expect, test } from 'vitest';
+import { judgedOrders } from '../../src/lab/choices/all-orders.ts';
+import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
+import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
+import { lanesOf, stopsOf } from '../../src/lab/choices/set-up.ts';
+import { OrderNotReplayed } from '../../src/lab/errors.ts';
+import { rungNamed } from '../../src/ladder/rungs.ts';
+import type { HistoryEvent } from '../../src/trace/history.ts';
+
+/** Two lanes with three steps each; with a lock, the second lane waits until the first has ended. */
+function playOf(prefix: string, hasLock: boolean): Walk {
+  const left: Record<string, number> = { A: 3, B: 3 };
+  const steps: { lane: string; could: string[] }[] = [];
+  for (let index = 0; ; index++) {
+    const inside = Object.keys(left).find((lane) => [1, 2].includes(left[lane] ?? 0));
+    const canGo = (lane: string) =>
+      (left[lane] ?? 0) > 0 && !(hasLock && inside && inside !== lane);
+    const could = Object.keys(left).filter(canGo);
+    const lane = prefix[index] ?? could[0];
+    if (lane === undefined) return { steps };
+    steps.push({ lane, could });
+    left[lane] = (left[lane] ?? 0) - 1;
+  }
+}
+
+async function ordersOf(hasLock: boolean): Promise<string[]> {
+  const orders: string[] = [];
+  for await (const played of everyOrder(async (prefix) => playOf(prefix, hasLock)))
+    orders.push(choicesOf(played));
+  return orders;
+}
+
+describe('every order', () => {
+  test('of two lanes with three steps each is played once', async () => {
+    const orders = await ordersOf(false);
+    expect(orders).toHaveLength(20);
+    expect(new Set(orders).size).toBe(20);
+    for (const order of orders) expect([...order].toSorted().join('')).toBe('AAABBB');
+  });
+
+  test('of lanes that exclude each other is one of two', async () => {
+    expect((await ordersOf(true)).toSorted()).toEqual(['AAABBB', 'BBBAAA']);
+  });
+
+  test('is refused when the same choices lead elsewhere', async () => {
+    const changing = async (prefix: string) => playOf(prefix === '' ? '' : 'AB', false);
+    const all = async () => {
+      for await (const _ of everyOrder(changing));
+    };
+    await expect(all()).rejects.toThrow(OrderNotReplayed);
+  });
+});
+
+const event = (event: HistoryEvent['event'], instance: string): HistoryEvent => ({
+  ...{ at: '1', instance, event, voucherId: '1', userId: '7', orderId: '1', requestId: 'r' },
+  ...(event !== 'waiting' && { resource: 'order:1:7' }),
+});
+
+describe('a lane', () => {
+  test('waits for the owner once it was refused, and not when it has asked only', () => {
+    const locks = new LaneLocks(false);
+    for (const name of ['requested', 'granted'] as const) locks.read('A', event(name, 'api-1'));
+    locks.read('B', event('requested', 'api-2'));
+    expect(locks.waitedFor('B')).toEqual([]);
+    locks.read('B', event('waiting', 'api-2'));
+    expect(locks.waitedFor('B')).toEqual(['A']);
+    locks.read('A', event('releasing', 'api-1'));
+    expect(locks.waitedFor('B')).toEqual(['A']);
+    locks.read('A', event('released', 'api-1'));
+    expect(locks.waitedFor('B')).toEqual([]);
+    locks.read('B', event('granted', 'api-2'));
+    expect(locks.waitedFor('B')).toEqual([]);
+  });
+
+  test('does not wait for the owner of a mutex in another process', () => {
+    const locks = new LaneLocks(true);
+    for (const name of ['requested', 'granted'] as const) locks.read('A', event(name, 'api-1'));
+    for (const name of ['requested', 'waiting'] as const) locks.read('B', event(name, 'api-2'));
+    expect(locks.waitedFor('B')).toEqual([]);
+  });
+});
+
+describe('the orders of a rung', () => {
+  const held = { rung: 'redis-atomic', orders: 6, broken: [] } as const;
+  const broken = { rung: 'mutex-per-user', orders: 20, broken: ['ABABAB'] } as const;
+
+  test('are as claimed when the right ones break it', () => {
+    expect(judgedOrders([held, broken])).toMatchObject({ verdict: 'held', reasons: [] });
+  });
+
+  test.each([
+    ['one breaks a rung that claims to hold', { ...held, broken: ['AB'] }],
+    ['none breaks a rung that is claimed to break', { ...broken, broken: [] }],
+  ])('are not as claimed when %s', (_, orders) => {
+    const { verdict, reasons } = judgedOrders([orders]);
+    expect(verdict).toBe('violated');
+    expect(reasons).toEqual([expect.stringContaining(orders.rung)]);
+  });
+});
+
+test('a lane stops where its rung has something to teach', () => {
+  expect(stopsOf(rungNamed('check-then-insert'))).toEqual(['after-check']);
+  expect(stopsOf(rungNamed('mutex-per-user'))).toEqual(['after-acquire', 'after-check']);
+  const inside = ['after-acquire', 'after-check', 'before-commit'];
+  expect(stopsOf(rungNamed('mutex-inside-transaction'))).toEqual(inside);
+});
+
+test('there are as many lanes as the choices name, and two at least', () => {
+  expect(lanesOf('')).toEqual(['A', 'B']);
+  expect(lanesOf('AAC')).toEqual(['A', 'B', 'C']);
+});
