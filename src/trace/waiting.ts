@@ -1,6 +1,6 @@
 /**
- * In the lab: the purchase in this async context was refused its lock, and waits for it from now on.
- * A lock tells it after its last checkpoint before the wait. Nothing in production.
+ * In the lab: the purchase in this async context was refused its lock, and waits for it now. A lock
+ * tells it after its last checkpoint before the wait. Nothing in production.
  */
 import { currentOrder } from './checkpoints.ts';
 import { record } from './history.ts';

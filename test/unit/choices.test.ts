@@ -8,7 +8,7 @@ import { OrderNotReplayed } from '../../src/lab/errors.ts';
 import { rungNamed } from '../../src/ladder/rungs.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
 
-/** Two lanes with three steps each; with a lock, the second lane waits until the first has ended. */
+/** Two lanes with three steps each; with a lock, the second waits until the first has ended. */
 function playOf(prefix: string, hasLock: boolean): Walk {
   const left: Record<string, number> = { A: 3, B: 3 };
   const steps: { lane: string; could: string[] }[] = [];

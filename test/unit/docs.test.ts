@@ -75,11 +75,11 @@ function check(command: string, added: readonly string[] = []): void {
     expect(optionsOf(name), command).toContain(option);
   if (first === undefined || first === '--help' || hasPlaceholder(command)) return;
   program.parse(command.split(' '), { from: 'user' });
-  const [, rung] = /--rung (\S+)/.exec(command) ?? [];
+  const [, rung] = /--(?:rung|all-orders) ([a-z]\S*)/.exec(command) ?? [];
   const rungs = [name === 'run' || name === 'voucher' ? first : undefined, rung];
   for (const each of rungs.filter((one) => one !== undefined))
     expect([...rungNames, ...added], command).toContain(each);
-  if (name === 'race' && !command.includes('--list'))
+  if (name === 'race' && !/--(?:list|choices|all-orders)/.test(command))
     expect([...raceNames, ...added], command).toContain(first);
 }
 

@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { rungsWithOrders } from '../choices/set-up.ts';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import type { Result } from '../stage/result.ts';
@@ -58,7 +59,10 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'README.md')]:
       results.length > 0 ? { headline: fenced(headlineTable(results)) } : {},
     [join(root, 'docs', 'ladder.md')]: tableParts(),
-    [join(root, 'docs', 'races.md')]: { races: raceMarkdown(), played: playedMarkdown() },
+    [join(root, 'docs', 'races.md')]: {
+      ...{ races: raceMarkdown(), played: playedMarkdown() },
+      ...ordersPart(runsFolder),
+    },
     [join(root, 'docs', 'results.md')]: textParts(runsFolder, ['demo', 'demo', 'tables.txt']),
     [join(root, 'docs', 'performance.md')]: textParts(
       runsFolder,
@@ -95,6 +99,23 @@ function mutantPart(runsFolder: string): Parts {
   const rows = whole.rows.map(fullCells).map(([mutant, ...cells]) => [`\`${mutant}\``, ...cells]);
   const shown = [whole.head, ...rows].map((cells) => cells.slice(0, 6)); // Without the ids.
   return { mutants: markdownTable(shown) };
+}
+
+/** Of the newest run of all rungs. */
+function ordersPart(runsFolder: string): Parts {
+  const name = 'all-orders';
+  const runs = filesOf(runsFolder, name, 'result.json').map(
+    (path) => JSON.parse(readFileSync(path, 'utf8')) as Result & { readonly command: string },
+  );
+  const whole = runs.findLast(({ figures }) => figures['rungs'] === rungsWithOrders.length);
+  const [table] = whole?.tables ?? [];
+  if (!whole || !table) return {};
+  const rows = table.rows.map(fullCells).map(([rung, ...cells]) => [`\`${rung}\``, ...cells]);
+  return {
+    [name]: [markdownTable([table.head, ...rows]), measuredBy(whole.command, whole.verdict)].join(
+      '\n\n',
+    ),
+  };
 }
 
 function drillParts(runsFolder: string): Parts {
