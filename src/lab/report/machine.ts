@@ -31,3 +31,22 @@ export async function describeMachine(used: Database): Promise<Machine> {
     ...{ redis, database, nginx },
   };
 }
+
+/** `1.22.1` of `nginx version: nginx/1.22.1`: each program says its version in its own way. */
+const numberIn = (text = ''): string => /\d+\.\d+\.\d+/.exec(text)?.[0] ?? text;
+
+/** In one line, with the versions as numbers. */
+export function machineLine({
+  cores,
+  memory,
+  kernel,
+  node,
+  redis,
+  database,
+  nginx,
+}: Machine): string {
+  const name = database?.includes('MariaDB') ? 'MariaDB' : 'MySQL';
+  const versions = [`Node ${numberIn(node)}`, `Redis ${numberIn(redis)}`];
+  const others = [`${name} ${numberIn(database)}`, `nginx ${numberIn(nginx)}`];
+  return [cores, memory, `Linux ${kernel}`, ...versions, ...others].join(', ');
+}

@@ -1,6 +1,6 @@
 /** The last lines of a measured table: its command, its time, the machine, the versions. */
 import { isBatchWork } from '../environment/processes.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, machineLine } from './machine.ts';
 import { wrap } from './wrap.ts';
 
 export interface MeasuredRun {
@@ -21,4 +21,6 @@ export const measuredRun = ({
 });
 
 export const runText = ({ command, time, machine, servers }: MeasuredRun): string =>
-  [command, time, ...Object.values(machine), servers].map((line) => wrap(line)).join('\n');
+  [`${time}: ${command}`, `${machineLine(machine)}; ${servers}`]
+    .map((line) => wrap(line))
+    .join('\n');
