@@ -1,4 +1,9 @@
-/** The demo: the point in four rushes, then the whole ladder, rung by rung and race by race. */
+/**
+ * The demo: the point in four rushes, then the whole ladder: rung by rung, every order of two
+ * buyers, and race by race.
+ */
+import { type OrdersOfRung, ordersOf } from '../lab/choices/all-orders.ts';
+import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import {
   allRaces,
   defaults,
@@ -19,13 +24,20 @@ import {
 import { startedSpares } from '../lab/environment/stores.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
-import { demoHead, headline, raceLine, runLines } from '../lab/report/demo-lines.ts';
+import {
+  demoHead,
+  headline,
+  ordersHead,
+  ordersLine,
+  raceLine,
+  runLines,
+} from '../lab/report/demo-lines.ts';
 import { withoutFacts } from '../lab/report/facts-files.ts';
 import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
 import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
 import { emitter, type StageEvent } from '../lab/stage/events.ts';
 import { type Stage, withStage } from '../lab/stage/stage.ts';
-import { ladder } from '../ladder/rungs.ts';
+import { ladder, type RungName } from '../ladder/rungs.ts';
 import { storyNames } from '../ladder/story.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { database, json, language, onDatabase } from './options.ts';
@@ -58,6 +70,7 @@ export const addDemo: AddCommand = (program, place) =>
 interface Plan {
   readonly rushes: readonly RunRequest[];
   readonly comparisons: readonly RunRequest[];
+  readonly orders: readonly RungName[];
   readonly races: readonly RaceOnRung[];
 }
 
@@ -65,6 +78,7 @@ interface Plan {
 interface Results {
   readonly rushes: Map<RunRequest, Run>;
   readonly comparisons: Run[];
+  readonly orders: OrdersOfRung[];
   readonly races: PlayedRace[];
 }
 
@@ -83,6 +97,7 @@ interface Walk extends Results {
 const planOf = (full: boolean): Plan => ({
   rushes: rushes(defaults.seed),
   comparisons: serialRuns(defaults.seed),
+  orders: rungsWithOrders,
   races: full ? allRaces : shortRaces,
 });
 
@@ -120,8 +135,8 @@ async function walkAndReport(
   command: string,
 ): Promise<void> {
   const plan = planOf(full);
-  const planned = plan.rushes.length + plan.comparisons.length + plan.races.length;
-  const results: Results = { rushes: new Map(), comparisons: [], races: [] };
+  const planned = Object.values(plan).reduce((sum, part) => sum + part.length, 0);
+  const results: Results = { rushes: new Map(), comparisons: [], orders: [], races: [] };
   const record = () => ({ command, planned, ...inPlannedOrder(plan, results) });
   const update = () => folder.update(record());
   const { stream } = session;
@@ -138,9 +153,10 @@ async function walkAndReport(
 }
 
 /** The rushes of the headline come first, and have their places among the others. */
-const inPlannedOrder = (plan: Plan, { rushes, comparisons, races }: Results) => ({
+const inPlannedOrder = (plan: Plan, { rushes, comparisons, orders, races }: Results) => ({
   runs: plan.rushes.flatMap((request) => rushes.get(request) ?? []),
   serial: comparisons,
+  orders,
   races,
 });
 
@@ -152,9 +168,10 @@ function report(
   const runs = record.runs.map(({ result }) => result);
   const serial = record.serial.map(({ result }) => result);
   const races = record.races.map(withoutFacts);
-  const all = [...runs, ...serial, ...races];
+  const { orders } = record;
+  const all = [...runs, ...serial, ...orders, ...races];
   const { folder, planned } = about;
-  print(json, { runs, serial, races, planned, folder }, () => headline(runs, all, about));
+  print(json, { runs, serial, orders, races, planned, folder }, () => headline(runs, all, about));
   setExitCode(asClaimed(all));
 }
 
@@ -171,6 +188,8 @@ async function walk(current: Walk, plan: Plan): Promise<void> {
     before = run;
   }
   for (const request of plan.comparisons) current.comparisons.push(await play(current, request));
+  stream.print(ordersHead);
+  for (const rung of plan.orders) stream.print(ordersLine(await orders(current, rung)));
   stream.print(
     '\nRaces, step by step: on the rung with the bug, then on the next rung, which fixes it\n',
   );
@@ -198,6 +217,14 @@ async function rush(current: Walk, request: RunRequest): Promise<Run> {
 async function play(current: Walk, request: RunRequest): Promise<Run> {
   current.stream.next(`${request.rung} on ${request.instances}`);
   return onStage(current, (stage) => runRung(request, stage));
+}
+
+async function orders(current: Walk, rung: RungName): Promise<OrdersOfRung> {
+  current.stream.next(`every order on ${rung}`);
+  const counted = await onStage(current, (stage) => ordersOf(stage, rung));
+  current.orders.push(counted);
+  current.update();
+  return counted;
 }
 
 async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {

@@ -1,6 +1,6 @@
 /** Choices without servers: the search for every order, who waits for whom, and the verdict. */
 import { describe, expect, test } from 'vitest';
-import { judgedOrders } from '../../src/lab/choices/all-orders.ts';
+import { judgedCount, judgedOrders } from '../../src/lab/choices/all-orders.ts';
 import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
 import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
 import { lanesOf, stopsOf } from '../../src/lab/choices/set-up.ts';
@@ -86,16 +86,18 @@ describe('the orders of a rung', () => {
   const broken = { rung: 'mutex-per-user', orders: 20, broken: ['ABABAB'] } as const;
 
   test('are as claimed when the right ones break it', () => {
-    expect(judgedOrders([held, broken])).toMatchObject({ verdict: 'held', reasons: [] });
+    const counts = [held, broken].map(judgedCount);
+    expect(counts.map(({ asClaimed }) => asClaimed)).toEqual([true, true]);
+    expect(judgedOrders(counts)).toMatchObject({ verdict: 'held', reasons: [] });
   });
 
   test.each([
     ['one breaks a rung that claims to hold', { ...held, broken: ['AB'] }],
     ['none breaks a rung that is claimed to break', { ...broken, broken: [] }],
-  ])('are not as claimed when %s', (_, orders) => {
-    const { verdict, reasons } = judgedOrders([orders]);
+  ])('are not as claimed when %s', (_, count) => {
+    const { verdict, reasons } = judgedOrders([judgedCount(count)]);
     expect(verdict).toBe('violated');
-    expect(reasons).toEqual([expect.stringContaining(orders.rung)]);
+    expect(reasons).toEqual([expect.stringContaining(count.rung)]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** The demo's output: one result at a time, for an 80-column terminal. */
 import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { OrdersOfRung } from '../choices/all-orders.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
@@ -57,6 +58,17 @@ export function runLines(
 
 const on = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
+
+export const ordersHead = `
+${wrap('Two buyers in two processes, moved step by step: every order of their steps is played, and some orders break a promise. One of them by hand: npx lockstep race --choices', 79, '')}
+`;
+
+/** `mutex-per-user  12 of 20 orders ✓  AABBAB` */
+export function ordersLine({ rung, orders, broken, asClaimed }: OrdersOfRung): string {
+  const count = `${broken.length} of ${orders}`.padStart(8);
+  const mark = asClaimed ? '✓' : '✗ not as claimed';
+  return `${rung.padEnd(27)} ${count} ${mark}  ${broken[0] ?? ''}`.trimEnd();
+}
 
 /** `lost-update  read-then-write  violated ✓  2 orders for 1 in stock` */
 export function raceLine({

@@ -1,12 +1,14 @@
 /** A run folder's report as Markdown. */
 import type { Run } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
+import { ordersLine } from './demo-lines.ts';
 import { raceText } from './race-text.ts';
 import type { Report } from './report.ts';
 import { auditLines, claimSentence, proofLines, topology } from './sentences.ts';
 import { raceTable, tablesText } from './tables.ts';
 
-export function markdownReport({ command, time, machine, runs, serial, races }: Report): string {
+export function markdownReport(report: Report): string {
+  const { command, time, machine, runs, serial, orders, races } = report;
   const results = runs.map(({ result }) => result);
   const list = Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`);
   return [
@@ -19,6 +21,7 @@ export function markdownReport({ command, time, machine, runs, serial, races }: 
       ),
     ),
     ...runs.map(runChapter),
+    ...(orders.length > 0 ? ['## Orders', fenced(orders.map(ordersLine).join('\n'))] : []),
     ...raceChapters(races),
     '## Machine and versions',
     list.join('\n'),

@@ -2,6 +2,7 @@
 import { html, raw } from 'hono/html';
 import { ladder } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { OrdersOfRung } from '../choices/all-orders.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
 import { colours } from './colours.ts';
@@ -14,9 +15,9 @@ export const racePageName = ({ race, rung }: Pick<RaceResult, 'race' | 'rung'>):
   `race-${race}-${rung}.html`;
 
 export function reportPage(report: Report, language: Language = 'en'): string {
-  const { command, time, machine, runs, serial, races, isRunning } = report;
+  const { command, time, machine, runs, serial, orders, races, isRunning } = report;
   const results = runs.map(({ result }) => result);
-  const all = [...results, ...serial.map(({ result }) => result), ...races];
+  const all = [...results, ...serial.map(({ result }) => result), ...orders, ...races];
   const page = html`<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8">
@@ -35,6 +36,7 @@ ${headline(results, language)}
 <tr><th>ch</th><th>rung</th><th>instances</th><th>accepted</th><th>refused</th><th>sold</th><th>oversold</th><th>users with two</th><th>verdict</th><th>as claimed</th></tr>
 ${runs.map((run) => runRow(run, language))}
 </table></div>
+${orders.length > 0 ? html`<h2 id="orders">Orders</h2><p><small>Two buyers in two processes: every order of their steps was played.</small></p><div class="wide"><table><tr><th>rung</th><th>orders</th><th>break it</th><th>as claimed</th><th>one that breaks it</th></tr>${orders.map(orderRow)}</table></div>` : ''}
 ${races.length > 0 ? html`<h2 id="races">Races</h2><div class="wide"><table><tr><th>race</th><th>rung</th><th>verdict</th><th>as claimed</th><th>evidence</th></tr>${races.map(raceRow)}</table></div>` : ''}
 <h2 id="cost">Cost</h2>
 <pre>${costTable(results)}
@@ -59,8 +61,9 @@ ${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</t
 </table>`;
 }
 
-const sections = ({ races }: Report): (readonly [id: string, name: string])[] => [
+const sections = ({ orders, races }: Report): (readonly [id: string, name: string])[] => [
   ['rushes', 'Rushes'],
+  ...(orders.length > 0 ? [['orders', 'Orders'] as const] : []),
   ...(races.length > 0 ? [['races', 'Races'] as const] : []),
   ['cost', 'Cost'],
   ['evidence', 'Evidence'],
@@ -110,6 +113,10 @@ function runRow(run: Run, language: Language) {
 <td class="verdict">${verdict}</td><td>${mark(run.result.asClaimed)}</td>
 </tr>`;
 }
+
+const orderRow = (each: OrdersOfRung) => html`<tr class="${classOf(each)}">
+<td>${each.rung}</td><td>${each.orders}</td><td class="verdict">${each.broken.length}</td><td>${mark(each.asClaimed)}</td><td>${each.broken[0] ? html`<code>npx lockstep race --choices ${each.broken[0]} --rung ${each.rung}</code>` : ''}</td>
+</tr>`;
 
 const raceRow = (race: RaceResult) => html`<tr class="${classOf(race)}">
 <td><a href="${racePageName(race)}">${race.race}</a></td><td>${race.rung}</td>

@@ -1,4 +1,5 @@
 /** The content of a report: the runs and races of one command, with the time and the machine. */
+import type { OrdersOfRung } from '../choices/all-orders.ts';
 import type { Run } from '../drills/run-rung.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
 
@@ -7,6 +8,8 @@ export interface RunRecord {
   readonly runs: readonly Run[];
   /** The runs that compare serial sales with concurrent ones. */
   readonly serial?: readonly Run[];
+  /** How many orders of two buyers break each rung. */
+  readonly orders?: readonly OrdersOfRung[];
   readonly races?: readonly PlayedRace[];
   /** How many runs and races the command plays in all; as many as are here, without it. */
   readonly planned?: number;

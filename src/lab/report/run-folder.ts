@@ -62,13 +62,13 @@ function completed(
   record: RunRecord,
   about: Pick<Report, 'time' | 'machine' | 'isRunning'>,
 ): Report {
-  const { runs, serial = [], races = [] } = record;
-  const planned = runs.length + serial.length + races.length;
-  return { serial, races, planned, ...record, ...about };
+  const { runs, serial = [], orders = [], races = [] } = record;
+  const planned = runs.length + serial.length + orders.length + races.length;
+  return { serial, orders, races, planned, ...record, ...about };
 }
 
 function dataFiles(report: Report): Record<string, unknown> {
-  const { command, time, machine, planned, runs, serial, races } = report;
+  const { command, time, machine, planned, runs, serial, orders, races } = report;
   return {
     'report.md': markdownReport(report),
     'tables.txt': tablesText(
@@ -79,6 +79,7 @@ function dataFiles(report: Report): Record<string, unknown> {
       ...{ command, time, machine, planned },
       runs: runs.map(withoutFacts),
       serial: serial.map(withoutFacts),
+      orders,
       races: races.map(withoutFacts),
     },
     ...factsFiles([...runs, ...serial, ...races]),
