@@ -41,7 +41,7 @@ export const addBenchLocks: AddCommand = (program, place) =>
       playExperiment(place, {
         ...{ name: 'bench-locks', experiment: lockCosts, options: {} },
         command: 'npx lockstep bench-locks',
-        ...{ times: 1, database: undefined, json },
+        ...{ times: 1, database: undefined, isOnLabDatabase: true, json },
         report: (measured, about) => lockReport(measured, measuredRun(about)),
       }),
     );

@@ -74,7 +74,7 @@ function bench(place: Place, options: BenchOptions): Promise<void> {
   return playExperiment(place, {
     ...{ name: mode.name, experiment: measuring(mode), options: { seconds, rounds, connections } },
     command: commandOf(options),
-    ...{ times: 1, database: undefined, json },
+    ...{ times: 1, database: undefined, isOnLabDatabase: true, json },
     report: (measured, about) => benchReport(measured, measuredRun(about)),
   });
 }

@@ -29,6 +29,8 @@ export interface Request<Options extends object, Own> {
   readonly command: string;
   readonly times: number;
   readonly database: Database | undefined;
+  /** The command has no `--database`: it takes that of the lab. */
+  readonly isOnLabDatabase?: true;
   readonly json: boolean;
   /** Only its notes are printed while it plays: its load is no load. */
   readonly isQuiet?: true;
@@ -63,7 +65,7 @@ export async function playExperiment<Options extends object, Own>(
   { labFolder, runsFolder }: Place,
   request: Request<Options, Own>,
 ): Promise<void> {
-  const { times, json } = request;
+  const { times } = request;
   const database = databaseOf(labFolder, request.database);
   const work: Work<void> = async (lab, signal, untilInterrupted) => {
     const plays: Played<Own>[] = [];
@@ -74,8 +76,12 @@ export async function playExperiment<Options extends object, Own>(
     await report(runsFolder, request, database, plays);
     setExitCode(plays.map(({ result }) => answerTo(result)));
   };
-  await withLab(labFolder, json ? () => {} : progress, work, { database });
+  await withLab(labFolder, tellerOf(request), work, { database });
 }
+
+/** The lines of a load are no progress of the command: `--json` leaves them out. */
+const tellerOf = <Options extends object, Own>({ json, report }: Request<Options, Own>) =>
+  json && !report ? () => {} : progress;
 
 const answerTo = ({ verdict, isAsClaimed }: Judged): Answer => {
   if (verdict === 'unknown' || isAsClaimed === undefined) return answerOf[verdict];
@@ -83,13 +89,14 @@ const answerTo = ({ verdict, isAsClaimed }: Judged): Answer => {
 };
 
 async function playOnce<Options extends object, Own>(
-  { name, experiment, options, json, isQuiet, report: own }: Request<Options, Own>,
+  request: Request<Options, Own>,
   session: Parameters<typeof play>[3],
 ): Promise<Played<Own>> {
   const events: StageEvent[] = [];
   const keep = (event: StageEvent) => event.kind !== 'purchase' && events.push(event);
-  const print = json ? () => {} : progress;
-  const live = own || isQuiet ? notesReader(print) : liveReader(print);
+  const { name, experiment, options, isQuiet, report: own } = request;
+  const tell = tellerOf(request);
+  const live = own || isQuiet ? notesReader(tell) : liveReader(tell);
   const result = await play(name, experiment, options, session, [keep, live.read]).finally(
     live.end,
   );
@@ -112,8 +119,10 @@ async function report<Options extends object, Own>(
   const { name, experiment, options, json } = request;
   const shown = plays.find(({ result }) => answerTo(result) !== 'yes') ?? plays[0];
   if (!shown) throw new RangeError('an experiment is played at least once');
-  const { facts, own, ...result } = shown.result;
-  const command = request.command + onDatabase(database);
+  const ending = request.isOnLabDatabase ? '' : onDatabase(database);
+  const { facts, own, hints = [], ...others } = shown.result;
+  const result = { ...others, hints: hints.map((hint) => hint + ending) };
+  const command = request.command + ending;
   const [machine, time] = [await describeMachine(database), timeStamp()];
   const about = { experiment: name, about: experiment.about, command, machine };
   const ownAbout = { command, time, machine, plays: plays.map((each) => each.result) };

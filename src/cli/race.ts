@@ -1,10 +1,10 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
 import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { RaceMissing, RungMissing, UnknownRace } from '../lab/errors.ts';
+import { RaceHasSteps, RaceMissing, RungMissing, UnknownRace } from '../lab/errors.ts';
 import { raceExperiment } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
@@ -38,13 +38,24 @@ export const addRace: AddCommand = (program, place) =>
     .option('--list', 'list the races: their rung, and what they show', false)
     .option('--rung <rung>', 'play it on this rung instead')
     .option('--times <n>', 'number of plays', whole(1, 1_000), 1)
-    .option('--choices <lanes>', 'instead: move the buyers by hand: AABB, on --rung', choiceLetters)
-    .option('--all-orders [rung]', 'instead: every order of two buyers (without a rung: of all)')
+    .addOption(
+      new Option('--choices <lanes>', 'instead: move the buyers by hand: AABB, on --rung')
+        .argParser(choiceLetters)
+        .conflicts('list'),
+    )
+    .addOption(
+      new Option(
+        '--all-orders [rung]',
+        'instead: every order of two buyers (no rung: of all)',
+      ).conflicts(['list', 'choices', 'rung', 'times']),
+    )
     .addOption(language())
     .addOption(database())
     .addOption(json())
     .action((name: string | undefined, options: RaceOptions) => {
+      const isRace = options.allOrders === undefined && options.choices === undefined;
       if (options.list) return listRaces(options);
+      if (name !== undefined && !isRace) throw new RaceHasSteps(name);
       if (options.allOrders !== undefined) return allOrders(place, options);
       return options.choices === undefined ? race(place, name, options) : byHand(place, options);
     });

@@ -24,6 +24,14 @@ export class RaceMissing extends LockstepError {
   }
 }
 
+export class RaceHasSteps extends LockstepError {
+  readonly code = 'RACE_HAS_STEPS';
+
+  constructor(race: string) {
+    super(`The steps of ${race} are fixed: leave its name out, or the choices.`);
+  }
+}
+
 export class RungMissing extends LockstepError {
   readonly code = 'RUNG_MISSING';
 
@@ -38,6 +46,15 @@ export class OrderNotReplayed extends LockstepError {
 
   constructor(wanted: string, played: string) {
     super(`The choices ${wanted} were played as ${played}. Is the machine busy? Play it again.`);
+  }
+}
+
+/** A play of choices ended in a way that no choice brings. */
+export class ChoicesDisturbed extends LockstepError {
+  readonly code = 'CHOICES_DISTURBED';
+
+  constructor(what: string) {
+    super(`Nothing can be told, because ${what}. Is a server down, or the machine busy?`);
   }
 }
 

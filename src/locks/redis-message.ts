@@ -65,9 +65,9 @@ export function redisMessageLock(
     const subscription = subscribe(channelOf(resource));
     try {
       if (!(await subscription.listening(leftMs(), signal))) return null;
+      tellWaiting();
       for (;;) {
         const remainingMs = leftMs();
-        tellWaiting();
         const isNotified = await subscription.notified(Math.min(result, remainingMs), signal);
         if (!isNotified && remainingMs <= result) return null;
         result = await attempt(resource, leaseMs);

@@ -1,6 +1,6 @@
 /** Choices on real instances: each lane in a process of its own, every order played. */
 import { execa } from 'execa';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
 import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
 import type { Experiment } from '../../src/lab/stage/experiment.ts';
@@ -71,6 +71,17 @@ test('a buyer that waits for a row is seen, and those who were not chosen again 
     ['(rest)', order],
     ['', 'B is told: sold out'],
   ]);
+});
+
+test('orders on a lock whose server is away are unknown, and not held', async () => {
+  const server = lab().server('zookeeper');
+  await server.kill();
+  onTestFinished(() => server.start());
+  const result = await played(allOrdersExperiment(), { rungs: ['zookeeper'] });
+  expect(result).toMatchObject({
+    verdict: 'unknown',
+    reasons: [expect.stringMatching('zookeeper')],
+  });
 });
 
 test('the command prints the play, and the same choices for the next rung', async () => {

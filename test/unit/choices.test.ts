@@ -4,7 +4,7 @@ import { judgedCount, judgedOrders } from '../../src/lab/choices/all-orders.ts';
 import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
 import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
 import { lanesOf, stopsOf } from '../../src/lab/choices/set-up.ts';
-import { OrderNotReplayed } from '../../src/lab/errors.ts';
+import { ChoicesDisturbed, OrderNotReplayed } from '../../src/lab/errors.ts';
 import { rungNamed } from '../../src/ladder/rungs.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
 
@@ -24,12 +24,13 @@ function playOf(prefix: string, hasLock: boolean): Walk {
   }
 }
 
-async function ordersOf(hasLock: boolean): Promise<string[]> {
+async function allOf(play: (prefix: string) => Promise<Walk>): Promise<string[]> {
   const orders: string[] = [];
-  for await (const played of everyOrder(async (prefix) => playOf(prefix, hasLock)))
-    orders.push(choicesOf(played));
+  for await (const played of everyOrder(play)) orders.push(choicesOf(played));
   return orders;
 }
+
+const ordersOf = (hasLock: boolean) => allOf(async (prefix) => playOf(prefix, hasLock));
 
 describe('every order', () => {
   test('of two lanes with three steps each is played once', async () => {
@@ -43,12 +44,30 @@ describe('every order', () => {
     expect((await ordersOf(true)).toSorted()).toEqual(['AAABBB', 'BBBAAA']);
   });
 
-  test('is refused when the same choices lead elsewhere', async () => {
-    const changing = async (prefix: string) => playOf(prefix === '' ? '' : 'AB', false);
-    const all = async () => {
-      for await (const _ of everyOrder(changing));
+  test('is refused when the same choices lead elsewhere, also at the third try', async () => {
+    let plays = 0;
+    const changing = async (prefix: string) => {
+      plays += 1;
+      return playOf(prefix === '' ? '' : 'AB', false);
     };
-    await expect(all()).rejects.toThrow(OrderNotReplayed);
+    await expect(allOf(changing)).rejects.toThrow(OrderNotReplayed);
+    expect(plays).toBe(1 + 3);
+  });
+
+  test('is refused when another lane can go than before: an order would be missed', async () => {
+    const changing = async (prefix: string) => playOf(prefix, prefix !== '');
+    await expect(allOf(changing)).rejects.toThrow(OrderNotReplayed);
+  });
+
+  test('is played again when one play was disturbed', async () => {
+    let plays = 0;
+    const orders = await allOf(async (prefix) => {
+      plays += 1;
+      if (plays === 2) throw new ChoicesDisturbed('a test says so');
+      return playOf(prefix, true);
+    });
+    expect(orders).toHaveLength(2);
+    expect(plays).toBe(3);
   });
 });
 
@@ -86,18 +105,24 @@ describe('the orders of a rung', () => {
   const broken = { rung: 'mutex-per-user', orders: 20, broken: ['ABABAB'] } as const;
 
   test('are as claimed when the right ones break it', () => {
-    const counts = [held, broken].map(judgedCount);
+    const counts = [judgedCount(held, []), judgedCount(broken, ['one-order-per-user'])];
     expect(counts.map(({ asClaimed }) => asClaimed)).toEqual([true, true]);
     expect(judgedOrders(counts)).toMatchObject({ verdict: 'held', reasons: [] });
   });
 
   test.each([
-    ['one breaks a rung that claims to hold', { ...held, broken: ['AB'] }],
-    ['none breaks a rung that is claimed to break', { ...broken, broken: [] }],
-  ])('are not as claimed when %s', (_, count) => {
-    const { verdict, reasons } = judgedOrders([judgedCount(count)]);
+    ['one breaks a rung that claims to hold', { ...held, broken: ['AB'] }, 'one-order-per-user'],
+    ['none breaks a rung that is claimed to break', { ...broken, broken: [] }, null],
+    ['another promise breaks than the claimed one', broken, 'no-lost-orders'],
+  ] as const)('are not as claimed when %s', (_, count, check) => {
+    const { verdict, reasons } = judgedOrders([judgedCount(count, check === null ? [] : [check])]);
     expect(verdict).toBe('violated');
     expect(reasons).toEqual([expect.stringContaining(count.rung)]);
+  });
+
+  test('are unknown when they could not be played', () => {
+    const unknown = { ...held, verdict: 'unknown', asClaimed: false } as const;
+    expect(judgedOrders([unknown])).toMatchObject({ verdict: 'unknown' });
   });
 });
 

@@ -186,7 +186,7 @@ describe('the lines of the demo', () => {
     const about = { folder: '/runs/one', planned: 7, language: 'en' } as const;
     const text = headline(runs, [...runs, { asClaimed: false }], about);
     expect(tooLong(text)).toEqual([]);
-    expect(text).toContain('6 of 7 runs and races');
+    expect(text).toContain('6 of 7 runs, orders and races');
     expect(text).toContain('/runs/one/index.html');
     expect(text).not.toContain('Stopped');
     const early = headline(runs, runs, { ...about, planned: 117 });

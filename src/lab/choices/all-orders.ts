@@ -1,12 +1,13 @@
 /** Every order of the steps of two buyers, played: `race --all-orders mutex-per-user`. */
-import type { Verdict } from '../../domain.ts';
+import type { CheckName, Verdict } from '../../domain.ts';
+import { LockstepError } from '../../errors.ts';
 import type { RungName } from '../../ladder/rungs.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { choicesOf, everyOrder } from './explore.ts';
-import { isClaimedToBreak, judgedPlay, serveLanes } from './judged-play.ts';
-import { withRowWaits } from './row-waits.ts';
+import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
+import { type RowWaits, withRowWaits } from './row-waits.ts';
 
 export interface OrdersOfRung {
   readonly rung: RungName;
@@ -33,37 +34,64 @@ export function allOrdersExperiment(): Experiment<{ readonly rungs: readonly Run
   };
 }
 
-/** @throws OrderNotReplayed, DeadlinePassed */
+/** `unknown` when an order could not be played in three tries. */
 export async function ordersOf(stage: Stage, rung: RungName): Promise<OrdersOfRung> {
-  const broken: string[] = [];
-  let orders = 0;
   await serveLanes(stage, 2);
-  await withRowWaits(stage.lab, async (rowWaits) => {
-    const play = (choices: string) =>
-      judgedPlay(stage, { rung, choices, toTheEnd: true }, rowWaits);
-    for await (const played of everyOrder(play)) {
-      orders += 1;
-      if (played.violated.length > 0) broken.push(choicesOf(played));
-    }
-  });
-  return judgedCount({ rung, orders, broken });
+  try {
+    return await withRowWaits(stage.lab, (rowWaits) => countOrders(stage, rung, rowWaits));
+  } catch (error) {
+    if (!(error instanceof LockstepError) || stage.signal.aborted) throw error;
+    stage.note(`${rung}: ${error.message}`);
+    return { rung, orders: 0, broken: [], verdict: 'unknown', asClaimed: false };
+  }
 }
 
-/** Some orders break a rung that breaks by the order alone, and none breaks another one. */
-export function judgedCount(count: Pick<OrdersOfRung, 'rung' | 'orders' | 'broken'>): OrdersOfRung {
+async function countOrders(
+  stage: Stage,
+  rung: RungName,
+  rowWaits: RowWaits,
+): Promise<OrdersOfRung> {
+  const broken: string[] = [];
+  const checks: CheckName[] = [];
+  let orders = 0;
+  const play = (choices: string) => judgedPlay(stage, { rung, choices, toTheEnd: true }, rowWaits);
+  for await (const played of everyOrder(play)) {
+    orders += 1;
+    if (played.violated.length > 0) broken.push(choicesOf(played));
+    checks.push(...played.violated.map(({ check }) => check));
+  }
+  return judgedCount({ rung, orders, broken }, checks);
+}
+
+/**
+ * Some orders break a rung that breaks by the order alone, and none breaks another one.
+ * @param checks those that broke
+ */
+export function judgedCount(
+  count: Pick<OrdersOfRung, 'rung' | 'orders' | 'broken'>,
+  checks: readonly CheckName[],
+): OrdersOfRung {
+  const claimed = claimedChecks(count.rung);
   const isBroken = count.broken.length > 0;
-  const asClaimed = isBroken === isClaimedToBreak(count.rung);
+  const isSurprise = checks.some((check) => !claimed.includes(check));
+  const asClaimed = isBroken === claimed.length > 0 && !isSurprise;
   return { ...count, verdict: isBroken ? 'violated' : 'held', asClaimed };
 }
 
-export const countText = ({ rung, orders, broken }: OrdersOfRung): string =>
-  `${rung}: ${broken.length} of ${orders} orders break it`;
+export const countText = ({ rung, orders, broken, verdict }: OrdersOfRung): string =>
+  verdict === 'unknown'
+    ? `${rung}: its orders could not be played`
+    : `${rung}: ${broken.length} of ${orders} orders break it`;
 
 export function judgedOrders(seen: readonly OrdersOfRung[]): Judged {
-  const wrong = seen.filter(({ asClaimed }) => !asClaimed);
+  const doubtful = seen.filter(({ verdict }) => verdict === 'unknown');
+  const wrong = seen.filter(({ verdict, asClaimed }) => verdict !== 'unknown' && !asClaimed);
   return {
-    verdict: wrong.length > 0 ? 'violated' : 'held',
-    reasons: wrong.map((each) => `${countText(each)}, which is not what the ladder claims`),
+    verdict: wrong.length > 0 ? 'violated' : doubtful.length > 0 ? 'unknown' : 'held',
+    reasons: [
+      ...wrong.map((each) => `${countText(each)}, which is not what the ladder claims`),
+      ...doubtful.map(countText),
+    ],
     figures: { rungs: seen.length, orders: seen.reduce((sum, { orders }) => sum + orders, 0) },
     tables: tablesOf(seen),
     hints: hintsOf(seen),

@@ -3,7 +3,7 @@ import { type RungName, rungNames } from '../../ladder/rungs.ts';
 import { texts } from '../../ladder/texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Table } from '../stage/result.ts';
-import { isClaimedToBreak, judgedPlay, serveLanes } from './judged-play.ts';
+import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import type { Choice, Place } from './play.ts';
 import { withRowWaits } from './row-waits.ts';
 import { lanesOf, rungsWithOrders } from './set-up.ts';
@@ -19,16 +19,19 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     await serveLanes(stage, lanesOf(choices).length);
     const request = { rung, choices, toTheEnd: false };
     const played = await withRowWaits(stage.lab, (waits) => judgedPlay(stage, request, waits));
-    const found = played.violated.map(({ check, worst, first }) => `${check}: ${worst ?? first}`);
-    const isClaimed = isClaimedToBreak(rung);
+    const claimed = claimedChecks(rung);
+    const [asClaimed, reasons] = [true, false].map((isClaimed) =>
+      played.violated
+        .filter(({ check }) => claimed.includes(check) === isClaimed)
+        .map(({ check, worst, first }) => `${check}: ${worst ?? first}`),
+    ) as [string[], string[]];
     return {
-      verdict: found.length > 0 ? 'violated' : 'held',
-      isAsClaimed: found.length === 0 || isClaimed,
-      ...(isClaimed ? { asClaimed: found, reasons: [] } : { reasons: found }),
-      figures: {},
+      verdict: played.violated.length > 0 ? 'violated' : 'held',
+      isAsClaimed: reasons.length === 0,
+      ...{ asClaimed, reasons, figures: {} },
       tables: [choicesTable(played.choices)],
       hints: nextRung(rung, choices),
-      facts: [],
+      facts: [played.facts],
     };
   },
 };

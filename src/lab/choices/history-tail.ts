@@ -1,5 +1,5 @@
 /** Reads only what was added to the history since the last look: a look costs no more with time. */
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HistoryEvent } from '../../trace/history.ts';
 
@@ -10,14 +10,17 @@ export class HistoryTail {
   /** What is there already is skipped. */
   constructor(folder: string) {
     this.#folder = folder;
-    this.read();
+    for (const name of this.#names()) this.#offsets.set(name, statSync(join(folder, name)).size);
   }
 
   /** In the order of time. */
   read(): HistoryEvent[] {
-    const names = readdirSync(this.#folder).filter((name) => name.endsWith('.jsonl'));
-    const events = names.flatMap((name) => this.#added(name));
+    const events = this.#names().flatMap((name) => this.#added(name));
     return events.sort((one, other) => Number(BigInt(one.at) - BigInt(other.at)));
+  }
+
+  #names(): string[] {
+    return readdirSync(this.#folder).filter((name) => name.endsWith('.jsonl'));
   }
 
   #added(name: string): HistoryEvent[] {

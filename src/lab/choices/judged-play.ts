@@ -1,9 +1,12 @@
 /** Plays choices on a fresh voucher, and audits it. */
 import { audit } from '../../audit/audit.ts';
+import type { Attempt, Facts } from '../../audit/facts.ts';
 import type { Finding } from '../../audit/finding.ts';
+import type { CheckName } from '../../domain.ts';
 import { claimOf } from '../../ladder/claims.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
-import { isAboutData } from '../races/race-verdict.ts';
+import { ChoicesDisturbed } from '../errors.ts';
+import { isAboutData, ordinaryRefusals } from '../races/race-verdict.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import type { Walk } from './explore.ts';
@@ -15,6 +18,7 @@ export interface JudgedPlay extends Walk {
   readonly choices: readonly Choice[];
   /** Of checks about data. */
   readonly violated: readonly Finding[];
+  readonly facts: Facts;
 }
 
 export interface PlayRequest {
@@ -25,7 +29,7 @@ export interface PlayRequest {
   readonly toTheEnd: boolean;
 }
 
-/** Nothing expires while a play lasts: a lock is released, or is not, only by a choice. */
+/** No lease ends while a play lasts, and no wait for a lock: nothing happens without a choice. */
 const settings = {
   LOCK_LEASE_MS: '600000',
   LOCK_WATCHDOG_MS: '600000',
@@ -36,39 +40,62 @@ const settings = {
 export const serveLanes = (stage: Stage, lanes: number): Promise<void> =>
   stage.serve({ instances: lanes, balancer: 'nginx', settings });
 
+/** @throws ChoicesDisturbed, DeadlinePassed: then it proves nothing */
 export async function judgedPlay(
   stage: Stage,
-  { rung, choices, toTheEnd }: PlayRequest,
+  request: PlayRequest,
   rowWaits: RowWaits,
 ): Promise<JudgedPlay> {
+  const { rung, choices } = request;
   const play = await ChoicePlay.begin(stage, rung, lanesOf(choices), rowWaits);
+  try {
+    const walked = await walk(play, request);
+    const rest = await play.finish();
+    const judged = await judge(stage, play.voucherId);
+    return { ...walked, ...judged, choices: rest ? [...walked.choices, rest] : walked.choices };
+  } catch (error) {
+    await play.finish().catch(() => {}); // No lane stays where it is, with what it has locked.
+    throw error;
+  }
+}
+
+async function walk(
+  play: ChoicePlay,
+  { choices, toTheEnd }: PlayRequest,
+): Promise<Pick<JudgedPlay, 'steps' | 'choices'>> {
   const done: Choice[] = [];
   const steps: { lane: string; could: readonly string[] }[] = [];
   for (let index = 0; ; index++) {
     const could = play.canGo();
     const lane = choices[index] ?? (toTheEnd ? could[0] : undefined);
-    if (lane === undefined) break;
+    if (lane === undefined) return { steps, choices: done };
     const choice = await play.choose(lane);
     done.push(choice);
     if (choice.taken) steps.push({ lane, could });
   }
-  const rest = await play.finish();
-  return {
-    steps,
-    choices: rest ? [...done, rest] : done,
-    violated: await violatedBy(stage, play.voucherId),
-  };
 }
 
 /** Without the history: that of many plays would be read again for each of them. */
-async function violatedBy(stage: Stage, voucherId: string): Promise<Finding[]> {
-  const facts = await drained(stage.connections, voucherId);
+async function judge(
+  stage: Stage,
+  voucherId: string,
+): Promise<Pick<JudgedPlay, 'violated' | 'facts'>> {
   const attempts = stage.tries.filter((each) => each.voucherId === voucherId);
-  return audit({ ...facts, attempts }).findings.filter(
-    ({ check, verdict }) => verdict === 'violated' && isAboutData(check),
-  );
+  const odd = attempts.find(isOdd);
+  if (odd) throw new ChoicesDisturbed(`a purchase was ${odd.outcome}: ${odd.reason}`);
+  const facts = { ...(await drained(stage.connections, voucherId)), attempts };
+  const findings = audit(facts).findings.filter(({ check }) => isAboutData(check));
+  const doubt = findings.find(({ verdict }) => verdict === 'unknown');
+  if (doubt) throw new ChoicesDisturbed(`${doubt.check}: ${doubt.first}`);
+  return { facts, violated: findings.filter(({ verdict }) => verdict === 'violated') };
 }
 
-/** Whether requests at once, in several processes, break a promise about data. */
-export const isClaimedToBreak = (rung: RungName): boolean =>
-  claimOf(rungNamed(rung), 2).breaks.some(({ check }) => isAboutData(check));
+/** An end that no choice brings: a server was slow, or is not there. */
+const isOdd = ({ outcome, reason = '' }: Attempt): boolean =>
+  outcome === 'unknown' || (outcome === 'refused' && !ordinaryRefusals.includes(reason));
+
+/** The checks about data that requests at once, in several processes, break. */
+export const claimedChecks = (rung: RungName): CheckName[] =>
+  claimOf(rungNamed(rung), 2)
+    .breaks.map(({ check }) => check)
+    .filter(isAboutData);

@@ -110,10 +110,12 @@ export class ChoicePlay {
     const deadline = performance.now() + stillWithinMs;
     let movedAt = performance.now();
     while (performance.now() < deadline) {
-      if (await this.#look()) movedAt = performance.now();
+      const hasMoved = await this.#look();
+      if (hasMoved) movedAt = performance.now();
       const moving = this.#moving();
-      if (moving.length === 0) return;
-      if (performance.now() - movedAt > silentMs && (await this.#areAtRows(moving))) return;
+      if (moving.length === 0 && !hasMoved) return;
+      const isSilent = moving.length > 0 && performance.now() - movedAt > silentMs;
+      if (isSilent && (await this.#areAtRows(moving))) return;
       await this.#stage.rest(lookEveryMs);
     }
     throw new DeadlinePassed(`${this.#moving().join(', ')} to stand still`, stillWithinMs);

@@ -24,7 +24,9 @@ export const userOf = (rung: RungName, lane: number): string =>
   rungNamed(rung).onePerUser ? '7' : String(7 + lane);
 export const stockOf = (rung: RungName): number => (rungNamed(rung).onePerUser ? 5 : 1);
 
-/** In chapters 5 and 6 the purchase is one step: its order decides nothing. */
+/** Of chapters 5 and 6 these read before they write; the purchase of the others is one step. */
+const laterRungs: readonly RungName[] = ['redis-commands', 'unit-rows'];
+
 export const rungsWithOrders: readonly RungName[] = rungNames.filter(
-  (name) => rungNamed(name).chapter <= 4,
+  (name) => rungNamed(name).chapter <= 4 || laterRungs.includes(name),
 );

@@ -1,4 +1,6 @@
 /** The Redis of a lock storm: its own server, which is restarted with what it had. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { loadScript, runScript } from '../../connections/scripts.ts';
@@ -14,11 +16,21 @@ const leaveScript = loadScript('locks/leave-fair');
 /** Below those that the kernel gives to clients: a killed server finds its port free again. */
 const firstPort = 20_300;
 
+const processFile = (folder: string): string => join(folder, 'redis.json');
+
+/** The Redis of a storm whose command was killed runs on. */
+export function endKilledStorm(folder: string): void {
+  const file = processFile(folder);
+  const left = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ProcessRef) : null;
+  if (left && isAlive(left)) process.kill(left.pid, 'SIGKILL');
+}
+
 const isLatch = (key: string): boolean => key.startsWith('redisson_unlock_latch:');
 
 export class StormRedis {
   readonly url: string;
   readonly #server: Server;
+  readonly #processFile: string;
   readonly #redis: Redis;
   #process: ProcessRef | undefined;
 
@@ -31,6 +43,7 @@ export class StormRedis {
 
   private constructor(folder: string, port: number) {
     this.url = `redis://127.0.0.1:${port}`;
+    this.#processFile = processFile(folder);
     // It syncs before it answers: a restart loses no lock.
     this.#server = redisServer('redis', folder, port, 'always');
     const retryStrategy = () => 50;
@@ -89,6 +102,7 @@ export class StormRedis {
   async #start(): Promise<void> {
     await this.#server.prepare?.();
     this.#process = startProcess(this.#server.program());
+    writeFileSync(this.#processFile, JSON.stringify(this.#process));
     await waitUntil('Redis to answer', 10_000, () => this.#server.answers());
   }
 

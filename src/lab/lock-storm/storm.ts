@@ -14,7 +14,7 @@ import { type Judgement, judgeStorm } from './judge.ts';
 import type { Kind, StormKey } from './kinds.ts';
 import { roundLength, type Step, stormPlan, times } from './plan.ts';
 import { type Done, machineMs, type Period, readRecords, recordsOf } from './records.ts';
-import { StormRedis } from './storm-redis.ts';
+import { endKilledStorm, StormRedis } from './storm-redis.ts';
 import { countOf, marksFolder } from './witness.ts';
 
 export interface StormOptions {
@@ -27,13 +27,17 @@ export interface StormOptions {
 /** A folder for the records and the witness, and a Redis of its own. */
 export async function lockStorm(stage: Stage, options: StormOptions): Promise<Judgement> {
   const folder = join(stage.lab.folder, 'lock-storm');
+  endKilledStorm(folder);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   const storm = new LockStorm(stage, options, folder, await StormRedis.start(folder));
+  const end = () => void storm.end();
+  stage.signal.addEventListener('abort', end); // In whatever phase it is.
   try {
     await storm.start();
     return await storm.run();
   } finally {
+    stage.signal.removeEventListener('abort', end);
     await storm.end();
   }
 }
@@ -57,6 +61,7 @@ class LockStorm {
   readonly #background: Promise<unknown>[] = [];
   readonly #violations: string[] = [];
   #clearing: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
   #started = 0;
   #isOver = false;
   /** A process that is stopped before this may not have renewed its leases. */
@@ -89,10 +94,15 @@ class LockStorm {
     return this.#judgeStorm(calm);
   }
 
-  async end(): Promise<void> {
+  /** Once, however often it is called. */
+  end(): Promise<void> {
+    this.#ending ??= this.#endAll();
+    return this.#ending;
+  }
+
+  async #endAll(): Promise<void> {
     this.#isOver = true;
-    for (const each of this.#contenders) if (each.isAlive) await each.kill();
-    await this.#redis.end();
+    await Promise.all([...this.#alive().map((each) => each.kill()), this.#redis.end()]);
     await Promise.allSettled([this.#clearing, ...this.#background]);
   }
 
@@ -128,7 +138,8 @@ class LockStorm {
       if (isStop(step)) await this.#stage.rest(this.#quietFrom - performance.now());
       const inject = () => this.#inject(step);
       const mend = await this.#stage.inject({ name: step.fault, inject });
-      this.#background.push(this.#mendAfter(isStop(step) ? step.forMs : 0, mend));
+      const mending = this.#mendAfter(isStop(step) ? step.forMs : 0, mend);
+      this.#background.push(mending.catch((error) => this.#violations.push(String(error))));
     }
     await Promise.all(this.#background.splice(0));
   }

@@ -220,7 +220,7 @@ function surprises(rung: Rung, schedule: Schedule, findings: readonly Finding[])
 }
 
 /** The refusals that belong to a sale; any other means that the race was not played. */
-const ordinary: readonly string[] = [
+export const ordinaryRefusals: readonly string[] = [
   'already-ordered',
   'sold-out',
   'busy',
@@ -328,7 +328,7 @@ function inconclusive(
 ): string | null {
   const { attempts = [] } = facts;
   const { expects = [] } = schedule;
-  const known = [...ordinary, ...expects];
+  const known = [...ordinaryRefusals, ...expects];
   const early = answeredEarly(steps, facts, schedule) ?? wentOn(stops, facts);
   if (early) return early;
   if (steps.some(({ at }) => at === unreached)) return 'a fault found no request of its lane';

@@ -96,5 +96,5 @@ export function headline(
   return `
 ${headlineTable(runs, language)}
 
-${wrap(`${stopped}${count} of ${all.length} runs and races ended as the ladder claims. Report: ${folder}/index.html`)}`;
+${wrap(`${stopped}${count} of ${all.length} runs, orders and races ended as the ladder claims. Report: ${folder}/index.html`)}`;
 }

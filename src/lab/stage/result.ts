@@ -24,7 +24,7 @@ export interface Judged<Own = unknown> {
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
   readonly asClaimed?: readonly string[];
   readonly figures: Readonly<Record<string, number>>;
-  /** What to do next, one line each. */
+  /** Commands to try next, one in a line. */
   readonly hints?: readonly string[];
   readonly tables?: readonly Table[];
   /** The faults by kind, where their names would be many: `kill instance`. */

@@ -65,8 +65,7 @@ async function playOn<Options extends object, Own>(
  */
 function undecided(error: unknown, { signal }: Stage, { seconds }: Recorded): Judged<never> {
   if (!signal.aborted && !(error instanceof LockstepError)) throw error;
-  const { code, message } = error as LockstepError;
-  const reason = signal.aborted ? new Interrupted().message : `${code}: ${message}`;
+  const reason = signal.aborted ? new Interrupted().message : errorText(error as LockstepError);
   const sum = (count: (second: Second) => number) =>
     seconds.reduce((all, second) => all + count(second), 0);
   const figures = {
@@ -76,3 +75,6 @@ function undecided(error: unknown, { signal }: Stage, { seconds }: Recorded): Ju
   };
   return { verdict: 'unknown', reasons: [reason], figures, facts: [] };
 }
+
+const errorText = ({ code, message, cause }: LockstepError): string =>
+  `${code}: ${message}${cause instanceof Error ? ` (${cause.message})` : ''}`;

@@ -154,12 +154,12 @@ export class Stage {
   }
 
   /** All users at once: see `rush`. Resolves when everyone is answered. */
-  async rush(plan: Omit<Rush, 'baseUrl' | 'tokenSecret' | 'onAttempt'>): Promise<void> {
+  async rush(plan: Omit<Rush, 'baseUrl' | 'tokenSecret' | 'onAttempt'>): Promise<Attempt[]> {
     this.signal.throwIfAborted();
     const { baseUrl, tokenSecret } = this.lab;
     const { voucherId } = plan;
     const onAttempt = (attempt: Attempt) => this.#answered({ ...attempt, voucherId });
-    await this.#loading('rush', () => rush({ ...plan, baseUrl, tokenSecret, onAttempt }));
+    return this.#loading('rush', () => rush({ ...plan, baseUrl, tokenSecret, onAttempt }));
   }
 
   /** @returns what mends it. The stage mends it at the end, if nobody did. */
@@ -272,10 +272,10 @@ export class Stage {
     await this.#loading(name, () => buySteadily(purchases, { ...to, ...limits }));
   }
 
-  async #loading(name: string, load: () => Promise<unknown>): Promise<void> {
+  async #loading<T>(name: string, load: () => Promise<T>): Promise<T> {
     this.emit({ kind: 'load-started', name });
     try {
-      await load();
+      return await load();
     } finally {
       this.emit({ kind: 'load-ended', name });
     }

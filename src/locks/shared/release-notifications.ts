@@ -176,11 +176,11 @@ export async function acquireWhenNotified(
 ): Promise<Lease | null> {
   try {
     if (!(await subscription.listening(leftMs(), signal))) return null;
-    for (;;) {
+    for (let attempts = 1; ; attempts++) {
       const result = await attempt();
       if (typeof result !== 'number') return await keepUnlessAborted(result, signal);
       if (leftMs() === 0) return null;
-      tellWaiting();
+      if (attempts === 1) tellWaiting();
       await subscription.notified(result >= 0 ? Math.min(result, leftMs()) : leftMs(), signal);
     }
   } catch (error) {
