@@ -132,10 +132,12 @@ describe('the page of a result', () => {
     );
     const broken = { ...result, verdict: 'violated', reasons: ['2 lost', 'other'] } as const;
     expect(verdictSentence(broken)).toBe('violated: 2 lost (2 reasons)');
+    const claimed = { ...broken, isAsClaimed: true, reasons: [], asClaimed: ['2 orders'] };
+    expect(verdictSentence(claimed)).toBe('violated, as the ladder claims: 2 orders');
   });
 
   test('has no chart when there was no load', () => {
-    const empty = { seconds: [], marks: [], longestGapMs: 0 };
+    const empty = { ...result.recorded, marks: [] };
     const html = page({ recorded: empty });
     expect(scripts(html)).toEqual([]);
     expect(html).not.toContain('answers:');

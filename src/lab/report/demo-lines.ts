@@ -60,11 +60,13 @@ const on = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
 
 export const ordersHead = `
-${wrap('Two buyers in two processes, moved step by step: every order of their steps is played, and some orders break a promise. One of them by hand: npx lockstep race --choices', 79, '')}
+Two buyers in two processes, in every order of their steps: how many orders break
+a promise, and one that does. Play it: npx lockstep race --choices ABAB --rung …
 `;
 
 /** `mutex-per-user  12 of 20 orders ✓  AABBAB` */
-export function ordersLine({ rung, orders, broken, asClaimed }: OrdersOfRung): string {
+export function ordersLine({ rung, orders, broken, verdict, asClaimed }: OrdersOfRung): string {
+  if (verdict === 'unknown') return `${rung.padEnd(27)}        ? its orders could not be played`;
   const count = `${broken.length} of ${orders}`.padStart(8);
   const mark = asClaimed ? '✓' : '✗ not as claimed';
   return `${rung.padEnd(27)} ${count} ${mark}  ${broken[0] ?? ''}`.trimEnd();

@@ -23,7 +23,7 @@ export interface ResultRecord {
 export function resultPage(record: ResultRecord): string {
   const { experiment, about, command, time, machine, result } = record;
   const { verdict, reasons, asClaimed = [], tables = [], hints = [], recorded } = result;
-  const hasLoad = recorded.seconds.length > 0;
+  const hasLoad = hasMarks(recorded);
   const page = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -63,17 +63,21 @@ const charts = (
 ) => html`<script type="application/json" id="series">${raw(inScript(JSON.stringify(resultSeries(recorded))))}</script>
 <script>${raw(inScript(chartFile('uPlot.iife.min.js')))}${raw(chartScript)}</script>`;
 
+/** Seconds say something where a load or a fault began, and nothing about single purchases. */
+const hasMarks = ({ marks }: Recorded): boolean => marks.length > 0;
+
 /** The verdict and what it cost, or the first reason of a verdict that is not `held`. */
 export function verdictSentence(result: Omit<Result, 'facts'>): string {
-  const { verdict, reasons, asClaimed = [], faults, recorded } = result;
+  const { verdict, isAsClaimed, reasons, asClaimed = [], faults, recorded } = result;
   const more = reasons.length > 1 ? ` (${reasons.length} reasons)` : '';
+  const claim = isAsClaimed && verdict === 'violated' ? ', as the ladder claims' : '';
   if (verdict !== 'held')
-    return `${verdict}: ${reasons[0] ?? asClaimed[0] ?? 'see the figures'}${more}`;
+    return `${verdict}${claim}: ${reasons[0] ?? asClaimed[0] ?? 'see the figures'}${more}`;
   const injected = Object.values(faults).reduce((all, times) => all + times, 0);
   const sum = (count: (second: Second) => number) =>
     number(recorded.seconds.reduce((all, each) => all + count(each), 0));
   const counts = `${sum((each) => each.accepted)} accepted, ${sum(refusedIn)} refused, ${sum((each) => each.unknown)} unknown`;
-  if (recorded.seconds.length === 0) return `held. Faults: ${injected}.`;
+  if (!hasMarks(recorded)) return `held. Faults: ${injected}.`;
   const gap = (recorded.longestGapMs / 1_000).toFixed(1);
   return `held through ${injected} faults. ${counts}; the longest time without a sale was ${gap} s.`;
 }
