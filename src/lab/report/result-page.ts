@@ -37,11 +37,11 @@ ${hasLoad ? legend : ''}
 ${reasons.length > 0 ? html`<h2>Reasons</h2><ul>${reasons.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
 ${asClaimed.length > 0 ? html`<h2>Violations, as the ladder claims</h2><ul>${asClaimed.map((each) => html`<li>${each}</li>`)}</ul>` : ''}
 ${tables.map(tableRows)}
-<h2>Figures</h2>
-${hasLoad ? repeated : ''}
-<table>${figureRows(result.figures).map(([name, value]) => html`<tr><th>${name}</th><td class="number">${value}</td></tr>`)}</table>
-<h2>Faults</h2>
-<table>${Object.entries(result.faults).map(([name, times]) => html`<tr><th>${name}</th><td class="number">${times} ×</td></tr>`)}</table>
+${numbers('Figures', figureRows(result.figures), hasLoad ? repeated : '')}
+${numbers(
+  'Faults',
+  Object.entries(result.faults).map(([name, times]) => [name, `${times} ×`]),
+)}
 <h2>Repeat it</h2>
 <pre>${[command, ...hints].join('\n')}</pre>
 <h2>Machine and versions</h2>
@@ -81,6 +81,17 @@ export function verdictSentence(result: Omit<Result, 'facts'>): string {
   const gap = (recorded.longestGapMs / 1_000).toFixed(1);
   return `held through ${injected} faults. ${counts}; the longest time without a sale was ${gap} s.`;
 }
+
+/** Nothing where there is none. */
+const numbers = (
+  title: string,
+  rows: readonly (readonly [string, string])[],
+  above: unknown = '',
+) =>
+  rows.length === 0
+    ? ''
+    : html`<h2>${title}</h2>${above}
+<table>${rows.map(([name, value]) => html`<tr><th>${name}</th><td class="number">${value}</td></tr>`)}</table>`;
 
 const tableRows = ({ title, head, rows }: Table) => html`<h2>${title}</h2>
 <div class="wide"><table><tr>${head.map((name) => html`<th>${name}</th>`)}</tr>
