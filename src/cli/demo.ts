@@ -60,7 +60,7 @@ interface DemoOptions extends JsonOption {
 export const addDemo: AddCommand = (program, place) =>
   program
     .command('demo')
-    .description('the point in four lines, then every rung and every race; writes a report')
+    .description('the point in four lines, then every rung, order and race; writes a report')
     .option('--full', 'play each race of a fault on every rung that it could break', false)
     .addOption(language())
     .addOption(database())
