@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
-import { rungsWithOrders } from '../lab/choices/set-up.ts';
+import { choicesIn, rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { RaceHasSteps, RaceMissing, RungMissing, UnknownRace } from '../lab/errors.ts';
 import { raceExperiment } from '../lab/races/race-on.ts';
@@ -62,8 +62,10 @@ export const addRace: AddCommand = (program, place) =>
 
 function choiceLetters(text: string): string {
   const letters = text.replaceAll(/[\s,]/g, '').toUpperCase();
-  if (/^[A-D]{1,40}$/.test(letters)) return letters;
-  throw new InvalidArgumentError('They are the letters of the buyers, A to D: AABB.');
+  if (choicesIn(letters) !== null && letters.length <= 40) return letters;
+  throw new InvalidArgumentError(
+    'They are the letters of the buyers, A to D, and X before one whose process is killed: AXAB.',
+  );
 }
 
 function rungToPlay(name: string | undefined): RungName {

@@ -73,6 +73,27 @@ test('a buyer that waits for a row is seen, and those who were not chosen again 
   ]);
 });
 
+test('a killed buyer keeps its lock in Redis, and loses the one in its process', async () => {
+  const redis = await played(choicesByHand, { rung: 'redis-no-expiry', choices: 'AXAB' });
+  const waits = 'B waits for the lock of A, whose process was killed';
+  expect(rowsOf(redis)).toEqual([
+    ['A', 'A has the lock'],
+    ['XA', 'A is killed, with its process'],
+    ['B', waits],
+  ]);
+  expect(redis.figures).toEqual({ stillWaiting: 1 });
+  const mutex = await played(choicesByHand, { rung: 'mutex-per-user', choices: 'AAXAB' });
+  expect(rowsOf(mutex)?.slice(2)).toEqual([
+    ['XA', 'A is killed, with its process'],
+    ['B', 'B has the lock'],
+    ['(rest)', order],
+  ]);
+  for (const { verdict, faults } of [redis, mutex]) {
+    expect(verdict).toBe('held');
+    expect(faults).toMatchObject({ 'kill the process of A': 1 });
+  }
+});
+
 test('orders on a lock whose server is away are unknown, and not held', async () => {
   const server = lab().server('zookeeper');
   await server.kill();

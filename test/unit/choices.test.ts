@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { judgedCount, judgedOrders } from '../../src/lab/choices/all-orders.ts';
 import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
 import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
-import { lanesOf, stopsOf } from '../../src/lab/choices/set-up.ts';
+import { choicesIn, lanesOf, stopsOf } from '../../src/lab/choices/set-up.ts';
 import { ChoicesDisturbed, OrderNotReplayed } from '../../src/lab/errors.ts';
 import { rungNamed } from '../../src/ladder/rungs.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
@@ -100,6 +100,21 @@ describe('a lane', () => {
   });
 });
 
+describe('a lane whose process was killed', () => {
+  const granted = (isInProcess: boolean) => {
+    const locks = new LaneLocks(isInProcess);
+    for (const name of ['requested', 'granted'] as const) locks.read('A', event(name, 'api-1'));
+    for (const name of ['requested', 'waiting'] as const) locks.read('B', event(name, 'api-1'));
+    locks.died('A');
+    return locks;
+  };
+
+  test('keeps its lock in a server, and loses the one in its process', () => {
+    expect(granted(false).waitedFor('B')).toEqual(['A']);
+    expect(granted(true).waitedFor('B')).toEqual([]);
+  });
+});
+
 describe('the orders of a rung', () => {
   const held = { rung: 'redis-atomic', orders: 6, broken: [] } as const;
   const broken = { rung: 'mutex-per-user', orders: 20, broken: ['ABABAB'] } as const;
@@ -133,7 +148,13 @@ test('a lane stops where its rung has something to teach', () => {
   expect(stopsOf(rungNamed('mutex-inside-transaction'))).toEqual(inside);
 });
 
+test('choices are letters, each with an X before it when its process is killed', () => {
+  expect(choicesIn('AXAB')).toEqual(['A', 'XA', 'B']);
+  for (const wrong of ['', 'X', 'AX', 'XXA', 'AE', 'a']) expect(choicesIn(wrong), wrong).toBeNull();
+});
+
 test('there are as many lanes as the choices name, and two at least', () => {
   expect(lanesOf('')).toEqual(['A', 'B']);
+  expect(lanesOf('AXA')).toEqual(['A', 'B']);
   expect(lanesOf('AAC')).toEqual(['A', 'B', 'C']);
 });

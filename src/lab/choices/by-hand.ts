@@ -1,12 +1,12 @@
 /** The choices of a person: `race --choices AABB --rung mutex-per-user`. */
-import { type RungName, rungNames } from '../../ladder/rungs.ts';
+import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { texts } from '../../ladder/texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Table } from '../stage/result.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import type { Choice, Place } from './play.ts';
 import { withRowWaits } from './row-waits.ts';
-import { lanesOf, rungsWithOrders } from './set-up.ts';
+import { killLetter, lanesOf, rungsWithOrders } from './set-up.ts';
 
 export interface ChoicesOptions {
   readonly rung: RungName;
@@ -19,7 +19,9 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     await serveLanes(stage, lanesOf(choices).length);
     const request = { rung, choices, toTheEnd: false };
     const played = await withRowWaits(stage.lab, (waits) => judgedPlay(stage, request, waits));
-    const claimed = claimedChecks(rung);
+    const claimed = choices.includes(killLetter)
+      ? rungNamed(rung).breaks.map(({ check }) => check)
+      : claimedChecks(rung);
     const [asClaimed, reasons] = [true, false].map((isClaimed) =>
       played.violated
         .filter(({ check }) => claimed.includes(check) === isClaimed)
@@ -28,13 +30,19 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     return {
       verdict: played.violated.length > 0 ? 'violated' : 'held',
       isAsClaimed: reasons.length === 0,
-      ...{ asClaimed, reasons, figures: {} },
+      ...{ asClaimed, reasons, figures: stillWaiting(played.choices.at(-1)) },
       tables: [choicesTable(played.choices)],
       hints: nextRung(rung, choices),
       facts: [played.facts],
     };
   },
 };
+
+/** Those that nobody will wake while no lease ends. */
+function stillWaiting(last: Choice | undefined): Record<string, number> {
+  const waiting = [...(last?.places.values() ?? [])].filter(({ is }) => is === 'waits');
+  return waiting.length > 0 ? { stillWaiting: waiting.length } : {};
+}
 
 /** The ladder's whole lesson. */
 function nextRung(rung: RungName, choices: string): string[] {
@@ -47,7 +55,7 @@ function nextRung(rung: RungName, choices: string): string[] {
 function choicesTable(choices: readonly Choice[]): Table {
   const rows = choices.flatMap((choice, index) => {
     const texts = choice.taken ? movedTexts(choice, choices[index - 1]) : [stuckText(choice)];
-    return texts.map((text, line) => [line === 0 ? choice.lane : '', text]);
+    return texts.map((text, line) => [line === 0 ? choice.choice : '', text]);
   });
   return { title: 'What each choice did', head: ['choice', 'what happened'], rows };
 }
@@ -61,7 +69,8 @@ function movedTexts({ places }: Choice, before: Choice | undefined): string[] {
 
 function stuckText({ lane, places }: Choice): string {
   const place = places.get(lane);
-  return `nothing: ${lane} ${place?.is === 'answered' ? 'is answered' : placeText(place)}`;
+  const isOver = place?.is === 'answered' ? 'is answered' : placeText(place);
+  return `nothing: ${lane} ${isOver}`;
 }
 
 const words: Readonly<Record<string, string>> = texts.en.steps;
@@ -72,7 +81,8 @@ function placeText(place: Place = { is: 'idle' }): string {
   if (place.is === 'waits')
     return place.for === undefined
       ? 'waits for a row of the database'
-      : `waits for the lock of ${place.for}`;
+      : `waits for the lock of ${place.for}${place.isForDead ? ', whose process was killed' : ''}`;
+  if (place.is === 'dead') return 'is killed, with its process';
   const { outcome, reason = '', orderId } = place.attempt;
   if (outcome === 'accepted') return `${words['sold']} (order ${orderId})`;
   return words[reason] ?? `${outcome}: ${reason}`;

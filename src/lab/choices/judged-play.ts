@@ -12,7 +12,7 @@ import { drained } from '../workload/drained.ts';
 import type { Walk } from './explore.ts';
 import { type Choice, ChoicePlay } from './play.ts';
 import type { RowWaits } from './row-waits.ts';
-import { lanesOf } from './set-up.ts';
+import { choicesIn, lanesOf } from './set-up.ts';
 
 export interface JudgedPlay extends Walk {
   readonly choices: readonly Choice[];
@@ -51,10 +51,10 @@ export async function judgedPlay(
   try {
     const walked = await walk(play, request);
     const rest = await play.finish();
-    const judged = await judge(stage, play.voucherId);
+    const judged = await judge(stage, play);
     return { ...walked, ...judged, choices: rest ? [...walked.choices, rest] : walked.choices };
   } catch (error) {
-    await play.finish().catch(() => {}); // No lane stays where it is, with what it has locked.
+    await play.abandon().catch(() => {});
     throw error;
   }
 }
@@ -65,23 +65,25 @@ async function walk(
 ): Promise<Pick<JudgedPlay, 'steps' | 'choices'>> {
   const done: Choice[] = [];
   const steps: { lane: string; could: readonly string[] }[] = [];
+  const wanted = choicesIn(choices) ?? [];
   for (let index = 0; ; index++) {
     const could = play.canGo();
-    const lane = choices[index] ?? (toTheEnd ? could[0] : undefined);
-    if (lane === undefined) return { steps, choices: done };
-    const choice = await play.choose(lane);
+    const next = wanted[index] ?? (toTheEnd ? could[0] : undefined);
+    if (next === undefined) return { steps, choices: done };
+    const choice = await play.choose(next);
     done.push(choice);
-    if (choice.taken) steps.push({ lane, could });
+    if (choice.taken) steps.push({ lane: choice.lane, could });
   }
 }
 
 /** Without the history: that of many plays would be read again for each of them. */
 async function judge(
   stage: Stage,
-  voucherId: string,
+  play: ChoicePlay,
 ): Promise<Pick<JudgedPlay, 'violated' | 'facts'>> {
+  const { voucherId } = play;
   const attempts = stage.tries.filter((each) => each.voucherId === voucherId);
-  const odd = attempts.find(isOdd);
+  const odd = attempts.find((attempt) => isOdd(attempt) && !play.isKilled(attempt));
   if (odd) throw new ChoicesDisturbed(`a purchase was ${odd.outcome}: ${odd.reason}`);
   const facts = { ...(await drained(stage.connections, voucherId)), attempts };
   const findings = audit(facts).findings.filter(({ check }) => isAboutData(check));

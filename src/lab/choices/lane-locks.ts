@@ -33,6 +33,12 @@ export class LaneLocks {
     if (event === 'released') owners.delete(lane);
   }
 
+  /** Its process is no more, and so are the locks in it. Those in a server stay. */
+  died(lane: string): void {
+    this.#wanted.delete(lane);
+    if (this.#isInProcess) for (const owners of this.#owners.values()) owners.delete(lane);
+  }
+
   /** @returns the owners of the lock that it waits for; none when it does not wait for one. */
   waitedFor(lane: string): string[] {
     const wanted = this.#wanted.get(lane);

@@ -6,22 +6,28 @@ import type { Attempt } from '../../audit/facts.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import type { Undo } from '../faults/fault.ts';
+import { killProcess } from '../faults/processes/kill-process.ts';
+import { injectWatched } from '../races/inject-watched.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { HistoryTail } from './history-tail.ts';
 import { LaneLocks } from './lane-locks.ts';
 import type { RowWaits } from './row-waits.ts';
-import { stockOf, stopsOf, userOf } from './set-up.ts';
+import { killLetter, stockOf, stopsOf, userOf } from './set-up.ts';
 
 /** Where a lane is after a choice. */
 export type Place =
   | { readonly is: 'idle' }
   | { readonly is: 'at'; readonly checkpoint: string; readonly instance: string }
   /** For the owner of a lock; without one, for a row of the database. */
-  | { readonly is: 'waits'; readonly for?: string }
+  | { readonly is: 'waits'; readonly for?: string; readonly isForDead?: boolean }
+  | { readonly is: 'dead' }
   | { readonly is: 'answered'; readonly attempt: Attempt };
 
 export interface Choice {
+  /** As it was written: `A`, `XA`. */
+  readonly choice: string;
   readonly lane: string;
   /** False: the lane could not go. */
   readonly taken: boolean;
@@ -45,6 +51,8 @@ export class ChoicePlay {
   readonly #locks: LaneLocks;
   readonly #history: HistoryTail;
   readonly #rowWaits: RowWaits;
+  /** The lanes whose process was killed, and what starts another one. */
+  readonly #dead = new Map<string, Undo>();
 
   private constructor(stage: Stage, rung: RungName, lanes: readonly string[], given: Given) {
     this.#stage = stage;
@@ -85,25 +93,62 @@ export class ChoicePlay {
   }
 
   /** @throws DeadlinePassed when a lane moves and does not arrive. */
-  async choose(lane: string): Promise<Choice> {
-    const taken = this.canGo().includes(lane);
+  async choose(choice: string): Promise<Choice> {
+    const lane = choice.at(-1) ?? '';
+    const isKill = choice.startsWith(killLetter);
+    const taken = isKill ? this.#place(lane).is === 'at' : this.canGo().includes(lane);
     if (taken) {
-      await this.#player.resume(lane);
+      await (isKill ? this.#kill(lane) : this.#player.resume(lane));
       await this.#untilStill();
     }
-    return { lane, taken, places: this.#places() };
+    return { choice, lane, taken, places: this.#places() };
+  }
+
+  async #kill(lane: string): Promise<void> {
+    const state = this.#player.state(lane);
+    if (state?.kind !== 'paused') return;
+    await this.#killProcess(lane, state.arrival.pid, `the process of ${lane}`);
+    this.#locks.died(lane);
+  }
+
+  async #killProcess(lane: string, pid: number, name: string): Promise<void> {
+    const { undo } = await injectWatched([killProcess(pid, name)], this.#stage);
+    this.#dead.set(lane, undo);
   }
 
   #places(): ReadonlyMap<string, Place> {
     return new Map(this.lanes.map((each) => [each, this.#place(each)]));
   }
 
-  /** Every lane that was chosen goes on to its answer. @returns where they are then, if any did */
+  /** Whether a purchase ended with its process, and not with an answer. */
+  isKilled({ requestId }: Pick<Attempt, 'requestId'>): boolean {
+    return [...this.#dead.keys()].some((lane) => this.#player.requestId(lane) === requestId);
+  }
+
+  /**
+   * Every lane that was chosen goes on to its answer. One that waits for a dead lane is ended, too.
+   * @returns where they are then, if any moved or waits
+   */
   async finish(): Promise<Choice | null> {
-    const unfinished = this.lanes.filter((lane) => ['at', 'waits'].includes(this.#place(lane).is));
-    if (unfinished.length === 0) return null;
+    const isOpen = (lane: string) => ['at', 'waits'].includes(this.#place(lane).is);
+    const isAt = (lane: string) => this.#place(lane).is === 'at';
+    const open = this.lanes.filter(isOpen);
+    while (open.some(isAt)) await this.choose(open.find(isAt) ?? '');
+    const places = this.#places();
+    for (const lane of this.lanes.filter(isOpen))
+      await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
+    for (const startAnother of this.#dead.values()) await startAnother();
     await this.#player.finish(stillWithinMs);
-    return { lane: '(rest)', taken: true, places: this.#places() };
+    return open.length > 0 ? { choice: '(rest)', lane: '', taken: true, places } : null;
+  }
+
+  /** After an error: no lane stays where it is, with what it has locked. */
+  async abandon(): Promise<void> {
+    await this.#player.finish(stillWithinMs);
+  }
+
+  #pidOf(lane: string): number {
+    return this.#stage.lab.pidOf(`api-${this.lanes.indexOf(lane) + 1}`);
   }
 
   async #untilStill(): Promise<void> {
@@ -146,7 +191,9 @@ export class ChoicePlay {
   #moving(): string[] {
     return this.lanes.filter(
       (lane) =>
-        this.#player.state(lane)?.kind === 'running' && this.#locks.waitedFor(lane).length === 0,
+        !this.#dead.has(lane) &&
+        this.#player.state(lane)?.kind === 'running' &&
+        this.#locks.waitedFor(lane).length === 0,
     );
   }
 
@@ -159,6 +206,7 @@ export class ChoicePlay {
   }
 
   #place(lane: string): Place {
+    if (this.#dead.has(lane)) return { is: 'dead' };
     const state = this.#player.state(lane);
     if (!state) return { is: 'idle' };
     if (state.kind === 'answered') return { is: 'answered', attempt: state.attempt };
@@ -166,8 +214,10 @@ export class ChoicePlay {
       const { checkpoint, instance } = state.arrival;
       return { is: 'at', checkpoint, instance };
     }
-    const owners = this.#locks.waitedFor(lane).join(', ');
-    return owners === '' ? { is: 'waits' } : { is: 'waits', for: owners };
+    const owners = this.#locks.waitedFor(lane);
+    if (owners.length === 0) return { is: 'waits' };
+    const isForDead = owners.every((owner) => this.#dead.has(owner));
+    return { is: 'waits', for: owners.join(', '), isForDead };
   }
 }
 
