@@ -176,8 +176,7 @@ function installNewerServers() {
 }
 
 function build() {
-  if (!run(join(root, 'node_modules', '.bin', 'tsc'), []))
-    stop('the TypeScript build failed (its message is above)');
+  if (!run('npm', ['run', '--silent', 'build'])) stop('the build failed (its message is above)');
 }
 
 /** In order, with the seconds that each usually takes on two cores. */

@@ -19,6 +19,7 @@ import { addLadder } from '../cli/ladder.ts';
 import { addLocks } from '../cli/locks.ts';
 import { addMutants } from '../cli/mutants.ts';
 import { exitCodes, printError } from '../cli/output.ts';
+import { addPage } from '../cli/page.ts';
 import { addRace } from '../cli/race.ts';
 import { addReconcile } from '../cli/reconcile.ts';
 import { addReplay } from '../cli/replay.ts';
@@ -60,6 +61,7 @@ const program = new Command('lockstep')
 const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill, addSoak, addScoreboard];
 const byHand = [
   addUp,
+  addPage,
   addDown,
   addStatus,
   addVoucher,

@@ -9,6 +9,7 @@ export const addDown: AddCommand = (program, { labFolder }) =>
     .description('stop the lab')
     .addOption(json())
     .action(async ({ json }: JsonOption) => {
+      await Lab.endPage(labFolder);
       const stopped = await alone(labFolder, async () => {
         const lab = Lab.find(labFolder);
         const wasRunning = lab?.servers.some(({ alive }) => alive) ?? false;

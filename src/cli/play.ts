@@ -9,6 +9,7 @@ import { eventsFile, factsFiles } from '../lab/report/facts-files.ts';
 import { timeStamp, writeFolder } from '../lab/report/folder.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
 import { describeMachine, type Machine } from '../lab/report/machine.ts';
+import { replayFiles } from '../lab/report/replay-files.ts';
 import { resultMarkdown } from '../lab/report/result-markdown.ts';
 import { resultPage } from '../lab/report/result-page.ts';
 import { resultText } from '../lab/report/result-text.ts';
@@ -127,16 +128,18 @@ async function report<Options extends object, Own>(
   const about = { experiment: name, about: experiment.about, command, machine };
   const ownAbout = { command, time, machine, plays: plays.map((each) => each.result) };
   const ownReport = own === undefined ? undefined : request.report?.(own, ownAbout);
+  const replay = replayFiles(shown.events);
   const folder = writeFolder(runsFolder, name, {
     'index.html': resultPage({ ...about, time, result }),
     'result.json': { ...about, options, ...result },
     'report.md': resultMarkdown(command, result),
     ...ownReport?.files,
+    ...replay,
     ...eventsFile(shown.events),
     ...factsFiles(facts.map((each) => ({ facts: each }))),
   });
   if (ownReport) print(json, ownReport.data(folder), () => ownReport.text(folder));
-  else printResult(request, command, plays, result, folder);
+  else printResult(request, command, plays, result, { folder, replay: Object.keys(replay)[0] });
 }
 
 function printResult<Options extends object, Own>(
@@ -144,7 +147,7 @@ function printResult<Options extends object, Own>(
   command: string,
   plays: readonly Played<Own>[],
   { recorded: _, ...brief }: Omit<Result, 'facts' | 'own'>,
-  folder: string,
+  { folder, replay }: { readonly folder: string; readonly replay: string | undefined },
 ): void {
   const counts = countBy(plays.map(({ result: { verdict } }) => verdict));
   print(json, { experiment: name, ...options, times, counts, ...brief, folder }, () =>
@@ -155,6 +158,7 @@ function printResult<Options extends object, Own>(
       '',
       `repeat it: ${command}`,
       `report: ${folder}/index.html`,
+      ...(replay === undefined ? [] : [`replay, without servers: ${folder}/${replay}`]),
     ].join('\n'),
   );
 }

@@ -10,8 +10,10 @@ import {
   type ServiceShape,
 } from '../lab/environment/servers/service.ts';
 import { alone, runningOn } from '../lab/environment/session.ts';
+import { openPage } from '../lab/page/open-page.ts';
 import { database, json } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';
+import { pageText } from './page-text.ts';
 
 export const addUp: AddCommand = (program, place) =>
   program
@@ -50,15 +52,15 @@ function shapeFor(shape: ServiceShape, { network, durability }: UpOptions): Serv
 
 async function up({ labFolder }: Place, options: UpOptions): Promise<void> {
   const { json, database } = options;
-  const lab = await alone(labFolder, async (signal) => {
+  const { lab, page } = await alone(labFolder, async (signal) => {
     const running = runningOn(labFolder, database);
-    const lab = running ?? (await startUnlessInterrupted(labFolder, signal, database));
+    const lab = running ?? (await startLab(labFolder, signal, database));
     await lab.ensure(shapeFor(lab.shape, options));
-    return lab;
+    return { lab, page: await openPage(lab) };
   });
   const url = lab.baseUrl;
   const token = await signToken(labTokenSecret, '1', 'operator', 86_400);
-  const data = { url, token, tokenSecret: labTokenSecret, servers: lab.servers };
+  const data = { url, page, token, tokenSecret: labTokenSecret, servers: lab.servers };
   print(json, data, () => {
     return `
 Lockstep is up: ${url} (nginx, with ${lab.shape.instances} instances behind it)
@@ -69,12 +71,14 @@ Lockstep is up: ${url} (nginx, with ${lab.shape.instances} instances behind it)
                       npx lockstep buy <voucher> --user 7
   Load it with k6     npm run k6 -- k6/rush.js
   A bearer token      npx lockstep token 7
-  Stop it             npm run down`;
+  Stop it             npm run down
+
+The page: be the scheduler, and break the sale. ${pageText(page)}`;
   });
 }
 
 /** Up as a whole or not at all. */
-async function startUnlessInterrupted(
+export async function startLab(
   folder: string,
   signal: AbortSignal,
   database?: Database,

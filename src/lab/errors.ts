@@ -93,7 +93,19 @@ export class LabBusy extends LockstepError {
   readonly code = 'LAB_BUSY';
 
   constructor(pid: string, home: string) {
-    super(`The lab in ${home} is in use by process ${pid}. Wait for it, or end it.`);
+    super(
+      `The lab in ${home} is in use by process ${pid}. Wait for it, or end it. ` +
+        'If it is the page, close its play there.',
+    );
+  }
+}
+
+/** The page is there, and its lab is not whole. */
+export class LabNotRunning extends LockstepError {
+  readonly code = 'LAB_NOT_RUNNING';
+
+  constructor() {
+    super('A server of this lab has ended. Start it again: `npm run down`, then `npm run up`.');
   }
 }
 

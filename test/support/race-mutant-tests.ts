@@ -32,7 +32,7 @@ const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some((step) => !(
 
 const neverStops = {
   file: 'lab/service/meet-player',
-  find: 'await redis.blpop(laneKeys.resume(race, name), patienceSeconds);',
+  find: 'await untilResumed(redis, race, name);',
   replace: '',
 } as const;
 

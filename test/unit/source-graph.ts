@@ -6,7 +6,7 @@ const source = new URL('../../src/', import.meta.url);
 
 const texts = new Map(
   readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => [file, readFileSync(new URL(file, source), 'utf8')]),
 );
 

@@ -16,7 +16,7 @@ import {
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
-const isOurs = (name: string): boolean => name.endsWith('.ts');
+const isOurs = (name: string): boolean => /\.tsx?$/.test(name);
 const filesLike = (of: RegExp): string[] => files.filter((file) => of.test(file));
 const text = ({ file, name, kind }: Import): string => `${file} → ${name} (${kind})`;
 

@@ -46,7 +46,8 @@ export async function ordersOf(stage: Stage, rung: RungName): Promise<OrdersOfRu
   }
 }
 
-async function countOrders(
+/** On the instances that are there. */
+export async function countOrders(
   stage: Stage,
   rung: RungName,
   rowWaits: RowWaits,

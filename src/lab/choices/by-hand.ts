@@ -79,7 +79,7 @@ function placeText(place: Place = { is: 'idle' }): string {
   if (place.is === 'idle') return 'has not begun';
   if (place.is === 'at') return words[place.checkpoint] ?? place.checkpoint;
   if (place.is === 'waits')
-    return place.for === undefined
+    return place.on === 'row'
       ? 'waits for a row of the database'
       : `waits for the lock of ${place.for}${place.isForDead ? ', whose process was killed' : ''}`;
   if (place.is === 'dead') return 'is killed, with its process';

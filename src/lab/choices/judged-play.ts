@@ -27,18 +27,21 @@ export interface PlayRequest {
   readonly choices: string;
   /** Then the first lane that can go is chosen, again and again. */
   readonly toTheEnd: boolean;
+  /** The stores are read at the end only. */
+  readonly isQuick?: boolean;
 }
 
 /** No lease ends while a play lasts, and no wait for a lock: nothing happens without a choice. */
-const settings = {
+export const playSettings = {
   LOCK_LEASE_MS: '600000',
   LOCK_WATCHDOG_MS: '600000',
   LOCK_WAIT_MS: '600000',
+  MYSQL_ANSWER_MS: '600000',
 } as const;
 
 /** An instance for each lane. */
 export const serveLanes = (stage: Stage, lanes: number): Promise<void> =>
-  stage.serve({ instances: lanes, balancer: 'nginx', settings });
+  stage.serve({ instances: lanes, balancer: 'nginx', settings: playSettings });
 
 /** @throws ChoicesDisturbed, DeadlinePassed: then it proves nothing */
 export async function judgedPlay(
@@ -47,7 +50,10 @@ export async function judgedPlay(
   rowWaits: RowWaits,
 ): Promise<JudgedPlay> {
   const { rung, choices } = request;
-  const play = await ChoicePlay.begin(stage, rung, lanesOf(choices), rowWaits);
+  const play = await ChoicePlay.begin(stage, {
+    ...{ rung, lanes: lanesOf(choices), rowWaits, planned: choices },
+    isObserved: !(request.toTheEnd || request.isQuick),
+  });
   try {
     const walked = await walk(play, request);
     const rest = await play.finish();

@@ -1,6 +1,11 @@
 /** What the history says of the locks: who has which, and who was refused one and waits for it. */
 import type { HistoryEvent } from '../../trace/history.ts';
 
+const ofLocks: readonly HistoryEvent['event'][] = [
+  ...['requested', 'waiting', 'granted', 'denied', 'expired', 'releasing', 'released'],
+] as const;
+export const isOfLock = ({ event }: HistoryEvent): boolean => ofLocks.includes(event);
+
 interface Wanted {
   readonly place: string;
   /** It was refused once, and waits from now on. */
@@ -37,6 +42,11 @@ export class LaneLocks {
   died(lane: string): void {
     this.#wanted.delete(lane);
     if (this.#isInProcess) for (const owners of this.#owners.values()) owners.delete(lane);
+  }
+
+  /** @param place the resource; where the lock is in the process, the instance before it */
+  ownersAt(place: string): string[] {
+    return [...(this.#owners.get(place) ?? [])];
   }
 
   /** @returns the owners of the lock that it waits for; none when it does not wait for one. */

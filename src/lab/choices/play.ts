@@ -2,17 +2,24 @@
  * Lanes that somebody moves: each choice runs one lane to its next stop. A choice is over when
  * nothing moves any more: every lane stands, is answered, or waits for another one.
  */
+import { collectFacts } from '../../audit/collect.ts';
 import type { Attempt } from '../../audit/facts.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
+import type { HistoryEvent } from '../../trace/history.ts';
+import { UnknownVoucher } from '../errors.ts';
 import type { Undo } from '../faults/fault.ts';
 import { killProcess } from '../faults/processes/kill-process.ts';
 import { injectWatched } from '../races/inject-watched.ts';
+import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
+import { brokenPromises } from './broken-promises.ts';
 import { HistoryTail } from './history-tail.ts';
-import { LaneLocks } from './lane-locks.ts';
+import { isOfLock, LaneLocks } from './lane-locks.ts';
+import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
 import { killLetter, stockOf, stopsOf, userOf } from './set-up.ts';
 
@@ -20,8 +27,13 @@ import { killLetter, stockOf, stopsOf, userOf } from './set-up.ts';
 export type Place =
   | { readonly is: 'idle' }
   | { readonly is: 'at'; readonly checkpoint: string; readonly instance: string }
-  /** For the owner of a lock; without one, for a row of the database. */
-  | { readonly is: 'waits'; readonly for?: string; readonly isForDead?: boolean }
+  | {
+      readonly is: 'waits';
+      readonly on: 'lock' | 'row';
+      /** The owner of the lock; the lane that has changed the row, where only one can have. */
+      readonly for?: string;
+      readonly isForDead?: boolean;
+    }
   | { readonly is: 'dead' }
   | { readonly is: 'answered'; readonly attempt: Attempt };
 
@@ -47,44 +59,81 @@ export class ChoicePlay {
   readonly lanes: readonly string[];
   readonly #stage: Stage;
   readonly #rung: Rung;
+  readonly #setUp: SetUp;
   readonly #player: Player;
   readonly #locks: LaneLocks;
   readonly #history: HistoryTail;
-  readonly #rowWaits: RowWaits;
   /** The lanes whose process was killed, and what starts another one. */
   readonly #dead = new Map<string, Undo>();
+  #places: ReadonlyMap<string, Place> = new Map();
+  #steps = 0;
 
-  private constructor(stage: Stage, rung: RungName, lanes: readonly string[], given: Given) {
+  private constructor(stage: Stage, setUp: SetUp, voucherId: string) {
     this.#stage = stage;
-    this.#rung = rungNamed(rung);
-    this.lanes = lanes;
-    this.voucherId = given.voucherId;
-    this.#rowWaits = given.rowWaits;
+    this.#setUp = setUp;
+    this.#rung = rungNamed(setUp.rung);
+    this.lanes = setUp.lanes;
+    this.voucherId = voucherId;
     this.#player = stage.player();
     this.#locks = new LaneLocks(this.#rung.lockService === undefined);
     this.#history = new HistoryTail(stage.lab.historyFolder);
   }
 
   /** On a fresh voucher; each lane in an instance of its own. */
-  static async begin(
-    stage: Stage,
-    rung: RungName,
-    lanes: readonly string[],
-    rowWaits: RowWaits,
-  ): Promise<ChoicePlay> {
-    const sale = { title: `choices on ${rung}`, stock: stockOf(rung), rung };
-    const voucherId = await stage.putOnSale(sale);
-    const play = new ChoicePlay(stage, rung, lanes, { voucherId, rowWaits });
-    for (const [index, lane] of lanes.entries()) play.#add(lane, index, userOf(rung, index));
+  static async begin(stage: Stage, setUp: SetUp): Promise<ChoicePlay> {
+    const { rung, planned = '', slot = 'main' } = setUp;
+    const stock = stockOf(rung);
+    const voucherId = await stage.putOnSale({ title: `choices on ${rung}`, stock, rung });
+    const play = new ChoicePlay(stage, setUp, voucherId);
+    const lanes = play.#played();
+    for (const lane of lanes) play.#add(lane);
+    play.#places = play.#placesNow();
+    play.#tell({
+      kind: 'play',
+      rung,
+      voucherId,
+      stock,
+      lanes,
+      stops: play.#stops(),
+      planned,
+      slot,
+    });
+    stage.connections.redlockMasters('admin'); // A client that is not ready refuses a command.
+    await stage.connections.ready();
+    await play.#observe(false);
     return play;
   }
 
-  #add(lane: string, index: number, userId: string): void {
-    const { lab } = this.#stage;
+  get id(): string {
+    return this.#player.id;
+  }
+
+  #played(): PlayedLane[] {
+    const { rung, lanes, firstInstance = 0 } = this.#setUp;
+    const { instances } = this.#stage.lab.shape;
+    return lanes.map((name, index) => ({
+      name,
+      userId: userOf(rung, index),
+      instance: `api-${1 + ((firstInstance + index) % instances)}`,
+    }));
+  }
+
+  #add({ name, userId, instance }: PlayedLane): void {
     const player = this.#player;
-    const baseUrl = `http://127.0.0.1:${lab.portOf(`api-${index + 1}`)}`;
-    const purchase = { voucherId: this.voucherId, userId, requestId: player.requestId(lane) };
-    player.add(lane, () => this.#stage.buy(purchase, { baseUrl, headers: player.headers(lane) }));
+    const baseUrl = `http://127.0.0.1:${this.#stage.lab.portOf(instance)}`;
+    const purchase = { voucherId: this.voucherId, userId, requestId: player.requestId(name) };
+    const headers = player.headers(name);
+    player.add(name, () => this.#stage.buy(purchase, { baseUrl, headers, waitsLong: true }));
+  }
+
+  #tell(event: PlayEvent): void {
+    this.#stage.emit({ ...event, player: this.id });
+  }
+
+  /** The lanes that wait for a row of MySQL. */
+  get rowWaiters(): number {
+    return [...this.#places.values()].filter((place) => place.is === 'waits' && place.on === 'row')
+      .length;
   }
 
   /** The lanes that a choice would move. */
@@ -94,14 +143,54 @@ export class ChoicePlay {
 
   /** @throws DeadlinePassed when a lane moves and does not arrive. */
   async choose(choice: string): Promise<Choice> {
+    const startedAt = performance.now();
     const lane = choice.at(-1) ?? '';
     const isKill = choice.startsWith(killLetter);
-    const taken = isKill ? this.#place(lane).is === 'at' : this.canGo().includes(lane);
-    if (taken) {
+    const isTaken = isKill ? this.#place(lane).is === 'at' : this.canGo().includes(lane);
+    this.#steps += 1;
+    const step = this.#steps;
+    this.#tell({ kind: 'choice', step, choice, lane, isTaken });
+    if (isTaken) {
       await (isKill ? this.#kill(lane) : this.#player.resume(lane));
       await this.#untilStill();
     }
-    return { choice, lane, taken, places: this.#places() };
+    const places = this.#placesNow();
+    this.#tellWaits(places);
+    await this.#observe(this.isOver());
+    this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt });
+    return { choice, lane, taken: isTaken, places };
+  }
+
+  /** Nothing can be chosen any more. */
+  isOver(): boolean {
+    return this.lanes.every((lane) => ['answered', 'dead'].includes(this.#place(lane).is));
+  }
+
+  #tellWaits(places: ReadonlyMap<string, Place>): void {
+    for (const [lane, place] of places) {
+      const before = this.#places.get(lane);
+      if (place.is !== 'waits' || (before?.is === 'waits' && before.for === place.for)) continue;
+      this.#tell({
+        ...{ kind: 'waits', lane, on: place.on },
+        ...(place.for !== undefined && { for: place.for }),
+      });
+    }
+    this.#places = places;
+  }
+
+  /** Before the end, only what no later step can make right. */
+  async #observe(isFinal: boolean): Promise<void> {
+    if (!this.#setUp.isObserved) return;
+    const { connections } = this.#stage;
+    const { lanes, voucherId } = this;
+    const collected = await collectFacts(connections, voucherId);
+    if (!collected) throw new UnknownVoucher(voucherId);
+    const attempts = this.#stage.tries.filter((each) => each.voucherId === voucherId);
+    const facts = { ...collected, attempts };
+    const asked = { rung: this.#rung, facts, lanes: this.#played(), locks: this.#locks };
+    this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
+    const broken = brokenPromises(facts, isFinal && lanes.length > 0);
+    this.#tell({ kind: 'judged', broken, isFinal });
   }
 
   async #kill(lane: string): Promise<void> {
@@ -114,9 +203,10 @@ export class ChoicePlay {
   async #killProcess(lane: string, pid: number, name: string): Promise<void> {
     const { undo } = await injectWatched([killProcess(pid, name)], this.#stage);
     this.#dead.set(lane, undo);
+    this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
   }
 
-  #places(): ReadonlyMap<string, Place> {
+  #placesNow(): ReadonlyMap<string, Place> {
     return new Map(this.lanes.map((each) => [each, this.#place(each)]));
   }
 
@@ -134,7 +224,7 @@ export class ChoicePlay {
     const isAt = (lane: string) => this.#place(lane).is === 'at';
     const open = this.lanes.filter(isOpen);
     while (open.some(isAt)) await this.choose(open.find(isAt) ?? '');
-    const places = this.#places();
+    const places = this.#placesNow();
     for (const lane of this.lanes.filter(isOpen))
       await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
     for (const startAnother of this.#dead.values()) await startAnother();
@@ -148,7 +238,8 @@ export class ChoicePlay {
   }
 
   #pidOf(lane: string): number {
-    return this.#stage.lab.pidOf(`api-${this.lanes.indexOf(lane) + 1}`);
+    const { instance = '' } = this.#played().find(({ name }) => name === lane) ?? {};
+    return this.#stage.lab.pidOf(instance);
   }
 
   async #untilStill(): Promise<void> {
@@ -172,7 +263,7 @@ export class ChoicePlay {
     const events = this.#history.read();
     for (const event of events) {
       const lane = this.lanes.find((each) => this.#player.requestId(each) === event.requestId);
-      if (lane) this.#locks.read(lane, event);
+      if (lane) this.#readLock(lane, event);
     }
     let hasPassed = false;
     for (const lane of this.lanes) {
@@ -184,8 +275,23 @@ export class ChoicePlay {
     return arrived || hasPassed || events.length > 0;
   }
 
+  #readLock(lane: string, event: HistoryEvent): void {
+    this.#locks.read(lane, event);
+    if (!this.#rung.lock || !isOfLock(event)) return;
+    const { event: what, resource, instance, fence } = event;
+    this.#tell({
+      ...{ kind: 'lock', lane, event: what, instance },
+      ...(resource !== undefined && { resource }),
+      ...(fence !== undefined && { fence }),
+    });
+  }
+
+  #stops(): readonly CheckpointName[] {
+    return this.#setUp.isFine ? checkpointNames : stopsOf(this.#rung);
+  }
+
   #isStop(checkpoint: string): boolean {
-    return stopsOf(this.#rung).some((stop) => stop === checkpoint);
+    return this.#stops().some((stop) => stop === checkpoint);
   }
 
   #moving(): string[] {
@@ -200,9 +306,9 @@ export class ChoicePlay {
   /** Only they have transactions here: so they wait when as many wait as still run. */
   async #areAtRows(moving: readonly string[]): Promise<boolean> {
     if (!this.lanes.some((lane) => this.#player.state(lane)?.kind === 'paused')) return false;
-    if ((await this.#rowWaits()) < moving.length) return false;
+    if ((await this.#setUp.rowWaits()) < moving.length) return false;
     await this.#stage.rest(rowLooksApartMs);
-    return !(await this.#look()) && (await this.#rowWaits()) >= moving.length;
+    return !(await this.#look()) && (await this.#setUp.rowWaits()) >= moving.length;
   }
 
   #place(lane: string): Place {
@@ -215,13 +321,34 @@ export class ChoicePlay {
       return { is: 'at', checkpoint, instance };
     }
     const owners = this.#locks.waitedFor(lane);
-    if (owners.length === 0) return { is: 'waits' };
+    if (owners.length === 0) return this.#waitsForRow(lane);
     const isForDead = owners.every((owner) => this.#dead.has(owner));
-    return { is: 'waits', for: owners.join(', '), isForDead };
+    return { is: 'waits', on: 'lock', for: owners.join(', '), isForDead };
+  }
+
+  /** Another lane that stands may have changed the row: with one such lane, it is that one. */
+  #waitsForRow(lane: string): Place {
+    const standing = this.lanes.filter(
+      (other) => other !== lane && this.#player.state(other)?.kind === 'paused',
+    );
+    const [owner] = standing;
+    if (owner === undefined || standing.length > 1) return { is: 'waits', on: 'row' };
+    return { is: 'waits', on: 'row', for: owner };
   }
 }
 
-interface Given {
-  readonly voucherId: string;
+/** What a play begins with. */
+export interface SetUp {
+  readonly rung: RungName;
+  readonly lanes: readonly string[];
   readonly rowWaits: RowWaits;
+  /** Reads the stores and judges after each choice. */
+  readonly isObserved?: boolean;
+  /** A lane stops at every checkpoint. */
+  readonly isFine?: boolean;
+  /** The lane A is in this instance, counted from 0; the others in those behind it. */
+  readonly firstInstance?: number;
+  /** The choices that come at once, and the view that shows the play. */
+  readonly planned?: string;
+  readonly slot?: string;
 }

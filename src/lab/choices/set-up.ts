@@ -13,8 +13,11 @@ export function choicesIn(text: string): string[] | null {
 }
 
 /** As many lanes as the choices name; two at least. */
-export function lanesOf(choices: string): string[] {
-  const last = Math.max(1, ...[...choices].map((letter) => laneNames.indexOf(letter as 'A')));
+export function lanesOf(choices: string, atLeast = 2): string[] {
+  const last = Math.max(
+    atLeast - 1,
+    ...[...choices].map((letter) => laneNames.indexOf(letter as 'A')),
+  );
   return laneNames.slice(0, last + 1);
 }
 

@@ -1,7 +1,7 @@
 /** The administrator of the lab's database. Its faults need more than the service's account. */
 import { join } from 'node:path';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
-import { databaseName, mostConnections } from './servers/database.ts';
+import { databaseName, mostConnections, rowWaitSeconds } from './servers/database.ts';
 
 /** The account of the administrator. */
 export const rootUser = 'root';
@@ -33,8 +33,14 @@ export const restoreSettings = (data: string): Promise<void> =>
   asDatabaseRoot(data, async (root) => {
     await root.query('SET GLOBAL read_only = OFF');
     await allowConnections(root, mostConnections);
+    await setRowWait(root, rowWaitSeconds);
     await root.query(`DROP TRIGGER IF EXISTS ${fullTrigger}`);
   });
+
+/** Of the sessions that begin from now on. */
+export async function setRowWait(root: Connection, seconds: number): Promise<void> {
+  await root.query(`SET GLOBAL innodb_lock_wait_timeout = ${seconds}`);
+}
 
 export async function allowConnections(root: Connection, most: number): Promise<void> {
   await root.query(`SET GLOBAL max_connections = ${most}`);

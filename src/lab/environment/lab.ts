@@ -28,6 +28,7 @@ import {
 import { withRedis } from './replication.ts';
 import { type Database, defaultDatabase, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
+import { pageName } from './servers/page.ts';
 import { orderRedisSettings } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
 import {
@@ -216,13 +217,29 @@ export class Lab {
   }
 
   /**
-   * True when every server runs, but for those that a fault stopped. Without nginx, the last one, a
-   * command was killed while it started them.
+   * A viewer has the lab while he plays. So a command that ends the lab ends the page first; what
+   * it has left as it is then, ends with the lab.
+   */
+  static async endPage(folder: string): Promise<void> {
+    const page = readState(folder)?.running.find(({ name }) => name === pageName);
+    if (page) await killWithChildren(page);
+  }
+
+  /** Where the page is. A cookie knows no port: so each lab has a host name of its own. */
+  get pageUrl(): string {
+    const { id, ports } = this.#state;
+    return `http://lab-${id.slice(0, 8)}.localhost:${ports.page}`;
+  }
+
+  /**
+   * True when every server runs, but for those that a fault stopped, and the page. Without nginx,
+   * the last one, a command was killed while it started them.
    */
   isRunning(): boolean {
     const { running } = this.#state;
     const isComplete = running.some(({ name }) => name === 'nginx');
-    const mayBeGone = ({ stopped, hasFullDisk }: Running) => stopped || hasFullDisk;
+    const mayBeGone = ({ name, stopped, hasFullDisk }: Running) =>
+      stopped || hasFullDisk || name === pageName;
     return isComplete && running.every((server) => mayBeGone(server) || isAlive(server));
   }
 

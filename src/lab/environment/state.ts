@@ -33,6 +33,7 @@ export interface Ports {
   readonly sentinels: number[];
   /** The proxies' own port, then one for each proxied server. */
   readonly proxies: number;
+  readonly page: number;
 }
 
 export interface State {
@@ -82,6 +83,7 @@ const firstBlock = {
   replica: 17_385,
   sentinel: 17_386, // The first of three.
   proxies: 17_390, // The first of `proxiedPorts`.
+  page: 17_399,
 } as const;
 const proxiedPorts = 8;
 const blockSize = 400;
@@ -106,7 +108,7 @@ export async function choosePorts(): Promise<{ ports: Ports; chosen: () => void 
 
 function portsFrom(offset: number): Ports {
   const { nginx, api, mysql, zookeeper, redisMain, redlock } = firstBlock;
-  const { redisLab, replica, sentinel, proxies, rabbitmq } = firstBlock;
+  const { redisLab, replica, sentinel, proxies, rabbitmq, page } = firstBlock;
   const three = (first: number) => [0, 1, 2].map((index) => first + offset + index);
   return {
     nginx: nginx + offset,
@@ -120,6 +122,7 @@ function portsFrom(offset: number): Ports {
     replica: replica + offset,
     sentinels: three(sentinel),
     proxies: proxies + offset,
+    page: page + offset,
   };
 }
 

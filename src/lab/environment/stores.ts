@@ -3,6 +3,7 @@ import { type Durability, labTokenSecret } from '../../config.ts';
 import { type Database, databaseUrl } from './servers/database.ts';
 import { mariadbServer } from './servers/mariadb.ts';
 import { mysqlServer } from './servers/mysql.ts';
+import { pageServer } from './servers/page.ts';
 import { rabbitmqServers, rabbitmqUrl } from './servers/rabbitmq.ts';
 import { orderRedisSettings, redisServer } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
@@ -23,12 +24,13 @@ export function stores(
   ];
 }
 
-/** The servers that only some rungs need. */
+/** The servers that only some rungs need, and the page. */
 export const spareServers = {
   zookeeper: (folder: string, { zookeeper }: Ports) => [zookeeperServer(folder, zookeeper)],
   'redis-masters': (folder: string, { redlock }: Ports) =>
     redlock.map((port, index) => redisServer(`redis-${index + 1}`, folder, port, 'everysec')),
   rabbitmq: (folder: string, { rabbitmq }: Ports) => rabbitmqServers(folder, rabbitmq),
+  page: (folder: string, { page }: Ports) => [pageServer(folder, page)],
 } as const;
 export type SpareServer = keyof typeof spareServers;
 

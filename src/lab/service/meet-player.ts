@@ -5,8 +5,8 @@ import type { CheckpointName } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
 import { type Arrival, keptSeconds, laneKeys } from '../stage/lane-messages.ts';
 
-/** A paused lane resumes after this time if the player crashed. */
-const patienceSeconds = 60;
+/** A paused lane looks so often whether its player is still there. */
+const lookAfterSeconds = 5;
 
 export interface Lane {
   readonly race: string;
@@ -25,6 +25,13 @@ export async function meetPlayer(
   const arrival: Arrival = { lane: name, checkpoint, instance, pid: process.pid, at };
   const arrivals = laneKeys.arrivals(race);
   await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
-  await redis.blpop(laneKeys.resume(race, name), patienceSeconds);
+  await untilResumed(redis, race, name);
   if (order) record('resumed', order, { checkpoint });
+}
+
+/** Or until the player has crashed. */
+async function untilResumed(redis: Redis, race: string, lane: string): Promise<void> {
+  const isResumed = () => redis.blpop(laneKeys.resume(race, lane), lookAfterSeconds);
+  while ((await isResumed()) === null)
+    if ((await redis.exists(laneKeys.present(race))) === 0) return;
 }

@@ -3,18 +3,92 @@
  * report and a page are its readers, and read nothing else.
  */
 import type { Attempt } from '../../audit/facts.ts';
-import type { Verdict } from '../../domain.ts';
+import type { CheckName, Verdict } from '../../domain.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { HistoryEvent } from '../../trace/history.ts';
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
 export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
   Partial<Pick<Attempt, 'latencyMs' | 'userId' | 'requestId' | 'orderId' | 'instance'>>;
 
-/** A lane runs, stands at a checkpoint, or is answered. */
+/** A lane runs, stands at a checkpoint, is answered, or its process was killed. */
 export type LaneEvent =
   | { readonly is: 'running' }
+  | { readonly is: 'dead' }
   | { readonly is: 'paused'; readonly checkpoint: CheckpointName; readonly instance: string }
-  | { readonly is: 'answered'; readonly outcome: Attempt['outcome']; readonly reason?: string };
+  | ({ readonly is: 'answered' } & Pick<Attempt, 'outcome' | 'reason' | 'orderId'>);
+
+/** One that somebody moves by choices. */
+export interface PlayedLane {
+  readonly name: string;
+  readonly userId: string;
+  readonly instance: string;
+}
+
+/** What a store has at this moment. No sentence: a reader has the words. */
+export interface Reading {
+  /** `mutex` and `node` are known by the history: no store says who has them. */
+  readonly id: 'mutex' | 'node' | 'key' | 'stock-mysql' | 'stock-redis' | 'orders';
+  /** The instance, the server, or the user. */
+  readonly of: string;
+  /** Empty: nobody has the lock, there is no key, no order. */
+  readonly value: string;
+  /** The lane that has the lock. */
+  readonly lane?: string;
+  /** Of the key's time to live. */
+  readonly leftMs?: number;
+}
+
+/** A promise that the data of a play break now. */
+export interface BrokenPromise {
+  readonly check: CheckName;
+  readonly evidence: string;
+  readonly orders: readonly string[];
+}
+
+/** What happens in a play of choices. */
+export type PlayEvent =
+  | {
+      readonly kind: 'play';
+      readonly rung: string;
+      readonly voucherId: string;
+      readonly stock: number;
+      readonly lanes: readonly PlayedLane[];
+      /** Where a lane stands after a choice; it passes the other checkpoints. */
+      readonly stops: readonly CheckpointName[];
+      /** The choices that come at once. */
+      readonly planned: string;
+      /** The view that shows it. */
+      readonly slot: string;
+    }
+  /** Not taken: the lane could not go. */
+  | {
+      readonly kind: 'choice';
+      readonly step: number;
+      readonly choice: string;
+      readonly lane: string;
+      readonly isTaken: boolean;
+    }
+  | ({ readonly kind: 'lock'; readonly lane: string } & Pick<
+      HistoryEvent,
+      'event' | 'resource' | 'instance' | 'fence'
+    >)
+  /** For the owner of a lock, or for a row that another transaction has changed. */
+  | {
+      readonly kind: 'waits';
+      readonly lane: string;
+      readonly on: 'lock' | 'row';
+      readonly for?: string;
+    }
+  | { readonly kind: 'readings'; readonly readings: readonly Reading[] }
+  | {
+      readonly kind: 'judged';
+      readonly broken: readonly BrokenPromise[];
+      /** Every lane is over: no check is left out. */
+      readonly isFinal: boolean;
+    }
+  /** Nothing moves until the next choice. */
+  | { readonly kind: 'still'; readonly step: number; readonly tookMs: number };
 
 export type Emitted =
   | { readonly kind: 'started'; readonly experiment: string; readonly options: object }
@@ -33,6 +107,7 @@ export type Emitted =
   | { readonly kind: 'fault' | 'healed'; readonly id: number; readonly name: string }
   | { readonly kind: 'purchase'; readonly attempt: Answered }
   | ({ readonly kind: 'lane'; readonly player: string; readonly lane: string } & LaneEvent)
+  | (PlayEvent & { readonly player: string })
   /** A step of a schedule, when it is done: where its lane is then. */
   | {
       readonly kind: 'step';

@@ -11,8 +11,10 @@ export interface Arrival {
   readonly at: string;
 }
 
-/** Longer than a request is paused: a player leaves nothing in Redis. */
+/** A message that nobody takes: a player leaves nothing in Redis. */
 export const keptSeconds = 120;
+/** A player that has not said for so long that it is there has crashed. */
+const presentSeconds = 15;
 
 /** The lane of the process that consumes the queue. */
 export const workerLane = 'W';
@@ -22,9 +24,20 @@ export const laneKeys = {
   armed: (player: string) => `race:${player}:armed`,
   /** LIST of arrivals, in order. */
   arrivals: (player: string) => `race:${player}:arrivals`,
+  /** STRING: the player is there. */
+  present: (player: string) => `race:${player}:present`,
   /** LIST: one element resumes the lane once. */
   resume: (player: string, lane: string) => `race:${player}:resume:${lane}`,
 } as const;
+
+/** Says again and again that the player is there. @returns what ends it */
+export function stayPresent(redis: Redis, player: string): () => void {
+  const say = async () => redis.set(laneKeys.present(player), '1', 'EX', presentSeconds);
+  const sayIt = () => void say().catch(() => {}); // Then the player cannot resume a lane, either.
+  sayIt();
+  const saying = setInterval(sayIt, presentSeconds * 300).unref();
+  return () => clearInterval(saying);
+}
 
 /** The message expires, because the process of a killed lane never takes it. */
 export async function resumeLane(redis: Redis, player: string, lane: string): Promise<void> {

@@ -15,6 +15,7 @@ import {
   disarmWorker,
   laneKeys,
   resumeLane,
+  stayPresent,
   workerLane,
 } from './lane-messages.ts';
 
@@ -69,11 +70,14 @@ export class Player {
   readonly #senders = new Map<string, () => Promise<Attempt>>();
   readonly #states = new Map<string, LaneState>();
   readonly #stops: Stop[] = [];
+  /** Its lanes wait for it, however long a person thinks. */
+  readonly #leave: () => void;
   /** The lanes without a request whose arrival nobody has looked at. */
   readonly #early = new Set<string>();
 
   constructor(tools: PlayerTools) {
     this.#tools = tools;
+    this.#leave = stayPresent(tools.redis, this.id);
   }
 
   requestId = (lane: string): string => `${this.id}-${lane}`;
@@ -181,6 +185,7 @@ export class Player {
 
   /** Nothing stops any more, and every lane that stands, or still arrives, goes on. */
   async freeAll(): Promise<void> {
+    this.#leave();
     await this.freeWorker();
     const { redis } = this.#tools;
     for (const [lane, { kind }] of this.#states)
@@ -196,6 +201,7 @@ export class Player {
         if (this.#states.get(lane)?.kind === 'paused') await this.resume(lane);
       return lanes.every((lane) => this.#states.get(lane)?.kind !== 'running');
     });
+    this.#leave();
   }
 
   async #settled(lane: string, { withinMs, waits }: Limits): Promise<Reached> {
@@ -244,6 +250,6 @@ function eventOf(state: LaneState): LaneEvent {
     const { checkpoint, instance } = state.arrival;
     return { is: 'paused', checkpoint, instance };
   }
-  const { outcome, reason } = state.attempt;
-  return { is: 'answered', outcome, ...(reason && { reason }) };
+  const { outcome, reason, orderId } = state.attempt;
+  return { is: 'answered', outcome, ...(reason && { reason }), ...(orderId && { orderId }) };
 }

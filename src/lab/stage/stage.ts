@@ -45,6 +45,8 @@ export interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
   /** `lab/vouchers/7/nested-orders`. */
   readonly path?: string;
+  /** It may stand for as long as a person thinks. */
+  readonly waitsLong?: boolean;
 }
 
 interface Injected {
@@ -66,6 +68,7 @@ export class Stage {
   /** The faults so far, in order. */
   readonly injected: Injected[] = [];
   readonly #agent = new Agent({ headersTimeout: answerWithinMs, pipelining: 0 });
+  readonly #patientAgent = new Agent({ headersTimeout: 0, pipelining: 0 });
   readonly #undos = new Map<number, Undo>();
   readonly #mending = new Map<number, Promise<void>>();
   readonly #players: Player[] = [];
@@ -116,11 +119,15 @@ export class Stage {
   }
 
   /** One purchase, once. */
-  async buy(purchase: Purchase, { baseUrl, headers, path }: Sending = {}): Promise<Try> {
+  async buy(
+    purchase: Purchase,
+    { baseUrl, headers, path, waitsLong = false }: Sending = {},
+  ): Promise<Try> {
     const { voucherId, userId } = purchase;
     const token = await signToken(this.lab.tokenSecret, userId, 'user');
     const url = `${baseUrl ?? this.lab.baseUrl}/${path ?? `vouchers/${voucherId}/orders`}`;
-    const answer = await buyOnce(this.#agent, url, purchase, token, headers);
+    const agent = waitsLong ? this.#patientAgent : this.#agent;
+    const answer = await buyOnce(agent, url, purchase, token, headers);
     const attempt = { ...answer, voucherId };
     this.#answered(attempt);
     return attempt;
@@ -237,7 +244,7 @@ export class Stage {
       if (this.#isHalfBroken) await this.lab.heal();
     } finally {
       await this.#connections?.close();
-      await this.#agent.destroy();
+      await Promise.all([this.#agent, this.#patientAgent].map((agent) => agent.destroy()));
     }
   }
 

@@ -6,6 +6,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 
+/** After it, a statement that waits for a row ends with an error. */
+export const rowWaitSeconds = 5;
 export const databases = ['mariadb', 'mysql'] as const;
 /** MariaDB is Debian's package; MySQL answers some statements differently, so both are tested. */
 export type Database = (typeof databases)[number];
@@ -52,7 +54,7 @@ export const settings = (data: string, port: number, firstStatements: string): s
   `--max-connections=${mostConnections}`,
   '--innodb-buffer-pool-size=256M',
   '--innodb-flush-log-at-trx-commit=1',
-  '--innodb-lock-wait-timeout=5',
+  `--innodb-lock-wait-timeout=${rowWaitSeconds}`,
 ];
 
 export async function answers(port: number): Promise<boolean> {

@@ -1,0 +1,129 @@
+// Bundles the page of the lab into dist/lab/page/client/. It runs behind the compiler, because the
+// page shows the ladder: its rows, their source lines, and how many orders break each of them.
+// Usage: node scripts/page.mjs
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'vite';
+import { rungsWithOrders, stopsOf } from '../dist/lab/choices/set-up.js';
+import { claimOf, showsInRush } from '../dist/ladder/claims.js';
+import { rungNamed, rungNames } from '../dist/ladder/rungs.js';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const from = `${root}src/lab/page/client`;
+const to = `${root}dist/lab/page/client`;
+const mostBytes = 100_000;
+
+const read = (path) => readFileSync(`${root}${path}`, 'utf8');
+
+/** The line at which a lock asks for its lease. */
+const asks = new RegExp(
+  [
+    ...[/redis\.set\(/, /redis\.setnx\(/, /leases\.attempt\(/, /redlock\.lock\(/, /locked\(entry/],
+    ...[/zookeeperQueueLock\(/, /lock\.acquire\(/, /withFence\(/, /\?\? new Mutex\(/],
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
+const linesAround = { before: 3, after: 4 };
+
+function lockFile(name) {
+  const { lock, lockService, lockOf = name } = rungNamed(name);
+  if (!lock) return null;
+  const own = [lockOf, name].map((each) => `src/locks/${each}.ts`).find((path) => has(path));
+  return own ?? (lockService ? null : 'src/locks/process-mutex.ts');
+}
+const has = (path) => existsSync(`${root}${path}`);
+
+function inventoryFile(name) {
+  const own = { 'mutex-inside-transaction': 'lock-inside-transaction' }[name] ?? name;
+  const path = `src/inventory/${own.replace('mutex-', '')}.ts`;
+  const fenced = name.startsWith('fenced') ? 'src/inventory/fenced-insert.ts' : null;
+  return fenced ?? (has(path) ? path : 'src/inventory/check-then-insert.ts');
+}
+
+/** The real lines around the place at which a lane stands. */
+function source(path, isPlace) {
+  if (path === null) return null;
+  const lines = read(path).split('\n');
+  const begin = lines.findIndex((line) => /^ \*\/|^import/.test(line));
+  const index = lines.findIndex((line, at) => at > begin && !/^import/.test(line) && isPlace(line));
+  if (index < 0) return null;
+  const first = Math.max(0, index - linesAround.before);
+  const shown = lines.slice(first, index + linesAround.after + 1);
+  const indent = Math.min(...shown.filter(Boolean).map((line) => line.search(/\S/)));
+  return {
+    file: path,
+    line: index + 1,
+    mark: index - first,
+    lines: shown.map((line) => line.slice(indent)),
+  };
+}
+
+function sourcesOf(name) {
+  const atStop = (stop) => (line) => line.includes(`'${stop}'`);
+  const places = {
+    'after-acquire': source(lockFile(name), (line) => asks.test(line)),
+    'after-check': source(inventoryFile(name), atStop('after-check')),
+    'before-commit': source('src/inventory/shared/sql-sale.ts', atStop('before-commit')),
+  };
+  return Object.fromEntries(stopsOf(rungNamed(name)).map((stop) => [stop, places[stop]]));
+}
+
+/** As docs/races.md has them: `| rung | one that breaks it | orders | break it |`. */
+function countedOrders() {
+  const rows = read('docs/races.md').matchAll(
+    /^\| `([a-z-]+)` \| ([A-D]+|–) \| (\d+) \| (\d+) \|$/gm,
+  );
+  return new Map(
+    [...rows].map(([, rung, one, orders, broken]) => [
+      rung,
+      { one, orders: Number(orders), broken: Number(broken) },
+    ]),
+  );
+}
+
+/** Sales a second, as docs/performance.md has them. */
+function costOf(name) {
+  const row = new RegExp(`^${name} +(\\d+) +\\d+\\.\\.\\d+`, 'm').exec(read('docs/performance.md'));
+  return row ? { salesPerSecond: Number(row[1]) } : {};
+}
+
+/** @returns what the page knows of the ladder (src/lab/page/client/ladder-rows.ts) */
+export function ladderRows() {
+  const counted = countedOrders();
+  return rungNames.map((name) => {
+    const rung = rungNamed(name);
+    const hasOrders = rungsWithOrders.includes(name);
+    const breaks = claimOf(rung, 2).breaks.map(({ check, because }) => ({ check, because }));
+    const faults = rung.breaks
+      .filter(({ under }) => !showsInRush(under, 2))
+      .map(({ under, because }) => ({ under, because }));
+    return {
+      ...{ name, chapter: rung.chapter, hasOrders, breaks, faults, ...costOf(name) },
+      ...{ hasLock: rung.lock !== undefined, onePerUser: rung.onePerUser },
+      lockServers: rung.lockService?.servers ?? [],
+      sources: hasOrders ? sourcesOf(name) : {},
+      ...(counted.has(name) && { orders: counted.get(name) }),
+    };
+  });
+}
+
+async function bundle() {
+  await build({
+    ...{ root: from, configFile: false, logLevel: 'warn' },
+    define: { LADDER_ROWS: JSON.stringify(ladderRows()) },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: {
+      ...{ outDir: to, emptyOutDir: true, target: ['chrome110', 'firefox115'] },
+      modulePreload: { polyfill: false },
+      rolldownOptions: { input: `${from}/main.tsx`, output: { entryFileNames: 'page.js' } },
+    },
+  });
+  for (const name of ['index.html', 'page.css']) copyFileSync(`${from}/${name}`, `${to}/${name}`);
+  const bytes = gzipSync(readFileSync(`${to}/page.js`)).length;
+  if (bytes > mostBytes)
+    throw new Error(`page.js has ${bytes} bytes gzipped: ${mostBytes} at most`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle();

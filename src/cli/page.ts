@@ -1,0 +1,29 @@
+import { Lab } from '../lab/environment/lab.ts';
+import { pageName } from '../lab/environment/servers/page.ts';
+import { alone, runningOn } from '../lab/environment/session.ts';
+import { addressWithKey } from '../lab/page/access.ts';
+import { openPage } from '../lab/page/open-page.ts';
+import { json } from './options.ts';
+import { type AddCommand, type JsonOption, print } from './output.ts';
+import { pageText } from './page-text.ts';
+import { startLab } from './up.ts';
+
+export const addPage: AddCommand = (program, { labFolder }) =>
+  program
+    .command('page')
+    .description('print the address of the lab’s page; starts a lab when none is up')
+    .addOption(json())
+    .action(async ({ json }: JsonOption) => {
+      const address = (await addressNow(labFolder)) ?? (await startedPage(labFolder));
+      print(json, { address }, () => pageText(address));
+    });
+
+/** While somebody plays, the page has the lab: it can be opened all the same. */
+async function addressNow(folder: string): Promise<string | null> {
+  const lab = Lab.running(folder);
+  const isThere = lab?.servers.some(({ name, alive }) => name === pageName && alive);
+  return lab && isThere ? addressWithKey(folder, lab.pageUrl) : null;
+}
+
+const startedPage = (folder: string): Promise<string> =>
+  alone(folder, async (signal) => openPage(runningOn(folder) ?? (await startLab(folder, signal))));

@@ -1,0 +1,99 @@
+/** What the stores have at this moment: the few values that decide a play of choices. */
+import type { Redis } from 'ioredis';
+import { confirmed, type Facts } from '../../audit/facts.ts';
+import type { Connections } from '../../connections/connections.ts';
+import { resourceOf } from '../../domain.ts';
+import type { Rung } from '../../ladder/rung.ts';
+import { defaultKeyPrefix } from '../../locks/lock.ts';
+import type { PlayedLane, Reading } from '../stage/events.ts';
+import type { LaneLocks } from './lane-locks.ts';
+
+/** Of a server that is not there. */
+const notRead = '?';
+
+interface Asked {
+  readonly rung: Rung;
+  readonly facts: Facts;
+  readonly lanes: readonly PlayedLane[];
+  readonly locks: LaneLocks;
+}
+
+/** Locks first, then the stock, then the orders. */
+export async function readingsOf(connections: Connections, asked: Asked): Promise<Reading[]> {
+  const { facts, lanes } = asked;
+  const { mysql, redis, initialStock } = facts;
+  const orders = confirmed(facts);
+  const users = [...new Set(lanes.map(({ userId }) => userId))];
+  return [
+    ...(await lockReadings(connections, asked)),
+    { id: 'stock-mysql', of: String(initialStock), value: String(mysql.stock) },
+    ...(redis
+      ? [{ id: 'stock-redis', of: String(initialStock), value: String(redis.stock ?? '') } as const]
+      : []),
+    ...users.map((of): Reading => {
+      const own = orders.filter(({ userId }) => userId === of);
+      return { id: 'orders', of, value: own.map(({ id }) => id).join(' ') };
+    }),
+  ];
+}
+
+function lockReadings(connections: Connections, asked: Asked): Promise<Reading[]> | Reading[] {
+  const { lock, lockService } = asked.rung;
+  if (!lock) return [];
+  if (!lockService) return mutexReadings(asked);
+  const [first = ''] = lockService.servers;
+  if (first.startsWith('redis')) return keyReadings(connections, asked);
+  return resourcesOf(asked).map((resource) => ownedReading('node', first, resource, asked));
+}
+
+const mutexReadings = (asked: Asked): Reading[] =>
+  asked.lanes.flatMap(({ instance }) =>
+    resourcesOf(asked).map((resource) =>
+      ownedReading('mutex', instance, `${instance} ${resource}`, asked),
+    ),
+  );
+
+function ownedReading(id: 'mutex' | 'node', of: string, place: string, { locks }: Asked): Reading {
+  const lane = locks.ownersAt(place).join(', ');
+  return { id, of, value: lane, ...(lane && { lane }) };
+}
+
+const resourcesOf = ({ rung, facts: { voucherId }, lanes }: Asked): string[] => [
+  ...new Set(lanes.map(({ userId }) => resourceOf(rung.scope, { voucherId, userId }))),
+];
+
+/** On every server of the lock: a majority of them is a quorum. */
+function keyReadings(connections: Connections, asked: Asked): Promise<Reading[]> {
+  const { servers = [] } = asked.rung.lockService ?? {};
+  const isMain = servers.includes('redis-main');
+  const clients = isMain ? [connections.redis('admin')] : connections.redlockMasters('admin');
+  const asks = resourcesOf(asked).flatMap((resource) =>
+    clients.map((redis, index) => keyReading(redis, servers[index] ?? '', resource, asked)),
+  );
+  return Promise.all(asks);
+}
+
+/** A string, or Redisson's hash of owner → count. Only the history says which lane it is. */
+async function keyReading(
+  redis: Redis,
+  of: string,
+  resource: string,
+  { locks }: Asked,
+): Promise<Reading> {
+  const key = defaultKeyPrefix + resource;
+  if (redis.status !== 'ready') return { id: 'key', of, value: notRead };
+  const [type, leftMs] = await Promise.all([redis.type(key), redis.pttl(key)]);
+  if (type === 'none') return { id: 'key', of, value: '' };
+  const value =
+    type === 'hash'
+      ? Object.entries(await redis.hgetall(key)).map(([owner, count]) => `${owner} ${count}`)[0]
+      : await redis.get(key);
+  const lane = locks.ownersAt(resource).join(', ');
+  return {
+    id: 'key',
+    of,
+    value: value ?? '',
+    ...(lane && { lane }),
+    ...(leftMs >= 0 && { leftMs }),
+  };
+}

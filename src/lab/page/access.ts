@@ -1,0 +1,55 @@
+/**
+ * Who may use the page. A key in the fragment of its address, which no server and no log sees, is
+ * exchanged once for a cookie. Both are signed with a secret in the folder of the lab: so a command
+ * can make a key without the page, and a session outlives a restart of the page.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sign, verify } from 'hono/jwt';
+
+const keyLastsSeconds = 12 * 3_600;
+const sessionLastsSeconds = 7 * 86_400;
+
+const secretFile = (folder: string): string => join(folder, 'page-secret');
+const usedFile = (folder: string): string => join(folder, 'page-keys-used');
+
+/** Made at its first use. */
+function secretOf(folder: string): string {
+  const file = secretFile(folder);
+  if (!existsSync(file))
+    writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'ax' });
+  return readFileSync(file, 'utf8');
+}
+
+type Purpose = 'key' | 'session';
+
+const made = (folder: string, purpose: Purpose, lastsSeconds: number): Promise<string> =>
+  sign(
+    { purpose, jti: randomUUID(), exp: Math.floor(Date.now() / 1_000) + lastsSeconds },
+    secretOf(folder),
+  );
+
+/** @returns the id in a token of this purpose that is valid; else null */
+async function idIn(folder: string, purpose: Purpose, token: string): Promise<string | null> {
+  const payload = await verify(token, secretOf(folder), 'HS256').catch(() => null);
+  const id = payload?.['jti'];
+  return payload?.['purpose'] === purpose && typeof id === 'string' ? id : null;
+}
+
+/** The address with a key that opens the page once, within twelve hours. */
+export const addressWithKey = async (folder: string, url: string): Promise<string> =>
+  `${url}/#key=${await made(folder, 'key', keyLastsSeconds)}`;
+
+/** @returns the cookie of a new session; null when the key was used, or was never given */
+export async function useKey(folder: string, key: string): Promise<string | null> {
+  const id = await idIn(folder, 'key', key);
+  const used = existsSync(usedFile(folder)) ? readFileSync(usedFile(folder), 'utf8') : '';
+  if (id === null || used.includes(id)) return null;
+  appendFileSync(usedFile(folder), `${id}\n`);
+  return made(folder, 'session', sessionLastsSeconds);
+}
+
+/** @returns the name of the viewer; null without a valid session */
+export const viewerIn = (folder: string, cookie: string): Promise<string | null> =>
+  idIn(folder, 'session', cookie);

@@ -1,0 +1,85 @@
+/** The way to the server: events come as a stream, commands go as requests. */
+import { signal } from '@preact/signals';
+import type { StageEvent } from '../../stage/events.ts';
+
+export type Connection = 'entering' | 'open' | 'lost' | 'no-key' | 'recorded';
+export const connection = signal<Connection>('entering');
+
+/** The last command that was refused: its code, and a sentence in English. */
+export interface Problem {
+  readonly code: string;
+  readonly title: string;
+}
+export const problem = signal<Problem | null>(null);
+/** A command is under way. */
+export const isBusy = signal(false);
+
+/** @returns the number of the last event before this visit; null without a session */
+export async function enter(): Promise<number | null> {
+  const key = /^#key=([\w.-]+)$/.exec(location.hash)?.[1];
+  if (key !== undefined) {
+    history.replaceState(null, '', location.pathname + location.search);
+    await send('POST', '/session', { key });
+    problem.value = null; // A key that was used is no harm where a session is.
+  }
+  const answer = await fetch('/api/lab').catch(() => null);
+  if (answer?.ok) return ((await answer.json()) as { readonly last: number }).last;
+  connection.value = answer ? 'no-key' : 'lost';
+  return null;
+}
+
+/** @returns null when it was refused: `problem` says why */
+export async function send<Answer>(
+  method: 'POST' | 'DELETE',
+  path: string,
+  body: object = {},
+): Promise<Answer | null> {
+  isBusy.value = true;
+  try {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(path, { method, headers, body: JSON.stringify(body) });
+    const data = (await answer.json()) as Answer & Problem;
+    problem.value = answer.ok ? null : data;
+    return answer.ok ? data : null;
+  } catch {
+    problem.value = { code: 'no-answer', title: 'The page’s server does not answer' };
+    return null;
+  } finally {
+    isBusy.value = false;
+  }
+}
+
+const againAfterMs = 1_000;
+
+/**
+ * One call for the events of one message. A tab that nobody sees gives its connection back: a
+ * browser has six for a server.
+ * @param last the number of the last event that the page has
+ * @param gone the server has not kept the events behind it
+ */
+export function followEvents(
+  last: () => number,
+  take: (event: StageEvent) => void,
+  gone: (last: number) => void,
+): void {
+  let source: EventSource | undefined;
+  const open = () => {
+    source?.close();
+    source = new EventSource(`/api/events?after=${last()}`);
+    source.onmessage = ({ data }) => take(JSON.parse(data as string) as StageEvent);
+    source.addEventListener('gone', ({ data }) => gone(Number(data)));
+    source.onopen = () => {
+      connection.value = 'open';
+    };
+    source.onerror = () => {
+      connection.value = 'lost';
+      source?.close();
+      if (!document.hidden) setTimeout(open, againAfterMs);
+    };
+  };
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) source?.close();
+    else open();
+  });
+  open();
+}

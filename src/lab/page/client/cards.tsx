@@ -1,0 +1,189 @@
+/** What the viewer predicts before a play, and what he sees after it. */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { OrdersOfRung } from '../../choices/all-orders.ts';
+import { connection, send } from './api.ts';
+import { ladderRow } from './ladder-rows.ts';
+import { isOver, lettersOf, type PlayView } from './model.ts';
+import { type Outcome, outcomeSeen, outcomes, predict, predictions } from './predictions.ts';
+import { branchTo } from './store.ts';
+import { ladder, page } from './texts.ts';
+
+const sellsTo = (rung: string): 'perUser' | 'stock' =>
+  ladderRow(rung)?.onePerUser ? 'perUser' : 'stock';
+
+interface ToPredict {
+  readonly rung: string;
+  readonly lanes: number;
+  readonly onPredicted: () => void;
+}
+
+/** Nothing is played before. */
+export function Predict({ rung, lanes, onPredicted }: ToPredict) {
+  const { words, question } = page.value;
+  const choose = (outcome: Outcome) => {
+    predict(rung, outcome);
+    onPredicted();
+  };
+  return (
+    <section class="panel predict" aria-label={words.predictFirst}>
+      <h2>{words.predictFirst}</h2>
+      <p>{question(lanes, sellsTo(rung) === 'perUser')}</p>
+      {outcomes.map((outcome, index) => (
+        <button type="button" key={outcome} data-predict={outcome} onClick={() => choose(outcome)}>
+          <kbd>{index + 1}</kbd> {page.value.outcomes[sellsTo(rung)][outcome]}
+        </button>
+      ))}
+    </section>
+  );
+}
+
+/** Predicted, seen and the audit's verdict, side by side, when nothing more can be chosen. */
+export function Outcomes({ of }: { of: PlayView }) {
+  const isBroken = of.broken.length > 0;
+  if (!isBroken && !(isOver(of) && of.isFinal)) return null;
+  const { words, outcomeShort } = page.value;
+  const predicted = predictions.value.get(of.rung);
+  const seen = outcomeSeen(of);
+  return (
+    <section class="panel outcome" aria-live="polite" data-outcome={seen}>
+      {predicted && (
+        <span>
+          <b>{words.predicted}</b> {outcomeShort[predicted]}
+        </span>
+      )}
+      <span>
+        <b>{words.seen}</b> {outcomeShort[seen]}
+      </span>
+      <span>
+        <b>{words.audit}</b> <Verdict of={of} />
+      </span>
+      {predicted && <small>{predicted === seen ? words.right : words.notRight}</small>}
+      {!isBroken && <LetOff of={of} />}
+    </section>
+  );
+}
+
+export function Verdict({ of }: { of: PlayView }) {
+  const { words } = page.value;
+  const [broken] = of.broken;
+  if (broken)
+    return (
+      <button
+        type="button"
+        class="chip wrong"
+        data-verdict="violated"
+        onClick={() => {
+          proof.value = of.id;
+        }}
+      >
+        ✗ {words.violated}: {ladder.value.checks[broken.check]}
+      </button>
+    );
+  return isOver(of) && of.isFinal ? (
+    <span class="chip held" data-verdict="held">
+      ✓ {words.held}
+    </span>
+  ) : (
+    <span class="chip so-far" data-verdict="so-far">
+      ◌ {words.heldSoFar}
+    </span>
+  );
+}
+
+/** The play whose violation is shown. */
+export const proof = signal('');
+const again = signal<ReadonlyMap<string, { violated: number; times: number }>>(new Map());
+
+/** The orders and rows that prove it, why it came, and whether it comes again. */
+export function Proof({ of }: { of: PlayView }) {
+  const [broken] = of.broken;
+  if (!broken || proof.value !== of.id) return null;
+  const { words, playedAgain } = page.value;
+  const { because } = ladderRow(of.rung)?.breaks.find(({ check }) => check === broken.check) ?? {};
+  const counted = again.value.get(of.id);
+  return (
+    <section class="panel proof" aria-label={words.proof}>
+      <div class="row">
+        <h2>{words.proof}</h2>
+        <button type="button" class="right" onClick={closeProof}>
+          {words.close}
+          <kbd>Esc</kbd>
+        </button>
+      </div>
+      <p class="wrong-text">{broken.evidence}</p>
+      <ul>
+        {broken.orders.map((id) => (
+          <li key={id}>{orderText(of, id)}</li>
+        ))}
+      </ul>
+      {because && (
+        <p>
+          <b>{words.because}</b> {ladder.value.reasons[because]}
+        </p>
+      )}
+      {connection.value !== 'recorded' && (
+        <button type="button" data-again onClick={() => void playAgain(of)}>
+          {words.again}
+        </button>
+      )}
+      {counted && <b data-counted> {playedAgain(counted.violated, counted.times)}</b>}
+    </section>
+  );
+}
+
+/** The order, and the lane that was answered with it. */
+function orderText({ rows, lanes }: PlayView, id: string): string {
+  const lane = lanes.get(rows.find(({ orderId }) => orderId === id)?.lane ?? '');
+  return lane ? `${id} · ${lane.name} · ${page.value.userOn(lane.userId, lane.instance)}` : id;
+}
+
+export function closeProof(): void {
+  proof.value = '';
+}
+
+async function playAgain(of: PlayView): Promise<void> {
+  const body = { rung: of.rung, choices: lettersOf(of), times: 10 };
+  const counted = await send<{ violated: number; times: number }>('POST', '/api/again', body);
+  if (counted) again.value = new Map(again.value).set(of.id, counted);
+}
+
+/** By the rung. They are counted by playing them. */
+const counts = signal<ReadonlyMap<string, OrdersOfRung | null>>(new Map());
+
+async function count(rung: string): Promise<void> {
+  if (counts.value.has(rung)) return;
+  counts.value = new Map(counts.value).set(rung, null);
+  const orders = await send<OrdersOfRung>('POST', '/api/orders', { rung });
+  counts.value = new Map(counts.value).set(rung, orders);
+}
+
+/** The end of a rung that some orders break, without a violation. */
+function LetOff({ of }: { of: PlayView }) {
+  const isBreakable = (ladderRow(of.rung)?.breaks.length ?? 0) > 0;
+  const isLive = connection.value !== 'recorded';
+  useEffect(() => {
+    if (isBreakable && isLive) void count(of.rung);
+  }, [of.rung, isBreakable, isLive]);
+  if (!isBreakable || !isLive) return null;
+  const orders = counts.value.get(of.rung);
+  if (!orders) return <span>{page.value.words.counting}</span>;
+  return (
+    <span data-let-off>
+      {page.value.letOff(orders.broken.length, orders.orders)}{' '}
+      {orders.broken.slice(0, 3).map((choices) => (
+        <button type="button" key={choices} onClick={() => branchTo(choices)}>
+          {choices.split('').join(' ')}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** `1`, `2`, `3` */
+export function predictByKey(key: string, rung: string): boolean {
+  const outcome = outcomes[Number(key) - 1];
+  if (!outcome || predictions.value.has(rung)) return false;
+  predict(rung, outcome);
+  return true;
+}

@@ -1,0 +1,44 @@
+/** What the page knows of the ladder: put here by the build (scripts/page.mjs). */
+import type { CheckName } from '../../../domain.ts';
+import type { Reason } from '../../../ladder/reasons.ts';
+import type { Circumstance, Rung } from '../../../ladder/rung.ts';
+import type { RungName } from '../../../ladder/rungs.ts';
+
+/** Lines of the real source; `mark` is the one at which a lane stands. */
+export interface Source {
+  readonly file: string;
+  readonly line: number;
+  readonly mark: number;
+  readonly lines: readonly string[];
+}
+
+export interface LadderRow {
+  readonly name: RungName;
+  readonly chapter: Rung['chapter'];
+  /** Two buyers can be moved step by step. */
+  readonly hasOrders: boolean;
+  /** By requests at once, in two processes. */
+  readonly breaks: readonly { readonly check: CheckName; readonly because: Reason }[];
+  /** By a fault at the right moment. */
+  readonly faults: readonly { readonly under: Circumstance; readonly because: Reason }[];
+  readonly hasLock: boolean;
+  readonly onePerUser: boolean;
+  readonly lockServers: readonly string[];
+  readonly salesPerSecond?: number;
+  /** By the checkpoint. */
+  readonly sources: Readonly<Record<string, Source | null>>;
+  /** Of the steps of two buyers, as docs/races.md counts them. */
+  readonly orders?: { readonly one: string; readonly orders: number; readonly broken: number };
+}
+
+declare const LADDER_ROWS: readonly LadderRow[];
+export const ladderRows: readonly LadderRow[] = LADDER_ROWS;
+
+export const ladderRow = (name: string): LadderRow | undefined =>
+  ladderRows.find((row) => row.name === name);
+
+/** The next one on which two buyers can be moved. */
+export function nextRow(name: string): LadderRow | undefined {
+  const index = ladderRows.findIndex((row) => row.name === name);
+  return ladderRows.slice(index + 1).find(({ hasOrders }) => hasOrders);
+}

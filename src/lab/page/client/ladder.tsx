@@ -1,0 +1,179 @@
+/** The Ladder view: every rung, what it claims, and what the viewer saw there. */
+
+import { signal } from '@preact/signals';
+import { type LadderRow, ladderRows } from './ladder-rows.ts';
+import { type Known, known } from './predictions.ts';
+import { go, show } from './route.ts';
+import { SourceLines } from './state.tsx';
+import { ladder, page } from './texts.ts';
+
+const chapters = [1, 2, 3, 4, 5, 6] as const;
+type Chapter = (typeof chapters)[number];
+const selected = signal('');
+
+const rowsIn = (chapter: number): LadderRow[] =>
+  ladderRows.filter((row) => row.chapter === chapter);
+
+export const selectedRow = (chapter: number): LadderRow | undefined =>
+  rowsIn(chapter).find(({ name }) => name === selected.value) ?? rowsIn(chapter)[0];
+
+export function Ladder({ chapter }: { chapter: number }) {
+  const row = selectedRow(chapter);
+  return (
+    <main>
+      <h1>{chapterTitle(chapter as Chapter)}</h1>
+      <div class="cols">
+        <nav class="chapters" aria-label={page.value.words.chapter}>
+          {chapters.map((each) => (
+            <ChapterLink key={each} chapter={each} isCurrent={each === chapter} />
+          ))}
+          <Score />
+        </nav>
+        <Rungs chapter={chapter} selectedName={row?.name ?? ''} />
+        {row && <About row={row} />}
+      </div>
+    </main>
+  );
+}
+
+const chapterTitle = (chapter: Chapter): string => `${chapter} · ${ladder.value.chapters[chapter]}`;
+
+function ChapterLink({ chapter, isCurrent }: { chapter: Chapter; isCurrent: boolean }) {
+  const rows = rowsIn(chapter).filter(({ hasOrders }) => hasOrders);
+  const seen = rows.filter(({ name }) => known.value.get(name)?.seen).length;
+  return (
+    <a
+      href={`/ladder/${chapter}`}
+      aria-current={isCurrent ? 'page' : undefined}
+      onClick={(event) => {
+        event.preventDefault();
+        selected.value = '';
+        show({ is: 'ladder', chapter });
+      }}
+    >
+      {chapterTitle(chapter)}
+      <small>{rows.length > 0 ? `${seen}/${rows.length}` : '–'}</small>
+    </a>
+  );
+}
+
+function Score() {
+  const all = [...known.value.values()].filter(({ predicted, seen }) => predicted && seen);
+  const right = all.filter(({ predicted, seen }) => predicted === seen).length;
+  const { words } = page.value;
+  return all.length === 0 ? null : (
+    <p class="small">
+      {words.right}: {right}/{all.length}
+    </p>
+  );
+}
+
+function Rungs({ chapter, selectedName }: { chapter: number; selectedName: string }) {
+  const { words } = page.value;
+  return (
+    <table class="rungs">
+      <thead>
+        <tr>
+          <th>{words.rung}</th>
+          <th>{words.lastSeen}</th>
+          <th>{words.claim}</th>
+          <th>{words.cost}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rowsIn(chapter).map((row) => (
+          <RungRow key={row.name} row={row} isSelected={row.name === selectedName} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
+  const { ofOrders } = page.value;
+  return (
+    <tr aria-selected={isSelected}>
+      <td>
+        <button
+          type="button"
+          class="plain"
+          data-rung={row.name}
+          onClick={() => {
+            selected.value = row.name;
+          }}
+        >
+          {row.name}
+        </button>
+        <small>{ladder.value.rungs[row.name].idea}</small>
+      </td>
+      <td>
+        <Seen known={known.value.get(row.name)} />
+      </td>
+      <td>{row.orders ? ofOrders(row.orders.broken, row.orders.orders) : '–'}</td>
+      <td>{row.salesPerSecond ?? '–'}</td>
+    </tr>
+  );
+}
+
+function Seen({ known: { seen } = {} }: { known: Known | undefined }) {
+  const { words, outcomeShort } = page.value;
+  if (!seen) return <span class="dim">? {words.notPlayed}</span>;
+  return seen === 'two' ? (
+    <b class="wrong-text">✗ {outcomeShort[seen]}</b>
+  ) : (
+    <b class="held-text">✓ {outcomeShort[seen]}</b>
+  );
+}
+
+function About({ row }: { row: LadderRow }) {
+  const { words } = page.value;
+  const { idea, lesson } = ladder.value.rungs[row.name];
+  const source = Object.values(row.sources).find((each) => each);
+  return (
+    <aside class="panel">
+      <h2>{row.name}</h2>
+      <p>{idea}</p>
+      {row.hasOrders ? (
+        <button type="button" class="next" data-play onClick={() => playRung(row)}>
+          {words.play}
+          <kbd>↵</kbd>
+        </button>
+      ) : (
+        <p>
+          {words.oneStep}
+          <code class="block">npx lockstep run {row.name}</code>
+        </p>
+      )}
+      {known.value.get(row.name)?.seen && <p class="lesson">{lesson}</p>}
+      <Faults row={row} />
+      {source && <h2>{words.theCode}</h2>}
+      {source && <SourceLines source={source} />}
+    </aside>
+  );
+}
+
+/** Each circumstance once: it may break several promises. */
+function Faults({ row }: { row: LadderRow }) {
+  const unders = [...new Set(row.faults.map(({ under }) => under))];
+  if (unders.length === 0) return null;
+  return (
+    <>
+      <h2>{page.value.words.breaksWhen}</h2>
+      <ul>
+        {unders.map((under) => (
+          <li key={under}>{ladder.value.circumstances[under]}</li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+export const playRung = ({ name }: LadderRow): void =>
+  go({ rung: name, choices: '', lanes: 2, isFine: false });
+
+/** `by` rows down, or up. */
+export function selectRung(chapter: number, by: number): void {
+  const rows = rowsIn(chapter);
+  const index = rows.findIndex(({ name }) => name === selectedRow(chapter)?.name) + by;
+  selected.value = rows[Math.min(rows.length - 1, Math.max(0, index))]?.name ?? '';
+}

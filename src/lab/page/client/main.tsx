@@ -1,0 +1,217 @@
+/** The page: its head, its views, and its keys. */
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import type { StageEvent } from '../../stage/events.ts';
+import { recordedId } from '../replay-file.ts';
+import { connection, enter, followEvents, problem, send } from './api.ts';
+import { closeProof, predictByKey, proof } from './cards.tsx';
+import { hearTime, tick } from './clock.ts';
+import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
+import { closeCompare, copyLink, Race } from './race.tsx';
+import { addressOf, linkTo, show, viewAt } from './route.ts';
+import { saveReplay } from './save-replay.ts';
+import {
+  backTo,
+  begin,
+  beside,
+  choose,
+  compareNext,
+  current,
+  cursor,
+  events,
+  forget,
+  lastNumber,
+  playBesideIt,
+  take,
+  view,
+} from './store.ts';
+import { language, page } from './texts.ts';
+
+function Page() {
+  const wanted = view.value;
+  return (
+    <>
+      <Head />
+      <ProblemLine />
+      {connection.value === 'recorded' && <Cursor />}
+      {wanted.is === 'ladder' ? <Ladder chapter={wanted.chapter} /> : <Race wanted={wanted} />}
+    </>
+  );
+}
+
+function Head() {
+  const { words } = page.value;
+  const isRace = view.value.is === 'race';
+  const isLive = connection.value !== 'recorded';
+  return (
+    <header>
+      <b>Lockstep</b>
+      {isLive && (
+        <nav>
+          <a
+            href="/ladder/2"
+            aria-current={isRace ? undefined : 'page'}
+            onClick={(event) => {
+              event.preventDefault();
+              show({ is: 'ladder', chapter: selectedChapter() });
+            }}
+          >
+            {words.ladder}
+          </a>
+          {isRace && <span aria-current="page">{words.race}</span>}
+        </nav>
+      )}
+      <span class="right">
+        <Connected />
+        {isLive && current.value && (
+          <button type="button" data-give-back onClick={() => void giveBack()}>
+            {words.giveBack}
+          </button>
+        )}
+        <button
+          type="button"
+          data-language
+          onClick={() => {
+            language.value = language.value === 'en' ? 'zh' : 'en';
+          }}
+        >
+          {words.language}
+        </button>
+      </span>
+    </header>
+  );
+}
+
+/** A command of the terminal can have the lab then. */
+async function giveBack(): Promise<void> {
+  await send('DELETE', '/api/plays');
+  forget();
+  show({ is: 'ladder', chapter: 2 });
+}
+
+function Connected() {
+  const { words } = page.value;
+  const state = connection.value;
+  const text = { open: '●', lost: '✕', recorded: '■', entering: '◌', 'no-key': '✕' }[state];
+  const word = state === 'no-key' ? words.noKey : words[state];
+  return (
+    <small role="status" data-connection={state}>
+      {text} {word}
+    </small>
+  );
+}
+
+function ProblemLine() {
+  if (problem.value === null) return null;
+  const { code, title } = problem.value;
+  return (
+    <p class="problem" role="alert" data-problem={code}>
+      ✗ {page.value.problem[code] ?? title}
+    </p>
+  );
+}
+
+/** The events so far, of a recording. */
+function Cursor() {
+  return (
+    <label class="cursor">
+      {page.value.words.cursor}
+      <input
+        type="range"
+        min="1"
+        max={events.length}
+        value={cursor.value ?? events.length}
+        onInput={({ currentTarget }) => {
+          cursor.value = Number(currentTarget.value);
+        }}
+      />
+    </label>
+  );
+}
+
+const selectedChapter = (): number => (view.value.is === 'ladder' ? view.value.chapter : 2);
+
+const inRace: Readonly<Record<string, () => void>> = {
+  backspace: () => backTo((current.value?.choices.length ?? 0) - 1),
+  n: compareNext,
+  l: () => void copyLink(),
+  e: () => {
+    if (current.value) void saveReplay(current.value);
+  },
+  escape: () => {
+    if (proof.value) closeProof();
+    else closeCompare();
+  },
+};
+
+const onLadder: Readonly<Record<string, () => void>> = {
+  arrowdown: () => selectRung(selectedChapter(), 1),
+  arrowup: () => selectRung(selectedChapter(), -1),
+  enter: () => {
+    const row = selectedRow(selectedChapter());
+    if (row?.hasOrders) playRung(row);
+  },
+};
+
+/** `X` waits for the letter of the lane whose process it kills. */
+let isKilling = false;
+
+function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target instanceof HTMLButtonElement && event.key === 'Enter') return;
+  const key = event.key.toLowerCase();
+  const wanted = view.value;
+  if (connection.value === 'recorded') return;
+  if (wanted.is === 'ladder') {
+    if (onLadder[key]) event.preventDefault();
+    onLadder[key]?.();
+    return;
+  }
+  const isLane = /^[a-d]$/.test(key);
+  if (isLane && beside.value === '') choose(`${isKilling ? 'X' : ''}${key.toUpperCase()}`);
+  else if (beside.value !== '' && predictByKey(key, beside.value)) playBesideIt();
+  else if (!current.value && predictByKey(key, wanted.rung)) void begin(wanted);
+  else inRace[key]?.();
+  isKilling = key === 'x';
+}
+
+function start(): void {
+  view.value = viewAt(location);
+  addEventListener('keydown', onKey);
+  addEventListener('popstate', () => {
+    view.value = viewAt(location);
+  });
+  effect(() => {
+    const of = current.value;
+    if (of?.isStill) history.replaceState(null, '', addressOf({ is: 'race', ...linkTo(of) }));
+  });
+}
+
+async function startLive(): Promise<void> {
+  start();
+  const begunAt = await enter();
+  if (begunAt === null) return;
+  const takeIt = (event: StageEvent) => {
+    hearTime(event);
+    take(event);
+  };
+  followEvents(() => lastNumber() || begunAt, takeIt, forget);
+  setInterval(tick, 500);
+}
+
+function startRecorded(text: string): void {
+  connection.value = 'recorded';
+  for (const event of JSON.parse(text) as StageEvent[]) take(event);
+  const first = events.find((event) => event.kind === 'play');
+  if (first?.kind === 'play')
+    view.value = { is: 'race', rung: first.rung, choices: '', lanes: 2, isFine: false };
+}
+
+effect(() => {
+  document.documentElement.lang = language.value;
+});
+const root = document.getElementById('page');
+if (root) render(<Page />, root);
+const recorded = document.getElementById(recordedId)?.textContent;
+if (recorded) startRecorded(recorded);
+else await startLive();

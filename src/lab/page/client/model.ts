@@ -1,0 +1,273 @@
+/**
+ * The page as a pure function of the events so far. Live, replay, step back and an exported file
+ * are this fold with another cursor.
+ */
+import type { BrokenPromise, PlayedLane, Reading, StageEvent } from '../../stage/events.ts';
+
+export interface LaneView extends PlayedLane {
+  readonly state: 'idle' | 'running' | 'at' | 'waits' | 'dead' | 'answered';
+  readonly checkpoint?: string;
+  /** The owner that it waits for, and whether for a lock or for a row. */
+  readonly waitsFor?: string;
+  readonly waitsOn?: 'lock' | 'row';
+  readonly outcome?: string;
+  /** Since when, in milliseconds of the play. */
+  readonly since: number;
+}
+
+/** What a lane did, or why it could not go. */
+export interface Row {
+  readonly step: number;
+  readonly lane: string;
+  readonly kind: 'at' | 'waits' | 'answered' | 'dead' | 'stuck';
+  /** A checkpoint; the reason of an answer, or `sold`; what it waits on. */
+  readonly word: string;
+  readonly of?: string;
+  readonly instance?: string;
+  readonly orderId?: string;
+  readonly isWrong: boolean;
+  readonly tookMs: number;
+  readonly atMs: number;
+  /** The events that prove it. */
+  readonly evidence: readonly StageEvent[];
+}
+
+export interface ChoiceView {
+  readonly choice: string;
+  readonly lane: string;
+  readonly isTaken: boolean;
+}
+
+export interface PlayView {
+  readonly id: string;
+  readonly rung: string;
+  readonly voucherId: string;
+  readonly stock: number;
+  readonly stops: readonly string[];
+  readonly planned: string;
+  readonly beganAt: number;
+  readonly lanes: ReadonlyMap<string, LaneView>;
+  readonly rows: readonly Row[];
+  readonly choices: readonly ChoiceView[];
+  readonly readings: readonly Reading[];
+  /** When the readings were made: their time to live runs down from there. */
+  readonly readAtMs: number;
+  /** The names of the readings that the last choice changed. */
+  readonly changed: ReadonlySet<string>;
+  readonly broken: readonly BrokenPromise[];
+  readonly isFinal: boolean;
+  /** Nothing moves until the next choice. */
+  readonly isStill: boolean;
+  readonly tookMs: number;
+  /** Events since the last row of each lane: its evidence. */
+  readonly passed: ReadonlyMap<string, readonly StageEvent[]>;
+}
+
+export interface World {
+  readonly plays: ReadonlyMap<string, PlayView>;
+  /** View → the play that it shows. */
+  readonly slots: ReadonlyMap<string, string>;
+}
+
+export const emptyWorld: World = { plays: new Map(), slots: new Map() };
+
+export const msOf = ({ at }: StageEvent): number => Number(at) / 1_000_000;
+export const nameOfReading = ({ id, of }: Reading): string => `${id} ${of}`;
+
+export function add(world: World, event: StageEvent): World {
+  if (event.kind === 'play') {
+    const slots = new Map(world.slots).set(event.slot, event.player);
+    return { slots, plays: new Map(world.plays).set(event.player, begun(event)) };
+  }
+  if (!('player' in event)) return world;
+  const play = world.plays.get(event.player);
+  if (!play) return world;
+  const plays = new Map(world.plays).set(event.player, changed(play, event));
+  return { ...world, plays };
+}
+
+export const fold = (events: readonly StageEvent[], from: World = emptyWorld): World =>
+  events.reduce(add, from);
+
+type OfPlay = Extract<StageEvent, { readonly player: string }>;
+type Of<Kind extends OfPlay['kind']> = Extract<OfPlay, { readonly kind: Kind }>;
+
+function begun(event: Of<'play'>): PlayView {
+  const { player: id, rung, voucherId, stock, stops, planned } = event;
+  const lanes = event.lanes.map((lane): [string, LaneView] => [
+    lane.name,
+    { ...lane, state: 'idle', since: 0 },
+  ]);
+  return {
+    ...{ id, rung, voucherId, stock, stops, planned, beganAt: msOf(event) },
+    ...{ lanes: new Map(lanes), rows: [], choices: [], readings: [], readAtMs: 0 },
+    ...{ changed: new Set(), broken: [], isFinal: false, passed: new Map() },
+    ...{ isStill: planned === '', tookMs: 0 },
+  };
+}
+
+function changed(play: PlayView, event: OfPlay): PlayView {
+  switch (event.kind) {
+    case 'choice':
+      return chosen(play, event);
+    case 'lane':
+      return moved(play, event);
+    case 'waits':
+      return waiting(play, event);
+    case 'lock':
+      return withEvidence(play, event.lane, event);
+    case 'readings':
+      return read(play, event);
+    case 'judged':
+      return { ...play, broken: event.broken, isFinal: event.isFinal };
+    case 'still':
+      return {
+        ...play,
+        isStill: play.choices.length >= lettersIn(play.planned),
+        tookMs: event.tookMs,
+      };
+    default:
+      return play;
+  }
+}
+
+const lettersIn = (choices: string): number => choices.match(/[A-D]/g)?.length ?? 0;
+
+function chosen(play: PlayView, event: Of<'choice'>): PlayView {
+  const { choice, lane, isTaken } = event;
+  const next = {
+    ...play,
+    choices: [...play.choices, { choice, lane, isTaken }],
+    isStill: false,
+  };
+  if (isTaken) return next;
+  const { state = 'idle', waitsFor } = play.lanes.get(lane) ?? {};
+  return withRow(next, event, lane, {
+    kind: 'stuck',
+    word: state,
+    ...(waitsFor && { of: waitsFor }),
+  });
+}
+
+function moved(play: PlayView, event: Of<'lane'>): PlayView {
+  const { lane } = event;
+  const known = play.lanes.get(lane);
+  if (!known || known.state === 'dead') return play;
+  const since = msOf(event) - play.beganAt;
+  if (event.is === 'running') return withLane(play, lane, { state: 'running', since });
+  if (event.is === 'answered') return answered(play, event, since);
+  if (event.is === 'dead')
+    return withLane(withRow(play, event, lane, { kind: 'dead', word: 'killed' }), lane, {
+      state: 'dead',
+      since,
+    });
+  const { checkpoint, instance } = event;
+  if (!play.stops.includes(checkpoint)) return withEvidence(play, lane, event);
+  const row = withRow(play, event, lane, { kind: 'at', word: checkpoint, instance });
+  return withLane(row, lane, { state: 'at', checkpoint, since });
+}
+
+function answered(
+  play: PlayView,
+  event: Extract<Of<'lane'>, { readonly is: 'answered' }>,
+  since: number,
+): PlayView {
+  const { lane, outcome, reason, orderId } = event;
+  const isSold = outcome === 'accepted';
+  const word = isSold ? 'sold' : outcome === 'unknown' ? 'no-answer' : (reason ?? outcome);
+  const row = withRow(play, event, lane, {
+    ...{ kind: 'answered', word, isWrong: isSold && isOneTooMany(play, lane) },
+    ...(orderId && { orderId }),
+  });
+  return withLane(row, lane, { state: 'answered', outcome, since });
+}
+
+/** Its user, or somebody else, has bought what it buys. */
+function isOneTooMany(play: PlayView, name: string): boolean {
+  const buyers = [...play.lanes.values()].filter(({ outcome }) => outcome === 'accepted');
+  const { userId } = play.lanes.get(name) ?? {};
+  return buyers.length >= play.stock || buyers.some((buyer) => buyer.userId === userId);
+}
+
+function waiting(play: PlayView, event: Of<'waits'>): PlayView {
+  const { lane, on } = event;
+  const of = event.for ? { of: event.for } : {};
+  const row = withRow(play, event, lane, { kind: 'waits', word: on, ...of });
+  return withLane(row, lane, {
+    ...{ state: 'waits', waitsOn: on, since: msOf(event) - play.beganAt },
+    ...(event.for && { waitsFor: event.for }),
+  });
+}
+
+function read(play: PlayView, event: Of<'readings'>): PlayView {
+  const before = new Map(play.readings.map((each) => [nameOfReading(each), each]));
+  const isNew = (each: Reading) => {
+    const old = before.get(nameOfReading(each));
+    return old !== undefined && (old.value !== each.value || old.lane !== each.lane);
+  };
+  const names = event.readings.filter(isNew).map(nameOfReading);
+  return {
+    ...play,
+    readings: event.readings,
+    readAtMs: msOf(event) - play.beganAt,
+    changed: new Set(names),
+  };
+}
+
+function withEvidence(play: PlayView, lane: string, event: StageEvent): PlayView {
+  const events = [...(play.passed.get(lane) ?? []), event];
+  return { ...play, passed: new Map(play.passed).set(lane, events) };
+}
+
+function withRow(
+  play: PlayView,
+  event: OfPlay,
+  lane: string,
+  row: Pick<Row, 'kind' | 'word'> & Partial<Pick<Row, 'of' | 'instance' | 'orderId' | 'isWrong'>>,
+): PlayView {
+  const atMs = msOf(event) - play.beganAt;
+  const { since = atMs } = play.lanes.get(lane) ?? {};
+  const next: Row = {
+    ...{ isWrong: false, ...row, lane, atMs, tookMs: Math.max(0, atMs - since) },
+    step: play.choices.length,
+    evidence: [...(play.passed.get(lane) ?? []), event],
+  };
+  return { ...play, rows: [...play.rows, next], passed: new Map(play.passed).set(lane, []) };
+}
+
+function withLane(
+  play: PlayView,
+  name: string,
+  more: Pick<LaneView, 'state' | 'since'> & Partial<LaneView>,
+): PlayView {
+  const lane = play.lanes.get(name);
+  if (!lane) return play;
+  const { userId, instance } = lane;
+  return { ...play, lanes: new Map(play.lanes).set(name, { name, userId, instance, ...more }) };
+}
+
+export const lettersOf = ({ choices }: PlayView): string =>
+  choices.map(({ choice }) => choice).join('');
+
+/** Every lane is answered, dead, or waits for one that is. */
+export function isOver({ lanes, isStill }: PlayView): boolean {
+  const all = [...lanes.values()];
+  return isStill && all.every(({ state }) => state !== 'idle' && state !== 'at');
+}
+
+/** The number of orders that are in the readings. */
+export const soldIn = ({ readings }: PlayView): number =>
+  readings
+    .filter(({ id }) => id === 'orders')
+    .reduce((sum, { value }) => sum + value.split(' ').filter(Boolean).length, 0);
+
+/** The first row at which two plays of the same choices differ. */
+export function firstDifference(one: PlayView, other: PlayView): number | undefined {
+  const length = Math.max(one.rows.length, other.rows.length);
+  for (let index = 0; index < length; index++) {
+    const [left, right] = [one.rows[index], other.rows[index]];
+    if (left?.lane !== right?.lane || left?.kind !== right?.kind) return index;
+    if (left?.word !== right?.word) return index;
+  }
+  return undefined;
+}

@@ -1,0 +1,95 @@
+/** The sentences of the page in one language: complete by type. */
+import type { Reading } from '../../stage/events.ts';
+import type { Outcome } from './predictions.ts';
+
+export interface PageText {
+  readonly words: Readonly<
+    Record<
+      | 'ladder'
+      | 'race'
+      | 'language'
+      | 'open'
+      | 'lost'
+      | 'noKey'
+      | 'entering'
+      | 'recorded'
+      | 'chapter'
+      | 'rung'
+      | 'claim'
+      | 'lastSeen'
+      | 'cost'
+      | 'notPlayed'
+      | 'play'
+      | 'theIdea'
+      | 'theCode'
+      | 'trueNow'
+      | 'whatHappened'
+      | 'feed'
+      | 'choices'
+      | 'back'
+      | 'nextRung'
+      | 'copyLink'
+      | 'copied'
+      | 'export'
+      | 'predictFirst'
+      | 'predicted'
+      | 'seen'
+      | 'audit'
+      | 'held'
+      | 'heldSoFar'
+      | 'violated'
+      | 'orBreak'
+      | 'lanes'
+      | 'state'
+      | 'firstDifference'
+      | 'sameChoices'
+      | 'backToPlay'
+      | 'tree'
+      | 'free'
+      | 'none'
+      | 'preparing'
+      | 'giveBack'
+      | 'oneStep'
+      | 'counting'
+      | 'again'
+      | 'proof'
+      | 'because'
+      | 'close'
+      | 'terminal'
+      | 'everyCheckpoint'
+      | 'stopsOnly'
+      | 'right'
+      | 'notRight'
+      | 'stockNow'
+      | 'skip'
+      | 'moreBuyers'
+      | 'begins'
+      | 'nothing'
+      | 'evidence'
+      | 'cursor'
+      | 'noAnswer'
+      | 'breaksWhen',
+      string
+    >
+  >;
+  readonly outcomes: Readonly<Record<'perUser' | 'stock', Readonly<Record<Outcome, string>>>>;
+  readonly outcomeShort: Readonly<Record<Outcome, string>>;
+  readonly readings: Readonly<Record<Reading['id'], (of: string) => string>>;
+  /** What a lane will do, by the place at which it stands. */
+  readonly next: (place: string, hasLock: boolean, onePerUser: boolean) => string;
+  readonly question: (lanes: number, onePerUser: boolean) => string;
+  readonly aim: (onePerUser: boolean) => string;
+  readonly waits: (on: 'lock' | 'row', of: string | undefined) => string;
+  readonly cannotGo: (state: string, of: string | undefined) => string;
+  readonly heldBy: (lane: string) => string;
+  readonly kill: (instance: string) => string;
+  readonly seconds: (seconds: string) => string;
+  readonly ofOrders: (broken: number, orders: number) => string;
+  readonly letOff: (broken: number, orders: number) => string;
+  readonly playedAgain: (violated: number, times: number) => string;
+  readonly quorum: (have: number, all: number) => string;
+  readonly userOn: (userId: string, instance: string) => string;
+  readonly order: (id: string) => string;
+  readonly perSecond: (sales: number) => string;
+  readonly problem: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,50 @@
+/** What the viewer predicted and saw on each rung. It is kept in his browser alone. */
+import { signal } from '@preact/signals';
+import { type PlayView, soldIn } from './model.ts';
+
+/** How many of the two buyers get an order. */
+export const outcomes = ['one', 'two', 'none'] as const;
+export type Outcome = (typeof outcomes)[number];
+
+export interface Known {
+  readonly predicted?: Outcome;
+  readonly seen?: Outcome;
+}
+
+const storeName = 'lockstep-predictions';
+
+function stored(): ReadonlyMap<string, Known> {
+  try {
+    return new Map(JSON.parse(localStorage.getItem(storeName) ?? '[]') as [string, Known][]);
+  } catch {
+    return new Map(); // A file from the disk may not have a store.
+  }
+}
+
+/** By the rung. */
+export const known = signal<ReadonlyMap<string, Known>>(stored());
+/** Those of this visit: a rung is predicted once before it is played. */
+export const predictions = signal<ReadonlyMap<string, Outcome>>(new Map());
+
+export function predict(rung: string, outcome: Outcome): void {
+  predictions.value = new Map(predictions.value).set(rung, outcome);
+  remember(rung, { predicted: outcome });
+}
+
+export function rememberSeen(rung: string, seen: Outcome): void {
+  if (known.peek().get(rung)?.seen !== seen) remember(rung, { seen });
+}
+
+function remember(rung: string, more: Known): void {
+  known.value = new Map(known.peek()).set(rung, { ...known.peek().get(rung), ...more });
+  try {
+    localStorage.setItem(storeName, JSON.stringify([...known.peek()]));
+  } catch {
+    // Then it is known until the page is closed.
+  }
+}
+
+export function outcomeSeen(play: PlayView): Outcome {
+  const sold = soldIn(play);
+  return sold === 0 ? 'none' : sold === 1 ? 'one' : 'two';
+}

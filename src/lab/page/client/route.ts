@@ -1,0 +1,47 @@
+/** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
+import { ladderRow } from './ladder-rows.ts';
+import { lettersOf, type PlayView } from './model.ts';
+import { predictions } from './predictions.ts';
+import { begin, beside, type View, view, type Wanted } from './store.ts';
+
+export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): View {
+  const asked = new URLSearchParams(search);
+  const rung = /^\/race\/([\w-]+)$/.exec(pathname)?.[1];
+  if (rung !== undefined && ladderRow(rung)?.hasOrders)
+    return {
+      ...{ is: 'race', rung, choices: (asked.get('do') ?? '').toUpperCase() },
+      lanes: Math.min(4, Math.max(2, Number(asked.get('lanes') ?? 2))),
+      isFine: asked.has('fine'),
+    };
+  const chapter = Number(/^\/ladder\/(\d)$/.exec(pathname)?.[1] ?? 2);
+  return { is: 'ladder', chapter: Math.min(6, Math.max(1, chapter)) };
+}
+
+export function addressOf(wanted: View): string {
+  if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
+  const { rung, choices, lanes, isFine } = wanted;
+  const asked = [
+    ...(choices ? [`do=${choices}`] : []),
+    ...(lanes > 2 ? [`lanes=${lanes}`] : []),
+    ...(isFine ? ['fine=1'] : []),
+  ];
+  return `/race/${rung}${asked.length > 0 ? `?${asked.join('&')}` : ''}`;
+}
+
+/** What the play would be in a link. */
+export function linkTo(of: PlayView): Wanted {
+  const { isFine = false } = view.value.is === 'race' ? view.value : {};
+  return { rung: of.rung, choices: lettersOf(of), lanes: of.lanes.size, isFine };
+}
+
+export function show(next: View): void {
+  history.pushState(null, '', addressOf(next));
+  beside.value = '';
+  view.value = next;
+}
+
+/** Shows a race, and begins it when its outcome was predicted. */
+export function go(wanted: Wanted): void {
+  show({ is: 'race', ...wanted });
+  if (predictions.value.has(wanted.rung)) void begin(wanted);
+}

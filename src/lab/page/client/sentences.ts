@@ -1,0 +1,33 @@
+/** The sentence of a row: what a lane did. The same for its picture, its list and the feed. */
+import type { Row } from './model.ts';
+import { page, stepText } from './texts.ts';
+
+export interface Sentence {
+  /** A shape beside every colour. */
+  readonly mark: '●' | '◌' | '✕' | '✓' | '✗' | '–';
+  readonly text: string;
+  /** The checkpoint, the order, the time that it took. */
+  readonly evidence: string;
+}
+
+export function rowSentence(row: Row): Sentence {
+  return { mark: markOf(row), text: textOf(row), evidence: evidenceOf(row) };
+}
+
+function markOf({ kind, isWrong }: Row): Sentence['mark'] {
+  if (isWrong) return '✗';
+  return ({ at: '●', waits: '◌', dead: '✕', answered: '✓', stuck: '–' } as const)[kind];
+}
+
+function textOf({ kind, word, of, orderId }: Row): string {
+  if (kind === 'waits') return page.value.waits(word === 'row' ? 'row' : 'lock', of);
+  if (kind === 'stuck') return page.value.cannotGo(word, of);
+  const text = stepText(word);
+  return orderId && word === 'sold' ? `${text}: ${page.value.order(orderId)}` : text;
+}
+
+function evidenceOf({ kind, word, tookMs }: Row): string {
+  if (kind === 'stuck') return '';
+  const place = kind === 'at' ? [word] : [];
+  return [...place, `${tookMs.toFixed(0)} ms`].join(' · ');
+}

@@ -1,0 +1,132 @@
+import type { PageText } from './page-text.ts';
+
+export const en: PageText = {
+  words: {
+    ladder: 'Ladder',
+    race: 'Race',
+    language: '中文',
+    open: 'the lab answers',
+    lost: 'the lab does not answer; trying again',
+    noKey: 'this browser needs a new address: npx lockstep page',
+    entering: 'connecting …',
+    recorded: 'a recording: no server is needed',
+    chapter: 'Chapter',
+    rung: 'rung',
+    claim: 'orders of two buyers that break it',
+    lastSeen: 'you saw',
+    cost: 'sales a second',
+    notPlayed: 'not played',
+    play: 'Play it',
+    theIdea: 'The idea',
+    theCode: 'The code, here',
+    trueNow: 'What is true now',
+    whatHappened: 'what happened',
+    feed: 'Everything that happened, in order',
+    choices: 'your choices',
+    back: '← Back',
+    nextRung: 'Next rung, same choices →',
+    copyLink: 'Copy link',
+    copied: 'Copied',
+    export: 'Export',
+    predictFirst: 'First, predict',
+    predicted: 'You predicted',
+    seen: 'Seen',
+    audit: 'The audit',
+    held: 'every promise held',
+    heldSoFar: 'held so far',
+    violated: 'broken',
+    orBreak: 'or break:',
+    lanes: 'Steps',
+    state: 'State',
+    firstDifference: 'the first difference',
+    sameChoices: 'The same choices, two rungs',
+    backToPlay: '← Back to the play',
+    tree: 'tried here:',
+    free: 'free',
+    none: 'none',
+    preparing: 'The lab gets ready for you. This takes some seconds.',
+    giveBack: 'Give the lab back',
+    oneStep: 'A purchase on this rung is one step: there is nothing to put in between.',
+    counting: 'Playing every order of two buyers …',
+    again: 'Play it 10 times',
+    proof: 'The proof',
+    because: 'Why',
+    close: 'Close',
+    terminal: 'In the terminal',
+    everyCheckpoint: 'Stop at every checkpoint',
+    stopsOnly: 'Stop where it teaches',
+    right: 'you were right',
+    notRight: 'not what you predicted',
+    stockNow: 'stock',
+    skip: 'Skip (instructor)',
+    moreBuyers: 'One buyer more',
+    begins: 'has not begun',
+    nothing: 'Nothing has happened yet. Choose who goes first.',
+    evidence: 'evidence',
+    cursor: 'shown so far',
+    noAnswer: '? no answer',
+    breaksWhen: 'It breaks when',
+  },
+  outcomes: {
+    perUser: {
+      one: 'one order: the second request is refused',
+      two: 'two orders for one user',
+      none: 'no order: both requests fail',
+    },
+    stock: {
+      one: 'one of the two buys the last voucher',
+      two: 'both buy it: one more than there was',
+      none: 'nobody buys it',
+    },
+  },
+  outcomeShort: { one: 'one order', two: 'two orders', none: 'no order' },
+  readings: {
+    mutex: (of) => `mutex in ${of}`,
+    node: (of) => `${of}: owner`,
+    key: (of) => `${of}: lock`,
+    'stock-mysql': () => 'MySQL: stock',
+    'stock-redis': () => 'Redis: stock',
+    orders: (of) => `MySQL: orders of ${of}`,
+  },
+  next: (place, hasLock, onePerUser) =>
+    ({
+      idle: hasLock ? 'asks for the lock' : onePerUser ? 'looks for an order' : 'reads the stock',
+      'after-acquire': onePerUser ? 'looks for an order' : 'reads the stock',
+      'after-check': 'writes its order',
+      'before-commit': 'commits',
+    })[place] ?? 'goes on',
+  question: (lanes, onePerUser) =>
+    onePerUser
+      ? `${lanes} requests of one user, each in a process of its own. You decide who goes next. What will the user have?`
+      : `${lanes} users, each in a process of its own, and one voucher is left. You decide who goes next. What will happen?`,
+  aim: (onePerUser) =>
+    onePerUser ? 'Make one user get two orders.' : 'Make two users buy the last voucher.',
+  waits: (on, of) =>
+    on === 'row'
+      ? of === undefined
+        ? 'waits for a row of MySQL'
+        : `waits for a row: the transaction of ${of} has it`
+      : `waits: ${of ?? 'somebody else'} has the lock`,
+  cannotGo: (state, of) =>
+    state === 'waits'
+      ? `cannot go: waits for ${of ?? 'a row'}`
+      : `cannot go: ${state === 'dead' ? 'its process is dead' : 'is answered'}`,
+  heldBy: (lane) => `${lane} has it`,
+  kill: (instance) => `Kill ${instance}`,
+  seconds: (seconds) => `${seconds} s left`,
+  ofOrders: (broken, orders) => `${broken} of ${orders}`,
+  letOff: (broken, orders) =>
+    `You let it off: ${broken} of the ${orders} orders of two buyers break it.`,
+  playedAgain: (violated, times) => `Played again: broken ${violated} of ${times} times`,
+  quorum: (have, all) => `${have} of ${all} masters: ${have > all / 2 ? 'a quorum' : 'no quorum'}`,
+  userOn: (userId, instance) => `user ${userId} on ${instance}`,
+  order: (id) => `order …${id.slice(-4)}`,
+  perSecond: (sales) => String(sales),
+  problem: {
+    LAB_BUSY: 'A command has the lab. Try again when it has ended.',
+    LAB_NOT_RUNNING: 'A server of the lab has ended: npm run down, then npm run up.',
+    DEADLINE_PASSED: 'A step did not come to its end in time. The play is over.',
+    'no-play': 'This play is over. Begin it again.',
+    'no-answer': 'The page’s server does not answer.',
+  },
+};

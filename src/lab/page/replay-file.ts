@@ -1,0 +1,33 @@
+/** The text of a file that shows recorded events. The page and the terminal write the same one. */
+import type { StageEvent } from '../stage/events.ts';
+
+export interface ReplayParts {
+  readonly script: string;
+  readonly style: string;
+  readonly events: readonly StageEvent[];
+}
+
+export const recordedId = 'recorded';
+
+/** No text ends the element that it is in. */
+const inScript = (text: string): string =>
+  text.replaceAll('</', '<\\/').replaceAll('<!--', '<\\!--');
+
+/** It may load and send nothing. */
+const policy =
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+
+export const replayFile = ({ script, style, events }: ReplayParts): string => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Lockstep: a replay</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+<body>
+<div id="page"></div>
+<script type="application/json" id="${recordedId}">${inScript(JSON.stringify(events))}</script>
+<script type="module">${inScript(script)}</script>
+`;

@@ -1,0 +1,129 @@
+/** The page's server: its files, the feed of events, and the commands. Their effect is an event. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Context, Hono } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import { z } from 'zod';
+import { LockstepError } from '../../../errors.ts';
+import { isRungName } from '../../../ladder/rungs.ts';
+import { choicesIn, laneNames, rungsWithOrders } from '../../choices/set-up.ts';
+import { Lab } from '../../environment/lab.ts';
+import { useKey, viewerIn } from '../access.ts';
+import { eventStream } from './event-stream.ts';
+import type { Plays } from './plays.ts';
+import { sameOrigin } from './same-origin.ts';
+
+/** The bundle, also for a server that runs from src/. */
+const files = fileURLToPath(new URL('../../../../dist/lab/page/client/', import.meta.url));
+const types = { 'page.js': 'text/javascript', 'page.css': 'text/css', 'index.html': 'text/html' };
+
+const Rung = z
+  .string()
+  .refine(isRungName)
+  .refine((rung) => rungsWithOrders.includes(rung));
+const Choices = z
+  .string()
+  .max(60)
+  .refine((text) => text === '' || choicesIn(text) !== null);
+const Begin = z.object({
+  rung: Rung,
+  choices: Choices.default(''),
+  slot: z.enum(['main', 'beside']).default('main'),
+  lanes: z.int().min(2).max(laneNames.length).default(2),
+  isFine: z.boolean().default(false),
+});
+const Choice = z.object({ choice: Choices.refine((text) => choicesIn(text)?.length === 1) });
+const Again = z.object({ rung: Rung, choices: Choices, times: z.int().min(1).max(10) });
+
+type Env = { Variables: { viewer: string } };
+
+export interface PageOptions {
+  readonly folder: string;
+  /** `lab-….localhost:17399` */
+  readonly host: string;
+  readonly plays: Plays;
+}
+
+export function pageApp({ folder, host, plays }: PageOptions): Hono<Env> {
+  const app = new Hono<Env>();
+  app.get('/healthz', (c) => c.body(null, 204)); // The lab asks, without this host's name.
+  app.use(sameOrigin(host));
+  addFiles(app);
+  addSession(app, folder, host);
+  addCommands(app, folder, plays);
+  app.onError(answerTo);
+  return app;
+}
+
+function addFiles(app: Hono<Env>): void {
+  const file = (c: Context, name: keyof typeof types) =>
+    c.body(readFileSync(files + name), 200, {
+      'content-type': `${types[name]}; charset=utf-8`,
+      'cache-control': 'no-cache',
+    });
+  app.get('/page.js', (c) => file(c, 'page.js'));
+  app.get('/page.css', (c) => file(c, 'page.css'));
+  for (const path of ['/', '/ladder', '/ladder/:chapter', '/race/:rung'])
+    app.get(path, (c) => file(c, 'index.html'));
+}
+
+function addSession(app: Hono<Env>, folder: string, host: string): void {
+  const cookie = `lockstep-${host.replaceAll(/\W/g, '-')}`;
+  app.post('/session', async (c) => {
+    const { key } = z.object({ key: z.string().max(1_000) }).parse(await c.req.json());
+    const session = await useKey(folder, key);
+    if (session === null) return c.json({ code: 'key-used', title: 'This key was used' }, 403);
+    setCookie(c, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
+    return c.json({}, 201);
+  });
+  app.use('/api/*', async (c, next) => {
+    const viewer = await viewerIn(folder, getCookie(c, cookie) ?? '');
+    if (viewer === null) return c.json({ code: 'no-session', title: 'A key is needed' }, 401);
+    c.set('viewer', viewer);
+    return next();
+  });
+}
+
+function addCommands(app: Hono<Env>, folder: string, plays: Plays): void {
+  app.get('/api/lab', (c) =>
+    c.json({ ...labState(folder), last: plays.feedOf(c.get('viewer')).last }),
+  );
+  app.get('/api/events', (c) => eventStream(c, plays.feedOf(c.get('viewer'))));
+  app.post('/api/plays', async (c) => {
+    const wanted = Begin.parse(await c.req.json());
+    return c.json({ player: await plays.begin(c.get('viewer'), wanted) }, 201);
+  });
+  app.post('/api/plays/:player/choices', async (c) => {
+    const { choice } = Choice.parse(await c.req.json());
+    const isPlayed = await plays.choose(c.get('viewer'), c.req.param('player'), choice);
+    return isPlayed ? c.json({}) : c.json({ code: 'no-play', title: 'The play is over' }, 404);
+  });
+  app.post('/api/again', async (c) => {
+    const { rung, choices, times } = Again.parse(await c.req.json());
+    return c.json({ times, violated: await plays.again(rung, choices, times) });
+  });
+  app.post('/api/orders', async (c) => {
+    const { rung } = z.object({ rung: Rung }).parse(await c.req.json());
+    return c.json(await plays.orders(rung));
+  });
+  app.delete('/api/plays', async (c) => {
+    await plays.leave();
+    return c.json({});
+  });
+}
+
+function labState(folder: string) {
+  const lab = Lab.find(folder);
+  const servers = lab?.servers.map(({ name, alive, paused }) => ({ name, alive, paused })) ?? [];
+  return { isRunning: lab?.isRunning() ?? false, database: lab?.database, servers };
+}
+
+function answerTo(error: Error, c: Context): Response {
+  const problem = (status: 400 | 409 | 500, code: string, title: string) =>
+    c.json({ code, title }, status, { 'content-type': 'application/problem+json' });
+  if (error instanceof z.ZodError || error instanceof SyntaxError)
+    return problem(400, 'invalid-request', 'The request is not valid');
+  if (error instanceof LockstepError) return problem(409, error.code, error.message);
+  console.error(error);
+  return problem(500, 'internal-error', 'The page failed; its log says why');
+}

@@ -1,0 +1,17 @@
+/** The process of the page. Argument: the folder of its lab. */
+import { serve } from '@hono/node-server';
+import { Lab } from '../../environment/lab.ts';
+import { LabNotRunning } from '../../errors.ts';
+import { pageApp } from './app.ts';
+import { Plays } from './plays.ts';
+
+/** A viewer who has gone gives the lab back. */
+const idleMs = 15 * 60_000;
+
+const [folder = ''] = process.argv.slice(2);
+const lab = Lab.find(folder);
+if (!lab) throw new LabNotRunning();
+const { host, port } = new URL(lab.pageUrl);
+const plays = new Plays(folder);
+setInterval(() => void plays.leaveAfter(idleMs).catch(console.error), 30_000).unref();
+serve({ fetch: pageApp({ folder, host, plays }).fetch, port: Number(port), hostname: '127.0.0.1' });

@@ -1,0 +1,99 @@
+/**
+ * The page has the lab for itself while somebody plays, as a command has. Its service then has the
+ * limits of a person who thinks; afterwards it is as it was.
+ */
+import { playSettings } from '../../choices/judged-play.ts';
+import { type RowWaits, withRowWaits } from '../../choices/row-waits.ts';
+import { laneNames } from '../../choices/set-up.ts';
+import { asDatabaseRoot, restoreSettings, setRowWait } from '../../environment/database-root.ts';
+import { Lab } from '../../environment/lab.ts';
+import { withLab } from '../../environment/session.ts';
+import { LabNotRunning } from '../../errors.ts';
+import { emitter, type Reader } from '../../stage/events.ts';
+import { type Stage, withStage } from '../../stage/stage.ts';
+
+/** What is played on. */
+export interface Table {
+  readonly stage: Stage;
+  readonly rowWaits: RowWaits;
+}
+
+/** A transaction that waits for a row while somebody thinks. */
+const rowWaitSeconds = 3_600;
+const shape = {
+  instances: laneNames.length,
+  balancer: 'nginx',
+  settings: playSettings,
+} as const;
+
+export class Seat {
+  readonly #folder: string;
+  readonly #reader: Reader;
+  #table: Promise<Table> | undefined;
+  #left: Promise<void> = Promise.resolve();
+  #stand: () => void = () => {};
+
+  constructor(folder: string, reader: Reader) {
+    this.#folder = folder;
+    this.#reader = reader;
+  }
+
+  get isTaken(): boolean {
+    return this.#table !== undefined;
+  }
+
+  /** @throws LabBusy when a command has the lab; LabNotRunning, LabHasFault */
+  async take(): Promise<Table> {
+    if (!this.#table) await this.#left.catch(() => {});
+    this.#table ??= this.#sit();
+    return this.#table;
+  }
+
+  /** Resolves when the lab is as it was. */
+  async leave(): Promise<void> {
+    this.#stand();
+    await this.#left.catch(() => {});
+  }
+
+  #sit(): Promise<Table> {
+    return new Promise((resolve, reject) => {
+      const standing = new Promise<void>((stand) => {
+        this.#stand = stand;
+      });
+      this.#left = this.#use(resolve, standing)
+        .catch(reject)
+        .finally(() => {
+          this.#table = undefined;
+        });
+    });
+  }
+
+  async #use(ready: (table: Table) => void, standing: Promise<void>): Promise<void> {
+    if (!Lab.running(this.#folder)) throw new LabNotRunning();
+    await withLab(
+      this.#folder,
+      () => {},
+      async (lab, signal) => {
+        const data = lab.dataFolder(lab.database);
+        await asDatabaseRoot(data, (root) => setRowWait(root, rowWaitSeconds));
+        try {
+          await withStage(
+            lab,
+            signal,
+            async (stage) => {
+              await stage.serve(shape);
+              await withRowWaits(lab, async (rowWaits) => {
+                signal.addEventListener('abort', () => this.#stand());
+                ready({ stage, rowWaits });
+                await standing;
+              });
+            },
+            emitter([this.#reader]),
+          );
+        } finally {
+          await restoreSettings(data);
+        }
+      },
+    );
+  }
+}
