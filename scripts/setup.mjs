@@ -1,6 +1,7 @@
 // Prepares a fresh Debian machine for Lockstep: packages, servers, build. A second run does only
 // the missing steps. It imports nothing but Node's modules, because it runs before `npm ci`.
 // Usage: node scripts/setup.mjs [--with-k6] [--with-mysql] [--with-redis] [--with-nginx]
+//        [--with-chromium]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,6 +13,8 @@ import { isUnpacked, unpackServers, unstableServers } from './unstable.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const home = join(root, '.lockstep');
+
+const asked = (option) => process.argv.includes(`--with-${option}`);
 
 /**
  * Program or file → the Debian package that contains it. ZooKeeper needs its library and any Java;
@@ -26,10 +29,11 @@ const servers = {
   java: 'default-jre-headless',
   '/usr/share/java/zookeeper.jar': 'libzookeeper-java',
   '/usr/lib/rabbitmq/bin/rabbitmq-server': 'rabbitmq-server',
+  // The tests of the page.
+  ...(asked('chromium') && { '/usr/bin/chromium': 'chromium' }),
 };
 
 const say = (text) => console.log(`set-up: ${text}`);
-const asked = (option) => process.argv.includes(`--with-${option}`);
 
 function stop(problem, ...fixes) {
   console.error(`\nset-up stopped: ${problem}`);

@@ -47,6 +47,12 @@ export interface Choice {
   readonly places: ReadonlyMap<string, Place>;
 }
 
+const isSameWait = (place: Place, before: Place | undefined): boolean =>
+  place.is === 'waits' &&
+  before?.is === 'waits' &&
+  place.for === before.for &&
+  place.isForDead === before.isForDead;
+
 /** A lane that still moves after it proves nothing. */
 const stillWithinMs = 10_000;
 const lookEveryMs = 2;
@@ -169,9 +175,9 @@ export class ChoicePlay {
   #tellWaits(places: ReadonlyMap<string, Place>): void {
     for (const [lane, place] of places) {
       const before = this.#places.get(lane);
-      if (place.is !== 'waits' || (before?.is === 'waits' && before.for === place.for)) continue;
+      if (place.is !== 'waits' || isSameWait(place, before)) continue;
       this.#tell({
-        ...{ kind: 'waits', lane, on: place.on },
+        ...{ kind: 'waits', lane, on: place.on, isForDead: place.isForDead ?? false },
         ...(place.for !== undefined && { for: place.for }),
       });
     }
@@ -182,14 +188,14 @@ export class ChoicePlay {
   async #observe(isFinal: boolean): Promise<void> {
     if (!this.#setUp.isObserved) return;
     const { connections } = this.#stage;
-    const { lanes, voucherId } = this;
+    const { voucherId } = this;
     const collected = await collectFacts(connections, voucherId);
     if (!collected) throw new UnknownVoucher(voucherId);
     const attempts = this.#stage.tries.filter((each) => each.voucherId === voucherId);
     const facts = { ...collected, attempts };
     const asked = { rung: this.#rung, facts, lanes: this.#played(), locks: this.#locks };
     this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
-    const broken = brokenPromises(facts, isFinal && lanes.length > 0);
+    const broken = brokenPromises(facts, isFinal);
     this.#tell({ kind: 'judged', broken, isFinal });
   }
 
@@ -201,9 +207,10 @@ export class ChoicePlay {
   }
 
   async #killProcess(lane: string, pid: number, name: string): Promise<void> {
+    // Before its client sees that no answer comes.
+    this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
     const { undo } = await injectWatched([killProcess(pid, name)], this.#stage);
     this.#dead.set(lane, undo);
-    this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
   }
 
   #placesNow(): ReadonlyMap<string, Place> {
@@ -229,6 +236,7 @@ export class ChoicePlay {
       await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
     for (const startAnother of this.#dead.values()) await startAnother();
     await this.#player.finish(stillWithinMs);
+    await this.#observe(true);
     return open.length > 0 ? { choice: '(rest)', lane: '', taken: true, places } : null;
   }
 

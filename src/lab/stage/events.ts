@@ -79,6 +79,8 @@ export type PlayEvent =
       readonly lane: string;
       readonly on: 'lock' | 'row';
       readonly for?: string;
+      /** The process of the owner was killed: nobody will release the lock. */
+      readonly isForDead: boolean;
     }
   | { readonly kind: 'readings'; readonly readings: readonly Reading[] }
   | {

@@ -4,12 +4,15 @@
  */
 import type { BrokenPromise, PlayedLane, Reading, StageEvent } from '../../stage/events.ts';
 
+/** For a lock, for one of a dead process, or for a row. */
+export type Wait = 'lock' | 'dead' | 'row';
+
 export interface LaneView extends PlayedLane {
   readonly state: 'idle' | 'running' | 'at' | 'waits' | 'dead' | 'answered';
   readonly checkpoint?: string;
   /** The owner that it waits for, and whether for a lock or for a row. */
   readonly waitsFor?: string;
-  readonly waitsOn?: 'lock' | 'row';
+  readonly waitsOn?: Wait;
   readonly outcome?: string;
   /** Since when, in milliseconds of the play. */
   readonly since: number;
@@ -192,9 +195,10 @@ function isOneTooMany(play: PlayView, name: string): boolean {
 function waiting(play: PlayView, event: Of<'waits'>): PlayView {
   const { lane, on } = event;
   const of = event.for ? { of: event.for } : {};
-  const row = withRow(play, event, lane, { kind: 'waits', word: on, ...of });
+  const word = event.isForDead ? 'dead' : on;
+  const row = withRow(play, event, lane, { kind: 'waits', word, ...of });
   return withLane(row, lane, {
-    ...{ state: 'waits', waitsOn: on, since: msOf(event) - play.beganAt },
+    ...{ state: 'waits', waitsOn: word, since: msOf(event) - play.beganAt },
     ...(event.for && { waitsFor: event.for }),
   });
 }

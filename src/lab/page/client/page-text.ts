@@ -1,5 +1,6 @@
 /** The sentences of the page in one language: complete by type. */
 import type { Reading } from '../../stage/events.ts';
+import type { Wait } from './model.ts';
 import type { Outcome } from './predictions.ts';
 
 export interface PageText {
@@ -79,7 +80,7 @@ export interface PageText {
   readonly next: (place: string, hasLock: boolean, onePerUser: boolean) => string;
   readonly question: (lanes: number, onePerUser: boolean) => string;
   readonly aim: (onePerUser: boolean) => string;
-  readonly waits: (on: 'lock' | 'row', of: string | undefined) => string;
+  readonly waits: (on: Wait, of: string | undefined) => string;
   readonly cannotGo: (state: string, of: string | undefined) => string;
   readonly heldBy: (lane: string) => string;
   readonly kill: (instance: string) => string;

@@ -35,7 +35,7 @@ export function Race({ wanted }: { wanted: Wanted }) {
   const isPredicted = of !== undefined || predictions.value.has(wanted.rung);
   if (of && beside.value !== '') return <Compare one={of} />;
   return (
-    <main class="race">
+    <main class="race" data-still={of?.isStill}>
       <Head wanted={wanted} of={of} />
       {!isPredicted && (
         <Predict rung={wanted.rung} lanes={wanted.lanes} onPredicted={() => void begin(wanted)} />

@@ -1,5 +1,5 @@
 /** The sentence of a row: what a lane did. The same for its picture, its list and the feed. */
-import type { Row } from './model.ts';
+import type { Row, Wait } from './model.ts';
 import { page, stepText } from './texts.ts';
 
 export interface Sentence {
@@ -14,13 +14,14 @@ export function rowSentence(row: Row): Sentence {
   return { mark: markOf(row), text: textOf(row), evidence: evidenceOf(row) };
 }
 
-function markOf({ kind, isWrong }: Row): Sentence['mark'] {
+function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
   if (isWrong) return '✗';
+  if (word === 'no-answer') return '✕';
   return ({ at: '●', waits: '◌', dead: '✕', answered: '✓', stuck: '–' } as const)[kind];
 }
 
 function textOf({ kind, word, of, orderId }: Row): string {
-  if (kind === 'waits') return page.value.waits(word === 'row' ? 'row' : 'lock', of);
+  if (kind === 'waits') return page.value.waits(word as Wait, of);
   if (kind === 'stuck') return page.value.cannotGo(word, of);
   const text = stepText(word);
   return orderId && word === 'sold' ? `${text}: ${page.value.order(orderId)}` : text;

@@ -106,7 +106,7 @@ export const en: PageText = {
       ? of === undefined
         ? 'waits for a row of MySQL'
         : `waits for a row: the transaction of ${of} has it`
-      : `waits: ${of ?? 'somebody else'} has the lock`,
+      : `waits: ${of ?? 'somebody else'} has the lock${on === 'dead' ? ', and is dead' : ''}`,
   cannotGo: (state, of) =>
     state === 'waits'
       ? `cannot go: waits for ${of ?? 'a row'}`

@@ -105,7 +105,7 @@ export const zh: PageText = {
       ? of === undefined
         ? '等待 MySQL 的一行'
         : `等待一行：${of} 的事务占有它`
-      : `等待：锁在 ${of ?? '别人'} 手中`,
+      : `等待：锁在 ${of ?? '别人'} 手中${on === 'dead' ? '，而它的进程已死' : ''}`,
   cannotGo: (state, of) =>
     state === 'waits'
       ? `不能走：在等待 ${of ?? '一行'}`

@@ -1,0 +1,252 @@
+/** The page in Chromium, on a real lab: what a viewer does by hand, and who is refused. */
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type ServerType, serve } from '@hono/node-server';
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { alone } from '../../src/lab/environment/session.ts';
+import { addressWithKey } from '../../src/lab/page/access.ts';
+import { pageApp } from '../../src/lab/page/server/app.ts';
+import { Feed } from '../../src/lab/page/server/feed.ts';
+import { Plays } from '../../src/lab/page/server/plays.ts';
+import { choose, openTab, startBrowser } from '../support/browser.ts';
+import { someFolder } from '../support/folder.ts';
+import { ownLab } from '../support/own-lab.ts';
+
+const { folder } = ownLab;
+let browser: Browser;
+let port = 0;
+let plays: Plays;
+let server: ServerType;
+
+const host = () => `lab-test.localhost:${port}`;
+
+async function startPage(): Promise<void> {
+  plays = new Plays(folder);
+  const app = pageApp({ folder, host: host(), plays });
+  server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' });
+  await once(server, 'listening');
+}
+
+async function stopPage(): Promise<void> {
+  await plays.leave();
+  if ('closeAllConnections' in server) server.closeAllConnections();
+  server.close();
+}
+
+beforeAll(async () => {
+  port = await freePorts(19_300);
+  browser = await startBrowser();
+  await startPage();
+});
+afterAll(async () => {
+  await browser.close();
+  await stopPage();
+});
+
+const keyed = () => addressWithKey(folder, `http://${host()}`);
+
+/** The page, at a path, with a session. */
+async function openPage(path: string, more: Parameters<typeof openTab>[2] = {}): Promise<Page> {
+  const address = new URL(await keyed());
+  const tab = await openTab(browser, `${address.origin}${path}${address.hash}`, more);
+  onTestFinished(async () => tab.context().close());
+  return tab;
+}
+
+async function predicted(path: string, outcome: 'one' | 'two' = 'one'): Promise<Page> {
+  const tab = await openPage(path);
+  await tab.locator(`[data-predict=${outcome}]`).click();
+  await tab.locator('[data-still=true]').waitFor();
+  return tab;
+}
+
+const textOf = (tab: Page, selector: string) => tab.locator(selector).first().textContent();
+
+test('nothing is played before it is predicted; then the mutex sells one user two orders', async () => {
+  const tab = await openPage('/race/mutex-per-user');
+  await tab.locator('[data-predict=one]').waitFor();
+  expect(await tab.locator('button[data-lane]').count()).toBe(0);
+  await tab.locator('[data-predict=one]').click();
+  await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
+  await choose(tab, 'AABBAB');
+  await tab.locator('[data-outcome=two]').waitFor();
+  expect(await textOf(tab, '[data-outcome]')).toMatch(/predicted one order.*Seen two orders/);
+  await tab.locator('[data-verdict=violated]').first().click();
+  expect(await textOf(tab, '.proof')).toMatch(
+    /user 7 has 2 orders.*each process has its own mutex/,
+  );
+  await tab.locator('[data-again]').click();
+  await expect.poll(() => textOf(tab, '[data-counted]'), { timeout: 20_000 }).toMatch(/10 of 10/);
+  expect(new URL(tab.url()).search).toBe('?do=AABBAB');
+});
+
+test('back is a replay on a fresh voucher, and another choice there is a branch that stays', async () => {
+  const tab = await predicted('/race/mutex-per-user?do=AABBAB');
+  await tab.locator('[data-verdict=violated]').first().waitFor();
+  for (const count of [5, 4, 3, 2]) {
+    await tab.keyboard.press('Backspace');
+    await expect.poll(() => tab.locator('button.step').count()).toBe(count);
+    await tab.locator('[data-back]:not([disabled])').waitFor();
+  }
+  expect(await tab.locator('[data-verdict=violated]').count()).toBe(0);
+  await choose(tab, 'AB');
+  await choose(tab, 'B');
+  expect(await textOf(tab, '[data-branch=AABBAB]')).toBe('AABBAB');
+  await expect
+    .poll(() => textOf(tab, '[data-let-off]'), { timeout: 20_000 })
+    .toMatch(/12 of the 20/);
+});
+
+test('the same choices on the next rung hold, and the first difference is marked on both sides', async () => {
+  const tab = await predicted('/race/mutex-per-user?do=AABBAB');
+  await tab.locator('[data-verdict=violated]').first().waitFor();
+  await tab.keyboard.press('n');
+  await tab.locator('[data-rung=redis-no-expiry] [data-predict=one]').waitFor();
+  await tab.keyboard.press('1');
+  await tab.locator('[data-rung=redis-no-expiry] [data-verdict=held]').waitFor();
+  for (const rung of ['mutex-per-user', 'redis-no-expiry'])
+    expect(await tab.locator(`[data-rung=${rung}] svg g.differs`).count()).toBe(1);
+  expect(await textOf(tab, '[data-rung=redis-no-expiry] g.differs')).toMatch(/A has the lock/);
+});
+
+test('on the Redis lock B waits for A with its reason, and a killed A keeps the lock', async () => {
+  const tab = await predicted('/race/redis-atomic?do=AAB');
+  await expect.poll(() => textOf(tab, '[data-waits=B]')).toMatch(/waits: A has the lock/);
+  expect(await textOf(tab, '[data-reading=key]')).toMatch(/A has it.*\d+ s left/);
+  await choose(tab, 'XA');
+  await expect.poll(() => textOf(tab, '[data-waits=B]')).toMatch(/and is dead/);
+  await choose(tab, 'B');
+  expect(await textOf(tab, 'g[data-kind=stuck]')).toMatch(/waits for A/);
+});
+
+test('the keyboard is enough, from the ladder to a violation', async () => {
+  const tab = await openPage('/ladder/2');
+  await tab.locator('[data-rung=check-then-insert]').waitFor();
+  await tab.keyboard.press('ArrowDown');
+  await tab.keyboard.press('ArrowUp');
+  await tab.keyboard.press('Enter');
+  await tab.locator('[data-predict=two]').waitFor();
+  await tab.keyboard.press('2');
+  await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
+  await choose(tab, 'ABAB');
+  await tab.locator('[data-verdict=violated]').first().waitFor();
+});
+
+test('the language changes without a reload', async () => {
+  const tab = await predicted('/race/redis-atomic?do=AAB');
+  await tab.locator('g[data-kind=waits]').waitFor();
+  await tab.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+  await tab.locator('[data-language]').click();
+  expect(await textOf(tab, 'g[data-kind=waits]')).toMatch(/等待：锁在 A 手中/);
+  expect(await tab.evaluate(() => document.documentElement.lang)).toBe('zh');
+  expect(await tab.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
+});
+
+test('an exported file replays from the disk without a network, at any event', async () => {
+  const tab = await predicted('/race/mutex-per-user?do=AABBAB');
+  await tab.locator('[data-outcome=two]').waitFor();
+  const [download] = await Promise.all([
+    tab.waitForEvent('download'),
+    tab.locator('[data-export]').click(),
+  ]);
+  const file = join(someFolder(), download.suggestedFilename());
+  writeFileSync(file, readFileSync(await download.path(), 'utf8'));
+  const replay = await openTab(browser, `file://${file}`, { isOffline: true });
+  onTestFinished(async () => replay.context().close());
+  await replay.locator('[data-verdict=violated]').first().waitFor();
+  expect(await replay.locator('g[data-kind=answered]').count()).toBe(2);
+  await replay.locator('.cursor input').fill('12');
+  expect(await replay.locator('g[data-kind=answered]').count()).toBe(0);
+  expect(await replay.locator('[data-verdict=violated]').count()).toBe(0);
+});
+
+test('when the server ends the page says so, and plays again when it is back', async () => {
+  const tab = await openPage('/race/redis-atomic', { mayFail: true });
+  await tab.locator('[data-predict=one]').click();
+  await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
+  await stopPage();
+  await tab.locator('[data-connection=lost]').waitFor();
+  await startPage();
+  await tab.locator('[data-connection=open]').waitFor();
+  await tab.locator('button[data-lane=A]:not([disabled])').waitFor({ timeout: 20_000 });
+  await choose(tab, 'A');
+});
+
+test('while a command has the lab, the page says so and plays nothing', async () => {
+  const tab = await openPage('/race/redis-atomic', { mayFail: true });
+  await plays.leave();
+  await alone(folder, async () => {
+    await tab.locator('[data-predict=one]').click();
+    await tab.locator('[data-problem=LAB_BUSY]').waitFor();
+  });
+  await tab.locator('[data-retry]').click();
+  await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
+});
+
+test('a key is used once; another host, another origin and no cookie are refused', async () => {
+  const key = new URL(await keyed()).hash.slice('#key='.length);
+  const url = `http://127.0.0.1:${port}`;
+  const ask = async (path: string, headers: Record<string, string>, body?: object) => {
+    const method = body ? 'POST' : 'GET';
+    const sent = { 'content-type': 'application/json', ...headers };
+    const answer = await request(url + path, {
+      ...{ method, headers: sent },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    await answer.body.dump();
+    return answer;
+  };
+  const own = { host: host(), origin: `http://${host()}` };
+  const statusOf = async (...args: Parameters<typeof ask>) => (await ask(...args)).statusCode;
+  expect(await statusOf('/session', { ...own, origin: `http://127.0.0.1:${port}` }, { key })).toBe(
+    403,
+  );
+  expect(await statusOf('/session', { host: host() }, { key })).toBe(403);
+  expect(await statusOf('/session', { ...own, host: `127.0.0.1:${port}` }, { key })).toBe(421);
+  const first = await ask('/session', own, { key });
+  expect(first.statusCode).toBe(201);
+  expect(await statusOf('/session', own, { key })).toBe(403);
+  const cookie = String(first.headers['set-cookie']).split(';')[0] ?? '';
+  expect(String(first.headers['set-cookie'])).toMatch(/HttpOnly.*SameSite=Strict/);
+  expect(await statusOf('/api/lab', { host: host() })).toBe(401);
+  expect(await statusOf('/api/lab', { host: host(), cookie })).toBe(200);
+  const site = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' };
+  expect(await statusOf('/api/lab', { host: host(), cookie, ...site })).toBe(403);
+  expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'no-such-rung' })).toBe(400);
+  expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'redis-list' })).toBe(400);
+});
+
+test('a page of another origin can start and read nothing, though the browser has a session', async () => {
+  const tab = await predicted('/race/redis-atomic');
+  const stranger = createServer((_, answer) => answer.end('another page')).listen(0, '127.0.0.1');
+  onTestFinished(() => void stranger.close());
+  await once(stranger, 'listening');
+  const other = await tab.context().newPage();
+  await other.goto(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}/`);
+  const tried = await other.evaluate(async (origin) => {
+    const send = (path: string, method: string) =>
+      fetch(origin + path, { method, mode: 'no-cors', credentials: 'include' }).then(
+        ({ status, type }) => `${type} ${status}`,
+        () => 'refused',
+      );
+    return [await send('/api/plays', 'DELETE'), await send('/api/plays', 'POST')];
+  }, `http://${host()}`);
+  expect(tried.every((each) => each === 'refused' || each === 'opaque 0')).toBe(true);
+  await choose(tab, 'A'); // Nobody has ended its play.
+});
+
+test('a feed gives a page that comes back what it missed, or says that it is gone', () => {
+  const feed = new Feed();
+  const event = { kind: 'note', text: '', number: 0, at: '0' } as const;
+  for (let count = 0; count < 50_000; count++) feed.push(event);
+  expect(feed.after(49_998)?.map(({ number }) => number)).toEqual([49_999, 50_000]);
+  expect(feed.after(50_000)).toEqual([]);
+  expect(feed.after(50_001)).toBeNull();
+  expect(feed.after(1)).toBeNull();
+});

@@ -1,0 +1,44 @@
+/** Debian's Chromium, without a window, and a page of the lab in it. */
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+const options = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update'],
+];
+
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: '/usr/bin/chromium', args: options });
+
+interface Opened {
+  readonly language?: string;
+  readonly isOffline?: boolean;
+  /** With the errors that a test expects, nobody listens to them. */
+  readonly mayFail?: boolean;
+}
+
+export async function openTab(
+  browser: Browser,
+  address: string,
+  { language = 'en-US', isOffline = false, mayFail = false }: Opened = {},
+): Promise<Page> {
+  const viewport = { width: 1280, height: 720 };
+  const context = await browser.newContext({ viewport, locale: language, offline: isOffline });
+  const tab = await context.newPage();
+  if (!mayFail) {
+    tab.on('pageerror', (error) => expect.fail(String(error)));
+    tab.on('console', (message) => message.type() === 'error' && expect.fail(message.text()));
+  }
+  await tab.goto(address);
+  return tab;
+}
+
+/** By the keys, each when the page says that it can be chosen. */
+export async function choose(tab: Page, choices: string): Promise<void> {
+  for (const choice of choices.match(/X?[A-D]/g) ?? []) {
+    const count = await tab.locator('button.step').count();
+    for (const key of choice) await tab.keyboard.press(key);
+    await tab.locator('button.step').nth(count).waitFor();
+    await tab.locator('[data-back]:not([disabled])').waitFor();
+  }
+}
