@@ -2,9 +2,16 @@ import { InvalidArgumentError, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
-import { choicesIn, rungsWithOrders } from '../lab/choices/set-up.ts';
+import { choicesIn } from '../lab/choices/letters.ts';
+import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { RaceHasSteps, RaceMissing, RungMissing, UnknownRace } from '../lab/errors.ts';
+import {
+  ChoicesMissing,
+  RaceHasSteps,
+  RaceMissing,
+  RungMissing,
+  UnknownRace,
+} from '../lab/errors.ts';
 import { raceExperiment } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
@@ -23,6 +30,7 @@ import { type OwnReport, playExperiment } from './play.ts';
 interface RaceOptions extends JsonOption {
   readonly list: boolean;
   readonly choices?: string;
+  readonly everyCheckpoint: boolean;
   readonly allOrders?: string | true;
   readonly database?: Database;
   readonly rung?: string;
@@ -43,6 +51,7 @@ export const addRace: AddCommand = (program, place) =>
         .argParser(choiceLetters)
         .conflicts('list'),
     )
+    .option('--every-checkpoint', 'with --choices: a buyer stops at every checkpoint', false)
     .addOption(
       new Option(
         '--all-orders [rung]',
@@ -54,6 +63,7 @@ export const addRace: AddCommand = (program, place) =>
     .addOption(json())
     .action((name: string | undefined, options: RaceOptions) => {
       const isRace = options.allOrders === undefined && options.choices === undefined;
+      if (options.everyCheckpoint && options.choices === undefined) throw new ChoicesMissing();
       if (options.list) return listRaces(options);
       if (name !== undefined && !isRace) throw new RaceHasSteps(name);
       if (options.allOrders !== undefined) return allOrders(place, options);
@@ -64,7 +74,8 @@ function choiceLetters(text: string): string {
   const letters = text.replaceAll(/[\s,]/g, '').toUpperCase();
   if (choicesIn(letters) !== null && letters.length <= 40) return letters;
   throw new InvalidArgumentError(
-    'They are the letters of the buyers, A to D, and X before one whose process is killed: AXAB.',
+    'They are the letters of the buyers, A to D. X before one kills its process, E ends its lease: ' +
+      'AAEAB. S1 to S3 stop a Redis master, H1 to H3 start it again.',
   );
 }
 
@@ -74,11 +85,12 @@ function rungToPlay(name: string | undefined): RungName {
   return name;
 }
 
-function byHand(place: Place, { choices = '', rung, times, json, database }: RaceOptions) {
+function byHand(place: Place, options: RaceOptions) {
+  const { choices = '', everyCheckpoint: isFine, rung, times, json, database } = options;
   const on = rungToPlay(rung);
   return playExperiment(place, {
-    ...{ name: `choices-${on}`, experiment: choicesByHand, options: { rung: on, choices } },
-    command: `npx lockstep race --choices ${choices} --rung ${on}`,
+    ...{ name: `choices-${on}`, experiment: choicesByHand, options: { rung: on, choices, isFine } },
+    command: `npx lockstep race --choices ${choices} --rung ${on}${isFine ? ' --every-checkpoint' : ''}`,
     ...{ times, database, json, isQuiet: true },
   });
 }

@@ -32,6 +32,17 @@ export class RaceHasSteps extends LockstepError {
   }
 }
 
+/** `--every-checkpoint` says how choices are played. */
+export class ChoicesMissing extends LockstepError {
+  readonly code = 'CHOICES_MISSING';
+
+  constructor() {
+    super(
+      '--every-checkpoint needs --choices: npx lockstep race --choices AABB --rung redis-atomic',
+    );
+  }
+}
+
 export class RungMissing extends LockstepError {
   readonly code = 'RUNG_MISSING';
 

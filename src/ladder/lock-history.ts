@@ -3,6 +3,8 @@
  * itself.
  */
 
+import type { Order } from '../domain.ts';
+import { LeaseLost } from '../errors.ts';
 import type { Lease, Lock } from '../locks/lock.ts';
 import { once, withRelease } from '../locks/shared/leases.ts';
 import { checkpoint, currentOrder } from '../trace/checkpoints.ts';
@@ -24,7 +26,44 @@ export function traced(lock: Lock): Lock {
       tell(lease ? 'granted' : 'denied', lease ?? {});
       if (!lease) return null;
       await checkpoint('after-acquire');
-      return tracedLease(lease, tell);
+      return tracedLease(endable(lease, resource, order), tell);
+    },
+  };
+}
+
+/** By the request of its purchase: what ends its lease. */
+const endings = new Map<string, () => void>();
+
+/** As if its time had passed. @returns false when that purchase has no lease */
+export function endLease(requestId: string): boolean {
+  const end = endings.get(requestId);
+  end?.();
+  return end !== undefined;
+}
+
+/** A lease that also ends when somebody chooses it. Of a nested purchase, the inner one. */
+function endable(lease: Lease, resource: string, order: Order | undefined): Lease {
+  if (!order) return lease;
+  const ended = new AbortController();
+  const grantedAt = performance.now();
+  const lost = () => new LeaseLost(resource, Math.round(performance.now() - grantedAt));
+  const forward = () => ended.abort(lease.signal.reason);
+  lease.signal.addEventListener('abort', forward, { once: true });
+  const { requestId } = order;
+  const end = () => ended.abort(lost());
+  endings.set(requestId, end);
+  const release = once(async () => {
+    if (endings.get(requestId) === end) endings.delete(requestId);
+    lease.signal.removeEventListener('abort', forward);
+    await lease.release();
+  });
+  return {
+    ...withRelease(lease, release),
+    signal: ended.signal,
+    remainingMs: () => (ended.signal.aborted ? 0 : lease.remainingMs()),
+    assertHeld: () => {
+      lease.assertHeld();
+      if (ended.signal.aborted) throw lost();
     },
   };
 }

@@ -94,6 +94,61 @@ test('a killed buyer keeps its lock in Redis, and loses the one in its process',
   }
 });
 
+test('a lease that ends before the commit lets a second order in; fences refuse it', async () => {
+  const late = { choices: 'AAAAEABBBA', isFine: true } as const;
+  const expiry = await played(choicesByHand, { rung: 'redis-expiry', ...late });
+  expect(expiry).toMatchObject({ verdict: 'violated', isAsClaimed: true });
+  expect(rowsOf(expiry)?.slice(3, 6)).toEqual([
+    ['A', 'A is about to commit'],
+    ['EA', 'the lease of A ends'],
+    ['B', 'B has the lock'],
+  ]);
+  const fenced = await played(choicesByHand, { rung: 'fenced', ...late });
+  expect(fenced).toMatchObject({ verdict: 'held', isAsClaimed: true });
+  for (const { faults } of [expiry, fenced]) expect(faults).toEqual({ 'end the lease of A': 1 });
+});
+
+test.each(['redis-atomic', 'redis-message', 'redis-reentrant', 'redis-fair', 'redlock'] as const)(
+  'on %s the end of a lease wakes its waiter, and its owner sells nothing',
+  async (rung) => {
+    const result = await played(choicesByHand, { rung, choices: 'AABEAA' });
+    expect(rowsOf(result)).toEqual([
+      ['A', 'A has the lock'],
+      ['A', 'A has looked: it may buy'],
+      ['B', 'B waits for the lock of A'],
+      ['EA', 'the lease of A ends'],
+      ['', 'B has the lock'],
+      ['A', 'A is refused: its lease is over'],
+      ['(rest)', order],
+    ]);
+    expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+  },
+);
+
+test('a lock without a lease cannot lose it', async () => {
+  for (const rung of ['mutex-per-user', 'redis-no-expiry', 'zookeeper'] as const) {
+    const result = await played(choicesByHand, { rung, choices: 'AEA' });
+    expect(rowsOf(result)?.[1]).toEqual(['EA', 'nothing: A has no lease that can end']);
+    expect(result.faults).toEqual({});
+  }
+});
+
+test('Redlock sells without one master, not without two, and again with two', async () => {
+  const result = await played(choicesByHand, { rung: 'redlock', choices: 'S1S2AH1BBB' });
+  expect(rowsOf(result)).toEqual([
+    ['S1', 'redis-1 stops'],
+    ['S2', 'redis-2 stops'],
+    ['A', 'A gives up: the lock has no answer'],
+    ['H1', 'redis-1 runs again'],
+    ['B', 'B has the lock'],
+    ['B', 'B has looked: it may buy'],
+    ['B', order],
+  ]);
+  expect(lab().servers.filter(({ alive }) => !alive)).toEqual([]);
+  const other = await played(choicesByHand, { rung: 'redis-atomic', choices: 'S1A' });
+  expect(rowsOf(other)?.[0]?.[1]).toMatch(/^nothing: this rung does not ask redis-1/);
+});
+
 test('orders on a lock whose server is away are unknown, and not held', async () => {
   const server = lab().server('zookeeper');
   await server.kill();

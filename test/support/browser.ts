@@ -1,6 +1,7 @@
 /** Debian's Chromium, without a window, and a page of the lab in it. */
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { choicesIn } from '../../src/lab/choices/letters.ts';
 
 const options = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
@@ -35,7 +36,7 @@ export async function openTab(
 
 /** By the keys, each when the page says that it can be chosen. */
 export async function choose(tab: Page, choices: string): Promise<void> {
-  for (const choice of choices.match(/X?[A-D]/g) ?? []) {
+  for (const choice of choicesIn(choices) ?? []) {
     const count = await tab.locator('button.step').count();
     for (const key of choice) await tab.keyboard.press(key);
     await tab.locator('button.step').nth(count).waitFor();

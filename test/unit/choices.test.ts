@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { judgedCount, judgedOrders } from '../../src/lab/choices/all-orders.ts';
 import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
 import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
-import { choicesIn, lanesOf, stopsOf } from '../../src/lab/choices/set-up.ts';
+import { actOf, choicesIn, lanesOf } from '../../src/lab/choices/letters.ts';
+import { stopsOf } from '../../src/lab/choices/set-up.ts';
 import { ChoicesDisturbed, OrderNotReplayed } from '../../src/lab/errors.ts';
 import { rungNamed } from '../../src/ladder/rungs.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
@@ -150,7 +151,16 @@ test('a lane stops where its rung has something to teach', () => {
 
 test('choices are letters, each with an X before it when its process is killed', () => {
   expect(choicesIn('AXAB')).toEqual(['A', 'XA', 'B']);
-  for (const wrong of ['', 'X', 'AX', 'XXA', 'AE', 'a']) expect(choicesIn(wrong), wrong).toBeNull();
+  expect(choicesIn('AEAS2H2B')).toEqual(['A', 'EA', 'S2', 'H2', 'B']);
+  expect(['A', 'XA', 'EB', 'S2', 'H3'].map(actOf)).toEqual([
+    { does: 'move', to: 'A' },
+    { does: 'kill', to: 'A' },
+    { does: 'end-lease', to: 'B' },
+    { does: 'stop', to: 'redis-2' },
+    { does: 'start', to: 'redis-3' },
+  ]);
+  for (const wrong of ['', 'X', 'AX', 'XXA', 'AE', 'a', 'S', 'S4', 'SA', 'X1'])
+    expect(choicesIn(wrong), wrong).toBeNull();
 });
 
 test('there are as many lanes as the choices name, and two at least', () => {

@@ -4,22 +4,25 @@ import { texts } from '../../ladder/texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Table } from '../stage/result.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
+import { actOf, hasFaults, lanesOf } from './letters.ts';
 import type { Choice, Place } from './play.ts';
 import { withRowWaits } from './row-waits.ts';
-import { killLetter, lanesOf, rungsWithOrders } from './set-up.ts';
+import { rungsWithOrders } from './set-up.ts';
 
 export interface ChoicesOptions {
   readonly rung: RungName;
   readonly choices: string;
+  /** A lane stops at every checkpoint. */
+  readonly isFine?: boolean;
 }
 
 export const choicesByHand: Experiment<ChoicesOptions> = {
   about: 'each choice moves one buyer to the next stop; each buyer has an instance of its own',
-  play: async (stage, { rung, choices }) => {
+  play: async (stage, { rung, choices, isFine = false }) => {
     await serveLanes(stage, lanesOf(choices).length);
-    const request = { rung, choices, toTheEnd: false };
+    const request = { rung, choices, toTheEnd: false, isFine };
     const played = await withRowWaits(stage.lab, (waits) => judgedPlay(stage, request, waits));
-    const claimed = choices.includes(killLetter)
+    const claimed = hasFaults(choices)
       ? rungNamed(rung).breaks.map(({ check }) => check)
       : claimedChecks(rung);
     const [asClaimed, reasons] = [true, false].map((isClaimed) =>
@@ -54,7 +57,9 @@ function nextRung(rung: RungName, choices: string): string[] {
 /** A line for each lane that has moved. */
 function choicesTable(choices: readonly Choice[]): Table {
   const rows = choices.flatMap((choice, index) => {
-    const texts = choice.taken ? movedTexts(choice, choices[index - 1]) : [stuckText(choice)];
+    const texts = choice.taken
+      ? [...faultTexts(choice), ...movedTexts(choice, choices[index - 1])]
+      : [stuckText(choice)];
     return texts.map((text, line) => [line === 0 ? choice.choice : '', text]);
   });
   return { title: 'What each choice did', head: ['choice', 'what happened'], rows };
@@ -67,7 +72,19 @@ function movedTexts({ places }: Choice, before: Choice | undefined): string[] {
   return moved.map(([lane, place]) => `${lane} ${placeText(place)}`);
 }
 
-function stuckText({ lane, places }: Choice): string {
+/** What a fault did, beside what it made the lanes do. */
+function faultTexts({ choice }: Choice): string[] {
+  const { does, to } = actOf(choice);
+  if (does === 'end-lease') return [`the lease of ${to} ends`];
+  if (does === 'stop') return [`${to} stops`];
+  return does === 'start' ? [`${to} runs again`] : [];
+}
+
+function stuckText({ choice, lane, places }: Choice): string {
+  const { does, to } = actOf(choice);
+  if (does === 'end-lease') return `nothing: ${to} has no lease that can end`;
+  if (does === 'stop') return `nothing: this rung does not ask ${to}, or it is stopped already`;
+  if (does === 'start') return `nothing: ${to} is not stopped`;
   const place = places.get(lane);
   const isOver = place?.is === 'answered' ? 'is answered' : placeText(place);
   return `nothing: ${lane} ${isOver}`;

@@ -10,9 +10,9 @@ import { isAboutData, ordinaryRefusals } from '../races/race-verdict.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import type { Walk } from './explore.ts';
+import { choicesIn, lanesOf } from './letters.ts';
 import { type Choice, ChoicePlay } from './play.ts';
 import type { RowWaits } from './row-waits.ts';
-import { choicesIn, lanesOf } from './set-up.ts';
 
 export interface JudgedPlay extends Walk {
   readonly choices: readonly Choice[];
@@ -27,6 +27,8 @@ export interface PlayRequest {
   readonly choices: string;
   /** Then the first lane that can go is chosen, again and again. */
   readonly toTheEnd: boolean;
+  /** A lane stops at every checkpoint. */
+  readonly isFine?: boolean;
   /** The stores are read at the end only. */
   readonly isQuick?: boolean;
 }
@@ -52,6 +54,7 @@ export async function judgedPlay(
   const { rung, choices } = request;
   const play = await ChoicePlay.begin(stage, {
     ...{ rung, lanes: lanesOf(choices), rowWaits, planned: choices },
+    isFine: request.isFine ?? false,
     isObserved: !(request.toTheEnd || request.isQuick),
   });
   try {
@@ -89,7 +92,7 @@ async function judge(
 ): Promise<Pick<JudgedPlay, 'violated' | 'facts'>> {
   const { voucherId } = play;
   const attempts = stage.tries.filter((each) => each.voucherId === voucherId);
-  const odd = attempts.find((attempt) => isOdd(attempt) && !play.isKilled(attempt));
+  const odd = attempts.find((attempt) => isOdd(attempt) && !play.explains(attempt));
   if (odd) throw new ChoicesDisturbed(`a purchase was ${odd.outcome}: ${odd.reason}`);
   const facts = { ...(await drained(stage.connections, voucherId)), attempts };
   const findings = audit(facts).findings.filter(({ check }) => isAboutData(check));

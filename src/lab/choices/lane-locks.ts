@@ -35,13 +35,22 @@ export class LaneLocks {
     const owners = this.#owners.get(place) ?? new Set();
     this.#owners.set(place, owners);
     if (event === 'granted') owners.add(lane);
-    if (event === 'released') owners.delete(lane);
+    if (event === 'released' || event === 'expired') owners.delete(lane);
   }
 
   /** Its process is no more, and so are the locks in it. Those in a server stay. */
   died(lane: string): void {
     this.#wanted.delete(lane);
     if (this.#isInProcess) for (const owners of this.#owners.values()) owners.delete(lane);
+  }
+
+  isOwner(lane: string): boolean {
+    return [...this.#owners.values()].some((owners) => owners.has(lane));
+  }
+
+  /** Of a lane whose process does not say it: it is dead. */
+  leaseEnded(lane: string): void {
+    for (const owners of this.#owners.values()) owners.delete(lane);
   }
 
   /** @param place the resource; where the lock is in the process, the instance before it */

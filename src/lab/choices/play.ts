@@ -10,18 +10,17 @@ import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import { UnknownVoucher } from '../errors.ts';
-import type { Undo } from '../faults/fault.ts';
-import { killProcess } from '../faults/processes/kill-process.ts';
-import { injectWatched } from '../races/inject-watched.ts';
 import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { brokenPromises } from './broken-promises.ts';
 import { HistoryTail } from './history-tail.ts';
 import { isOfLock, LaneLocks } from './lane-locks.ts';
+import { type Act, actOf } from './letters.ts';
+import { PlayFaults } from './play-faults.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
-import { killLetter, stockOf, stopsOf, userOf } from './set-up.ts';
+import { stockOf, stopsOf, userOf } from './set-up.ts';
 
 /** Where a lane is after a choice. */
 export type Place =
@@ -69,8 +68,8 @@ export class ChoicePlay {
   readonly #player: Player;
   readonly #locks: LaneLocks;
   readonly #history: HistoryTail;
-  /** The lanes whose process was killed, and what starts another one. */
-  readonly #dead = new Map<string, Undo>();
+  readonly #faults: PlayFaults;
+  #hasStopped = false;
   #places: ReadonlyMap<string, Place> = new Map();
   #steps = 0;
 
@@ -78,6 +77,7 @@ export class ChoicePlay {
     this.#stage = stage;
     this.#setUp = setUp;
     this.#rung = rungNamed(setUp.rung);
+    this.#faults = new PlayFaults(stage, this.#rung);
     this.lanes = setUp.lanes;
     this.voucherId = voucherId;
     this.#player = stage.player();
@@ -150,14 +150,14 @@ export class ChoicePlay {
   /** @throws DeadlinePassed when a lane moves and does not arrive. */
   async choose(choice: string): Promise<Choice> {
     const startedAt = performance.now();
-    const lane = choice.at(-1) ?? '';
-    const isKill = choice.startsWith(killLetter);
-    const isTaken = isKill ? this.#place(lane).is === 'at' : this.canGo().includes(lane);
+    const act = actOf(choice);
+    const lane = this.lanes.includes(act.to) ? act.to : '';
+    const isTaken = await this.#canDo(act);
     this.#steps += 1;
     const step = this.#steps;
     this.#tell({ kind: 'choice', step, choice, lane, isTaken });
     if (isTaken) {
-      await (isKill ? this.#kill(lane) : this.#player.resume(lane));
+      await this.#do(act);
       await this.#untilStill();
     }
     const places = this.#placesNow();
@@ -165,6 +165,32 @@ export class ChoicePlay {
     await this.#observe(this.isOver());
     this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt });
     return { choice, lane, taken: isTaken, places };
+  }
+
+  async #canDo({ does, to }: Act): Promise<boolean> {
+    if (does === 'stop') return this.#faults.canStop(to);
+    if (does === 'start') return this.#faults.canStart(to);
+    if (does === 'move') return this.canGo().includes(to);
+    if (does === 'kill') return this.#place(to).is === 'at';
+    const lane = this.#laneNamed(to);
+    const isOwner = this.#locks.isOwner(to);
+    return lane !== undefined && isOwner && this.#faults.canEndLease(this.voucherId, lane);
+  }
+
+  async #do({ does, to }: Act): Promise<void> {
+    this.#hasStopped ||= does === 'stop';
+    if (does === 'stop') return this.#faults.stop(to);
+    if (does === 'start') return this.#faults.start(to);
+    if (does === 'move') return this.#player.resume(to);
+    if (does === 'kill') return this.#kill(to);
+    const lane = this.#laneNamed(to);
+    if (!lane) return;
+    await this.#faults.endLease(this.voucherId, lane, this.#player.requestId(to));
+    if (this.#faults.isDead(to)) this.#locks.leaseEnded(to);
+  }
+
+  #laneNamed(name: string): PlayedLane | undefined {
+    return this.#played().find((lane) => lane.name === name);
   }
 
   /** Nothing can be chosen any more. */
@@ -209,17 +235,18 @@ export class ChoicePlay {
   async #killProcess(lane: string, pid: number, name: string): Promise<void> {
     // Before its client sees that no answer comes.
     this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
-    const { undo } = await injectWatched([killProcess(pid, name)], this.#stage);
-    this.#dead.set(lane, undo);
+    await this.#faults.kill(lane, pid, name);
   }
 
   #placesNow(): ReadonlyMap<string, Place> {
     return new Map(this.lanes.map((each) => [each, this.#place(each)]));
   }
 
-  /** Whether a purchase ended with its process, and not with an answer. */
-  isKilled({ requestId }: Pick<Attempt, 'requestId'>): boolean {
-    return [...this.#dead.keys()].some((lane) => this.#player.requestId(lane) === requestId);
+  /** Whether a purchase ended as it did because of a choice: with its process, or without a lock. */
+  explains({ requestId, reason }: Pick<Attempt, 'requestId' | 'reason'>): boolean {
+    if (this.#hasStopped && reason === 'lock-service-unavailable') return true;
+    const isOf = (lane: string) => this.#player.requestId(lane) === requestId;
+    return this.lanes.some((lane) => isOf(lane) && this.#faults.isDead(lane));
   }
 
   /**
@@ -234,7 +261,7 @@ export class ChoicePlay {
     const places = this.#placesNow();
     for (const lane of this.lanes.filter(isOpen))
       await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
-    for (const startAnother of this.#dead.values()) await startAnother();
+    await this.#faults.mend();
     await this.#player.finish(stillWithinMs);
     await this.#observe(true);
     return open.length > 0 ? { choice: '(rest)', lane: '', taken: true, places } : null;
@@ -242,11 +269,12 @@ export class ChoicePlay {
 
   /** After an error: no lane stays where it is, with what it has locked. */
   async abandon(): Promise<void> {
+    await this.#faults.mend();
     await this.#player.finish(stillWithinMs);
   }
 
   #pidOf(lane: string): number {
-    const { instance = '' } = this.#played().find(({ name }) => name === lane) ?? {};
+    const { instance = '' } = this.#laneNamed(lane) ?? {};
     return this.#stage.lab.pidOf(instance);
   }
 
@@ -305,7 +333,7 @@ export class ChoicePlay {
   #moving(): string[] {
     return this.lanes.filter(
       (lane) =>
-        !this.#dead.has(lane) &&
+        !this.#faults.isDead(lane) &&
         this.#player.state(lane)?.kind === 'running' &&
         this.#locks.waitedFor(lane).length === 0,
     );
@@ -320,7 +348,7 @@ export class ChoicePlay {
   }
 
   #place(lane: string): Place {
-    if (this.#dead.has(lane)) return { is: 'dead' };
+    if (this.#faults.isDead(lane)) return { is: 'dead' };
     const state = this.#player.state(lane);
     if (!state) return { is: 'idle' };
     if (state.kind === 'answered') return { is: 'answered', attempt: state.attempt };
@@ -330,7 +358,7 @@ export class ChoicePlay {
     }
     const owners = this.#locks.waitedFor(lane);
     if (owners.length === 0) return this.#waitsForRow(lane);
-    const isForDead = owners.every((owner) => this.#dead.has(owner));
+    const isForDead = owners.every((owner) => this.#faults.isDead(owner));
     return { is: 'waits', on: 'lock', for: owners.join(', '), isForDead };
   }
 

@@ -3,24 +3,6 @@ import type { Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 
-export const laneNames = ['A', 'B', 'C', 'D'] as const;
-/** `X` before a letter kills the process of that lane instead of moving it. */
-export const killLetter = 'X';
-/** @returns null for a text that is no choices */
-export function choicesIn(text: string): string[] | null {
-  const choices = text.match(/X?[A-D]/g) ?? [];
-  return choices.join('') === text && text !== '' ? choices : null;
-}
-
-/** As many lanes as the choices name; two at least. */
-export function lanesOf(choices: string, atLeast = 2): string[] {
-  const last = Math.max(
-    atLeast - 1,
-    ...[...choices].map((letter) => laneNames.indexOf(letter as 'A')),
-  );
-  return laneNames.slice(0, last + 1);
-}
-
 /**
  * The checkpoints that teach: a lane stands after it has the lock, and after it has looked. It
  * passes the others. A lock that is released before the commit needs that one too.

@@ -60,6 +60,15 @@ export async function setClockRight(
   if ((await stepClock(lab, instance, 0)) > 0) await lab.server(instance).kill();
 }
 
+/** The lease of this purchase is over there, as if its time had passed. @throws InstanceRefused */
+export async function endLeaseIn(
+  lab: Instances,
+  instance: string,
+  requestId: string,
+): Promise<void> {
+  await ask(lab, instance, `end-lease?request=${encodeURIComponent(requestId)}`);
+}
+
 /** What it does for so long from now on, as a CPU profile of V8. @throws InstanceRefused */
 export async function takeProfile(
   lab: Instances,

@@ -77,7 +77,10 @@ function LanePicture({ of, differsAt }: Drawn) {
     if (box.current) box.current.scrollTop = top;
   }, [height, differsAt]);
   const column = (name: string) => {
-    const index = lanes.findIndex((lane) => lane.name === name);
+    const index = Math.max(
+      0,
+      lanes.findIndex((lane) => lane.name === name),
+    ); // Or of a server.
     return margin + 20 + (index * (width - margin)) / lanes.length;
   };
   return (

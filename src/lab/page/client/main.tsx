@@ -1,6 +1,7 @@
 /** The page: its head, its views, and its keys. */
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { choicesIn } from '../../choices/letters.ts';
 import type { StageEvent } from '../../stage/events.ts';
 import { recordedId } from '../replay-file.ts';
 import { connection, enter, followEvents, problem, send } from './api.ts';
@@ -24,6 +25,7 @@ import {
   playBesideIt,
   take,
   view,
+  type Wanted,
 } from './store.ts';
 import { language, page } from './texts.ts';
 
@@ -135,7 +137,7 @@ const inRace: Readonly<Record<string, () => void>> = {
   backspace: () => backTo((current.value?.choices.length ?? 0) - 1),
   n: compareNext,
   l: () => void copyLink(),
-  e: () => {
+  f: () => {
     if (current.value) void saveReplay(current.value);
   },
   escape: () => {
@@ -153,26 +155,29 @@ const onLadder: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** `X` waits for the letter of the lane whose process it kills. */
-let isKilling = false;
+/** A letter of a fault waits for the one of its lane, or for the number of its server. */
+let faultLetter = '';
 
 function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (event.target instanceof HTMLButtonElement && event.key === 'Enter') return;
-  const key = event.key.toLowerCase();
-  const wanted = view.value;
   if (connection.value === 'recorded') return;
-  if (wanted.is === 'ladder') {
-    if (onLadder[key]) event.preventDefault();
-    onLadder[key]?.();
-    return;
+  const key = event.key.toLowerCase();
+  if (view.value.is === 'race') onRaceKey(key, view.value);
+  else if (onLadder[key]) {
+    event.preventDefault();
+    onLadder[key]();
   }
-  const isLane = /^[a-d]$/.test(key);
-  if (isLane && beside.value === '') choose(`${isKilling ? 'X' : ''}${key.toUpperCase()}`);
+}
+
+function onRaceKey(key: string, wanted: Wanted): void {
+  const choice = faultLetter + key.toUpperCase();
+  const isChoice = beside.value === '' && current.value && choicesIn(choice) !== null;
+  faultLetter = 'xesh'.includes(key) ? key.toUpperCase() : '';
+  if (isChoice) choose(choice);
   else if (beside.value !== '' && predictByKey(key, beside.value)) playBesideIt();
   else if (!current.value && predictByKey(key, wanted.rung)) void begin(wanted);
   else inRace[key]?.();
-  isKilling = key === 'x';
 }
 
 function start(): void {

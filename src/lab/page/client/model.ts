@@ -2,6 +2,7 @@
  * The page as a pure function of the events so far. Live, replay, step back and an exported file
  * are this fold with another cursor.
  */
+import { actOf, choicesIn } from '../../choices/letters.ts';
 import type { BrokenPromise, PlayedLane, Reading, StageEvent } from '../../stage/events.ts';
 
 /** For a lock, for one of a dead process, or for a row. */
@@ -22,8 +23,8 @@ export interface LaneView extends PlayedLane {
 export interface Row {
   readonly step: number;
   readonly lane: string;
-  readonly kind: 'at' | 'waits' | 'answered' | 'dead' | 'stuck';
-  /** A checkpoint; the reason of an answer, or `sold`; what it waits on. */
+  readonly kind: 'at' | 'waits' | 'answered' | 'dead' | 'fault' | 'stuck';
+  /** A checkpoint; the reason of an answer, or `sold`; what it waits on; what a fault does. */
   readonly word: string;
   readonly of?: string;
   readonly instance?: string;
@@ -126,15 +127,13 @@ function changed(play: PlayView, event: OfPlay): PlayView {
     case 'still':
       return {
         ...play,
-        isStill: play.choices.length >= lettersIn(play.planned),
+        isStill: play.choices.length >= (choicesIn(play.planned)?.length ?? 0),
         tookMs: event.tookMs,
       };
     default:
       return play;
   }
 }
-
-const lettersIn = (choices: string): number => choices.match(/[A-D]/g)?.length ?? 0;
 
 function chosen(play: PlayView, event: Of<'choice'>): PlayView {
   const { choice, lane, isTaken } = event;
@@ -143,11 +142,14 @@ function chosen(play: PlayView, event: Of<'choice'>): PlayView {
     choices: [...play.choices, { choice, lane, isTaken }],
     isStill: false,
   };
-  if (isTaken) return next;
+  const { does, to } = actOf(choice);
+  const isFault = does === 'end-lease' || does === 'stop' || does === 'start';
+  if (isTaken && !isFault) return next;
+  if (isFault)
+    return withRow(next, event, lane, { kind: isTaken ? 'fault' : 'stuck', word: does, of: to });
   const { state = 'idle', waitsFor } = play.lanes.get(lane) ?? {};
   return withRow(next, event, lane, {
-    kind: 'stuck',
-    word: state,
+    ...{ kind: 'stuck', word: state },
     ...(waitsFor && { of: waitsFor }),
   });
 }

@@ -82,6 +82,10 @@ export interface PageText {
   readonly aim: (onePerUser: boolean) => string;
   readonly waits: (on: Wait, of: string | undefined) => string;
   readonly cannotGo: (state: string, of: string | undefined) => string;
+  readonly fault: (does: string, to: string) => string;
+  readonly endLease: (lane: string) => string;
+  readonly stop: (server: string) => string;
+  readonly start: (server: string) => string;
   readonly heldBy: (lane: string) => string;
   readonly kill: (instance: string) => string;
   readonly seconds: (seconds: string) => string;

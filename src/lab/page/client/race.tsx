@@ -6,7 +6,7 @@ import { Outcomes, Predict, Proof, Verdict } from './cards.tsx';
 import { Feed } from './feed.tsx';
 import { ladderRow, nextRow } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
-import { firstDifference, type LaneView, lettersOf, type PlayView } from './model.ts';
+import { firstDifference, isOver, type LaneView, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { go, linkTo } from './route.ts';
 import { saveReplay } from './save-replay.ts';
@@ -129,7 +129,6 @@ function PhoneTabs() {
 /** At the end of each lane: what it will do next, or why it cannot go. */
 function Ends({ of }: { of: PlayView }) {
   const lanes = [...of.lanes.values()];
-  const standing = lanes.filter(({ state }) => state === 'at');
   return (
     <div class="thumb">
       <div class={`ends of-${lanes.length}`}>
@@ -137,24 +136,48 @@ function Ends({ of }: { of: PlayView }) {
           <End key={lane.name} lane={lane} of={of} />
         ))}
       </div>
-      {standing.length > 0 && (
-        <div class="row wrap faults">
-          <small>{page.value.words.orBreak}</small>
-          {standing.map(({ name, instance }) => (
-            <button
-              type="button"
-              class="fault"
-              key={name}
-              data-kill={name}
-              disabled={!of.isStill}
-              onClick={() => choose(`X${name}`)}
-            >
-              {page.value.kill(instance)}
-              <kbd>X {name}</kbd>
-            </button>
-          ))}
-        </div>
-      )}
+      <Faults of={of} />
+    </div>
+  );
+}
+
+/** What can be broken at this moment, each with its letters. */
+function faultsOf({ lanes, readings, rung }: PlayView): [choice: string, text: string][] {
+  const { kill, endLease, stop, start } = page.value;
+  const standing = [...lanes.values()].filter(({ state }) => state === 'at');
+  const leases = readings.filter(({ id, leftMs }) => id === 'key' && leftMs !== undefined);
+  const owners = new Set(leases.flatMap(({ lane }) => (lane === undefined ? [] : [lane])));
+  const masters = (ladderRow(rung)?.lockServers ?? []).filter((name) => /^redis-\d$/.test(name));
+  const isAway = (server: string) =>
+    readings.some(({ of, value }) => of === server && value === '?');
+  return [
+    ...standing.map(({ name, instance }): [string, string] => [`X${name}`, kill(instance)]),
+    ...[...owners].map((name): [string, string] => [`E${name}`, endLease(name)]),
+    ...masters.map((server): [string, string] =>
+      isAway(server) ? [`H${server.at(-1)}`, start(server)] : [`S${server.at(-1)}`, stop(server)],
+    ),
+  ];
+}
+
+function Faults({ of }: { of: PlayView }) {
+  const faults = isOver(of) ? [] : faultsOf(of);
+  if (faults.length === 0) return null;
+  return (
+    <div class="row wrap faults">
+      <small>{page.value.words.orBreak}</small>
+      {faults.map(([choice, text]) => (
+        <button
+          type="button"
+          class="fault"
+          key={choice}
+          data-fault={choice}
+          disabled={!of.isStill}
+          onClick={() => choose(choice)}
+        >
+          {text}
+          <kbd>{choice.split('').join(' ')}</kbd>
+        </button>
+      ))}
     </div>
   );
 }
@@ -254,7 +277,7 @@ function Sharing({ of }: { of: PlayView }) {
       </button>
       <button type="button" data-export onClick={() => void saveReplay(of)}>
         {words.export}
-        <kbd>E</kbd>
+        <kbd>F</kbd>
       </button>
       <details class="more">
         <summary>…</summary>

@@ -17,18 +17,19 @@ export function rowSentence(row: Row): Sentence {
 function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
   if (isWrong) return '✗';
   if (word === 'no-answer') return '✕';
-  return ({ at: '●', waits: '◌', dead: '✕', answered: '✓', stuck: '–' } as const)[kind];
+  return ({ at: '●', waits: '◌', dead: '✕', fault: '✕', answered: '✓', stuck: '–' } as const)[kind];
 }
 
 function textOf({ kind, word, of, orderId }: Row): string {
   if (kind === 'waits') return page.value.waits(word as Wait, of);
+  if (kind === 'fault') return page.value.fault(word, of ?? '');
   if (kind === 'stuck') return page.value.cannotGo(word, of);
   const text = stepText(word);
   return orderId && word === 'sold' ? `${text}: ${page.value.order(orderId)}` : text;
 }
 
 function evidenceOf({ kind, word, tookMs }: Row): string {
-  if (kind === 'stuck') return '';
+  if (kind === 'stuck' || kind === 'fault') return '';
   const place = kind === 'at' ? [word] : [];
   return [...place, `${tookMs.toFixed(0)} ms`].join(' · ');
 }

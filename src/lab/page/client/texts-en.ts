@@ -107,10 +107,19 @@ export const en: PageText = {
         ? 'waits for a row of MySQL'
         : `waits for a row: the transaction of ${of} has it`
       : `waits: ${of ?? 'somebody else'} has the lock${on === 'dead' ? ', and is dead' : ''}`,
-  cannotGo: (state, of) =>
-    state === 'waits'
-      ? `cannot go: waits for ${of ?? 'a row'}`
-      : `cannot go: ${state === 'dead' ? 'its process is dead' : 'is answered'}`,
+  cannotGo: (why, of) =>
+    ({
+      waits: `cannot go: waits for ${of ?? 'a row'}`,
+      dead: 'cannot go: its process is dead',
+      'end-lease': `${of} has no lease that can end`,
+      stop: `${of} cannot be stopped here`,
+      start: `${of} is not stopped`,
+    })[why] ?? 'cannot go: is answered',
+  fault: (does, to) =>
+    ({ 'end-lease': 'its lease ends', stop: `${to} stops` })[does] ?? `${to} runs again`,
+  endLease: (lane) => `End the lease of ${lane}`,
+  stop: (server) => `Stop ${server}`,
+  start: (server) => `Start ${server}`,
   heldBy: (lane) => `${lane} has it`,
   kill: (instance) => `Kill ${instance}`,
   seconds: (seconds) => `${seconds} s left`,

@@ -106,10 +106,19 @@ export const zh: PageText = {
         ? '等待 MySQL 的一行'
         : `等待一行：${of} 的事务占有它`
       : `等待：锁在 ${of ?? '别人'} 手中${on === 'dead' ? '，而它的进程已死' : ''}`,
-  cannotGo: (state, of) =>
-    state === 'waits'
-      ? `不能走：在等待 ${of ?? '一行'}`
-      : `不能走：${state === 'dead' ? '其进程已死' : '已得到应答'}`,
+  cannotGo: (why, of) =>
+    ({
+      waits: `不能走：在等待 ${of ?? '一行'}`,
+      dead: '不能走：其进程已死',
+      'end-lease': `${of} 没有可以结束的租约`,
+      stop: `这里不能停止 ${of}`,
+      start: `${of} 没有停止`,
+    })[why] ?? '不能走：已得到应答',
+  fault: (does, to) =>
+    ({ 'end-lease': '其租约到期', stop: `${to} 停止` })[does] ?? `${to} 恢复运行`,
+  endLease: (lane) => `结束 ${lane} 的租约`,
+  stop: (server) => `停止 ${server}`,
+  start: (server) => `启动 ${server}`,
   heldBy: (lane) => `${lane} 持有`,
   kill: (instance) => `杀死 ${instance}`,
   seconds: (seconds) => `还剩 ${seconds} 秒`,

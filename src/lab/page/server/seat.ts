@@ -3,8 +3,8 @@
  * limits of a person who thinks; afterwards it is as it was.
  */
 import { playSettings } from '../../choices/judged-play.ts';
+import { laneNames } from '../../choices/letters.ts';
 import { type RowWaits, withRowWaits } from '../../choices/row-waits.ts';
-import { laneNames } from '../../choices/set-up.ts';
 import { asDatabaseRoot, restoreSettings, setRowWait } from '../../environment/database-root.ts';
 import { Lab } from '../../environment/lab.ts';
 import { withLab } from '../../environment/session.ts';

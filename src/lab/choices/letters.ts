@@ -1,0 +1,36 @@
+/**
+ * The letters of choices. `A` moves a lane. `XA` kills its process, `EA` ends its lease. `S2` stops
+ * redis-2, `H2` starts it again.
+ */
+export const laneNames = ['A', 'B', 'C', 'D'] as const;
+
+const acts = { X: 'kill', E: 'end-lease', S: 'stop', H: 'start' } as const;
+const pattern = /[XE]?[A-D]|[SH][1-3]/g;
+
+export interface Act {
+  readonly does: 'move' | (typeof acts)[keyof typeof acts];
+  /** The lane, or the server. */
+  readonly to: string;
+}
+
+/** @param choice one of `choicesIn` */
+export function actOf(choice: string): Act {
+  const does = acts[choice[0] as keyof typeof acts] ?? 'move';
+  const last = choice.at(-1) ?? '';
+  return { does, to: does === 'stop' || does === 'start' ? `redis-${last}` : last };
+}
+
+/** @returns null for a text that is no choices */
+export function choicesIn(text: string): string[] | null {
+  const choices = text.match(pattern) ?? [];
+  return choices.join('') === text && text !== '' ? choices : null;
+}
+
+export const hasFaults = (choices: string): boolean =>
+  (choicesIn(choices) ?? []).some((choice) => actOf(choice).does !== 'move');
+
+/** As many lanes as the choices name; two at least. */
+export function lanesOf(choices: string, atLeast = 2): string[] {
+  const named = [...choices].map((letter) => (laneNames as readonly string[]).indexOf(letter));
+  return laneNames.slice(0, Math.max(atLeast - 1, ...named) + 1);
+}

@@ -1,0 +1,105 @@
+/** What a choice does to a process, a lease or a server. It is mended when the play ends. */
+import type { Redis } from 'ioredis';
+import { resourceOf } from '../../domain.ts';
+import type { Rung } from '../../ladder/rung.ts';
+import { defaultKeyPrefix } from '../../locks/lock.ts';
+import { endLeaseIn } from '../environment/ask-instance.ts';
+import type { Lab } from '../environment/lab.ts';
+import type { Undo } from '../faults/fault.ts';
+import { killProcess } from '../faults/processes/kill-process.ts';
+import { stopServer } from '../faults/processes/stop-server.ts';
+import { injectWatched } from '../races/inject-watched.ts';
+import type { PlayedLane } from '../stage/events.ts';
+import type { Stage } from '../stage/stage.ts';
+
+export class PlayFaults {
+  readonly #stage: Stage;
+  readonly #rung: Rung;
+  readonly #dead = new Map<string, Undo>();
+  readonly #stopped = new Map<string, Undo>();
+
+  constructor(stage: Stage, rung: Rung) {
+    this.#stage = stage;
+    this.#rung = rung;
+  }
+
+  isDead(lane: string): boolean {
+    return this.#dead.has(lane);
+  }
+
+  async kill(lane: string, pid: number, name: string): Promise<void> {
+    const { undo } = await injectWatched([killProcess(pid, name)], this.#stage);
+    this.#dead.set(lane, undo);
+  }
+
+  /** A lock server that the rung asks, and that runs. */
+  canStop(server: string): boolean {
+    return this.#isOwn(server) && !this.#stopped.has(server);
+  }
+
+  async stop(server: string): Promise<void> {
+    const { undo } = await injectWatched([stopServer(server)], this.#stage);
+    this.#stopped.set(server, undo);
+  }
+
+  canStart(server: string): boolean {
+    return this.#stopped.has(server);
+  }
+
+  async start(server: string): Promise<void> {
+    await this.#stopped.get(server)?.();
+    this.#stopped.delete(server);
+    await this.#stage.connections.ready();
+  }
+
+  #isOwn(server: string): boolean {
+    return this.#rung.lockService?.servers.includes(server) ?? false;
+  }
+
+  /** A key without a time to live, a mutex and a node of ZooKeeper have no lease that ends. */
+  async canEndLease(voucherId: string, { userId }: PlayedLane): Promise<boolean> {
+    const key = this.#keyOf(voucherId, userId);
+    const left = await Promise.all(this.#servers().map((redis) => redis.pttl(key)));
+    return left.some((leftMs) => leftMs > 0);
+  }
+
+  /**
+   * The time of the lease passes at once: its keys are gone, the lease in its process is over, and
+   * a waiter that sleeps until that time wakes up.
+   */
+  async endLease(voucherId: string, lane: PlayedLane, requestId: string): Promise<void> {
+    const key = this.#keyOf(voucherId, lane.userId);
+    const inject = async (lab: Lab) => {
+      if (!this.isDead(lane.name)) await endLeaseIn(lab, lane.instance, requestId);
+      for (const redis of this.#servers()) {
+        await redis.del(key);
+        await wakeWaiters(redis, key);
+      }
+      return async () => {}; // A lease that has ended stays so.
+    };
+    await this.#stage.inject({ name: `end the lease of ${lane.name}`, inject });
+  }
+
+  #keyOf(voucherId: string, userId: string): string {
+    return defaultKeyPrefix + resourceOf(this.#rung.scope, { voucherId, userId });
+  }
+
+  /** Those of the lock that answer. */
+  #servers(): Redis[] {
+    const { connections } = this.#stage;
+    if (this.#isOwn('redis-main')) return [connections.redis('admin')];
+    if (!this.#isOwn('redis-1')) return [];
+    return connections.redlockMasters('admin').filter(({ status }) => status === 'ready');
+  }
+
+  async mend(): Promise<void> {
+    for (const undo of [...this.#dead.values(), ...this.#stopped.values()]) await undo();
+    this.#stopped.clear();
+  }
+}
+
+/** Every kind of release message wakes a waiter: what it says does not matter. */
+async function wakeWaiters(redis: Redis, key: string): Promise<void> {
+  const channels = (await redis.pubsub('CHANNELS', `*${key}*`)) as string[];
+  for (const channel of channels) await redis.publish(channel, '0');
+}
