@@ -195,9 +195,16 @@ export class Lab {
   async #nameShards(count: string): Promise<void> {
     const [first] = saleKeys(1).shards;
     const name = (redis: Redis) => redis.set(first?.shardCount ?? '', count);
-    await withRedis(this.#state.ports.redisMain, name).catch((error: Error) => {
-      if (!error.message.startsWith('READONLY')) throw error;
-    });
+    const isNamed = () =>
+      withRedis(this.#state.ports.redisMain, name).then(
+        () => true,
+        (error: Error) => {
+          if (error.message.startsWith('NOREPLICAS')) return false; // Until its replica is back.
+          if (error.message.startsWith('READONLY')) return true;
+          throw error;
+        },
+      );
+    await waitUntil('redis-main to take a write', startWithinMs, isNamed);
   }
 
   /**
