@@ -343,6 +343,7 @@ export class ChoicePlay {
   async #areAtRows(moving: readonly string[]): Promise<boolean> {
     if (!this.lanes.some((lane) => this.#player.state(lane)?.kind === 'paused')) return false;
     if ((await this.#setUp.rowWaits()) < moving.length) return false;
+    this.#tellWaits(this.#placesNow()); // At once: that the table is fresh is seen later.
     await this.#stage.rest(rowLooksApartMs);
     return !(await this.#look()) && (await this.#setUp.rowWaits()) >= moving.length;
   }

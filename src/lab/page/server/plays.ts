@@ -70,11 +70,10 @@ export class Plays {
   }
 
   /** @returns false when there is no such play. @throws LockstepError */
-  async choose(viewerName: string, id: string, choice: string): Promise<boolean> {
+  choose(viewerName: string, id: string, choice: string): Promise<boolean> {
     const viewer = this.#viewer(viewerName);
-    const isThere = () => [...viewer.plays.values()].some((play) => play.id === id);
-    if (!isThere()) return false;
-    return this.#inTurn(async () => {
+    return this.#turn.runExclusive(async () => {
+      this.#usedAt = performance.now();
       const [slot, play] = [...viewer.plays].find(([, each]) => each.id === id) ?? [];
       if (slot === undefined || !play) return false;
       await this.#step(viewer, slot, play, choice);
