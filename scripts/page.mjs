@@ -5,7 +5,10 @@ import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
+import { famousRaces } from '../dist/lab/choices/famous-races.js';
 import { rungsWithOrders, stopsOf } from '../dist/lab/choices/set-up.js';
+import { schedules } from '../dist/lab/races/schedules.js';
+import { told } from '../dist/lab/report/step-words.js';
 import { claimOf, showsInRush } from '../dist/ladder/claims.js';
 import { rungNamed, rungNames } from '../dist/ladder/rungs.js';
 
@@ -89,6 +92,15 @@ function costOf(name) {
   return row ? { salesPerSecond: Number(row[1]) } : {};
 }
 
+function racesOn(rung) {
+  return Object.entries(famousRaces)
+    .filter(([name]) => schedules[name].rung === rung)
+    .map(([name, choices]) => {
+      const { title } = schedules[name];
+      return { name, ...choices, title: { en: told(title, 'en'), zh: told(title, 'zh') } };
+    });
+}
+
 /** @returns what the page knows of the ladder (src/lab/page/client/ladder-rows.ts) */
 export function ladderRows() {
   const counted = countedOrders();
@@ -103,6 +115,7 @@ export function ladderRows() {
       ...{ name, chapter: rung.chapter, hasOrders, breaks, faults, ...costOf(name) },
       ...{ hasLock: rung.lock !== undefined, onePerUser: rung.onePerUser },
       lockServers: rung.lockService?.servers ?? [],
+      races: racesOn(name),
       sources: hasOrders ? sourcesOf(name) : {},
       ...(counted.has(name) && { orders: counted.get(name) }),
     };

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
+import { choicesCommand, famousRaces } from '../lab/choices/famous-races.ts';
 import { choicesIn } from '../lab/choices/letters.ts';
 import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
@@ -90,7 +91,7 @@ function byHand(place: Place, options: RaceOptions) {
   const on = rungToPlay(rung);
   return playExperiment(place, {
     ...{ name: `choices-${on}`, experiment: choicesByHand, options: { rung: on, choices, isFine } },
-    command: `npx lockstep race --choices ${choices} --rung ${on}${isFine ? ' --every-checkpoint' : ''}`,
+    command: choicesCommand(on, { choices, isFine }),
     ...{ times, database, json, isQuiet: true },
   });
 }
@@ -107,11 +108,19 @@ function allOrders(place: Place, { allOrders: rung, json, database }: RaceOption
 function listRaces({ json, language }: RaceOptions): void {
   const all = raceNames.map((name) => {
     const { title, rung } = schedules[name];
-    return { name, rung, title: told(title, language) };
+    const choices = famousRaces[name];
+    const byHand = choices && choicesCommand(rung, choices);
+    return { name, rung, title: told(title, language), ...(byHand && { byHand }) };
   });
   print(json, all, () =>
     all
-      .map(({ name, rung, title }) => `${name}, on ${rung}\n${wrap(`    ${title}`, 79, '    ')}`)
+      .map(({ name, rung, title, byHand }) =>
+        [
+          `${name}, on ${rung}`,
+          wrap(`    ${title}`, 79, '    '),
+          ...(byHand ? [`    by hand: ${byHand}`] : []),
+        ].join('\n'),
+      )
       .join('\n'),
   );
 }

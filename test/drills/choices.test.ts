@@ -3,6 +3,9 @@ import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
 import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
+import { famousRaces } from '../../src/lab/choices/famous-races.ts';
+import { isAboutData } from '../../src/lab/races/race-verdict.ts';
+import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
 import type { Experiment } from '../../src/lab/stage/experiment.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import { play } from '../../src/lab/stage/runner.ts';
@@ -93,6 +96,19 @@ test('a killed buyer keeps its lock in Redis, and loses the one in its process',
     expect(faults).toMatchObject({ 'kill the process of A': 1 });
   }
 });
+
+test.each(Object.entries(famousRaces))(
+  '%s by hand shows what the race shows',
+  async (name, hand) => {
+    const { rung, shows } = schedules[name as RaceName];
+    const result = await played(choicesByHand, { rung: rung as RungName, ...hand });
+    if (isAboutData(shows))
+      expect(result).toMatchObject({ verdict: 'violated', isAsClaimed: true });
+    else expect(result.figures).toEqual({ stillWaiting: 1 });
+    const rows = rowsOf(result)?.map(([, text]) => text) ?? [];
+    expect(rows.filter((text) => String(text).includes('is answered'))).toEqual([]);
+  },
+);
 
 test('a lease that ends before the commit lets a second order in; fences refuse it', async () => {
   const late = { choices: 'AAAAEABBBA', isFine: true } as const;

@@ -95,12 +95,15 @@ const words: Readonly<Record<string, string>> = texts.en.steps;
 function placeText(place: Place = { is: 'idle' }): string {
   if (place.is === 'idle') return 'has not begun';
   if (place.is === 'at') return words[place.checkpoint] ?? place.checkpoint;
-  if (place.is === 'waits')
-    return place.on === 'row'
-      ? 'waits for a row of the database'
-      : `waits for the lock of ${place.for}${place.isForDead ? ', whose process was killed' : ''}`;
+  if (place.is === 'waits') return waitText(place);
   if (place.is === 'dead') return 'is killed, with its process';
   const { outcome, reason = '', orderId } = place.attempt;
   if (outcome === 'accepted') return `${words['sold']} (order ${orderId})`;
   return words[reason] ?? `${outcome}: ${reason}`;
+}
+
+function waitText(place: Extract<Place, { readonly is: 'waits' }>): string {
+  if (place.on === 'row') return 'waits for a row of the database';
+  if (place.for === undefined) return 'waits for a lock that no buyer here has';
+  return `waits for the lock of ${place.for}${place.isForDead ? ', whose process was killed' : ''}`;
 }

@@ -48,7 +48,7 @@ export class LaneLocks {
     return [...this.#owners.values()].some((owners) => owners.has(lane));
   }
 
-  /** Of a lane whose process does not say it: it is dead. */
+  /** It owns nothing any more. */
   leaseEnded(lane: string): void {
     for (const owners of this.#owners.values()) owners.delete(lane);
   }
@@ -56,6 +56,11 @@ export class LaneLocks {
   /** @param place the resource; where the lock is in the process, the instance before it */
   ownersAt(place: string): string[] {
     return [...(this.#owners.get(place) ?? [])];
+  }
+
+  /** It was refused its lock, and waits for it. */
+  isRefused(lane: string): boolean {
+    return this.#wanted.get(lane)?.isRefused ?? false;
   }
 
   /** @returns the owners of the lock that it waits for; none when it does not wait for one. */

@@ -58,6 +58,8 @@ const lookEveryMs = 2;
 /** Longer than InnoDB's table of transactions may be old (100 ms in MariaDB). */
 const rowLooksApartMs = 120;
 const silentMs = 30;
+/** It waits for a lock that no lane has: much longer than a free lock stays unnoticed. */
+const ownerlessMs = 1_000;
 
 export class ChoicePlay {
   readonly voucherId: string;
@@ -186,7 +188,7 @@ export class ChoicePlay {
     const lane = this.#laneNamed(to);
     if (!lane) return;
     await this.#faults.endLease(this.voucherId, lane, this.#player.requestId(to));
-    if (this.#faults.isDead(to)) this.#locks.leaseEnded(to);
+    this.#locks.leaseEnded(to); // A dead process, and one that releases, do not say it.
   }
 
   #laneNamed(name: string): PlayedLane | undefined {
@@ -286,8 +288,9 @@ export class ChoicePlay {
       if (hasMoved) movedAt = performance.now();
       const moving = this.#moving();
       if (moving.length === 0 && !hasMoved) return;
-      const isSilent = moving.length > 0 && performance.now() - movedAt > silentMs;
-      if (isSilent && (await this.#areAtRows(moving))) return;
+      const silentForMs = moving.length > 0 ? performance.now() - movedAt : 0;
+      if (silentForMs > silentMs && (await this.#areAtRows(moving))) return;
+      if (silentForMs > ownerlessMs && moving.every((lane) => this.#locks.isRefused(lane))) return;
       await this.#stage.rest(lookEveryMs);
     }
     throw new DeadlinePassed(`${this.#moving().join(', ')} to stand still`, stillWithinMs);
@@ -358,7 +361,8 @@ export class ChoicePlay {
       return { is: 'at', checkpoint, instance };
     }
     const owners = this.#locks.waitedFor(lane);
-    if (owners.length === 0) return this.#waitsForRow(lane);
+    if (owners.length === 0)
+      return this.#locks.isRefused(lane) ? { is: 'waits', on: 'lock' } : this.#waitsForRow(lane);
     const isForDead = owners.every((owner) => this.#faults.isDead(owner));
     return { is: 'waits', on: 'lock', for: owners.join(', '), isForDead };
   }

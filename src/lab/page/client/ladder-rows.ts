@@ -1,8 +1,11 @@
 /** What the page knows of the ladder: put here by the build (scripts/page.mjs). */
+
 import type { CheckName } from '../../../domain.ts';
 import type { Reason } from '../../../ladder/reasons.ts';
 import type { Circumstance, Rung } from '../../../ladder/rung.ts';
 import type { RungName } from '../../../ladder/rungs.ts';
+import type { Language } from '../../../ladder/texts/texts.ts';
+import type { RaceChoices } from '../../choices/famous-races.ts';
 
 /** Lines of the real source; `mark` is the one at which a lane stands. */
 export interface Source {
@@ -10,6 +13,11 @@ export interface Source {
   readonly line: number;
   readonly mark: number;
   readonly lines: readonly string[];
+}
+
+export interface FamousRace extends RaceChoices {
+  readonly name: string;
+  readonly title: Readonly<Record<Language, string>>;
 }
 
 export interface LadderRow {
@@ -24,6 +32,8 @@ export interface LadderRow {
   readonly hasLock: boolean;
   readonly onePerUser: boolean;
   readonly lockServers: readonly string[];
+  /** The famous races on it that can be played by hand. */
+  readonly races: readonly FamousRace[];
   readonly salesPerSecond?: number;
   /** By the checkpoint. */
   readonly sources: Readonly<Record<string, Source | null>>;

@@ -1,11 +1,12 @@
 /** The Ladder view: every rung, what it claims, and what the viewer saw there. */
 
 import { signal } from '@preact/signals';
+import { lanesOf } from '../../choices/letters.ts';
 import { type LadderRow, ladderRows } from './ladder-rows.ts';
 import { type Known, known } from './predictions.ts';
-import { go, show } from './route.ts';
+import { addressOf, go, show } from './route.ts';
 import { SourceLines } from './state.tsx';
-import { ladder, page } from './texts.ts';
+import { ladder, language, page } from './texts.ts';
 
 const chapters = [1, 2, 3, 4, 5, 6] as const;
 type Chapter = (typeof chapters)[number];
@@ -145,10 +146,40 @@ function About({ row }: { row: LadderRow }) {
         </p>
       )}
       {known.value.get(row.name)?.seen && <p class="lesson">{lesson}</p>}
+      <Races row={row} />
       <Faults row={row} />
       {source && <h2>{words.theCode}</h2>}
       {source && <SourceLines source={source} />}
     </aside>
+  );
+}
+
+/** Each is a link: its choices are in the address. */
+function Races({ row }: { row: LadderRow }) {
+  if (row.races.length === 0) return null;
+  return (
+    <>
+      <h2>{page.value.words.famous}</h2>
+      {row.races.map(({ name, title, choices, isFine = false }) => {
+        const lanes = lanesOf(choices).length;
+        const wanted = { is: 'race', rung: row.name, choices, isFine, lanes } as const;
+        return (
+          <p key={name}>
+            <a
+              href={addressOf(wanted)}
+              data-race={name}
+              onClick={(event) => {
+                event.preventDefault();
+                go(wanted);
+              }}
+            >
+              {name}
+            </a>{' '}
+            <small>{title[language.value]}</small>
+          </p>
+        );
+      })}
+    </>
   );
 }
 

@@ -69,7 +69,8 @@ export interface PageText {
       | 'evidence'
       | 'cursor'
       | 'noAnswer'
-      | 'breaksWhen',
+      | 'breaksWhen'
+      | 'famous',
       string
     >
   >;

@@ -1,4 +1,5 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
+import { lanesOf } from '../../choices/letters.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
@@ -7,12 +8,12 @@ import { begin, beside, type View, view, type Wanted } from './store.ts';
 export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): View {
   const asked = new URLSearchParams(search);
   const rung = /^\/race\/([\w-]+)$/.exec(pathname)?.[1];
-  if (rung !== undefined && ladderRow(rung)?.hasOrders)
-    return {
-      ...{ is: 'race', rung, choices: (asked.get('do') ?? '').toUpperCase() },
-      lanes: Math.min(4, Math.max(2, Number(asked.get('lanes') ?? 2))),
-      isFine: asked.has('fine'),
-    };
+  if (rung !== undefined && ladderRow(rung)?.hasOrders) {
+    const choices = (asked.get('do') ?? '').toUpperCase();
+    const atLeast = Math.min(4, Math.max(2, Number(asked.get('lanes') ?? 2) || 2));
+    const lanes = lanesOf(choices, atLeast).length;
+    return { is: 'race', rung, choices, lanes, isFine: asked.has('fine') };
+  }
   const chapter = Number(/^\/ladder\/(\d)$/.exec(pathname)?.[1] ?? 2);
   return { is: 'ladder', chapter: Math.min(6, Math.max(1, chapter)) };
 }

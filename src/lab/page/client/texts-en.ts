@@ -65,6 +65,7 @@ export const en: PageText = {
     evidence: 'evidence',
     cursor: 'shown so far',
     noAnswer: '? no answer',
+    famous: 'Famous races here',
     breaksWhen: 'It breaks when',
   },
   outcomes: {
@@ -101,12 +102,12 @@ export const en: PageText = {
       : `${lanes} users, each in a process of its own, and one voucher is left. You decide who goes next. What will happen?`,
   aim: (onePerUser) =>
     onePerUser ? 'Make one user get two orders.' : 'Make two users buy the last voucher.',
-  waits: (on, of) =>
-    on === 'row'
-      ? of === undefined
-        ? 'waits for a row of MySQL'
-        : `waits for a row: the transaction of ${of} has it`
-      : `waits: ${of ?? 'somebody else'} has the lock${on === 'dead' ? ', and is dead' : ''}`,
+  waits: (on, of) => {
+    if (on === 'row' && of === undefined) return 'waits for a row of MySQL';
+    if (on === 'row') return `waits for a row: the transaction of ${of} has it`;
+    if (of === undefined) return 'waits for a lock that no buyer here has';
+    return `waits: ${of} has the lock${on === 'dead' ? ', and is dead' : ''}`;
+  },
   cannotGo: (why, of) =>
     ({
       waits: `cannot go: waits for ${of ?? 'a row'}`,

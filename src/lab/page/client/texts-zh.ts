@@ -65,6 +65,7 @@ export const zh: PageText = {
     evidence: '证据',
     cursor: '已显示',
     noAnswer: '? 没有应答',
+    famous: '这里的著名竞态',
     breaksWhen: '何时会被打破',
   },
   outcomes: {
@@ -100,12 +101,12 @@ export const zh: PageText = {
       ? `同一用户的 ${lanes} 个请求，各在一个进程中。由你决定谁先走。该用户最后会有什么？`
       : `${lanes} 个用户，各在一个进程中，只剩一张券。由你决定谁先走。会发生什么？`,
   aim: (onePerUser) => (onePerUser ? '让一个用户得到两个订单。' : '让两个用户都买到最后一张。'),
-  waits: (on, of) =>
-    on === 'row'
-      ? of === undefined
-        ? '等待 MySQL 的一行'
-        : `等待一行：${of} 的事务占有它`
-      : `等待：锁在 ${of ?? '别人'} 手中${on === 'dead' ? '，而它的进程已死' : ''}`,
+  waits: (on, of) => {
+    if (on === 'row' && of === undefined) return '等待 MySQL 的一行';
+    if (on === 'row') return `等待一行：${of} 的事务占有它`;
+    if (of === undefined) return '等待一把锁，这里没有买家持有它';
+    return `等待：锁在 ${of} 手中${on === 'dead' ? '，而它的进程已死' : ''}`;
+  },
   cannotGo: (why, of) =>
     ({
       waits: `不能走：在等待 ${of ?? '一行'}`,

@@ -1,0 +1,31 @@
+/**
+ * Famous races as choices: the same schedule by hand, short enough for a link. Those that are
+ * missing need a fault that is no choice, or a checkpoint of a worker.
+ */
+import type { RaceName } from '../races/schedules.ts';
+
+export interface RaceChoices {
+  readonly choices: string;
+  /** A lane stops at every checkpoint. */
+  readonly isFine?: boolean;
+}
+
+export const famousRaces: Partial<Readonly<Record<RaceName, RaceChoices>>> = {
+  'lost-update': { choices: 'ABAB' },
+  'check-then-insert': { choices: 'ABAB' },
+  'unlock-before-commit': { choices: 'AAABBABB' },
+  'crash-between-writes': { choices: 'AAAXA', isFine: true },
+  'permit-lost': { choices: 'AAXA', isFine: true },
+  'two-processes': { choices: 'AABBAB' },
+  'dead-holder': { choices: 'AXAB' },
+  'crash-before-expire': { choices: 'AXAB', isFine: true },
+  'release-after-expiry': { choices: 'AAEABACBCBC' },
+  'lease-expires-during-sale': { choices: 'AAAAEABBBAAABBBB', isFine: true },
+  'lease-without-watchdog': { choices: 'AAAAEABBBAABBB', isFine: true },
+  'lost-wakeup': { choices: 'AABAAAAB', isFine: true },
+  'latch-after-exists': { choices: 'AABAAAAB', isFine: true },
+};
+
+/** For the terminal. */
+export const choicesCommand = (rung: string, { choices, isFine }: RaceChoices): string =>
+  `npx lockstep race --choices ${choices} --rung ${rung}${isFine ? ' --every-checkpoint' : ''}`;
