@@ -5,7 +5,7 @@ import type { Experiment } from '../stage/experiment.ts';
 import type { Table } from '../stage/result.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, hasFaults, lanesOf } from './letters.ts';
-import type { Choice, Place } from './play.ts';
+import type { Choice, Place } from './places.ts';
 import { withRowWaits } from './row-waits.ts';
 import { rungsWithOrders } from './set-up.ts';
 

@@ -11,7 +11,8 @@ import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import type { Walk } from './explore.ts';
 import { choicesIn, lanesOf } from './letters.ts';
-import { type Choice, ChoicePlay } from './play.ts';
+import type { Choice } from './places.ts';
+import { ChoicePlay } from './play.ts';
 import type { RowWaits } from './row-waits.ts';
 
 export interface JudgedPlay extends Walk {

@@ -17,40 +17,11 @@ import { brokenPromises } from './broken-promises.ts';
 import { HistoryTail } from './history-tail.ts';
 import { isOfLock, LaneLocks } from './lane-locks.ts';
 import { type Act, actOf } from './letters.ts';
+import { type Choice, isSameWait, type Place } from './places.ts';
 import { PlayFaults } from './play-faults.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
 import { stockOf, stopsOf, userOf } from './set-up.ts';
-
-/** Where a lane is after a choice. */
-export type Place =
-  | { readonly is: 'idle' }
-  | { readonly is: 'at'; readonly checkpoint: string; readonly instance: string }
-  | {
-      readonly is: 'waits';
-      readonly on: 'lock' | 'row';
-      /** The owner of the lock; the lane that has changed the row, where only one can have. */
-      readonly for?: string;
-      readonly isForDead?: boolean;
-    }
-  | { readonly is: 'dead' }
-  | { readonly is: 'answered'; readonly attempt: Attempt };
-
-export interface Choice {
-  /** As it was written: `A`, `XA`. */
-  readonly choice: string;
-  readonly lane: string;
-  /** False: the lane could not go. */
-  readonly taken: boolean;
-  /** Of every lane, afterwards. */
-  readonly places: ReadonlyMap<string, Place>;
-}
-
-const isSameWait = (place: Place, before: Place | undefined): boolean =>
-  place.is === 'waits' &&
-  before?.is === 'waits' &&
-  place.for === before.for &&
-  place.isForDead === before.isForDead;
 
 /** A lane that still moves after it proves nothing. */
 const stillWithinMs = 10_000;
@@ -244,7 +215,7 @@ export class ChoicePlay {
     return new Map(this.lanes.map((each) => [each, this.#place(each)]));
   }
 
-  /** Whether a purchase ended as it did because of a choice: with its process, or without a lock. */
+  /** Whether a purchase ended so because of a choice: with its process, or without a lock. */
   explains({ requestId, reason }: Pick<Attempt, 'requestId' | 'reason'>): boolean {
     if (this.#hasStopped && reason === 'lock-service-unavailable') return true;
     const isOf = (lane: string) => this.#player.requestId(lane) === requestId;

@@ -1,0 +1,32 @@
+/** Where the lanes are, and what a choice did. */
+import type { Attempt } from '../../audit/facts.ts';
+
+/** Where a lane is after a choice. */
+export type Place =
+  | { readonly is: 'idle' }
+  | { readonly is: 'at'; readonly checkpoint: string; readonly instance: string }
+  | {
+      readonly is: 'waits';
+      readonly on: 'lock' | 'row';
+      /** The owner of the lock; the lane that has changed the row, where only one can have. */
+      readonly for?: string;
+      readonly isForDead?: boolean;
+    }
+  | { readonly is: 'dead' }
+  | { readonly is: 'answered'; readonly attempt: Attempt };
+
+export interface Choice {
+  /** As it was written: `A`, `XA`. */
+  readonly choice: string;
+  readonly lane: string;
+  /** False: the lane could not go. */
+  readonly taken: boolean;
+  /** Of every lane, afterwards. */
+  readonly places: ReadonlyMap<string, Place>;
+}
+
+export const isSameWait = (place: Place, before: Place | undefined): boolean =>
+  place.is === 'waits' &&
+  before?.is === 'waits' &&
+  place.for === before.for &&
+  place.isForDead === before.isForDead;

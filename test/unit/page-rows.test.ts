@@ -1,0 +1,45 @@
+/** What the build tells the page of the ladder: it shows real lines, and the counts of the docs. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { LadderRow, Source } from '../../src/lab/page/client/ladder-rows.ts';
+import { rungNames } from '../../src/ladder/rungs.ts';
+
+// From dist/, as the build has it: `npm run build` is before every test.
+const module = '../../scripts/page.mjs';
+const { ladderRows } = (await import(module)) as { ladderRows: () => LadderRow[] };
+const rows = ladderRows();
+const steps = rows.filter(({ hasOrders }) => hasOrders);
+
+test('the page has every rung of the ladder, in its order', () => {
+  expect(rows.map(({ name }) => name)).toEqual(rungNames);
+});
+
+test('every place at which a buyer stops has its source line, and the line is there', () => {
+  const missing: string[] = [];
+  for (const { name, sources } of steps)
+    for (const [stop, source] of Object.entries(sources))
+      if (source) expect(lineOf(source), `${name}, ${stop}`).toContain(source.lines[source.mark]);
+      else missing.push(`${name} ${stop}`);
+  // Their purchase looks and writes in one statement: nobody stops there.
+  expect(missing).toEqual(['stock-positive after-check', 'redis-semaphore-stock after-check']);
+});
+
+test('a lock is shown at the line that asks for it', () => {
+  const lines = steps.flatMap(({ name, sources }) => {
+    const source = sources['after-acquire'];
+    return source ? [`${name}: ${source.lines[source.mark]?.trim()}`] : [];
+  });
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^redis-atomic: .*redis\.set\(key, owner, 'PX'/),
+  );
+  expect(lines).toContainEqual(expect.stringMatching(/^mutex-per-user: .*locked\(entry\.mutex/));
+});
+
+test('every rung with steps has the count of orders that docs/races.md has', () => {
+  expect(steps.filter(({ orders }) => !orders).map(({ name }) => name)).toEqual([]);
+  const mutex = steps.find(({ name }) => name === 'mutex-per-user');
+  expect(mutex?.orders).toEqual({ one: 'AABBAB', orders: 20, broken: 12 });
+});
+
+const lineOf = ({ file, line }: Source): string =>
+  readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n')[line - 1] ?? '';
