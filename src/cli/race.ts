@@ -75,8 +75,8 @@ function choiceLetters(text: string): string {
   const letters = text.replaceAll(/[\s,]/g, '').toUpperCase();
   if (choicesIn(letters) !== null && letters.length <= 40) return letters;
   throw new InvalidArgumentError(
-    'They are the letters of the buyers, A to D. X before one kills its process, E ends its lease: ' +
-      'AAEAB. S1 to S3 stop a Redis master, H1 to H3 start it again.',
+    'They are the letters of the buyers, A to D. X before one kills its process, P pauses it, R ' +
+      'resumes it, E ends its lease: AAEAB. S1 to S3 stop a Redis master, H1 to H3 start it again.',
   );
 }
 

@@ -152,9 +152,11 @@ test('a lane stops where its rung has something to teach', () => {
 test('choices are letters, each with an X before it when its process is killed', () => {
   expect(choicesIn('AXAB')).toEqual(['A', 'XA', 'B']);
   expect(choicesIn('AEAS2H2B')).toEqual(['A', 'EA', 'S2', 'H2', 'B']);
-  expect(['A', 'XA', 'EB', 'S2', 'H3'].map(actOf)).toEqual([
+  expect(['A', 'XA', 'PC', 'RC', 'EB', 'S2', 'H3'].map(actOf)).toEqual([
     { does: 'move', to: 'A' },
     { does: 'kill', to: 'A' },
+    { does: 'pause', to: 'C' },
+    { does: 'resume', to: 'C' },
     { does: 'end-lease', to: 'B' },
     { does: 'stop', to: 'redis-2' },
     { does: 'start', to: 'redis-3' },

@@ -76,6 +76,7 @@ function movedTexts({ places }: Choice, before: Choice | undefined): string[] {
 function faultTexts({ choice }: Choice): string[] {
   const { does, to } = actOf(choice);
   if (does === 'end-lease') return [`the lease of ${to} ends`];
+  if (does === 'resume') return [`the process of ${to} runs again`];
   if (does === 'stop') return [`${to} stops`];
   return does === 'start' ? [`${to} runs again`] : [];
 }
@@ -85,6 +86,7 @@ function stuckText({ choice, lane, places }: Choice): string {
   if (does === 'end-lease') return `nothing: ${to} has no lease that can end`;
   if (does === 'stop') return `nothing: this rung does not ask ${to}, or it is stopped already`;
   if (does === 'start') return `nothing: ${to} is not stopped`;
+  if (does === 'resume') return `nothing: the process of ${to} is not paused`;
   const place = places.get(lane);
   const isOver = place?.is === 'answered' ? 'is answered' : placeText(place);
   return `nothing: ${lane} ${isOver}`;
@@ -96,6 +98,7 @@ function placeText(place: Place = { is: 'idle' }): string {
   if (place.is === 'idle') return 'has not begun';
   if (place.is === 'at') return words[place.checkpoint] ?? place.checkpoint;
   if (place.is === 'waits') return waitText(place);
+  if (place.is === 'paused') return 'stands still, with its process';
   if (place.is === 'dead') return 'is killed, with its process';
   const { outcome, reason = '', orderId } = place.attempt;
   if (outcome === 'accepted') return `${words['sold']} (order ${orderId})`;

@@ -22,6 +22,7 @@ export const famousRaces: Partial<Readonly<Record<RaceName, RaceChoices>>> = {
   'release-after-expiry': { choices: 'AAEABACBCBC' },
   'lease-expires-during-sale': { choices: 'AAAAEABBBAAABBBB', isFine: true },
   'lease-without-watchdog': { choices: 'AAAAEABBBAABBB', isFine: true },
+  'paused-holder': { choices: 'AAAAPAEABBBRAAABBB', isFine: true },
   'lost-wakeup': { choices: 'AABAAAAB', isFine: true },
   'latch-after-exists': { choices: 'AABAAAAB', isFine: true },
 };

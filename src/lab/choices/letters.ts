@@ -1,11 +1,14 @@
 /**
- * The letters of choices. `A` moves a lane. `XA` kills its process, `EA` ends its lease. `S2` stops
- * redis-2, `H2` starts it again.
+ * The letters of choices. `A` moves a lane. `XA` kills its process, `PA` pauses it, `RA` resumes
+ * it, `EA` ends its lease. `S2` stops redis-2, `H2` starts it again.
  */
 export const laneNames = ['A', 'B', 'C', 'D'] as const;
 
-const acts = { X: 'kill', E: 'end-lease', S: 'stop', H: 'start' } as const;
-const pattern = /[XE]?[A-D]|[SH][1-3]/g;
+const acts = {
+  ...{ X: 'kill', P: 'pause', R: 'resume', E: 'end-lease' },
+  ...{ S: 'stop', H: 'start' },
+} as const;
+const pattern = /[XPRE]?[A-D]|[SH][1-3]/g;
 
 export interface Act {
   readonly does: 'move' | (typeof acts)[keyof typeof acts];

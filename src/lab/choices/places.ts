@@ -5,6 +5,8 @@ import type { Attempt } from '../../audit/facts.ts';
 export type Place =
   | { readonly is: 'idle' }
   | { readonly is: 'at'; readonly checkpoint: string; readonly instance: string }
+  /** Its process stands still. */
+  | { readonly is: 'paused' }
   | {
       readonly is: 'waits';
       readonly on: 'lock' | 'row';

@@ -7,6 +7,7 @@ import { endLeaseIn } from '../environment/ask-instance.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { Undo } from '../faults/fault.ts';
 import { killProcess } from '../faults/processes/kill-process.ts';
+import { pauseProcess } from '../faults/processes/pause-process.ts';
 import { stopServer } from '../faults/processes/stop-server.ts';
 import { injectWatched } from '../races/inject-watched.ts';
 import type { PlayedLane } from '../stage/events.ts';
@@ -17,6 +18,8 @@ export class PlayFaults {
   readonly #rung: Rung;
   readonly #dead = new Map<string, Undo>();
   readonly #stopped = new Map<string, Undo>();
+  /** The lanes whose process stands still, and what it hears when it runs again. */
+  readonly #paused = new Map<string, { readonly resume: Undo; hears: () => Promise<void> }>();
 
   constructor(stage: Stage, rung: Rung) {
     this.#stage = stage;
@@ -30,6 +33,23 @@ export class PlayFaults {
   async kill(lane: string, pid: number, name: string): Promise<void> {
     const { undo } = await injectWatched([killProcess(pid, name)], this.#stage);
     this.#dead.set(lane, undo);
+  }
+
+  isPaused(lane: string): boolean {
+    return this.#paused.has(lane);
+  }
+
+  async pause(lane: string, pid: number): Promise<void> {
+    const fault = pauseProcess(pid, `the process of ${lane}`);
+    const { undo: resume } = await injectWatched([fault], this.#stage);
+    this.#paused.set(lane, { resume, hears: async () => {} });
+  }
+
+  async resume(lane: string): Promise<void> {
+    const paused = this.#paused.get(lane);
+    this.#paused.delete(lane);
+    await paused?.resume();
+    await paused?.hears();
   }
 
   /** A lock server that the rung asks, and that runs. */
@@ -70,7 +90,10 @@ export class PlayFaults {
   async endLease(voucherId: string, lane: PlayedLane, requestId: string): Promise<void> {
     const key = this.#keyOf(voucherId, lane.userId);
     const inject = async (lab: Lab) => {
-      if (!this.isDead(lane.name)) await endLeaseIn(lab, lane.instance, requestId);
+      const paused = this.#paused.get(lane.name);
+      const tell = () => endLeaseIn(lab, lane.instance, requestId);
+      if (paused) paused.hears = tell;
+      else if (!this.isDead(lane.name)) await tell();
       for (const redis of this.#servers()) {
         await redis.del(key);
         await wakeWaiters(redis, key);
@@ -93,6 +116,7 @@ export class PlayFaults {
   }
 
   async mend(): Promise<void> {
+    for (const lane of this.#paused.keys()) await this.resume(lane);
     for (const undo of [...this.#dead.values(), ...this.#stopped.values()]) await undo();
     this.#stopped.clear();
   }

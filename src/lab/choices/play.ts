@@ -144,7 +144,8 @@ export class ChoicePlay {
     if (does === 'stop') return this.#faults.canStop(to);
     if (does === 'start') return this.#faults.canStart(to);
     if (does === 'move') return this.canGo().includes(to);
-    if (does === 'kill') return this.#place(to).is === 'at';
+    if (does === 'kill' || does === 'pause') return this.#place(to).is === 'at';
+    if (does === 'resume') return this.#faults.isPaused(to);
     const lane = this.#laneNamed(to);
     const isOwner = this.#locks.isOwner(to);
     return lane !== undefined && isOwner && this.#faults.canEndLease(this.voucherId, lane);
@@ -155,7 +156,8 @@ export class ChoicePlay {
     if (does === 'stop') return this.#faults.stop(to);
     if (does === 'start') return this.#faults.start(to);
     if (does === 'move') return this.#player.resume(to);
-    if (does === 'kill') return this.#kill(to);
+    if (does === 'resume') return this.#faults.resume(to);
+    if (does === 'kill' || does === 'pause') return this.#hit(does, to);
     const lane = this.#laneNamed(to);
     if (!lane) return;
     await this.#faults.endLease(this.voucherId, lane, this.#player.requestId(to));
@@ -198,10 +200,12 @@ export class ChoicePlay {
     this.#tell({ kind: 'judged', broken, isFinal });
   }
 
-  async #kill(lane: string): Promise<void> {
+  async #hit(does: 'kill' | 'pause', lane: string): Promise<void> {
     const state = this.#player.state(lane);
     if (state?.kind !== 'paused') return;
-    await this.#killProcess(lane, state.arrival.pid, `the process of ${lane}`);
+    const { pid } = state.arrival;
+    if (does === 'pause') return this.#faults.pause(lane, pid);
+    await this.#killProcess(lane, pid, `the process of ${lane}`);
     this.#locks.died(lane);
   }
 
@@ -227,6 +231,7 @@ export class ChoicePlay {
    * @returns where they are then, if any moved or waits
    */
   async finish(): Promise<Choice | null> {
+    for (const lane of this.lanes) await this.#faults.resume(lane);
     const isOpen = (lane: string) => ['at', 'waits'].includes(this.#place(lane).is);
     const isAt = (lane: string) => this.#place(lane).is === 'at';
     const open = this.lanes.filter(isOpen);
@@ -324,6 +329,7 @@ export class ChoicePlay {
 
   #place(lane: string): Place {
     if (this.#faults.isDead(lane)) return { is: 'dead' };
+    if (this.#faults.isPaused(lane)) return { is: 'paused' };
     const state = this.#player.state(lane);
     if (!state) return { is: 'idle' };
     if (state.kind === 'answered') return { is: 'answered', attempt: state.attempt };

@@ -6,9 +6,11 @@ import type { StageEvent } from '../../stage/events.ts';
 import { recordedId } from '../replay-file.ts';
 import { connection, enter, followEvents, problem, send } from './api.ts';
 import { closeProof, predictByKey, proof } from './cards.tsx';
+import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
+import { closeCompare } from './compare.tsx';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
-import { closeCompare, copyLink, Race } from './race.tsx';
+import { Race } from './race.tsx';
 import { addressOf, linkTo, show, viewAt } from './route.ts';
 import { saveReplay } from './save-replay.ts';
 import {
@@ -173,7 +175,7 @@ function onKey(event: KeyboardEvent): void {
 function onRaceKey(key: string, wanted: Wanted): void {
   const choice = faultLetter + key.toUpperCase();
   const isChoice = beside.value === '' && current.value && choicesIn(choice) !== null;
-  faultLetter = 'xesh'.includes(key) ? key.toUpperCase() : '';
+  faultLetter = 'xpresh'.includes(key) ? key.toUpperCase() : '';
   if (isChoice) choose(choice);
   else if (beside.value !== '' && predictByKey(key, beside.value)) playBesideIt();
   else if (!current.value && predictByKey(key, wanted.rung)) void begin(wanted);

@@ -9,7 +9,7 @@ import type { BrokenPromise, PlayedLane, Reading, StageEvent } from '../../stage
 export type Wait = 'lock' | 'dead' | 'row';
 
 export interface LaneView extends PlayedLane {
-  readonly state: 'idle' | 'running' | 'at' | 'waits' | 'dead' | 'answered';
+  readonly state: 'idle' | 'running' | 'at' | 'paused' | 'waits' | 'dead' | 'answered';
   readonly checkpoint?: string;
   /** The owner that it waits for, and whether for a lock or for a row. */
   readonly waitsFor?: string;
@@ -143,15 +143,27 @@ function chosen(play: PlayView, event: Of<'choice'>): PlayView {
     isStill: false,
   };
   const { does, to } = actOf(choice);
-  const isFault = does === 'end-lease' || does === 'stop' || does === 'start';
-  if (isTaken && !isFault) return next;
-  if (isFault)
-    return withRow(next, event, lane, { kind: isTaken ? 'fault' : 'stuck', word: does, of: to });
+  if (does === 'move' || does === 'kill') {
+    if (isTaken) return next;
+  } else {
+    const row = withRow(next, event, lane, {
+      ...{ kind: isTaken ? 'fault' : 'stuck', word: does, of: to },
+    });
+    return isTaken ? paused(row, does, lane, msOf(event) - play.beganAt) : row;
+  }
   const { state = 'idle', waitsFor } = play.lanes.get(lane) ?? {};
   return withRow(next, event, lane, {
     ...{ kind: 'stuck', word: state },
     ...(waitsFor && { of: waitsFor }),
   });
+}
+
+/** A lane whose process is paused stays where it is; afterwards it stands there again. */
+function paused(play: PlayView, does: string, lane: string, since: number): PlayView {
+  const { checkpoint } = play.lanes.get(lane) ?? {};
+  const at = { since, ...(checkpoint && { checkpoint }) };
+  if (does === 'pause') return withLane(play, lane, { ...at, state: 'paused' });
+  return does === 'resume' ? withLane(play, lane, { ...at, state: 'at' }) : play;
 }
 
 function moved(play: PlayView, event: Of<'lane'>): PlayView {
@@ -258,7 +270,7 @@ export const lettersOf = ({ choices }: PlayView): string =>
 /** Every lane is answered, dead, or waits for one that is. */
 export function isOver({ lanes, isStill }: PlayView): boolean {
   const all = [...lanes.values()];
-  return isStill && all.every(({ state }) => state !== 'idle' && state !== 'at');
+  return isStill && all.every(({ state }) => !['idle', 'at', 'paused'].includes(state));
 }
 
 /** The number of orders that are in the readings. */

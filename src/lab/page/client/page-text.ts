@@ -84,6 +84,8 @@ export interface PageText {
   readonly waits: (on: Wait, of: string | undefined) => string;
   readonly cannotGo: (state: string, of: string | undefined) => string;
   readonly fault: (does: string, to: string) => string;
+  readonly pause: (instance: string) => string;
+  readonly resume: (instance: string) => string;
   readonly endLease: (lane: string) => string;
   readonly stop: (server: string) => string;
   readonly start: (server: string) => string;

@@ -1,0 +1,55 @@
+/** The same choices on two rungs, side by side. */
+import { Outcomes, Predict, Proof } from './cards.tsx';
+import { Lanes } from './lanes.tsx';
+import { firstDifference, lettersOf, type PlayView } from './model.ts';
+import { predictions } from './predictions.ts';
+import { beside, other, playBesideIt } from './store.ts';
+import { page } from './texts.ts';
+
+export function Compare({ one }: { one: PlayView }) {
+  const two = other.value;
+  const { words } = page.value;
+  const next = beside.value;
+  return (
+    <main class="race">
+      <div class="row wrap">
+        <h1>{words.sameChoices}</h1>
+        <small class="code">{lettersOf(one).split('').join(' ')}</small>
+        <button type="button" class="right" data-close onClick={closeCompare}>
+          {words.backToPlay}
+          <kbd>Esc</kbd>
+        </button>
+      </div>
+      <div class="both">
+        <Side of={one} differsAt={two && firstDifference(one, two)} />
+        {two ? (
+          <Side of={two} differsAt={firstDifference(one, two)} />
+        ) : (
+          <section class="side" data-rung={next}>
+            <b>{next}</b>
+            {predictions.value.has(next) ? (
+              <p role="status">{words.preparing}</p>
+            ) : (
+              <Predict rung={next} lanes={one.lanes.size} onPredicted={playBesideIt} />
+            )}
+          </section>
+        )}
+      </div>
+    </main>
+  );
+}
+
+function Side({ of, differsAt }: { of: PlayView; differsAt: number | undefined }) {
+  return (
+    <section class="side" data-rung={of.rung}>
+      <b>{of.rung}</b>
+      <Lanes of={of} differsAt={differsAt} />
+      <Outcomes of={of} />
+      <Proof of={of} />
+    </section>
+  );
+}
+
+export function closeCompare(): void {
+  beside.value = '';
+}

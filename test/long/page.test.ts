@@ -1,0 +1,108 @@
+/** The page from the command line, and how long a buyer waits for a person. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { execa } from 'execa';
+import { request } from 'undici';
+import { expect, onTestFinished, test } from 'vitest';
+import { withStage } from '../../src/lab/stage/stage.ts';
+import { someFolder } from '../support/folder.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
+
+/** One browser, without the browser: node resolves no `….localhost`. */
+class Client {
+  readonly #url: URL;
+  #cookie = '';
+
+  constructor(address: string) {
+    this.#url = new URL(address);
+  }
+
+  async enter(): Promise<number> {
+    const answer = await this.#send('/session', { key: this.#url.hash.slice('#key='.length) });
+    this.#cookie = String(answer.headers['set-cookie']).split(';')[0] ?? '';
+    return answer.statusCode;
+  }
+
+  async post(path: string, body: object): Promise<{ status: number; data: { player?: string } }> {
+    const { statusCode: status, body: answer } = await this.#send(path, body);
+    return { status, data: (await answer.json()) as { player?: string } };
+  }
+
+  #send(path: string, body: object) {
+    const { host, port, origin } = this.#url;
+    const headers = { host, origin, cookie: this.#cookie, 'content-type': 'application/json' };
+    const sent = { method: 'POST', headers, body: JSON.stringify(body) } as const;
+    return request(`http://127.0.0.1:${port}${path}`, sent);
+  }
+}
+
+test('the page starts a lab, keeps its session over a restart, and ends with the lab', {
+  timeout: 180_000,
+}, async () => {
+  const folder = join(someFolder(), 'lab');
+  const env = { LOCKSTEP_LAB: folder, LOCKSTEP_RUNS: join(folder, 'runs') };
+  const run = (...words: string[]) => execa('node', [program, ...words], { env, reject: false });
+  onTestFinished(async () => void (await run('down')));
+  const { address } = JSON.parse((await run('page', '--json')).stdout) as { address: string };
+  const client = new Client(address);
+  expect(await client.enter()).toBe(201);
+  expect(await new Client(address).enter()).toBe(403); // The key was used.
+
+  const begun = await client.post('/api/plays', { rung: 'redis-atomic', choices: 'AAB' });
+  expect(begun.status).toBe(201);
+  const busy = await run('run', 'row-lock', '--json');
+  expect(JSON.parse(busy.stdout)).toMatchObject({ error: { code: 'LAB_BUSY' } });
+  await run('page'); // While it plays: no command waits for it.
+
+  const status = async () => JSON.parse((await run('status', '--json')).stdout);
+  const { servers } = (await status()) as { servers: { name: string; pid: number }[] };
+  process.kill(servers.find(({ name }) => name === 'page')?.pid ?? 0, 'SIGKILL');
+  await expect.poll(async () => (await run('page')).exitCode, { timeout: 30_000 }).toBe(0);
+  const again = { rung: 'redis-atomic', choices: 'AAB' };
+  expect((await client.post('/api/plays', again)).status).toBe(201);
+
+  const { stdout, exitCode } = await run('down');
+  expect({ stdout, exitCode }).toEqual({ stdout: 'The lab is stopped.', exitCode: 0 });
+  expect(existsSync(join(folder, 'lab.json'))).toBe(false);
+});
+
+const lab = theLab();
+const onStage = (work: Parameters<typeof withStage<void>>[2]) =>
+  withStage(lab(), new AbortController().signal, async (stage) => {
+    await stage.connect();
+    await work(stage);
+  });
+
+test(
+  'a buyer at a checkpoint waits for its player, however long that thinks',
+  {
+    timeout: 60_000,
+  },
+  () =>
+    onStage(async (stage) => {
+      const voucherId = await stage.putOnSale({ title: 'long', stock: 1, rung: 'row-lock' });
+      const player = stage.player();
+      const purchase = { voucherId, userId: '7', requestId: player.requestId('A') };
+      player.add('A', () => stage.buy(purchase, { headers: player.headers('A') }));
+      await player.resume('A');
+      expect(await player.settles('A', 5_000)).toBe(true);
+      await sleep(17_000); // Longer than the word of a player counts.
+      await player.look();
+      expect(player.state('A')).toMatchObject({ kind: 'paused' });
+      expect(stage.tries).toEqual([]);
+      await player.finish(5_000);
+      expect(stage.tries).toMatchObject([{ outcome: 'accepted' }]);
+    }),
+);
+
+test('a buyer whose player has crashed goes on by itself', { timeout: 60_000 }, () =>
+  onStage(async (stage) => {
+    const voucherId = await stage.putOnSale({ title: 'alone', stock: 1, rung: 'stock-positive' });
+    const headers = { 'x-lab-lane': '00000000-0000-4000-8000-000000000000:A' };
+    const purchase = { voucherId, userId: '7', requestId: 'nobody-plays-it' };
+    expect(await stage.buy(purchase, { headers })).toMatchObject({ outcome: 'accepted' });
+  }),
+);
