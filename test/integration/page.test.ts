@@ -125,6 +125,33 @@ test('on the Redis lock B waits for A with its reason, and a killed A keeps the 
   expect(await textOf(tab, 'g[data-kind=stuck]')).toMatch(/waits for A/);
 });
 
+test('a famous race is a link on the ladder: a late release lets a third request in', async () => {
+  const tab = await openPage('/ladder/3');
+  await tab.locator('[data-rung=redis-expiry]').click();
+  await tab.locator('[data-race=release-after-expiry]').click();
+  expect(new URL(tab.url()).search).toBe('?do=AAEABACBCBC&lanes=3');
+  await tab.locator('[data-predict=two]').click();
+  await tab.locator('[data-outcome=two]').waitFor();
+  expect(await textOf(tab, 'g[data-kind=fault]')).toMatch(/its lease ends/);
+  expect(await textOf(tab, '[data-verdict=violated]')).toMatch(/never two orders for one user/);
+});
+
+test('faults are buttons and letters: a paused buyer cannot go, a stopped master is no quorum', async () => {
+  const tab = await predicted('/race/redlock?do=AA');
+  await tab.locator('[data-fault=PA]').click();
+  await tab.locator('[data-fault=RA]:not([disabled])').waitFor();
+  await choose(tab, 'A');
+  expect(await textOf(tab, 'g[data-kind=stuck]')).toMatch(/stands still/);
+  await choose(tab, 'RA');
+  await choose(tab, 'S1S2');
+  await tab.locator('[data-fault=H1]').waitFor();
+  expect(await textOf(tab, 'aside .state')).toMatch(
+    /no answer.*no answer.*1 of 3 masters: no quorum/s,
+  );
+  await choose(tab, 'H1H2');
+  await tab.locator('[data-fault=S1]').waitFor();
+});
+
 test('the keyboard is enough, from the ladder to a violation', async () => {
   const tab = await openPage('/ladder/2');
   await tab.locator('[data-rung=check-then-insert]').waitFor();

@@ -42,9 +42,12 @@ export const playSettings = {
   MYSQL_ANSWER_MS: '600000',
 } as const;
 
-/** An instance for each lane. */
-export const serveLanes = (stage: Stage, lanes: number): Promise<void> =>
-  stage.serve({ instances: lanes, balancer: 'nginx', settings: playSettings });
+/** An instance for each lane, and connections to what a play reads. */
+export async function serveLanes(stage: Stage, lanes: number): Promise<void> {
+  await stage.serve({ instances: lanes, balancer: 'nginx', settings: playSettings });
+  stage.connections.redlockMasters('admin'); // A client that is not ready refuses a command.
+  await stage.connections.ready();
+}
 
 /** @throws ChoicesDisturbed, DeadlinePassed: then it proves nothing */
 export async function judgedPlay(

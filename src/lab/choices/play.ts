@@ -77,8 +77,6 @@ export class ChoicePlay {
       planned,
       slot,
     });
-    stage.connections.redlockMasters('admin'); // A client that is not ready refuses a command.
-    await stage.connections.ready();
     await play.#observe(false);
     return play;
   }

@@ -72,7 +72,7 @@ function Left({ leftMs, sinceMs }: { leftMs: number; sinceMs: number }) {
 function Quorum({ of }: { of: PlayView }) {
   const keys = of.readings.filter(({ id }) => id === 'key');
   if (keys.length < 2) return null;
-  const owners = keys.map(({ value }) => value).filter(Boolean);
+  const owners = keys.map(({ value }) => value).filter((value) => value !== '' && value !== '?');
   const most = Math.max(0, ...owners.map((own) => owners.filter((each) => each === own).length));
   return (
     <tr>

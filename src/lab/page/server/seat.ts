@@ -2,7 +2,7 @@
  * The page has the lab for itself while somebody plays, as a command has. Its service then has the
  * limits of a person who thinks; afterwards it is as it was.
  */
-import { playSettings } from '../../choices/judged-play.ts';
+import { serveLanes } from '../../choices/judged-play.ts';
 import { laneNames } from '../../choices/letters.ts';
 import { type RowWaits, withRowWaits } from '../../choices/row-waits.ts';
 import { asDatabaseRoot, restoreSettings, setRowWait } from '../../environment/database-root.ts';
@@ -20,12 +20,6 @@ export interface Table {
 
 /** A transaction that waits for a row while somebody thinks. */
 const rowWaitSeconds = 3_600;
-const shape = {
-  instances: laneNames.length,
-  balancer: 'nginx',
-  settings: playSettings,
-} as const;
-
 export class Seat {
   readonly #folder: string;
   readonly #reader: Reader;
@@ -81,7 +75,7 @@ export class Seat {
             lab,
             signal,
             async (stage) => {
-              await stage.serve(shape);
+              await serveLanes(stage, laneNames.length);
               await withRowWaits(lab, async (rowWaits) => {
                 signal.addEventListener('abort', () => this.#stand());
                 ready({ stage, rowWaits });
