@@ -115,6 +115,7 @@ export function ladderRows() {
       ...{ name, chapter: rung.chapter, hasOrders, breaks, faults, ...costOf(name) },
       ...{ hasLock: rung.lock !== undefined, onePerUser: rung.onePerUser },
       lockServers: rung.lockService?.servers ?? [],
+      lockNeeded: rung.lockService?.needed ?? 0,
       races: racesOn(name),
       sources: hasOrders ? sourcesOf(name) : {},
       ...(counted.has(name) && { orders: counted.get(name) }),

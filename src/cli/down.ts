@@ -1,5 +1,5 @@
 import { Lab } from '../lab/environment/lab.ts';
-import { alone } from '../lab/environment/session.ts';
+import { alone, endPlays } from '../lab/environment/session.ts';
 import { json } from './options.ts';
 import { type AddCommand, type JsonOption, print, progress } from './output.ts';
 
@@ -9,7 +9,7 @@ export const addDown: AddCommand = (program, { labFolder }) =>
     .description('stop the lab')
     .addOption(json())
     .action(async ({ json }: JsonOption) => {
-      await Lab.endPage(labFolder);
+      await endPlays(labFolder);
       const stopped = await alone(labFolder, async () => {
         const lab = Lab.find(labFolder);
         const wasRunning = lab?.servers.some(({ alive }) => alive) ?? false;

@@ -12,11 +12,20 @@ export const addPage: AddCommand = (program, { labFolder }) =>
   program
     .command('page')
     .description('print the address of the lab’s page; starts a lab when none is up')
+    .argument('[link]', 'a link that somebody copied: the same play, in this lab')
     .addOption(json())
-    .action(async ({ json }: JsonOption) => {
-      const address = (await addressNow(labFolder)) ?? (await startedPage(labFolder));
+    .action(async (link: string | undefined, { json }: JsonOption) => {
+      const start = (await addressNow(labFolder)) ?? (await startedPage(labFolder));
+      const address = link === undefined ? start : addressIn(start, link);
       print(json, { address }, () => pageText(address));
     });
+
+/** A link has the host of the lab in which it was copied. */
+function addressIn(start: string, link: string): string {
+  const { pathname, search } = new URL(link, start);
+  const { origin, hash } = new URL(start);
+  return `${origin}${pathname}${search}${hash}`;
+}
 
 /** While somebody plays, the page has the lab: it can be opened all the same. */
 async function addressNow(folder: string): Promise<string | null> {

@@ -3,7 +3,7 @@ import { UnknownRung } from '../errors.ts';
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
 import { choicesCommand, famousRaces } from '../lab/choices/famous-races.ts';
-import { choicesIn } from '../lab/choices/letters.ts';
+import { choicesIn, mostLetters } from '../lab/choices/letters.ts';
 import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import {
@@ -73,7 +73,7 @@ export const addRace: AddCommand = (program, place) =>
 
 function choiceLetters(text: string): string {
   const letters = text.replaceAll(/[\s,]/g, '').toUpperCase();
-  if (choicesIn(letters) !== null && letters.length <= 40) return letters;
+  if (choicesIn(letters) !== null && letters.length <= mostLetters) return letters;
   throw new InvalidArgumentError(
     'They are the letters of the buyers, A to D. X before one kills its process, P pauses it, R ' +
       'resumes it, E ends its lease: AAEAB. S1 to S3 stop a Redis master, H1 to H3 start it again.',

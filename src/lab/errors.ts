@@ -111,6 +111,35 @@ export class LabBusy extends LockstepError {
   }
 }
 
+/** A Redis of the lab did not take a write that the lab needs. */
+export class RedisRefused extends LockstepError {
+  readonly code = 'REDIS_REFUSED';
+
+  constructor(server: string, answer: string) {
+    super(`${server} refused a write of the lab: ${answer}. Its log says why; then start again.`);
+  }
+}
+
+/** Every instance must learn of a new voucher, and one of them stands still. */
+export class ProcessPaused extends LockstepError {
+  readonly code = 'PROCESS_PAUSED';
+
+  constructor() {
+    super(
+      'A process is paused in a play that is open: resume it, or end that play, and try again.',
+    );
+  }
+}
+
+/** A choice names a lane that the play does not have. */
+export class UnknownLane extends LockstepError {
+  readonly code = 'UNKNOWN_LANE';
+
+  constructor(choice: string, lanes: readonly string[]) {
+    super(`There is no lane for ${choice}. The lanes are: ${lanes.join(', ')}.`);
+  }
+}
+
 /** The page is there, and its lab is not whole. */
 export class LabNotRunning extends LockstepError {
   readonly code = 'LAB_NOT_RUNNING';

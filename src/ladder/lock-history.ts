@@ -25,8 +25,9 @@ export function traced(lock: Lock): Lock {
       const lease = await lock.acquire(resource, options);
       tell(lease ? 'granted' : 'denied', lease ?? {});
       if (!lease) return null;
+      const held = endable(lease, resource, order);
       await checkpoint('after-acquire');
-      return tracedLease(endable(lease, resource, order), tell);
+      return tracedLease(held, tell);
     },
   };
 }
@@ -48,7 +49,8 @@ function endable(lease: Lease, resource: string, order: Order | undefined): Leas
   const grantedAt = performance.now();
   const lost = () => new LeaseLost(resource, Math.round(performance.now() - grantedAt));
   const forward = () => ended.abort(lease.signal.reason);
-  lease.signal.addEventListener('abort', forward, { once: true });
+  if (lease.signal.aborted) forward();
+  else lease.signal.addEventListener('abort', forward, { once: true });
   const { requestId } = order;
   const end = () => ended.abort(lost());
   endings.set(requestId, end);

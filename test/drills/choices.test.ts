@@ -141,6 +141,27 @@ test.each(['redis-atomic', 'redis-message', 'redis-reentrant', 'redis-fair', 're
   },
 );
 
+test('a lease that ends where its owner has just acquired it is over there, too', async () => {
+  const result = await played(choicesByHand, { rung: 'redis-atomic', choices: 'AEAABB' });
+  expect(rowsOf(result)?.slice(2)).toEqual([
+    ['A', 'A has looked: it may buy'],
+    ['B', 'B has the lock'],
+    ['B', 'B has looked: it may buy'],
+    ['(rest)', 'A is refused: its lease is over'],
+    ['', order],
+  ]);
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+});
+
+test('the lease that a choice ends is that of the newest owner, and of no other', async () => {
+  const choices = 'AAEABACEB'; // A released late: the key is that of C, and B goes on without one.
+  const result = await played(choicesByHand, { rung: 'redis-expiry', choices });
+  expect(rowsOf(result)?.slice(5, 7)).toEqual([
+    ['C', 'C has the lock'],
+    ['EB', 'nothing: B has no lease that can end'],
+  ]);
+});
+
 test('a lock without a lease cannot lose it', async () => {
   for (const rung of ['mutex-per-user', 'redis-no-expiry', 'zookeeper'] as const) {
     const result = await played(choicesByHand, { rung, choices: 'AEA' });

@@ -316,6 +316,7 @@ test('the OpenAPI document describes every route', async () => {
   };
   expect(Object.keys(paths).toSorted()).toEqual([
     '/lab/block-event-loop',
+    '/lab/end-lease',
     '/lab/noop',
     '/lab/profile',
     '/lab/step-clock',

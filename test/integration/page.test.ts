@@ -5,9 +5,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type ServerType, serve } from '@hono/node-server';
+import type { RowDataPacket } from 'mysql2/promise';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
+import { Lab } from '../../src/lab/environment/lab.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import { alone } from '../../src/lab/environment/session.ts';
 import { addressWithKey } from '../../src/lab/page/access.ts';
@@ -76,7 +79,7 @@ test('nothing is played before it is predicted; then the mutex sells one user tw
   await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
   await choose(tab, 'AABBAB');
   await tab.locator('[data-outcome=two]').waitFor();
-  expect(await textOf(tab, '[data-outcome]')).toMatch(/predicted one order.*Seen two orders/);
+  expect(await textOf(tab, '[data-outcome]')).toMatch(/predicted one order.*Seen 2 orders/);
   await tab.locator('[data-verdict=violated]').first().click();
   expect(await textOf(tab, '.proof')).toMatch(
     /user 7 has 2 orders.*each process has its own mutex/,
@@ -146,7 +149,7 @@ test('faults are buttons and letters: a paused buyer cannot go, a stopped master
   await choose(tab, 'S1S2');
   await tab.locator('[data-fault=H1]').waitFor();
   expect(await textOf(tab, 'aside .state')).toMatch(
-    /no answer.*no answer.*1 of 3 masters: no quorum/s,
+    /no answer.*no answer.*1 of 3 masters, 2 needed: not enough/s,
   );
   await choose(tab, 'H1H2');
   await tab.locator('[data-fault=S1]').waitFor();
@@ -245,8 +248,9 @@ test('a key is used once; another host, another origin and no cookie are refused
   expect(await statusOf('/api/lab', { host: host(), cookie })).toBe(200);
   const site = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' };
   expect(await statusOf('/api/lab', { host: host(), cookie, ...site })).toBe(403);
-  expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'no-such-rung' })).toBe(400);
-  expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'redis-list' })).toBe(400);
+  const slot = 'test main';
+  expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'no-rung', slot })).toBe(400);
+  expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'redis-list', slot })).toBe(400);
 });
 
 test('a page of another origin can start and read nothing, though the browser has a session', async () => {
@@ -272,8 +276,46 @@ test('a feed gives a page that comes back what it missed, or says that it is gon
   const feed = new Feed();
   const event = { kind: 'note', text: '', number: 0, at: '0' } as const;
   for (let count = 0; count < 50_000; count++) feed.push(event);
-  expect(feed.after(49_998)?.map(({ number }) => number)).toEqual([49_999, 50_000]);
-  expect(feed.after(50_000)).toEqual([]);
-  expect(feed.after(50_001)).toBeNull();
-  expect(feed.after(1)).toBeNull();
+  const { feed: name } = feed.place;
+  const after = (last: number) => feed.after({ feed: name, last });
+  expect(after(49_998)?.map(({ number }) => number)).toEqual([49_999, 50_000]);
+  expect(after(50_000)).toEqual([]);
+  for (const last of [50_001, 1]) expect(after(last)).toBeNull();
+  expect(feed.after({ feed: 'of a server before', last: 50_000 })).toBeNull();
+});
+
+test('two tabs of one browser play side by side, and neither ends the play of the other', async () => {
+  const one = await predicted('/race/redis-atomic?do=A');
+  const two = await one.context().newPage();
+  await two.goto(`http://${host()}/race/row-lock?do=A`);
+  await two.locator('[data-predict=one]').click();
+  await two.locator('[data-still=true]').waitFor();
+  await choose(two, 'B');
+  await two.locator('[data-waits=B]').waitFor();
+  await choose(one, 'AB');
+  expect(await textOf(one, '[data-waits=B]')).toMatch(/A has the lock/);
+  expect(await textOf(two, '[data-waits=B]')).toMatch(/transaction of A/);
+});
+
+test('stops at every checkpoint are played again with the same stops', async () => {
+  const tab = await predicted('/race/redis-expiry?do=AAAAEABBBAAABBBB&fine=1', 'two');
+  await tab.locator('[data-verdict=violated]').first().click();
+  await tab.locator('[data-again]').click();
+  await expect.poll(() => textOf(tab, '[data-counted]'), { timeout: 30_000 }).toMatch(/10 of 10/);
+});
+
+test('a play that was given back says so, and the lab is as it was before', async () => {
+  const tab = await predicted('/race/redis-atomic?do=A');
+  await plays.leave();
+  await tab.locator('[data-retry]').waitFor();
+  expect(await textOf(tab, 'main')).toMatch(/This play is over/);
+  const lab = Lab.running(folder);
+  expect(lab?.shape.settings ?? {}).not.toHaveProperty('LOCK_LEASE_MS', '600000');
+  const waitSeconds = await asDatabaseRoot(lab?.dataFolder(lab.database) ?? '', async (root) => {
+    const [rows] = await root.query<RowDataPacket[]>(
+      'SELECT @@GLOBAL.innodb_lock_wait_timeout AS s',
+    );
+    return Number(rows[0]?.['s']);
+  });
+  expect(waitSeconds).toBe(5);
 });

@@ -51,7 +51,8 @@ test('the page starts a lab, keeps its session over a restart, and ends with the
   expect(await client.enter()).toBe(201);
   expect(await new Client(address).enter()).toBe(403); // The key was used.
 
-  const begun = await client.post('/api/plays', { rung: 'redis-atomic', choices: 'AAB' });
+  const wanted = { rung: 'redis-atomic', choices: 'AAB', slot: 'test main' };
+  const begun = await client.post('/api/plays', wanted);
   expect(begun.status).toBe(201);
   const busy = await run('run', 'row-lock', '--json');
   expect(JSON.parse(busy.stdout)).toMatchObject({ error: { code: 'LAB_BUSY' } });
@@ -61,8 +62,7 @@ test('the page starts a lab, keeps its session over a restart, and ends with the
   const { servers } = (await status()) as { servers: { name: string; pid: number }[] };
   process.kill(servers.find(({ name }) => name === 'page')?.pid ?? 0, 'SIGKILL');
   await expect.poll(async () => (await run('page')).exitCode, { timeout: 30_000 }).toBe(0);
-  const again = { rung: 'redis-atomic', choices: 'AAB' };
-  expect((await client.post('/api/plays', again)).status).toBe(201);
+  expect((await client.post('/api/plays', wanted)).status).toBe(201);
 
   const { stdout, exitCode } = await run('down');
   expect({ stdout, exitCode }).toEqual({ stdout: 'The lab is stopped.', exitCode: 0 });

@@ -1,6 +1,7 @@
 /** What the page shows, from the recorded events of real plays: `race --choices` wrote them. */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
+import { cursor, take, world } from '../../src/lab/page/client/event-log.ts';
 import {
   add,
   emptyWorld,
@@ -27,8 +28,8 @@ const mutex = recorded('AABBAB-mutex-per-user');
 const lock = recorded('AABBAB-redis-atomic');
 const killed = recorded('AABXAB-redis-atomic');
 
-const playIn = ({ plays, slots }: World): PlayView => {
-  const play = plays.get(slots.get('main') ?? '');
+const playIn = ({ plays }: World): PlayView => {
+  const [play] = plays.values();
   if (!play) throw new Error('no play is shown');
   return play;
 };
@@ -117,10 +118,25 @@ test('events of a play that began before the page came are left out', () => {
   expect(fold(mutex.slice(3))).toEqual(emptyWorld);
 });
 
+test('a cursor that jumps in many events shows what a fold from the first one shows', () => {
+  const many = Array.from({ length: 1_300 }, (_, index): StageEvent => {
+    const event = mutex[index % mutex.length] as StageEvent;
+    const player = `play ${Math.floor(index / mutex.length)}`;
+    return { ...event, number: index + 1, ...('player' in event && { player }) } as StageEvent;
+  });
+  for (const event of many) take(event);
+  for (const count of [1, 499, 500, 501, 999, 1_000, 1_300]) {
+    cursor.value = count;
+    expect(world.value, String(count)).toEqual(fold(many.slice(0, count)));
+  }
+});
+
 test('no text of an event can end the element that it is in', () => {
   const evil = '</script><script>alert(1)</script><!--';
   const event = { kind: 'note', text: evil, number: 1, at: '1' } as const;
   const html = replayFile({ script: `'${evil}'`, style: '', events: [event] });
+  const [, json = ''] = /id="recorded">(.*?)<\/script>/s.exec(html) ?? [];
+  expect(JSON.parse(json)).toEqual([event]);
   expect(html.match(/<\/script>/g)).toHaveLength(2);
   expect(html).not.toContain('<!--');
 });

@@ -34,7 +34,10 @@ export class LaneLocks {
     else this.#wanted.delete(lane);
     const owners = this.#owners.get(place) ?? new Set();
     this.#owners.set(place, owners);
-    if (event === 'granted') owners.add(lane);
+    if (event === 'granted') {
+      owners.delete(lane); // The newest is the last.
+      owners.add(lane);
+    }
     if (event === 'released' || event === 'expired') owners.delete(lane);
   }
 
@@ -44,8 +47,9 @@ export class LaneLocks {
     if (this.#isInProcess) for (const owners of this.#owners.values()) owners.delete(lane);
   }
 
-  isOwner(lane: string): boolean {
-    return [...this.#owners.values()].some((owners) => owners.has(lane));
+  /** Of a lock that was granted again before its release, the key is that of the newest owner. */
+  isNewestOwner(lane: string): boolean {
+    return [...this.#owners.values()].some((owners) => [...owners].at(-1) === lane);
   }
 
   /** It owns nothing any more. */
@@ -54,8 +58,8 @@ export class LaneLocks {
   }
 
   /** @param place the resource; where the lock is in the process, the instance before it */
-  ownersAt(place: string): string[] {
-    return [...(this.#owners.get(place) ?? [])];
+  newestAt(place: string): string | undefined {
+    return [...(this.#owners.get(place) ?? [])].at(-1);
   }
 
   /** It was refused its lock, and waits for it. */

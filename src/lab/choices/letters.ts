@@ -10,6 +10,9 @@ const acts = {
 } as const;
 const pattern = /[XPRE]?[A-D]|[SH][1-3]/g;
 
+/** Of a play: longer ones are no lesson, and no link. */
+export const mostLetters = 60;
+
 export interface Act {
   readonly does: 'move' | (typeof acts)[keyof typeof acts];
   /** The lane, or the server. */

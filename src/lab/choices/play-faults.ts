@@ -17,7 +17,7 @@ export class PlayFaults {
   readonly #stage: Stage;
   readonly #rung: Rung;
   readonly #dead = new Map<string, Undo>();
-  readonly #stopped = new Map<string, Undo>();
+  readonly #stopped = new Set<string>();
   /** The lanes whose process stands still, and what it hears when it runs again. */
   readonly #paused = new Map<string, { readonly resume: Undo; hears: () => Promise<void> }>();
 
@@ -58,8 +58,8 @@ export class PlayFaults {
   }
 
   async stop(server: string): Promise<void> {
-    const { undo } = await injectWatched([stopServer(server)], this.#stage);
-    this.#stopped.set(server, undo);
+    await stopOnce(this.#stage, server);
+    this.#stopped.add(server);
   }
 
   canStart(server: string): boolean {
@@ -67,8 +67,8 @@ export class PlayFaults {
   }
 
   async start(server: string): Promise<void> {
-    await this.#stopped.get(server)?.();
     this.#stopped.delete(server);
+    await startAtLast(this.#stage, server);
     await this.#stage.connections.ready();
   }
 
@@ -115,11 +115,40 @@ export class PlayFaults {
     return connections.redlockMasters('admin').filter(({ status }) => status === 'ready');
   }
 
+  /** All of it, whatever fails. @throws the first error */
   async mend(): Promise<void> {
-    for (const lane of this.#paused.keys()) await this.resume(lane);
-    for (const undo of [...this.#dead.values(), ...this.#stopped.values()]) await undo();
-    this.#stopped.clear();
+    const undos = [
+      ...[...this.#paused.keys()].map((lane) => () => this.resume(lane)),
+      ...this.#dead.values(),
+      ...[...this.#stopped].map((server) => () => this.start(server)),
+    ];
+    const errors: unknown[] = [];
+    for (const undo of undos) await undo().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
   }
+}
+
+/** Two plays may stop one server: it starts when both have started it. */
+const stoppedOn = new WeakMap<Stage, Map<string, { users: number; readonly undo: Undo }>>();
+
+async function stopOnce(stage: Stage, server: string): Promise<void> {
+  const stopped = stoppedOn.get(stage) ?? new Map();
+  stoppedOn.set(stage, stopped);
+  const known = stopped.get(server);
+  if (known) known.users += 1;
+  else {
+    const { undo } = await injectWatched([stopServer(server)], stage);
+    stopped.set(server, { users: 1, undo });
+  }
+}
+
+async function startAtLast(stage: Stage, server: string): Promise<void> {
+  const known = stoppedOn.get(stage)?.get(server);
+  if (!known) return;
+  known.users -= 1;
+  if (known.users > 0) return;
+  stoppedOn.get(stage)?.delete(server);
+  await known.undo();
 }
 
 /** Every kind of release message wakes a waiter: what it says does not matter. */

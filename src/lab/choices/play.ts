@@ -13,8 +13,9 @@ import { UnknownVoucher } from '../errors.ts';
 import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
-import { brokenPromises } from './broken-promises.ts';
+import { drained } from '../workload/drained.ts';
 import { HistoryTail } from './history-tail.ts';
+import { judgedPromises } from './judged-promises.ts';
 import { isOfLock, LaneLocks } from './lane-locks.ts';
 import { type Act, actOf } from './letters.ts';
 import { type Choice, isSameWait, type Place } from './places.ts';
@@ -60,7 +61,7 @@ export class ChoicePlay {
 
   /** On a fresh voucher; each lane in an instance of its own. */
   static async begin(stage: Stage, setUp: SetUp): Promise<ChoicePlay> {
-    const { rung, planned = '', slot = 'main' } = setUp;
+    const { rung, planned = '', slot = 'main', request = '', isFine = false } = setUp;
     const stock = stockOf(rung);
     const voucherId = await stage.putOnSale({ title: `choices on ${rung}`, stock, rung });
     const play = new ChoicePlay(stage, setUp, voucherId);
@@ -68,14 +69,8 @@ export class ChoicePlay {
     for (const lane of lanes) play.#add(lane);
     play.#places = play.#placesNow();
     play.#tell({
-      kind: 'play',
-      rung,
-      voucherId,
-      stock,
-      lanes,
-      stops: play.#stops(),
-      planned,
-      slot,
+      ...{ kind: 'play', rung, voucherId, stock, lanes, stops: play.#stops() },
+      ...{ planned, slot, request, isFine },
     });
     await play.#observe(false);
     return play;
@@ -101,6 +96,16 @@ export class ChoicePlay {
     const purchase = { voucherId: this.voucherId, userId, requestId: player.requestId(name) };
     const headers = player.headers(name);
     player.add(name, () => this.#stage.buy(purchase, { baseUrl, headers, waitsLong: true }));
+  }
+
+  /** Whether this choice is about a lane of this play, or about a server. */
+  knows(choice: string): boolean {
+    const { does, to } = actOf(choice);
+    return does === 'stop' || does === 'start' || this.lanes.includes(to);
+  }
+
+  get isPaused(): boolean {
+    return this.lanes.some((lane) => this.#faults.isPaused(lane));
   }
 
   #tell(event: PlayEvent): void {
@@ -145,7 +150,7 @@ export class ChoicePlay {
     if (does === 'kill' || does === 'pause') return this.#place(to).is === 'at';
     if (does === 'resume') return this.#faults.isPaused(to);
     const lane = this.#laneNamed(to);
-    const isOwner = this.#locks.isOwner(to);
+    const isOwner = this.#locks.isNewestOwner(to);
     return lane !== undefined && isOwner && this.#faults.canEndLease(this.voucherId, lane);
   }
 
@@ -188,14 +193,15 @@ export class ChoicePlay {
     if (!this.#setUp.isObserved) return;
     const { connections } = this.#stage;
     const { voucherId } = this;
-    const collected = await collectFacts(connections, voucherId);
+    // At the end, once the queue of the rung is empty.
+    const collect = isFinal ? drained : collectFacts;
+    const collected = await collect(connections, voucherId);
     if (!collected) throw new UnknownVoucher(voucherId);
     const attempts = this.#stage.tries.filter((each) => each.voucherId === voucherId);
     const facts = { ...collected, attempts };
     const asked = { rung: this.#rung, facts, lanes: this.#played(), locks: this.#locks };
     this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
-    const broken = brokenPromises(facts, isFinal);
-    this.#tell({ kind: 'judged', broken, isFinal });
+    this.#tell({ kind: 'judged', ...judgedPromises(facts, isFinal) });
   }
 
   async #hit(does: 'kill' | 'pause', lane: string): Promise<void> {
@@ -245,7 +251,7 @@ export class ChoicePlay {
 
   /** After an error: no lane stays where it is, with what it has locked. */
   async abandon(): Promise<void> {
-    await this.#faults.mend();
+    await this.#faults.mend().catch(() => {}); // The stage mends what is left.
     await this.#player.finish(stillWithinMs);
   }
 
@@ -367,4 +373,5 @@ export interface SetUp {
   /** The choices that come at once, and the view that shows the play. */
   readonly planned?: string;
   readonly slot?: string;
+  readonly request?: string;
 }

@@ -54,8 +54,8 @@ const mutexReadings = (asked: Asked): Reading[] =>
   );
 
 function ownedReading(id: 'mutex' | 'node', of: string, place: string, { locks }: Asked): Reading {
-  const lane = locks.ownersAt(place).join(', ');
-  return { id, of, value: lane, ...(lane && { lane }) };
+  const lane = locks.newestAt(place);
+  return { id, of, value: lane ?? '', ...(lane && { lane }) };
 }
 
 const resourcesOf = ({ rung, facts: { voucherId }, lanes }: Asked): string[] => [
@@ -88,7 +88,7 @@ async function keyReading(
     type === 'hash'
       ? Object.entries(await redis.hgetall(key)).map(([owner, count]) => `${owner} ${count}`)[0]
       : await redis.get(key);
-  const lane = locks.ownersAt(resource).join(', ');
+  const lane = locks.newestAt(resource);
   return {
     id: 'key',
     of,

@@ -8,7 +8,14 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { saleKeys } from '../../connections/sale-keys.ts';
-import { Interrupted, NetworkMissing, ServerDown, ServerEnded, UnknownServer } from '../errors.ts';
+import {
+  Interrupted,
+  NetworkMissing,
+  RedisRefused,
+  ServerDown,
+  ServerEnded,
+  UnknownServer,
+} from '../errors.ts';
 import { redisAppends } from './append-only-file.ts';
 import { setClockRight } from './ask-instance.ts';
 import { giveAllBack, giveBack, isKept } from './data-folder.ts';
@@ -195,16 +202,14 @@ export class Lab {
   async #nameShards(count: string): Promise<void> {
     const [first] = saleKeys(1).shards;
     const name = (redis: Redis) => redis.set(first?.shardCount ?? '', count);
-    const isNamed = () =>
-      withRedis(this.#state.ports.redisMain, name).then(
-        () => true,
-        (error: Error) => {
-          if (error.message.startsWith('NOREPLICAS')) return false; // Until its replica is back.
-          if (error.message.startsWith('READONLY')) return true;
-          throw error;
-        },
-      );
-    await waitUntil('redis-main to take a write', startWithinMs, isNamed);
+    const answer = () =>
+      withRedis(this.#state.ports.redisMain, name).catch((error: Error) => error.message);
+    let last = '';
+    await waitUntil('the replica of redis-main', startWithinMs, async () => {
+      last = (await answer()) ?? '';
+      return !last.startsWith('NOREPLICAS');
+    });
+    if (last !== 'OK' && !last.startsWith('READONLY')) throw new RedisRefused('redis-main', last);
   }
 
   /**
@@ -221,15 +226,6 @@ export class Lab {
     const servers = names.flatMap((name) => spareServers[name](this.#folder, this.#state.ports));
     const missing = servers.filter((each) => !this.servers.some(({ name }) => name === each.name));
     await this.#startAll(missing, progress);
-  }
-
-  /**
-   * A viewer has the lab while he plays. So a command that ends the lab ends the page first; what
-   * it has left as it is then, ends with the lab.
-   */
-  static async endPage(folder: string): Promise<void> {
-    const page = readState(folder)?.running.find(({ name }) => name === pageName);
-    if (page) await killWithChildren(page);
   }
 
   /** Where the page is. A cookie knows no port: so each lab has a host name of its own. */

@@ -9,7 +9,10 @@ import { Interrupted, LabBusy, LabHasFault, OtherDatabase } from '../errors.ts';
 import { interruptible } from './interruptible.ts';
 import { defaultShape, Lab, type Progress, type StartOptions } from './lab.ts';
 import { processRef } from './process-table.ts';
+import { killWithChildren } from './processes.ts';
 import { type Database, defaultDatabase } from './servers/database.ts';
+import { pageName } from './servers/page.ts';
+import { readState } from './state.ts';
 import { takeName } from './unique-name.ts';
 
 export type SessionOptions = Pick<StartOptions, 'database' | 'spares'>;
@@ -109,12 +112,25 @@ export async function alone<T>(
   }
 }
 
+const userFile = (folder: string): string => join(folder, 'in-use-by');
+const userOf = (folder: string): string =>
+  existsSync(userFile(folder)) ? readFileSync(userFile(folder), 'utf8') : '?';
+
+/**
+ * The page has the lab while somebody plays. So the command that ends the lab ends that page first;
+ * what it has left as it is then, ends with the lab.
+ */
+export async function endPlays(folder: string): Promise<void> {
+  const page = readState(folder)?.running.find(({ name }) => name === pageName);
+  if (page && userOf(folder) === String(page.pid)) await killWithChildren(page);
+}
+
 /** @throws LabBusy */
 async function enter(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, 'in-use-by');
+  const file = userFile(folder);
   const freeName = await takeName(realpathSync(folder));
-  if (!freeName) throw new LabBusy(existsSync(file) ? readFileSync(file, 'utf8') : '?', folder);
+  if (!freeName) throw new LabBusy(userOf(folder), folder);
   writeFileSync(file, String(process.pid)); // For people: the name itself does not say it.
   return () => {
     rmSync(file, { force: true });

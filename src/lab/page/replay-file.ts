@@ -10,8 +10,9 @@ export interface ReplayParts {
 export const recordedId = 'recorded';
 
 /** No text ends the element that it is in. */
-const inScript = (text: string): string =>
-  text.replaceAll('</', '<\\/').replaceAll('<!--', '<\\!--');
+const inScript = (script: string): string =>
+  script.replaceAll('</', '<\\/').replaceAll('<!--', '<\\!--');
+const asJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c');
 
 /** It may load and send nothing. */
 const policy =
@@ -28,6 +29,6 @@ export const replayFile = ({ script, style, events }: ReplayParts): string => `<
 <style>${style}</style>
 <body>
 <div id="page"></div>
-<script type="application/json" id="${recordedId}">${inScript(JSON.stringify(events))}</script>
+<script type="application/json" id="${recordedId}">${asJson(events)}</script>
 <script type="module">${inScript(script)}</script>
 `;

@@ -4,6 +4,7 @@
  */
 import type { Extensions } from '../../http/app.ts';
 import type { Service } from '../../http/service.ts';
+import { endLeaseRoute } from './end-lease-route.ts';
 import { labGate } from './lab-gate.ts';
 import { labRoutes } from './lab-routes.ts';
 import { processFaultRoutes } from './process-faults.ts';
@@ -17,6 +18,9 @@ export function labExtensions(service: Service): Extensions {
     // A lab must not mistake the instances of another lab on this machine for its own.
     headers: { 'X-Lab-Id': LAB_ID },
     middleware: gate,
-    routes: [labRoutes(service), processFaultRoutes(TOKEN_SECRET), profileRoute(TOKEN_SECRET)],
+    routes: [
+      labRoutes(service),
+      ...[processFaultRoutes, profileRoute, endLeaseRoute].map((route) => route(TOKEN_SECRET)),
+    ],
   };
 }

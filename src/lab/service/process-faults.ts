@@ -4,7 +4,6 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from '../../http/openapi.ts';
 import { problemAnswers } from '../../http/problems.ts';
 import { requireRole } from '../../http/tokens.ts';
-import { endLease } from '../../ladder/lock-history.ts';
 
 const mostMs = 600_000;
 const rightClock = Date.now;
@@ -33,14 +32,6 @@ export function processFaultRoutes(tokenSecret: string): App {
     responses: { 200: { description: 'The clock has stepped', content: answer }, ...refusals },
   });
 
-  const end = createRoute({
-    ...fault,
-    path: '/lab/end-lease',
-    description: 'The lease of this purchase is over, as if its time had passed.',
-    request: { query: z.object({ request: z.string() }) },
-    responses: { 204: { description: 'It is over, or there is none' }, ...refusals },
-  });
-
   let mostAheadMs = 0; // Of the whole life of this process: its order ids may be as far ahead.
   return routes()
     .openapi(block, (c) => {
@@ -48,10 +39,6 @@ export function processFaultRoutes(tokenSecret: string): App {
       const { outgoing } = c.env as HttpBindings;
       outgoing.once('finish', () => blockFor(ms));
       return c.body(null, 202);
-    })
-    .openapi(end, (c) => {
-      endLease(c.req.valid('query').request);
-      return c.body(null, 204);
     })
     .openapi(step, (c) => {
       const { ms } = c.req.valid('query');

@@ -189,7 +189,7 @@ class Injection {
 
   /** All go on. Resolves when every client has an answer. */
   #freeAll(): Promise<unknown> {
-    this.#free ??= this.#orders.freeWorker().then(() => {
+    this.#free ??= this.#orders.freeAll().then(() => {
       const answered = this.#purchases.finish(answeredWithinMs);
       return Promise.allSettled([answered, this.#sent]);
     });

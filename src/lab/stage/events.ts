@@ -46,6 +46,14 @@ export interface BrokenPromise {
   readonly orders: readonly string[];
 }
 
+export interface JudgedPromises {
+  readonly broken: readonly BrokenPromise[];
+  /** The checks that could not tell. */
+  readonly unknown: readonly CheckName[];
+  /** Every lane is over: no check about data is left out. */
+  readonly isFinal: boolean;
+}
+
 /** What happens in a play of choices. */
 export type PlayEvent =
   | {
@@ -58,9 +66,14 @@ export type PlayEvent =
       readonly stops: readonly CheckpointName[];
       /** The choices that come at once. */
       readonly planned: string;
-      /** The view that shows it. */
+      /** The view that shows it, and what asked for it. */
       readonly slot: string;
+      readonly request: string;
+      /** A lane stops at every checkpoint. */
+      readonly isFine: boolean;
     }
+  /** It can be played no more: it was replaced, or given back, or a step failed. */
+  | { readonly kind: 'ended'; readonly because: 'left' | 'failed' }
   /** Not taken: the lane could not go. */
   | {
       readonly kind: 'choice';
@@ -83,12 +96,7 @@ export type PlayEvent =
       readonly isForDead: boolean;
     }
   | { readonly kind: 'readings'; readonly readings: readonly Reading[] }
-  | {
-      readonly kind: 'judged';
-      readonly broken: readonly BrokenPromise[];
-      /** Every lane is over: no check is left out. */
-      readonly isFinal: boolean;
-    }
+  | ({ readonly kind: 'judged' } & JudgedPromises)
   /** Nothing moves until the next choice. */
   | { readonly kind: 'still'; readonly step: number; readonly tookMs: number };
 

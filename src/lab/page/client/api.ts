@@ -14,18 +14,30 @@ export const problem = signal<Problem | null>(null);
 /** A command is under way. */
 export const isBusy = signal(false);
 
-/** @returns the number of the last event before this visit; null without a session */
-export async function enter(): Promise<number | null> {
+/** Where a feed of events begins for this visit. */
+export interface FeedPlace {
+  readonly feed: string;
+  readonly last: number;
+}
+
+const againAfterMs = 1_000;
+const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Tries until the lab answers. @returns null without a session */
+export async function enter(): Promise<FeedPlace | null> {
   const key = /^#key=([\w.-]+)$/.exec(location.hash)?.[1];
   if (key !== undefined) {
     history.replaceState(null, '', location.pathname + location.search);
     await send('POST', '/session', { key });
     problem.value = null; // A key that was used is no harm where a session is.
   }
-  const answer = await fetch('/api/lab').catch(() => null);
-  if (answer?.ok) return ((await answer.json()) as { readonly last: number }).last;
-  connection.value = answer ? 'no-key' : 'lost';
-  return null;
+  for (;;) {
+    const answer = await fetch('/api/lab').catch(() => null);
+    if (answer?.ok) return (await answer.json()) as FeedPlace;
+    connection.value = answer ? 'no-key' : 'lost';
+    if (answer) return null;
+    await rest(againAfterMs);
+  }
 }
 
 /** @returns null when it was refused: `problem` says why */
@@ -49,25 +61,24 @@ export async function send<Answer>(
   }
 }
 
-const againAfterMs = 1_000;
-
 /**
- * One call for the events of one message. A tab that nobody sees gives its connection back: a
- * browser has six for a server.
- * @param last the number of the last event that the page has
- * @param gone the server has not kept the events behind it
+ * One call for each event. A tab that nobody sees gives its connection back: a browser has six for
+ * a server.
+ * @param place behind the last event that the page has
+ * @param gone the server has not kept the events behind it: the feed begins here now
  */
 export function followEvents(
-  last: () => number,
+  place: () => FeedPlace,
   take: (event: StageEvent) => void,
-  gone: (last: number) => void,
+  gone: (place: FeedPlace) => void,
 ): void {
   let source: EventSource | undefined;
   const open = () => {
     source?.close();
-    source = new EventSource(`/api/events?after=${last()}`);
+    const { feed, last } = place();
+    source = new EventSource(`/api/events?feed=${feed}&after=${last}`);
     source.onmessage = ({ data }) => take(JSON.parse(data as string) as StageEvent);
-    source.addEventListener('gone', ({ data }) => gone(Number(data)));
+    source.addEventListener('gone', ({ data }) => gone(JSON.parse(data as string) as FeedPlace));
     source.onopen = () => {
       connection.value = 'open';
     };

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../choices/all-orders.ts';
 import { connection, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
-import { isOver, lettersOf, type PlayView } from './model.ts';
+import { isOver, lettersOf, type PlayView, soldIn } from './model.ts';
 import { type Outcome, outcomeSeen, outcomes, predict, predictions } from './predictions.ts';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
@@ -41,8 +41,8 @@ export function Predict({ rung, lanes, onPredicted }: ToPredict) {
 /** Predicted, seen and the audit's verdict, side by side, when nothing more can be chosen. */
 export function Outcomes({ of }: { of: PlayView }) {
   const isBroken = of.broken.length > 0;
-  if (!isBroken && !(isOver(of) && of.isFinal)) return null;
-  const { words, outcomeShort } = page.value;
+  if (!isBroken && !isOver(of)) return null;
+  const { words, outcomeShort, ordersSeen } = page.value;
   const predicted = predictions.value.get(of.rung);
   const seen = outcomeSeen(of);
   return (
@@ -53,13 +53,13 @@ export function Outcomes({ of }: { of: PlayView }) {
         </span>
       )}
       <span>
-        <b>{words.seen}</b> {outcomeShort[seen]}
+        <b>{words.seen}</b> {ordersSeen(soldIn(of))}
       </span>
       <span>
         <b>{words.audit}</b> <Verdict of={of} />
       </span>
       {predicted && <small>{predicted === seen ? words.right : words.notRight}</small>}
-      {!isBroken && <LetOff of={of} />}
+      {!isBroken && of.isFinal && <LetOff of={of} />}
     </section>
   );
 }
@@ -79,6 +79,12 @@ export function Verdict({ of }: { of: PlayView }) {
       >
         ✗ {words.violated}: {ladder.value.checks[broken.check]}
       </button>
+    );
+  if (of.isFinal && of.unknown.length > 0)
+    return (
+      <span class="chip so-far" data-verdict="unknown">
+        ? {words.cannotTell}
+      </span>
     );
   return isOver(of) && of.isFinal ? (
     <span class="chip held" data-verdict="held">
@@ -143,7 +149,7 @@ export function closeProof(): void {
 }
 
 async function playAgain(of: PlayView): Promise<void> {
-  const body = { rung: of.rung, choices: lettersOf(of), times: 10 };
+  const body = { rung: of.rung, choices: lettersOf(of), isFine: of.isFine, times: 10 };
   const counted = await send<{ violated: number; times: number }>('POST', '/api/again', body);
   if (counted) again.value = new Map(again.value).set(of.id, counted);
 }
@@ -155,7 +161,9 @@ async function count(rung: string): Promise<void> {
   if (counts.value.has(rung)) return;
   counts.value = new Map(counts.value).set(rung, null);
   const orders = await send<OrdersOfRung>('POST', '/api/orders', { rung });
-  counts.value = new Map(counts.value).set(rung, orders);
+  const rest = new Map(counts.value);
+  rest.delete(rung); // When it was refused, the next play asks again.
+  counts.value = orders ? rest.set(rung, orders) : rest;
 }
 
 /** The end of a rung that some orders break, without a violation. */
@@ -167,7 +175,8 @@ function LetOff({ of }: { of: PlayView }) {
   }, [of.rung, isBreakable, isLive]);
   if (!isBreakable || !isLive) return null;
   const orders = counts.value.get(of.rung);
-  if (!orders) return <span>{page.value.words.counting}</span>;
+  if (orders === undefined) return null;
+  if (orders === null) return <span>{page.value.words.counting}</span>;
   return (
     <span data-let-off>
       {page.value.letOff(orders.broken.length, orders.orders)}{' '}

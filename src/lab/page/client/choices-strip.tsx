@@ -1,5 +1,6 @@
 /** The choices so far: back, branches, link, export. */
 import { signal } from '@preact/signals';
+import { choicesCommand } from '../../choices/famous-races.ts';
 import { connection } from './api.ts';
 import { lettersOf, type PlayView } from './model.ts';
 import { go, linkTo } from './route.ts';
@@ -90,7 +91,7 @@ function Sharing({ of }: { of: PlayView }) {
 function More({ of }: { of: PlayView }) {
   const { words } = page.value;
   const wanted = linkTo(of);
-  const command = `npx lockstep race --choices ${lettersOf(of) || 'A'} --rung ${of.rung}`;
+  const command = choicesCommand(of.rung, { choices: lettersOf(of) || 'A', isFine: of.isFine });
   return (
     <div class="panel">
       <small>{words.terminal}</small>
@@ -115,8 +116,13 @@ function More({ of }: { of: PlayView }) {
   );
 }
 
+/** The clipboard may refuse: then the address bar has the link. */
 export async function copyLink(): Promise<void> {
-  await navigator.clipboard?.writeText(location.href).catch(() => {});
+  try {
+    await navigator.clipboard.writeText(location.href);
+  } catch {
+    return;
+  }
   isCopied.value = true;
   setTimeout(() => {
     isCopied.value = false;

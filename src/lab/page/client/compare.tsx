@@ -1,4 +1,5 @@
 /** The same choices on two rungs, side by side. */
+import { problem } from './api.ts';
 import { Outcomes, Predict, Proof } from './cards.tsx';
 import { Lanes } from './lanes.tsx';
 import { firstDifference, lettersOf, type PlayView } from './model.ts';
@@ -28,7 +29,7 @@ export function Compare({ one }: { one: PlayView }) {
           <section class="side" data-rung={next}>
             <b>{next}</b>
             {predictions.value.has(next) ? (
-              <p role="status">{words.preparing}</p>
+              <BesidePreparing />
             ) : (
               <Predict rung={next} lanes={one.lanes.size} onPredicted={playBesideIt} />
             )}
@@ -52,4 +53,14 @@ function Side({ of, differsAt }: { of: PlayView; differsAt: number | undefined }
 
 export function closeCompare(): void {
   beside.value = '';
+}
+
+function BesidePreparing() {
+  const { words } = page.value;
+  if (problem.value === null) return <p role="status">{words.preparing}</p>;
+  return (
+    <button type="button" class="next" data-retry onClick={playBesideIt}>
+      {words.play}
+    </button>
+  );
 }

@@ -1,6 +1,6 @@
 /** The ends of the lanes: what each can do next, and what can be broken. */
 import { ladderRow } from './ladder-rows.ts';
-import { isOver, type LaneView, type PlayView } from './model.ts';
+import { isDone, type LaneView, type PlayView } from './model.ts';
 import { choose } from './store.ts';
 import { page } from './texts.ts';
 
@@ -41,7 +41,7 @@ function faultsOf({ lanes, readings, rung }: PlayView): [choice: string, text: s
 }
 
 function Faults({ of }: { of: PlayView }) {
-  const faults = isOver(of) ? [] : faultsOf(of);
+  const faults = isDone(of) ? [] : faultsOf(of);
   if (faults.length === 0) return null;
   return (
     <div class="row wrap faults">

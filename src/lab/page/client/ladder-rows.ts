@@ -32,6 +32,8 @@ export interface LadderRow {
   readonly hasLock: boolean;
   readonly onePerUser: boolean;
   readonly lockServers: readonly string[];
+  /** So many of them must grant it. */
+  readonly lockNeeded: number;
   /** The famous races on it that can be played by hand. */
   readonly races: readonly FamousRace[];
   readonly salesPerSecond?: number;

@@ -116,10 +116,10 @@ function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
   );
 }
 
-function Seen({ known: { seen } = {} }: { known: Known | undefined }) {
+function Seen({ known: { seen, isBroken } = {} }: { known: Known | undefined }) {
   const { words, outcomeShort } = page.value;
   if (!seen) return <span class="dim">? {words.notPlayed}</span>;
-  return seen === 'two' ? (
+  return isBroken ? (
     <b class="wrong-text">✗ {outcomeShort[seen]}</b>
   ) : (
     <b class="held-text">✓ {outcomeShort[seen]}</b>

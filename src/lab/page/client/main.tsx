@@ -9,6 +9,7 @@ import { closeProof, predictByKey, proof } from './cards.tsx';
 import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
 import { closeCompare } from './compare.tsx';
+import { beginAt, cursor, events, feedPlace, take } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { Race } from './race.tsx';
 import { addressOf, linkTo, show, viewAt } from './route.ts';
@@ -20,12 +21,7 @@ import {
   choose,
   compareNext,
   current,
-  cursor,
-  events,
-  forget,
-  lastNumber,
   playBesideIt,
-  take,
   view,
   type Wanted,
 } from './store.ts';
@@ -89,7 +85,6 @@ function Head() {
 /** A command of the terminal can have the lab then. */
 async function giveBack(): Promise<void> {
   await send('DELETE', '/api/plays');
-  forget();
   show({ is: 'ladder', chapter: 2 });
 }
 
@@ -162,7 +157,9 @@ let faultLetter = '';
 
 function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  if (event.target instanceof HTMLButtonElement && event.key === 'Enter') return;
+  if (event.key === 'Shift') return; // Of a capital letter.
+  const isControl = event.target instanceof Element && event.target.closest('a, button, summary');
+  if (isControl && (event.key === 'Enter' || event.key === ' ')) return;
   if (connection.value === 'recorded') return;
   const key = event.key.toLowerCase();
   if (view.value.is === 'race') onRaceKey(key, view.value);
@@ -186,6 +183,7 @@ function start(): void {
   view.value = viewAt(location);
   addEventListener('keydown', onKey);
   addEventListener('popstate', () => {
+    beside.value = '';
     view.value = viewAt(location);
   });
   effect(() => {
@@ -196,13 +194,14 @@ function start(): void {
 
 async function startLive(): Promise<void> {
   start();
-  const begunAt = await enter();
-  if (begunAt === null) return;
+  const first = await enter();
+  if (first === null) return;
+  beginAt(first);
   const takeIt = (event: StageEvent) => {
     hearTime(event);
     take(event);
   };
-  followEvents(() => lastNumber() || begunAt, takeIt, forget);
+  followEvents(feedPlace, takeIt, beginAt);
   setInterval(tick, 500);
 }
 

@@ -59,7 +59,13 @@ export interface PlayView {
   /** The names of the readings that the last choice changed. */
   readonly changed: ReadonlySet<string>;
   readonly broken: readonly BrokenPromise[];
+  /** The checks that could not tell. */
+  readonly unknown: readonly string[];
   readonly isFinal: boolean;
+  readonly request: string;
+  readonly isFine: boolean;
+  /** It can be played no more. */
+  readonly ended?: 'left' | 'failed';
   /** Nothing moves until the next choice. */
   readonly isStill: boolean;
   readonly tookMs: number;
@@ -97,15 +103,15 @@ type OfPlay = Extract<StageEvent, { readonly player: string }>;
 type Of<Kind extends OfPlay['kind']> = Extract<OfPlay, { readonly kind: Kind }>;
 
 function begun(event: Of<'play'>): PlayView {
-  const { player: id, rung, voucherId, stock, stops, planned } = event;
+  const { player: id, rung, voucherId, stock, stops, planned, request, isFine } = event;
   const lanes = event.lanes.map((lane): [string, LaneView] => [
     lane.name,
     { ...lane, state: 'idle', since: 0 },
   ]);
   return {
-    ...{ id, rung, voucherId, stock, stops, planned, beganAt: msOf(event) },
+    ...{ id, rung, voucherId, stock, stops, planned, request, isFine, beganAt: msOf(event) },
     ...{ lanes: new Map(lanes), rows: [], choices: [], readings: [], readAtMs: 0 },
-    ...{ changed: new Set(), broken: [], isFinal: false, passed: new Map() },
+    ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
     ...{ isStill: planned === '', tookMs: 0 },
   };
 }
@@ -123,7 +129,9 @@ function changed(play: PlayView, event: OfPlay): PlayView {
     case 'readings':
       return read(play, event);
     case 'judged':
-      return { ...play, broken: event.broken, isFinal: event.isFinal };
+      return { ...play, broken: event.broken, unknown: event.unknown, isFinal: event.isFinal };
+    case 'ended':
+      return { ...play, ended: event.because, isStill: false };
     case 'still':
       return {
         ...play,
@@ -266,6 +274,10 @@ function withLane(
 
 export const lettersOf = ({ choices }: PlayView): string =>
   choices.map(({ choice }) => choice).join('');
+
+/** Every lane is answered or dead. */
+export const isDone = ({ lanes }: PlayView): boolean =>
+  [...lanes.values()].every(({ state }) => state === 'answered' || state === 'dead');
 
 /** Every lane is answered, dead, or waits for one that is. */
 export function isOver({ lanes, isStill }: PlayView): boolean {

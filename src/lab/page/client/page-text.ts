@@ -70,12 +70,16 @@ export interface PageText {
       | 'cursor'
       | 'noAnswer'
       | 'breaksWhen'
-      | 'famous',
+      | 'famous'
+      | 'cannotTell'
+      | 'over'
+      | 'failed',
       string
     >
   >;
   readonly outcomes: Readonly<Record<'perUser' | 'stock', Readonly<Record<Outcome, string>>>>;
   readonly outcomeShort: Readonly<Record<Outcome, string>>;
+  readonly ordersSeen: (count: number) => string;
   readonly readings: Readonly<Record<Reading['id'], (of: string) => string>>;
   /** What a lane will do, by the place at which it stands. */
   readonly next: (place: string, hasLock: boolean, onePerUser: boolean) => string;
@@ -95,7 +99,7 @@ export interface PageText {
   readonly ofOrders: (broken: number, orders: number) => string;
   readonly letOff: (broken: number, orders: number) => string;
   readonly playedAgain: (violated: number, times: number) => string;
-  readonly quorum: (have: number, all: number) => string;
+  readonly quorum: (have: number, needed: number, all: number) => string;
   readonly userOn: (userId: string, instance: string) => string;
   readonly order: (id: string) => string;
   readonly perSecond: (sales: number) => string;

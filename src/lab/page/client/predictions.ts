@@ -2,13 +2,15 @@
 import { signal } from '@preact/signals';
 import { type PlayView, soldIn } from './model.ts';
 
-/** How many of the two buyers get an order. */
+/** How many of the buyers get an order: `two` is two or more. */
 export const outcomes = ['one', 'two', 'none'] as const;
 export type Outcome = (typeof outcomes)[number];
 
 export interface Known {
   readonly predicted?: Outcome;
   readonly seen?: Outcome;
+  /** The audit found a promise broken. */
+  readonly isBroken?: boolean;
 }
 
 const storeName = 'lockstep-predictions';
@@ -31,8 +33,9 @@ export function predict(rung: string, outcome: Outcome): void {
   remember(rung, { predicted: outcome });
 }
 
-export function rememberSeen(rung: string, seen: Outcome): void {
-  if (known.peek().get(rung)?.seen !== seen) remember(rung, { seen });
+export function rememberSeen(rung: string, seen: Outcome, isBroken: boolean): void {
+  const before = known.peek().get(rung);
+  if (before?.seen !== seen || before.isBroken !== isBroken) remember(rung, { seen, isBroken });
 }
 
 function remember(rung: string, more: Known): void {

@@ -12,7 +12,7 @@ import { Lanes } from './lanes.tsx';
 import type { PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { Code, TrueNow } from './state.tsx';
-import { begin, beside, compareNext, current, type Wanted } from './store.ts';
+import { begin, beside, compareNext, current, type Wanted, wasLeft } from './store.ts';
 import { ladder, page } from './texts.ts';
 
 /** On a phone, one of the two is shown. */
@@ -29,7 +29,7 @@ export function Race({ wanted }: { wanted: Wanted }) {
         <Predict rung={wanted.rung} lanes={wanted.lanes} onPredicted={() => void begin(wanted)} />
       )}
       {isPredicted && !of && <Preparing wanted={wanted} />}
-      {of && <Play of={of} />}
+      {of && <Play of={of} wanted={wanted} />}
     </main>
   );
 }
@@ -59,20 +59,30 @@ function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
 
 /** The address asks for a play, and its outcome was predicted in this visit. */
 function Preparing({ wanted }: { wanted: Wanted }) {
+  const isFree = connection.value === 'open' && !isBusy.value && problem.value === null;
+  const isOver = wasLeft.value;
   useEffect(() => {
-    if (connection.value === 'open' && !isBusy.value) void begin(wanted);
-  }, [wanted]);
-  if (problem.value === null) return <p role="status">{page.value.words.preparing}</p>;
+    if (isFree && !isOver) void begin(wanted);
+  }, [wanted, isFree, isOver]);
+  if (problem.value === null && !isOver) return <p role="status">{page.value.words.preparing}</p>;
+  return <PlayAgain wanted={wanted} text={isOver ? page.value.words.over : ''} />;
+}
+
+function PlayAgain({ wanted, text }: { wanted: Wanted; text: string }) {
   return (
-    <button type="button" class="next" data-retry onClick={() => void begin(wanted)}>
-      {page.value.words.play}
-    </button>
+    <p role="status">
+      {text}{' '}
+      <button type="button" class="next" data-retry onClick={() => void begin(wanted)}>
+        {page.value.words.play}
+      </button>
+    </p>
   );
 }
 
-function Play({ of }: { of: PlayView }) {
+function Play({ of, wanted }: { of: PlayView; wanted: Wanted }) {
   return (
     <>
+      {of.ended && <PlayAgain wanted={wanted} text={page.value.words.failed} />}
       <PhoneTabs />
       <div class="play">
         <section class={tab.value === 'state' ? 'hide-on-phone' : ''}>

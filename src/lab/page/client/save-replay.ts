@@ -1,8 +1,8 @@
 /** One file that replays the play anywhere, without a server: the page itself, and the events. */
 
 import { replayFile } from '../replay-file.ts';
+import { events } from './event-log.ts';
 import { lettersOf, type PlayView } from './model.ts';
-import { events } from './store.ts';
 
 export async function saveReplay(of: PlayView): Promise<void> {
   const [script, style] = await Promise.all(['/page.js', '/page.css'].map(textAt));

@@ -77,7 +77,7 @@ function Quorum({ of }: { of: PlayView }) {
   return (
     <tr>
       <td>{''}</td>
-      <td>{page.value.quorum(most, keys.length)}</td>
+      <td>{page.value.quorum(most, ladderRow(of.rung)?.lockNeeded ?? keys.length, keys.length)}</td>
     </tr>
   );
 }

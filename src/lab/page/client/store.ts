@@ -1,45 +1,23 @@
-/** The state of the page: the events so far, the cursor in them, and what the viewer looks at. */
+/** The state of the page: what the viewer looks at, and what he asks for. */
 import { computed, effect, signal } from '@preact/signals';
-import type { StageEvent } from '../../stage/events.ts';
-import { send } from './api.ts';
+import { actOf, mostLetters } from '../../choices/letters.ts';
+import { connection, send } from './api.ts';
+import { world } from './event-log.ts';
 import { ladderRow, nextRow } from './ladder-rows.ts';
-import { add, emptyWorld, fold, isOver, lettersOf, type PlayView, type World } from './model.ts';
+import { isOver, lettersOf, type PlayView } from './model.ts';
 import { outcomeSeen, predictions, rememberSeen } from './predictions.ts';
 
-export const events: StageEvent[] = [];
-/** How many of the events are shown; null: all. */
-export const cursor = signal<number | null>(null);
-const live = signal<World>(emptyWorld);
-/** The world after so many events, kept: a cursor that jumps begins at the nearest one. */
-const keptEvery = 500;
-const kept: World[] = [];
-
-export function take(event: StageEvent): void {
-  if (event.number <= lastNumber()) return; // It came twice.
-  if (events.length % keptEvery === 0) kept.push(live.value);
-  events.push(event);
-  live.value = add(live.value, event);
-}
-
-export const lastNumber = (): number => events.at(-1)?.number ?? 0;
-
-/** The server has forgotten what came before: the page begins again. */
-export function forget(): void {
-  events.length = 0;
-  kept.length = 0;
-  live.value = emptyWorld;
-}
-
-function worldAt(count: number): World {
-  const index = Math.min(Math.floor(count / keptEvery), kept.length - 1);
-  return fold(events.slice(Math.max(0, index) * keptEvery, count), kept[index]);
-}
-
-export const world = computed<World>(() =>
-  cursor.value === null ? live.value : worldAt(cursor.value),
-);
-const inSlot = (slot: 'main' | 'beside') =>
-  computed<PlayView | undefined>(() => world.value.plays.get(world.value.slots.get(slot) ?? ''));
+/** Of this tab: the tabs of one browser have one feed, and each shows its own plays. */
+const tab = Math.random().toString(36).slice(2, 12);
+type Side = 'main' | 'beside';
+const slotOf = (side: Side): string => `${tab} ${side}`;
+/** A recording has one play, of whatever tab. */
+const inSlot = (side: Side) =>
+  computed<PlayView | undefined>(() => {
+    const { plays, slots } = world.value;
+    const recorded = connection.value === 'recorded' && side === 'main' ? [...slots.values()] : [];
+    return plays.get(slots.get(slotOf(side)) ?? recorded[0] ?? '');
+  });
 export const play = inSlot('main');
 const playBeside = inSlot('beside');
 
@@ -56,8 +34,10 @@ export type View =
 export const view = signal<View>({ is: 'ladder', chapter: 2 });
 /** The rung beside the one that is played; empty without one. */
 export const beside = signal('');
+/** What asked for the play beside: an earlier one is of an earlier comparison. */
+const besideRequest = signal('');
 export const other = computed(() =>
-  playBeside.value?.rung === beside.value ? playBeside.value : undefined,
+  playBeside.value?.request === besideRequest.value ? playBeside.value : undefined,
 );
 /** The choices that were played on a rung, for its tree. */
 export const tried = signal<ReadonlyMap<string, ReadonlySet<string>>>(new Map());
@@ -65,16 +45,33 @@ export const tried = signal<ReadonlyMap<string, ReadonlySet<string>>>(new Map())
 /** The play that the view wants: another one is of an earlier view. */
 export const current = computed(() => {
   const wanted = view.value;
-  return wanted.is === 'race' && play.value?.rung === wanted.rung ? play.value : undefined;
+  const of = play.value;
+  if (connection.value === 'recorded') return of;
+  const isWanted = wanted.is === 'race' && of?.rung === wanted.rung && of.isFine === wanted.isFine;
+  return isWanted && of?.ended !== 'left' ? of : undefined;
 });
 
-export async function begin({ rung, choices, lanes, isFine }: Wanted): Promise<void> {
-  await send('POST', '/api/plays', { rung, choices, lanes, isFine, slot: 'main' });
+/** The play of this view was ended elsewhere: nothing begins by itself then. */
+export const wasLeft = computed(() => play.value?.ended === 'left');
+
+let requests = 0;
+
+async function ask(side: Side, wanted: Wanted): Promise<void> {
+  requests += 1;
+  const request = `${tab} ${requests}`;
+  if (side === 'beside') besideRequest.value = request;
+  await send('POST', '/api/plays', { ...wanted, slot: slotOf(side), request });
 }
 
+export const begin = (wanted: Wanted): Promise<void> => ask('main', wanted);
+
+/** A letter of a lane that the play does not have is no choice. */
 export function choose(choice: string): void {
   const of = current.value;
-  if (of?.isStill) void send('POST', `/api/plays/${of.id}/choices`, { choice });
+  const { does, to } = actOf(choice);
+  const isKnown = does === 'stop' || does === 'start' || of?.lanes.has(to);
+  if (of?.isStill && isKnown && lettersOf(of).length + choice.length <= mostLetters)
+    void send('POST', `/api/plays/${of.id}/choices`, { choice });
 }
 
 const wantedOf = (of: PlayView): Wanted => {
@@ -86,7 +83,7 @@ const wantedOf = (of: PlayView): Wanted => {
 /** Plays the first choices again, on a fresh voucher. */
 export function backTo(count: number): void {
   const of = current.value;
-  if (!of?.isStill || count < 0) return;
+  if (!of?.isStill || count < 0 || beside.value !== '') return;
   const choices = of.choices.slice(0, count).map(({ choice }) => choice);
   void begin({ ...wantedOf(of), choices: choices.join('') });
 }
@@ -108,8 +105,7 @@ export function compareNext(): void {
 export function playBesideIt(): void {
   const of = current.value;
   if (!of || beside.value === '') return;
-  const { choices, lanes, isFine } = wantedOf(of);
-  void send('POST', '/api/plays', { rung: beside.value, choices, lanes, isFine, slot: 'beside' });
+  void ask('beside', { ...wantedOf(of), rung: beside.value });
 }
 
 /** An outcome that was seen is kept, and so are the choices of the branch. */
@@ -117,7 +113,7 @@ effect(() => {
   for (const of of [play.value, playBeside.value]) {
     if (!of || !ladderRow(of.rung)) continue;
     if (of.isStill && of.choices.length > 0) rememberTried(of.rung, lettersOf(of));
-    if (isOver(of) && of.isFinal) rememberSeen(of.rung, outcomeSeen(of));
+    if (isOver(of) && of.isFinal) rememberSeen(of.rung, outcomeSeen(of), of.broken.length > 0);
   }
 });
 

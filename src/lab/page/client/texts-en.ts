@@ -65,22 +65,26 @@ export const en: PageText = {
     evidence: 'evidence',
     cursor: 'shown so far',
     noAnswer: '? no answer',
+    cannotTell: 'nobody can tell',
+    over: 'This play is over: the lab was given back.',
+    failed: 'This play has failed, and proves nothing.',
     famous: 'Famous races here',
     breaksWhen: 'It breaks when',
   },
   outcomes: {
     perUser: {
       one: 'one order: the second request is refused',
-      two: 'two orders for one user',
+      two: 'more than one order for one user',
       none: 'no order: both requests fail',
     },
     stock: {
       one: 'one of the two buys the last voucher',
-      two: 'both buy it: one more than there was',
+      two: 'more than one buys it: more than there was',
       none: 'nobody buys it',
     },
   },
-  outcomeShort: { one: 'one order', two: 'two orders', none: 'no order' },
+  outcomeShort: { one: 'one order', two: 'more than one order', none: 'no order' },
+  ordersSeen: (count) => (count === 0 ? 'no order' : count === 1 ? 'one order' : `${count} orders`),
   readings: {
     mutex: (of) => `mutex in ${of}`,
     node: (of) => `${of}: owner`,
@@ -139,7 +143,8 @@ export const en: PageText = {
   letOff: (broken, orders) =>
     `You let it off: ${broken} of the ${orders} orders of two buyers break it.`,
   playedAgain: (violated, times) => `Played again: broken ${violated} of ${times} times`,
-  quorum: (have, all) => `${have} of ${all} masters: ${have > all / 2 ? 'a quorum' : 'no quorum'}`,
+  quorum: (have, needed, all) =>
+    `${have} of ${all} masters, ${needed} needed: ${have >= needed ? 'enough' : 'not enough'}`,
   userOn: (userId, instance) => `user ${userId} on ${instance}`,
   order: (id) => `order …${id.slice(-4)}`,
   perSecond: (sales) => String(sales),
@@ -148,6 +153,7 @@ export const en: PageText = {
     LAB_NOT_RUNNING: 'A server of the lab has ended: npm run down, then npm run up.',
     DEADLINE_PASSED: 'A step did not come to its end in time. The play is over.',
     'no-play': 'This play is over. Begin it again.',
+    PROCESS_PAUSED: 'A process is paused in a play that is open: resume it first.',
     'no-answer': 'The page’s server does not answer.',
   },
 };

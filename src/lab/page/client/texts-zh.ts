@@ -65,22 +65,26 @@ export const zh: PageText = {
     evidence: '证据',
     cursor: '已显示',
     noAnswer: '? 没有应答',
+    cannotTell: '无法判断',
+    over: '本次操作已结束：实验环境已交还。',
+    failed: '本次操作失败，不能证明任何事。',
     famous: '这里的著名竞态',
     breaksWhen: '何时会被打破',
   },
   outcomes: {
     perUser: {
       one: '一个订单：第二个请求被拒绝',
-      two: '一个用户得到两个订单',
+      two: '一个用户得到不止一个订单',
       none: '没有订单：两个请求都失败',
     },
     stock: {
       one: '两人中只有一人买到最后一张',
-      two: '两人都买到：比库存多一张',
+      two: '不止一人买到：超过了库存',
       none: '没有人买到',
     },
   },
-  outcomeShort: { one: '一个订单', two: '两个订单', none: '没有订单' },
+  outcomeShort: { one: '一个订单', two: '不止一个订单', none: '没有订单' },
+  ordersSeen: (count) => (count === 0 ? '没有订单' : `${count} 个订单`),
   readings: {
     mutex: (of) => `${of} 中的互斥锁`,
     node: (of) => `${of}：持有者`,
@@ -137,7 +141,8 @@ export const zh: PageText = {
   ofOrders: (broken, orders) => `${orders} 种中的 ${broken} 种`,
   letOff: (broken, orders) => `你放过了它：两个买家的 ${orders} 种顺序中有 ${broken} 种会打破它。`,
   playedAgain: (violated, times) => `重试 ${times} 次：${violated} 次被打破`,
-  quorum: (have, all) => `${all} 个主节点中的 ${have} 个：${have > all / 2 ? '多数' : '不足多数'}`,
+  quorum: (have, needed, all) =>
+    `${all} 个主节点中的 ${have} 个，需要 ${needed} 个：${have >= needed ? '足够' : '不够'}`,
   userOn: (userId, instance) => `用户 ${userId}，在 ${instance}`,
   order: (id) => `订单 …${id.slice(-4)}`,
   perSecond: (sales) => String(sales),
@@ -146,6 +151,7 @@ export const zh: PageText = {
     LAB_NOT_RUNNING: '实验环境的一个服务器已停止：npm run down，然后 npm run up。',
     DEADLINE_PASSED: '一个步骤没有及时结束，本次操作已终止。',
     'no-play': '本次操作已结束，请重新开始。',
+    PROCESS_PAUSED: '有一个打开的操作暂停了某个进程，请先恢复它。',
     'no-answer': '页面的服务器没有应答。',
   },
 };

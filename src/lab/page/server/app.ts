@@ -6,7 +6,7 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { LockstepError } from '../../../errors.ts';
 import { isRungName } from '../../../ladder/rungs.ts';
-import { choicesIn, laneNames } from '../../choices/letters.ts';
+import { choicesIn, laneNames, mostLetters } from '../../choices/letters.ts';
 import { rungsWithOrders } from '../../choices/set-up.ts';
 import { Lab } from '../../environment/lab.ts';
 import { useKey, viewerIn } from '../access.ts';
@@ -24,17 +24,23 @@ const Rung = z
   .refine((rung) => rungsWithOrders.includes(rung));
 const Choices = z
   .string()
-  .max(60)
+  .max(mostLetters)
   .refine((text) => text === '' || choicesIn(text) !== null);
 const Begin = z.object({
   rung: Rung,
   choices: Choices.default(''),
-  slot: z.enum(['main', 'beside']).default('main'),
+  slot: z.string().regex(/^[a-z0-9]{1,20} (main|beside)$/),
+  request: z.string().max(40).default(''),
   lanes: z.int().min(2).max(laneNames.length).default(2),
   isFine: z.boolean().default(false),
 });
 const Choice = z.object({ choice: Choices.refine((text) => choicesIn(text)?.length === 1) });
-const Again = z.object({ rung: Rung, choices: Choices, times: z.int().min(1).max(10) });
+const Again = z.object({
+  rung: Rung,
+  choices: Choices,
+  isFine: z.boolean().default(false),
+  times: z.int().min(1).max(10),
+});
 
 type Env = { Variables: { viewer: string } };
 
@@ -87,7 +93,7 @@ function addSession(app: Hono<Env>, folder: string, host: string): void {
 
 function addCommands(app: Hono<Env>, folder: string, plays: Plays): void {
   app.get('/api/lab', (c) =>
-    c.json({ ...labState(folder), last: plays.feedOf(c.get('viewer')).last }),
+    c.json({ ...labState(folder), ...plays.feedOf(c.get('viewer')).place }),
   );
   app.get('/api/events', (c) => eventStream(c, plays.feedOf(c.get('viewer'))));
   app.post('/api/plays', async (c) => {
@@ -100,8 +106,8 @@ function addCommands(app: Hono<Env>, folder: string, plays: Plays): void {
     return isPlayed ? c.json({}) : c.json({ code: 'no-play', title: 'The play is over' }, 404);
   });
   app.post('/api/again', async (c) => {
-    const { rung, choices, times } = Again.parse(await c.req.json());
-    return c.json({ times, violated: await plays.again(rung, choices, times) });
+    const { times, ...request } = Again.parse(await c.req.json());
+    return c.json({ times, violated: await plays.again(request, times) });
   });
   app.post('/api/orders', async (c) => {
     const { rung } = z.object({ rung: Rung }).parse(await c.req.json());

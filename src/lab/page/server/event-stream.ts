@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { StageEvent } from '../../stage/events.ts';
-import type { Feed } from './feed.ts';
+import type { Feed, FeedPlace } from './feed.ts';
 
 /** A proxy or a browser may end a stream that says nothing. */
 const beatMs = 15_000;
@@ -11,7 +11,7 @@ const text = (event: StageEvent): string =>
   `id: ${event.number}\ndata: ${JSON.stringify(event)}\n\n`;
 
 export function eventStream(c: Context, feed: Feed): Response {
-  const known = Number(c.req.header('last-event-id') ?? c.req.query('after') ?? 0);
+  const known = { feed: c.req.query('feed') ?? '', last: Number(c.req.query('after') ?? 0) };
   return streamSSE(c, async (stream) => {
     let wake = () => {};
     const stop = feed.listen(() => wake());
@@ -19,21 +19,21 @@ export function eventStream(c: Context, feed: Feed): Response {
       stop();
       wake();
     });
-    let sent = known;
+    let place: FeedPlace = known;
     await stream.write(': open\n\n');
     while (!stream.aborted) {
-      const events = feed.after(sent);
-      const last = events?.at(-1)?.number ?? feed.last;
-      if (events === null) await stream.writeSSE({ event: 'gone', data: String(last) });
+      const events = feed.after(place);
+      const last = events?.at(-1)?.number ?? feed.place.last;
+      place = { ...feed.place, last };
+      if (events === null) await stream.writeSSE({ event: 'gone', data: JSON.stringify(place) });
       else if (events.length > 0) await stream.write(events.map(text).join(''));
-      sent = last;
       const isBeat = await new Promise<boolean>((resolve) => {
         const timer = setTimeout(() => resolve(true), beatMs);
         wake = () => {
           clearTimeout(timer);
           resolve(false);
         };
-        if (feed.last > sent || stream.aborted) wake();
+        if (feed.place.last > last || stream.aborted) wake();
       });
       if (isBeat) await stream.write(': \n\n');
     }

@@ -1,9 +1,17 @@
 /** The events of one viewer, numbered: a page that comes back says the last number that it has. */
+import { randomUUID } from 'node:crypto';
 import type { StageEvent } from '../../stage/events.ts';
 
 const kept = 20_000;
 
+/** A page that comes back after a restart of the server has the number of another feed. */
+export interface FeedPlace {
+  readonly feed: string;
+  readonly last: number;
+}
+
 export class Feed {
+  readonly #id = randomUUID();
   readonly #events: StageEvent[] = [];
   readonly #wakes = new Set<() => void>();
   #last = 0;
@@ -15,15 +23,17 @@ export class Feed {
     for (const wake of this.#wakes) wake();
   }
 
-  /** @returns those behind this number; null when some of them are gone */
-  after(number: number): readonly StageEvent[] | null {
+  /** @returns those behind this place; null when some of them are gone, or it is of another feed */
+  after({ feed, last: number }: FeedPlace): readonly StageEvent[] | null {
+    if (feed !== this.#id) return null;
     const first = this.#last - this.#events.length + 1;
     if (number > this.#last || number + 1 < first) return null;
     return this.#events.slice(number + 1 - first);
   }
 
-  get last(): number {
-    return this.#last;
+  /** Behind its last event. */
+  get place(): FeedPlace {
+    return { feed: this.#id, last: this.#last };
   }
 
   /** @returns what ends it */

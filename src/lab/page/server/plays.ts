@@ -2,9 +2,10 @@
 import { Mutex } from 'async-mutex';
 import type { RungName } from '../../../ladder/rungs.ts';
 import { countOrders, type OrdersOfRung } from '../../choices/all-orders.ts';
-import { judgedPlay } from '../../choices/judged-play.ts';
+import { judgedPlay, type PlayRequest } from '../../choices/judged-play.ts';
 import { choicesIn, lanesOf } from '../../choices/letters.ts';
 import { ChoicePlay } from '../../choices/play.ts';
+import { ProcessPaused, UnknownLane } from '../../errors.ts';
 import type { StageEvent } from '../../stage/events.ts';
 import { Feed } from './feed.ts';
 import { Seat, type Table } from './seat.ts';
@@ -13,8 +14,10 @@ export interface Wanted {
   readonly rung: RungName;
   /** They are played at once. */
   readonly choices: string;
-  /** The view that shows it. */
+  /** The view that shows it: that of one tab. */
   readonly slot: string;
+  /** What asked for it: told with the play. */
+  readonly request: string;
   readonly lanes: number;
   readonly isFine: boolean;
 }
@@ -26,6 +29,7 @@ interface Viewer {
   readonly firstInstance: number;
 }
 
+const mostPlays = 8;
 const forEverybody: readonly StageEvent['kind'][] = ['note', 'service', 'fault', 'healed'];
 
 export class Plays {
@@ -37,6 +41,8 @@ export class Plays {
   readonly #turn = new Mutex();
   readonly #counted = new Map<RungName, OrdersOfRung>();
   #beginning: Viewer | undefined;
+  /** The play that its view shows. */
+  #begun = '';
   #usedAt = performance.now();
 
   constructor(folder: string) {
@@ -47,26 +53,46 @@ export class Plays {
     return this.#viewer(viewer).feed;
   }
 
-  /** @returns the id of the play. @throws LockstepError */
+  /** @returns the id of the play. @throws LockstepError: then the view has none */
   begin(viewerName: string, wanted: Wanted): Promise<string> {
     const viewer = this.#viewer(viewerName);
-    return this.#inTurn(async ({ stage, rowWaits }) => {
-      const { rung, slot, isFine, choices } = wanted;
-      await this.#end(viewer, slot);
-      const names = lanesOf(choices, wanted.lanes);
+    return this.#inTurn(async (table) => {
+      const before = viewer.plays.get(wanted.slot)?.id;
+      await this.#end(viewer, wanted.slot);
+      await this.#makeRoom(viewer);
       this.#beginning = viewer;
-      const others = () => this.#rowWaitersBut(viewer, slot);
-      const play = await ChoicePlay.begin(stage, {
-        ...{ rung, slot, isFine, planned: choices, lanes: names, isObserved: true },
-        firstInstance: viewer.firstInstance,
-        rowWaits: async () => (await rowWaits()) - others(),
-      }).finally(() => {
+      this.#begun = before ?? '';
+      try {
+        this.#refusePaused();
+        const play = await this.#beginPlay(viewer, wanted, table);
+        viewer.plays.set(wanted.slot, play);
+        for (const choice of choicesIn(wanted.choices) ?? [])
+          await this.#step(viewer, wanted.slot, play, choice);
+        return play.id;
+      } catch (error) {
+        this.#tellEnd(viewer, this.#begun, 'failed');
+        throw error;
+      } finally {
         this.#beginning = undefined;
-      });
-      viewer.plays.set(slot, play);
-      for (const choice of choicesIn(choices) ?? []) await this.#step(viewer, slot, play, choice);
-      return play.id;
+      }
     });
+  }
+
+  #beginPlay(viewer: Viewer, wanted: Wanted, { stage, rowWaits }: Table): Promise<ChoicePlay> {
+    const { rung, slot, request, isFine, choices } = wanted;
+    const others = () => this.#rowWaitersBut(viewer, slot);
+    // A comparison that kills a process does not kill that of the play beside it.
+    const firstInstance = viewer.firstInstance + (slot.endsWith('beside') ? 2 : 0);
+    return ChoicePlay.begin(stage, {
+      ...{ rung, slot, request, isFine, firstInstance, isObserved: true },
+      ...{ planned: choices, lanes: lanesOf(choices, wanted.lanes) },
+      rowWaits: async () => (await rowWaits()) - others(),
+    });
+  }
+
+  #tellEnd({ feed }: Viewer, player: string, because: 'left' | 'failed'): void {
+    const at = String(process.hrtime.bigint());
+    if (player) feed.push({ kind: 'ended', because, player, number: 0, at });
   }
 
   /** @returns false when there is no such play. @throws LockstepError */
@@ -76,18 +102,20 @@ export class Plays {
       this.#usedAt = performance.now();
       const [slot, play] = [...viewer.plays].find(([, each]) => each.id === id) ?? [];
       if (slot === undefined || !play) return false;
+      if (!play.knows(choice)) throw new UnknownLane(choice, play.lanes);
       await this.#step(viewer, slot, play, choice);
       return true;
     });
   }
 
   /** Plays these choices again and again. @returns how often a promise broke */
-  again(rung: RungName, choices: string, times: number): Promise<number> {
+  again(request: Omit<PlayRequest, 'toTheEnd' | 'isQuick'>, times: number): Promise<number> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
+      this.#refusePaused();
       let violated = 0;
       for (let count = 0; count < times; count++) {
-        const request = { rung, choices, toTheEnd: false, isQuick: true };
-        const played = await judgedPlay(stage, request, this.#ownRows(rowWaits));
+        const quick = { ...request, toTheEnd: false, isQuick: true };
+        const played = await judgedPlay(stage, quick, this.#ownRows(rowWaits));
         if (played.violated.length > 0) violated += 1;
       }
       return violated;
@@ -97,6 +125,7 @@ export class Plays {
   /** Every order of two buyers, played once as long as the page runs. */
   orders(rung: RungName): Promise<OrdersOfRung> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
+      this.#refusePaused();
       const counted =
         this.#counted.get(rung) ?? (await countOrders(stage, rung, this.#ownRows(rowWaits)));
       this.#counted.set(rung, counted);
@@ -108,9 +137,27 @@ export class Plays {
   async leave(): Promise<void> {
     await this.#turn.runExclusive(async () => {
       for (const viewer of this.#viewers.values())
-        for (const slot of viewer.plays.keys()) await this.#end(viewer, slot).catch(() => {});
+        for (const [slot, { id }] of [...viewer.plays]) {
+          await this.#end(viewer, slot);
+          this.#tellEnd(viewer, id, 'left');
+        }
       await this.#seat.leave();
     });
+  }
+
+  /** A voucher is on sale once every instance knows it: one that stands still would not. */
+  #refusePaused(): void {
+    const plays = [...this.#viewers.values()].flatMap((viewer) => [...viewer.plays.values()]);
+    if (plays.some(({ isPaused }) => isPaused)) throw new ProcessPaused();
+  }
+
+  /** Of tabs that were closed. */
+  async #makeRoom(viewer: Viewer): Promise<void> {
+    const [oldest] = viewer.plays;
+    if (!oldest || viewer.plays.size < mostPlays) return;
+    const [slot, { id }] = oldest;
+    await this.#end(viewer, slot);
+    this.#tellEnd(viewer, id, 'left');
   }
 
   async leaveAfter(idleMs: number): Promise<void> {
@@ -134,17 +181,19 @@ export class Plays {
       await play.choose(choice);
     } catch (error) {
       viewer.plays.delete(slot);
+      this.#tellEnd(viewer, play.id, 'failed');
       await play.abandon().catch(() => {});
       throw error;
     }
   }
 
+  /** Its rest is shown to nobody. One that cannot finish is freed, and the stage mends the lab. */
   async #end(viewer: Viewer, slot: string): Promise<void> {
     const play = viewer.plays.get(slot);
     if (!play) return;
     viewer.plays.delete(slot);
-    this.#owners.delete(play.id); // Its rest is shown to nobody.
-    await play.finish();
+    this.#owners.delete(play.id);
+    await play.finish().catch(() => play.abandon().catch(() => {}));
   }
 
   #ownRows = (rowWaits: Table['rowWaits']) => async () =>

@@ -43,10 +43,10 @@ export class Seat {
     return this.#table;
   }
 
-  /** Resolves when the lab is as it was. */
+  /** Resolves when the lab is as it was. @throws what kept it from that */
   async leave(): Promise<void> {
     this.#stand();
-    await this.#left.catch(() => {});
+    await this.#left;
   }
 
   #sit(): Promise<Table> {
@@ -54,11 +54,10 @@ export class Seat {
       const standing = new Promise<void>((stand) => {
         this.#stand = stand;
       });
-      this.#left = this.#use(resolve, standing)
-        .catch(reject)
-        .finally(() => {
-          this.#table = undefined;
-        });
+      this.#left = this.#use(resolve, standing).finally(() => {
+        this.#table = undefined;
+      });
+      this.#left.catch(reject); // After the table is there, `leave` tells it.
     });
   }
 

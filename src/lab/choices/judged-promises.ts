@@ -1,0 +1,25 @@
+/** The promises that the data of a play break, and those that nobody can tell. */
+import { audit } from '../../audit/audit.ts';
+import type { Facts } from '../../audit/facts.ts';
+import type { CheckName } from '../../domain.ts';
+import { isAboutData } from '../races/race-verdict.ts';
+import type { JudgedPromises } from '../stage/events.ts';
+
+/** What no later step of a play makes right again. */
+const lasting: readonly CheckName[] = ['one-order-per-user', 'no-oversell'];
+
+/** @param isFinal no purchase is under way any more: no check about data is left out */
+export function judgedPromises(facts: Facts, isFinal: boolean): JudgedPromises {
+  const isAsked = (check: CheckName) => (isFinal ? isAboutData(check) : lasting.includes(check));
+  const findings = audit(facts).findings.filter(({ check }) => isAsked(check));
+  const broken = findings.filter(({ verdict }) => verdict === 'violated');
+  const unknown = findings.filter(({ verdict }) => verdict === 'unknown');
+  return {
+    isFinal,
+    broken: broken.map(({ check, worst, first, orders = [] }) => ({
+      ...{ check, orders },
+      evidence: worst ?? first ?? '',
+    })),
+    unknown: isFinal ? unknown.map(({ check }) => check) : [],
+  };
+}
