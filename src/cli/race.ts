@@ -48,7 +48,11 @@ export const addRace: AddCommand = (program, place) =>
     .option('--rung <rung>', 'play it on this rung instead')
     .option('--times <n>', 'number of plays', whole(1, 1_000), 1)
     .addOption(
-      new Option('--choices <lanes>', 'instead: move the buyers by hand: AABB, on --rung')
+      new Option(
+        '--choices <lanes>',
+        'instead: move the buyers of --rung by hand: AABB; X kills, P and R pause and resume, E ends a ' +
+          'lease (AAEAB); S2 and H2 stop and start redis-2',
+      )
         .argParser(choiceLetters)
         .conflicts('list'),
     )

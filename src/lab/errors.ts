@@ -103,11 +103,9 @@ export class NoFreePorts extends LockstepError {
 export class LabBusy extends LockstepError {
   readonly code = 'LAB_BUSY';
 
-  constructor(pid: string, home: string) {
-    super(
-      `The lab in ${home} is in use by process ${pid}. Wait for it, or end it. ` +
-        'If it is the page, close its play there.',
-    );
+  /** @param user its pid, and what it is */
+  constructor(user: string, home: string) {
+    super(`The lab in ${home} is in use by process ${user}. Wait for it, or end it.`);
   }
 }
 

@@ -123,9 +123,12 @@ test('on the Redis lock B waits for A with its reason, and a killed A keeps the 
   await expect.poll(() => textOf(tab, '[data-waits=B]')).toMatch(/waits: A has the lock/);
   expect(await textOf(tab, '[data-reading=key]')).toMatch(/A has it.*\d+ s left/);
   await choose(tab, 'XA');
-  await expect.poll(() => textOf(tab, '[data-waits=B]')).toMatch(/and is dead/);
+  await expect.poll(() => textOf(tab, '[data-waits=B]')).toMatch(/A, which is dead/);
+  await tab.locator('[data-verdict=stuck]').first().waitFor();
   await choose(tab, 'B');
   expect(await textOf(tab, 'g[data-kind=stuck]')).toMatch(/waits for A/);
+  await tab.locator('[data-fault=EA]').click();
+  await tab.locator('button[data-lane=B]:not([disabled])').waitFor();
 });
 
 test('a famous race is a link on the ladder: a late release lets a third request in', async () => {
@@ -166,6 +169,13 @@ test('the keyboard is enough, from the ladder to a violation', async () => {
   await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
   await choose(tab, 'ABAB');
   await tab.locator('[data-verdict=violated]').first().waitFor();
+});
+
+test('keys that come faster than the steps are played in their order, and no other key is', async () => {
+  const tab = await predicted('/race/mutex-per-user');
+  for (const key of 'AADBS2BAB') await tab.keyboard.press(key);
+  await tab.locator('[data-outcome=two]').waitFor();
+  expect(new URL(tab.url()).search).toBe('?do=AABBAB');
 });
 
 test('the language changes without a reload', async () => {

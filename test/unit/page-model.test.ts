@@ -101,7 +101,7 @@ test('a killed process is told before the answer that never comes, and its waite
   expect(told(shown(killed)).slice(2, 6)).toEqual([
     'B ◌ waits: A has the lock',
     'A ✕ its process is killed',
-    'B ◌ waits: A has the lock, and is dead',
+    'B ◌ waits for A, which is dead',
     'B – cannot go: waits for A',
   ]);
 });

@@ -5,8 +5,12 @@
 export const laneNames = ['A', 'B', 'C', 'D'] as const;
 
 const acts = {
-  ...{ X: 'kill', P: 'pause', R: 'resume', E: 'end-lease' },
-  ...{ S: 'stop', H: 'start' },
+  X: 'kill',
+  P: 'pause',
+  R: 'resume',
+  E: 'end-lease',
+  S: 'stop',
+  H: 'start',
 } as const;
 const pattern = /[XPRE]?[A-D]|[SH][1-3]/g;
 

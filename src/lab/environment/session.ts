@@ -116,6 +116,22 @@ const userFile = (folder: string): string => join(folder, 'in-use-by');
 const userOf = (folder: string): string =>
   existsSync(userFile(folder)) ? readFileSync(userFile(folder), 'utf8') : '?';
 
+/** For people: `4711 (lockstep run row-lock)`. */
+function userText(folder: string): string {
+  const pid = userOf(folder);
+  const file = `/proc/${pid}/cmdline`;
+  const words = existsSync(file) ? readFileSync(file, 'utf8').split('\0') : [];
+  const own = words.findIndex((word) => /lockstep\.m?js$/.test(word));
+  const isPage = words.some((word) => word.endsWith('/page/server/main.js'));
+  if (isPage) return `${pid} (the page: press "Give the lab back" there)`;
+  return own < 0
+    ? pid
+    : `${pid} (lockstep ${words
+        .slice(own + 1)
+        .join(' ')
+        .trim()})`;
+}
+
 /**
  * The page has the lab while somebody plays. So the command that ends the lab ends that page first;
  * what it has left as it is then, ends with the lab.
@@ -130,7 +146,7 @@ async function enter(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true });
   const file = userFile(folder);
   const freeName = await takeName(realpathSync(folder));
-  if (!freeName) throw new LabBusy(userOf(folder), folder);
+  if (!freeName) throw new LabBusy(userText(folder), folder);
   writeFileSync(file, String(process.pid)); // For people: the name itself does not say it.
   return () => {
     rmSync(file, { force: true });

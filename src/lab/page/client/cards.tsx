@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../choices/all-orders.ts';
 import { connection, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
-import { isOver, lettersOf, type PlayView, soldIn } from './model.ts';
+import { isDone, isOver, lettersOf, type PlayView, soldIn } from './model.ts';
 import { type Outcome, outcomeSeen, outcomes, predict, predictions } from './predictions.ts';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
@@ -15,12 +15,14 @@ const sellsTo = (rung: string): 'perUser' | 'stock' =>
 interface ToPredict {
   readonly rung: string;
   readonly lanes: number;
+  /** They are played at once. */
+  readonly choices: string;
   readonly onPredicted: () => void;
 }
 
 /** Nothing is played before. */
-export function Predict({ rung, lanes, onPredicted }: ToPredict) {
-  const { words, question } = page.value;
+export function Predict({ rung, lanes, choices, onPredicted }: ToPredict) {
+  const { words, question, willPlay } = page.value;
   const choose = (outcome: Outcome) => {
     predict(rung, outcome);
     onPredicted();
@@ -28,7 +30,10 @@ export function Predict({ rung, lanes, onPredicted }: ToPredict) {
   return (
     <section class="panel predict" aria-label={words.predictFirst}>
       <h2>{words.predictFirst}</h2>
-      <p>{question(lanes, sellsTo(rung) === 'perUser')}</p>
+      <p>
+        {question(lanes, sellsTo(rung) === 'perUser')}{' '}
+        {choices === '' ? words.youDecide : willPlay(choices.split('').join(' '))}
+      </p>
       {outcomes.map((outcome, index) => (
         <button type="button" key={outcome} data-predict={outcome} onClick={() => choose(outcome)}>
           <kbd>{index + 1}</kbd> {page.value.outcomes[sellsTo(rung)][outcome]}
@@ -84,6 +89,12 @@ export function Verdict({ of }: { of: PlayView }) {
     return (
       <span class="chip so-far" data-verdict="unknown">
         ? {words.cannotTell}
+      </span>
+    );
+  if (isOver(of) && !isDone(of))
+    return (
+      <span class="chip wait" data-verdict="stuck">
+        ◌ {words.stuck}
       </span>
     );
   return isOver(of) && of.isFinal ? (

@@ -5,7 +5,7 @@ import { connection } from './api.ts';
 import { lettersOf, type PlayView } from './model.ts';
 import { go, linkTo } from './route.ts';
 import { saveReplay } from './save-replay.ts';
-import { backTo, branchTo, tried } from './store.ts';
+import { backTo, branchTo, isReady, tried } from './store.ts';
 import { page } from './texts.ts';
 
 const isCopied = signal(false);
@@ -34,7 +34,7 @@ export function ChoicesStrip({ of }: { of: PlayView }) {
         <button
           type="button"
           data-back
-          disabled={count === 0 || !of.isStill}
+          disabled={count === 0 || !isReady.value}
           onClick={() => backTo(count - 1)}
         >
           {words.back}

@@ -31,7 +31,12 @@ export function Compare({ one }: { one: PlayView }) {
             {predictions.value.has(next) ? (
               <BesidePreparing />
             ) : (
-              <Predict rung={next} lanes={one.lanes.size} onPredicted={playBesideIt} />
+              <Predict
+                rung={next}
+                lanes={one.lanes.size}
+                choices={lettersOf(one)}
+                onPredicted={playBesideIt}
+              />
             )}
           </section>
         )}

@@ -1,7 +1,9 @@
 /** The ends of the lanes: what each can do next, and what can be broken. */
+import { actOf } from '../../choices/letters.ts';
+import { faultsIn } from './faults.ts';
 import { ladderRow } from './ladder-rows.ts';
-import { isDone, type LaneView, type PlayView } from './model.ts';
-import { choose } from './store.ts';
+import type { LaneView, PlayView } from './model.ts';
+import { choose, isReady } from './store.ts';
 import { page } from './texts.ts';
 
 /** At the end of each lane: what it will do next, or why it cannot go. */
@@ -19,43 +21,33 @@ export function Ends({ of }: { of: PlayView }) {
   );
 }
 
-/** What can be broken at this moment, each with its letters. */
-function faultsOf({ lanes, readings, rung }: PlayView): [choice: string, text: string][] {
+function faultText(choice: string, { lanes }: PlayView): string {
+  const { does, to } = actOf(choice);
   const { kill, pause, resume, endLease, stop, start } = page.value;
-  const standing = [...lanes.values()].filter(({ state }) => state === 'at');
-  const paused = [...lanes.values()].filter(({ state }) => state === 'paused');
-  const leases = readings.filter(({ id, leftMs }) => id === 'key' && leftMs !== undefined);
-  const owners = new Set(leases.flatMap(({ lane }) => (lane === undefined ? [] : [lane])));
-  const masters = (ladderRow(rung)?.lockServers ?? []).filter((name) => /^redis-\d$/.test(name));
-  const isAway = (server: string) =>
-    readings.some(({ of, value }) => of === server && value === '?');
-  return [
-    ...standing.map(({ name, instance }): [string, string] => [`X${name}`, kill(instance)]),
-    ...standing.map(({ name, instance }): [string, string] => [`P${name}`, pause(instance)]),
-    ...paused.map(({ name, instance }): [string, string] => [`R${name}`, resume(instance)]),
-    ...[...owners].map((name): [string, string] => [`E${name}`, endLease(name)]),
-    ...masters.map((server): [string, string] =>
-      isAway(server) ? [`H${server.at(-1)}`, start(server)] : [`S${server.at(-1)}`, stop(server)],
-    ),
-  ];
+  const { instance = '' } = lanes.get(to) ?? {};
+  const texts = {
+    ...{ kill: kill(instance), pause: pause(instance), resume: resume(instance) },
+    ...{ 'end-lease': endLease(to), stop: stop(to), start: start(to), move: '' },
+  };
+  return texts[does];
 }
 
 function Faults({ of }: { of: PlayView }) {
-  const faults = isDone(of) ? [] : faultsOf(of);
+  const faults = faultsIn(of);
   if (faults.length === 0) return null;
   return (
     <div class="row wrap faults">
       <small>{page.value.words.orBreak}</small>
-      {faults.map(([choice, text]) => (
+      {faults.map((choice) => (
         <button
           type="button"
-          class="fault"
+          class={/^[RH]/.test(choice) ? '' : 'fault'}
           key={choice}
           data-fault={choice}
-          disabled={!of.isStill}
+          disabled={!isReady.value}
           onClick={() => choose(choice)}
         >
-          {text}
+          {faultText(choice, of)}
           <kbd>{choice.split('').join(' ')}</kbd>
         </button>
       ))}
@@ -81,7 +73,7 @@ function End({ lane, of }: { lane: LaneView; of: PlayView }) {
       type="button"
       class="next"
       data-lane={name}
-      disabled={!of.isStill}
+      disabled={!isReady.value}
       onClick={() => choose(name)}
     >
       {name} {next(place, row?.hasLock ?? false, row?.onePerUser ?? true)}

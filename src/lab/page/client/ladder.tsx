@@ -108,7 +108,7 @@ function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
         <small>{ladder.value.rungs[row.name].idea}</small>
       </td>
       <td>
-        <Seen known={known.value.get(row.name)} />
+        {row.hasOrders ? <Seen known={known.value.get(row.name)} /> : page.value.words.oneStepShort}
       </td>
       <td>{row.orders ? ofOrders(row.orders.broken, row.orders.orders) : '–'}</td>
       <td>{row.salesPerSecond ?? '–'}</td>

@@ -71,7 +71,7 @@ function LanePicture({ of, differsAt }: Drawn) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const lanes = [...of.lanes.values()];
-  const height = headHeight + of.rows.length * rowHeight + 40;
+  const height = of.rows.length * rowHeight + 40;
   useLayoutEffect(() => {
     const top = differsAt === undefined ? height : (differsAt - 4) * rowHeight;
     if (box.current) box.current.scrollTop = top;
@@ -84,40 +84,57 @@ function LanePicture({ of, differsAt }: Drawn) {
     return margin + 20 + (index * (width - margin)) / lanes.length;
   };
   return (
-    <div class="lanes" ref={box}>
-      <svg width={width} height={height} aria-hidden="true">
-        {differsAt !== undefined && (
-          <rect class="differs" width={width} rx="6" y={yOf(differsAt) - 18} height={rowHeight} />
-        )}
+    <>
+      <svg class="heads" width={width} height={headHeight} aria-hidden="true">
         {lanes.map((lane) => (
-          <LaneLine key={lane.name} lane={lane} x={column(lane.name)} height={height} />
-        ))}
-        {of.rows.map((row, index) => (
-          <RowMark
-            {...{ row, index, differs: differsAt === index }}
-            key={index}
-            x={column(row.lane)}
-            isLast={lanes.length > 2 && row.lane === lanes.at(-1)?.name}
-          />
+          <LaneHead key={lane.name} lane={lane} x={column(lane.name)} />
         ))}
       </svg>
-    </div>
+      <div class="lanes" ref={box}>
+        <svg width={width} height={height} aria-hidden="true">
+          {differsAt !== undefined && (
+            <rect class="differs" width={width} rx="6" y={yOf(differsAt) - 18} height={rowHeight} />
+          )}
+          {lanes.map((lane) => (
+            <LaneLine key={lane.name} lane={lane} x={column(lane.name)} height={height} />
+          ))}
+          {of.rows.map((row, index) => (
+            <RowMark
+              {...{ row, index, differs: differsAt === index }}
+              key={index}
+              x={column(row.lane)}
+              isLast={lanes.length > 2 && row.lane === lanes.at(-1)?.name}
+            />
+          ))}
+        </svg>
+      </div>
+    </>
   );
 }
 
-const yOf = (index: number): number => headHeight + index * rowHeight + 18;
+const yOf = (index: number): number => index * rowHeight + 18;
 
-function LaneLine({ lane, x, height }: { lane: LaneView; x: number; height: number }) {
-  const { name, userId, instance, state } = lane;
+interface LaneProps {
+  readonly lane: LaneView;
+  readonly x: number;
+}
+
+/** It stays while the steps scroll. */
+const LaneHead = ({ lane: { name, userId, instance }, x }: LaneProps) => (
+  <>
+    <text x={x - 12} y="24" class="name">
+      {name}
+    </text>
+    <text x={x + 14} y="24" class="d">
+      {page.value.userOn(userId, instance)}
+    </text>
+  </>
+);
+
+function LaneLine({ lane: { state }, x, height }: LaneProps & { readonly height: number }) {
   return (
     <g>
-      <path class="line" d={`M${x} ${headHeight}V${height - 14}`} />
-      <text x={x - 12} y="24" class="name">
-        {name}
-      </text>
-      <text x={x + 14} y="24" class="d">
-        {page.value.userOn(userId, instance)}
-      </text>
+      <path class="line" d={`M${x} 0V${height - 14}`} />
       {state === 'waits' && <path class="waiting" d={`M${x} ${height - 36}V${height - 22}`} />}
       {state !== 'answered' && <circle class={`end ${state}`} cx={x} cy={height - 14} r="8" />}
     </g>

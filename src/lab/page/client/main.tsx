@@ -1,5 +1,5 @@
 /** The page: its head, its views, and its keys. */
-import { effect } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { render } from 'preact';
 import { choicesIn } from '../../choices/letters.ts';
 import type { StageEvent } from '../../stage/events.ts';
@@ -21,7 +21,9 @@ import {
   choose,
   compareNext,
   current,
+  play,
   playBesideIt,
+  type View,
   view,
   type Wanted,
 } from './store.ts';
@@ -34,10 +36,20 @@ function Page() {
       <Head />
       <ProblemLine />
       {connection.value === 'recorded' && <Cursor />}
-      {wanted.is === 'ladder' ? <Ladder chapter={wanted.chapter} /> : <Race wanted={wanted} />}
+      {connection.value === 'no-key' ? <NoKey /> : <Shown wanted={wanted} />}
     </>
   );
 }
+
+const Shown = ({ wanted }: { wanted: View }) =>
+  wanted.is === 'ladder' ? <Ladder chapter={wanted.chapter} /> : <Race wanted={wanted} />;
+
+const NoKey = () => (
+  <main>
+    <h1>{page.value.words.noKey}</h1>
+    <pre class="code">{`npx lockstep page ${location.pathname}${location.search}`}</pre>
+  </main>
+);
 
 function Head() {
   const { words } = page.value;
@@ -63,9 +75,9 @@ function Head() {
       )}
       <span class="right">
         <Connected />
-        {isLive && current.value && (
+        {isLive && play.value && !play.value.ended && (
           <button type="button" data-give-back onClick={() => void giveBack()}>
-            {words.giveBack}
+            {isGivingBack.value ? words.givingBack : words.giveBack}
           </button>
         )}
         <button
@@ -82,9 +94,13 @@ function Head() {
   );
 }
 
+const isGivingBack = signal(false);
+
 /** A command of the terminal can have the lab then. */
 async function giveBack(): Promise<void> {
+  isGivingBack.value = true;
   await send('DELETE', '/api/plays');
+  isGivingBack.value = false;
   show({ is: 'ladder', chapter: 2 });
 }
 
@@ -105,7 +121,7 @@ function ProblemLine() {
   const { code, title } = problem.value;
   return (
     <p class="problem" role="alert" data-problem={code}>
-      ✗ {page.value.problem[code] ?? title}
+      ✗ {page.value.problem[code] ?? title} {code === 'LAB_BUSY' && <small>{title}</small>}
     </p>
   );
 }
@@ -159,7 +175,8 @@ function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (event.key === 'Shift') return; // Of a capital letter.
   const isControl = event.target instanceof Element && event.target.closest('a, button, summary');
-  if (isControl && (event.key === 'Enter' || event.key === ' ')) return;
+  const isRung = event.target instanceof Element && event.target.closest('[data-rung]');
+  if (isControl && !isRung && (event.key === 'Enter' || event.key === ' ')) return;
   if (connection.value === 'recorded') return;
   const key = event.key.toLowerCase();
   if (view.value.is === 'race') onRaceKey(key, view.value);

@@ -72,6 +72,10 @@ export interface PageText {
       | 'breaksWhen'
       | 'famous'
       | 'cannotTell'
+      | 'stuck'
+      | 'givingBack'
+      | 'youDecide'
+      | 'oneStepShort'
       | 'over'
       | 'failed',
       string
@@ -99,6 +103,9 @@ export interface PageText {
   readonly ofOrders: (broken: number, orders: number) => string;
   readonly letOff: (broken: number, orders: number) => string;
   readonly playedAgain: (violated: number, times: number) => string;
+  readonly willPlay: (choices: string) => string;
+  /** Nobody has the lock: so many masters answer. */
+  readonly answer: (have: number, needed: number, all: number) => string;
   readonly quorum: (have: number, needed: number, all: number) => string;
   readonly userOn: (userId: string, instance: string) => string;
   readonly order: (id: string) => string;

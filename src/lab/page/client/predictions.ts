@@ -35,6 +35,7 @@ export function predict(rung: string, outcome: Outcome): void {
 
 export function rememberSeen(rung: string, seen: Outcome, isBroken: boolean): void {
   const before = known.peek().get(rung);
+  if (before?.isBroken && !isBroken) return; // What was broken once is not forgotten.
   if (before?.seen !== seen || before.isBroken !== isBroken) remember(rung, { seen, isBroken });
 }
 

@@ -12,8 +12,8 @@ import { Lanes } from './lanes.tsx';
 import type { PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { Code, TrueNow } from './state.tsx';
-import { begin, beside, compareNext, current, type Wanted, wasLeft } from './store.ts';
-import { ladder, page } from './texts.ts';
+import { begin, beside, compareNext, current, isReady, type Wanted, wasLeft } from './store.ts';
+import { ladder, language, page } from './texts.ts';
 
 /** On a phone, one of the two is shown. */
 const tab = signal<'lanes' | 'state'>('lanes');
@@ -23,11 +23,9 @@ export function Race({ wanted }: { wanted: Wanted }) {
   const isPredicted = of !== undefined || predictions.value.has(wanted.rung);
   if (of && beside.value !== '') return <Compare one={of} />;
   return (
-    <main class="race" data-still={of?.isStill}>
+    <main class="race" data-still={isReady.value}>
       <Head wanted={wanted} of={of} />
-      {!isPredicted && (
-        <Predict rung={wanted.rung} lanes={wanted.lanes} onPredicted={() => void begin(wanted)} />
-      )}
+      {!isPredicted && <Predict {...wanted} onPredicted={() => void begin(wanted)} />}
       {isPredicted && !of && <Preparing wanted={wanted} />}
       {of && <Play of={of} wanted={wanted} />}
     </main>
@@ -37,6 +35,8 @@ export function Race({ wanted }: { wanted: Wanted }) {
 function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
   const { words, aim } = page.value;
   const row = ladderRow(wanted.rung);
+  const asked = of?.planned ?? wanted.choices;
+  const race = row?.races.find(({ choices }) => choices === asked);
   return (
     <>
       <div class="row wrap">
@@ -49,6 +49,11 @@ function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
           </button>
         )}
       </div>
+      {race && (
+        <small>
+          <b>{race.name}</b>: {race.title[language.value]}
+        </small>
+      )}
       <small>
         {row && ladder.value.rungs[row.name].idea}
         {of && row && row.breaks.length > 0 && ` · ${aim(row.onePerUser)}`}

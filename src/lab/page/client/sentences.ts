@@ -4,7 +4,7 @@ import { page, stepText } from './texts.ts';
 
 export interface Sentence {
   /** A shape beside every colour. */
-  readonly mark: '●' | '◌' | '∥' | '✕' | '✓' | '✗' | '–';
+  readonly mark: '●' | '◌' | '∥' | '▶' | '✕' | '✓' | '✗' | '–';
   readonly text: string;
   /** The checkpoint, the order, the time that it took. */
   readonly evidence: string;
@@ -18,6 +18,8 @@ function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
   if (isWrong) return '✗';
   if (word === 'no-answer') return '✕';
   if (word === 'pause') return '∥';
+  if (word === 'resume' || word === 'start') return '▶';
+  if (word === 'lock-service-unavailable') return '✕';
   return ({ at: '●', waits: '◌', dead: '✕', fault: '✕', answered: '✓', stuck: '–' } as const)[kind];
 }
 

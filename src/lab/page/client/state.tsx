@@ -74,10 +74,15 @@ function Quorum({ of }: { of: PlayView }) {
   if (keys.length < 2) return null;
   const owners = keys.map(({ value }) => value).filter((value) => value !== '' && value !== '?');
   const most = Math.max(0, ...owners.map((own) => owners.filter((each) => each === own).length));
+  const needed = ladderRow(of.rung)?.lockNeeded ?? keys.length;
+  const answering = keys.filter(({ value }) => value !== '?').length;
+  const { quorum, answer } = page.value;
+  const text =
+    most > 0 ? quorum(most, needed, keys.length) : answer(answering, needed, keys.length);
   return (
     <tr>
       <td>{''}</td>
-      <td>{page.value.quorum(most, ladderRow(of.rung)?.lockNeeded ?? keys.length, keys.length)}</td>
+      <td>{text}</td>
     </tr>
   );
 }

@@ -3,6 +3,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { actOf, mostLetters } from '../../choices/letters.ts';
 import { connection, send } from './api.ts';
 import { world } from './event-log.ts';
+import { faultsIn } from './faults.ts';
 import { ladderRow, nextRow } from './ladder-rows.ts';
 import { isOver, lettersOf, type PlayView } from './model.ts';
 import { outcomeSeen, predictions, rememberSeen } from './predictions.ts';
@@ -60,19 +61,42 @@ async function ask(side: Side, wanted: Wanted): Promise<void> {
   requests += 1;
   const request = `${tab} ${requests}`;
   if (side === 'beside') besideRequest.value = request;
+  isBeginning.value ||= side === 'main';
+  pending.length = 0;
   await send('POST', '/api/plays', { ...wanted, slot: slotOf(side), request });
+  if (side === 'main') isBeginning.value = false;
 }
 
 export const begin = (wanted: Wanted): Promise<void> => ask('main', wanted);
 
-/** A letter of a lane that the play does not have is no choice. */
+/** A play is on its way: what is shown is the one before. */
+export const isBeginning = signal(false);
+export const isReady = computed(() => current.value?.isStill === true && !isBeginning.value);
+
+/** Pressed while something still moved: they come next. */
+const pending: string[] = [];
+
+/** What is not offered is no choice; but a buyer that waits may be chosen: it cannot go. */
+function isOffered(of: PlayView, choice: string): boolean {
+  const { does, to } = actOf(choice);
+  if (lettersOf(of).length + choice.length > mostLetters) return false;
+  if (does !== 'move') return faultsIn(of).includes(choice);
+  const { state = 'dead' } = of.lanes.get(to) ?? {};
+  return state !== 'dead' && state !== 'answered';
+}
+
 export function choose(choice: string): void {
   const of = current.value;
-  const { does, to } = actOf(choice);
-  const isKnown = does === 'stop' || does === 'start' || of?.lanes.has(to);
-  if (of?.isStill && isKnown && lettersOf(of).length + choice.length <= mostLetters)
-    void send('POST', `/api/plays/${of.id}/choices`, { choice });
+  if (!of) return;
+  if (!isReady.value) pending.push(choice);
+  else if (isOffered(of, choice)) void send('POST', `/api/plays/${of.id}/choices`, { choice });
 }
+
+effect(() => {
+  if (!isReady.value) return;
+  const next = pending.shift();
+  if (next !== undefined) queueMicrotask(() => choose(next));
+});
 
 const wantedOf = (of: PlayView): Wanted => {
   const wanted = view.value;
@@ -83,21 +107,21 @@ const wantedOf = (of: PlayView): Wanted => {
 /** Plays the first choices again, on a fresh voucher. */
 export function backTo(count: number): void {
   const of = current.value;
-  if (!of?.isStill || count < 0 || beside.value !== '') return;
+  if (!of || !isReady.value || count < 0 || beside.value !== '') return;
   const choices = of.choices.slice(0, count).map(({ choice }) => choice);
   void begin({ ...wantedOf(of), choices: choices.join('') });
 }
 
 export function branchTo(choices: string): void {
   const of = current.value;
-  if (of?.isStill) void begin({ ...wantedOf(of), choices });
+  if (of && isReady.value) void begin({ ...wantedOf(of), choices });
 }
 
 /** The same choices on the next rung; they are played once its outcome was predicted. */
 export function compareNext(): void {
   const of = current.value;
   const next = of && nextRow(of.rung);
-  if (!next) return;
+  if (!next || beside.value !== '') return;
   beside.value = next.name;
   if (predictions.value.has(next.name)) playBesideIt();
 }

@@ -7,7 +7,7 @@ export const en: PageText = {
     language: '中文',
     open: 'the lab answers',
     lost: 'the lab does not answer; trying again',
-    noKey: 'this browser needs a new address: npx lockstep page',
+    noKey: 'This browser has no key. Run this, and open the address that it prints:',
     entering: 'connecting …',
     recorded: 'a recording: no server is needed',
     chapter: 'Chapter',
@@ -44,13 +44,13 @@ export const en: PageText = {
     tree: 'tried here:',
     free: 'free',
     none: 'none',
-    preparing: 'The lab gets ready for you. This takes some seconds.',
+    preparing: 'The lab is getting ready; this takes a few seconds.',
     giveBack: 'Give the lab back',
     oneStep: 'A purchase on this rung is one step: there is nothing to put in between.',
     counting: 'Playing every order of two buyers …',
     again: 'Play it 10 times',
     proof: 'The proof',
-    because: 'Why',
+    because: 'Why:',
     close: 'Close',
     terminal: 'In the terminal',
     everyCheckpoint: 'Stop at every checkpoint',
@@ -59,12 +59,16 @@ export const en: PageText = {
     notRight: 'not what you predicted',
     stockNow: 'stock',
     skip: 'Skip (instructor)',
-    moreBuyers: 'One buyer more',
+    moreBuyers: 'One more buyer',
     begins: 'has not begun',
     nothing: 'Nothing has happened yet. Choose who goes first.',
     evidence: 'evidence',
     cursor: 'shown so far',
     noAnswer: '? no answer',
+    stuck: 'nobody can go on: the lock is not free',
+    givingBack: 'Giving it back …',
+    youDecide: 'You decide who goes next.',
+    oneStepShort: 'one step',
     cannotTell: 'nobody can tell',
     over: 'This play is over: the lab was given back.',
     failed: 'This play has failed, and proves nothing.',
@@ -73,12 +77,12 @@ export const en: PageText = {
   },
   outcomes: {
     perUser: {
-      one: 'one order: the second request is refused',
+      one: 'one order: the other requests are refused',
       two: 'more than one order for one user',
-      none: 'no order: both requests fail',
+      none: 'no order: all requests fail',
     },
     stock: {
-      one: 'one of the two buys the last voucher',
+      one: 'one of them buys the last voucher',
       two: 'more than one buys it: more than there was',
       none: 'nobody buys it',
     },
@@ -102,15 +106,16 @@ export const en: PageText = {
     })[place] ?? 'goes on',
   question: (lanes, onePerUser) =>
     onePerUser
-      ? `${lanes} requests of one user, each in a process of its own. You decide who goes next. What will the user have?`
-      : `${lanes} users, each in a process of its own, and one voucher is left. You decide who goes next. What will happen?`,
+      ? `${lanes} requests of one user, each in its own process. What will the user have?`
+      : `${lanes} users, each in its own process, and one voucher is left. What will happen?`,
   aim: (onePerUser) =>
     onePerUser ? 'Make one user get two orders.' : 'Make two users buy the last voucher.',
   waits: (on, of) => {
     if (on === 'row' && of === undefined) return 'waits for a row of MySQL';
     if (on === 'row') return `waits for a row: the transaction of ${of} has it`;
     if (of === undefined) return 'waits for a lock that no buyer here has';
-    return `waits: ${of} has the lock${on === 'dead' ? ', and is dead' : ''}`;
+    if (on === 'dead') return `waits for ${of}, which is dead`;
+    return `waits: ${of} has the lock`;
   },
   cannotGo: (why, of) =>
     ({
@@ -123,7 +128,7 @@ export const en: PageText = {
       'end-lease': `${of} has no lease that can end`,
       stop: `${of} cannot be stopped here`,
       start: `${of} is not stopped`,
-    })[why] ?? 'cannot go: is answered',
+    })[why] ?? 'cannot go: it has its answer',
   fault: (does, to) =>
     ({
       'end-lease': 'its lease ends',
@@ -143,6 +148,8 @@ export const en: PageText = {
   letOff: (broken, orders) =>
     `You let it off: ${broken} of the ${orders} orders of two buyers break it.`,
   playedAgain: (violated, times) => `Played again: broken ${violated} of ${times} times`,
+  willPlay: (choices) => `These choices will be played: ${choices}`,
+  answer: (have, needed, all) => `${have} of ${all} masters answer, ${needed} needed`,
   quorum: (have, needed, all) =>
     `${have} of ${all} masters, ${needed} needed: ${have >= needed ? 'enough' : 'not enough'}`,
   userOn: (userId, instance) => `user ${userId} on ${instance}`,
@@ -154,6 +161,8 @@ export const en: PageText = {
     DEADLINE_PASSED: 'A step did not come to its end in time. The play is over.',
     'no-play': 'This play is over. Begin it again.',
     PROCESS_PAUSED: 'A process is paused in a play that is open: resume it first.',
-    'no-answer': 'The page’s server does not answer.',
+    'invalid-request': 'The address is no play. Choices are A to D, XA, PA, RA, EA, S2 and H2.',
+    'no-answer':
+      'The page’s server does not answer. If the lab was stopped: npm run up prints a new address.',
   },
 };

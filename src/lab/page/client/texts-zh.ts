@@ -5,14 +5,14 @@ export const zh: PageText = {
     ladder: '阶梯',
     race: '竞态',
     language: 'English',
-    open: '实验环境已连接',
+    open: '已连接',
     lost: '实验环境没有应答，正在重试',
-    noKey: '此浏览器需要新的地址：npx lockstep page',
+    noKey: '此浏览器没有钥匙。请运行下面的命令，并打开它给出的地址：',
     entering: '正在连接…',
     recorded: '录制的回放：不需要服务器',
     chapter: '第',
     rung: '方案',
-    claim: '两个买家的顺序中有多少会打破它',
+    claim: '两个买家的各种顺序中，有多少种会打破它',
     lastSeen: '你看到的',
     cost: '每秒成交',
     notPlayed: '未试过',
@@ -40,17 +40,17 @@ export const zh: PageText = {
     state: '状态',
     firstDifference: '第一处不同',
     sameChoices: '同样的选择，两个方案',
-    backToPlay: '← 回到操作',
+    backToPlay: '← 返回',
     tree: '这里试过：',
     free: '空闲',
     none: '无',
     preparing: '正在为你准备实验环境，需要几秒钟。',
-    giveBack: '交还实验环境',
+    giveBack: '交还环境',
     oneStep: '此方案的购买只有一步：中间无法插入别的步骤。',
     counting: '正在试遍两个买家的每一种顺序…',
     again: '再试 10 次',
     proof: '证据',
-    because: '原因',
+    because: '原因：',
     close: '关闭',
     terminal: '在终端中',
     everyCheckpoint: '在每个检查点停下',
@@ -65,6 +65,10 @@ export const zh: PageText = {
     evidence: '证据',
     cursor: '已显示',
     noAnswer: '? 没有应答',
+    stuck: '没有人能继续：锁没有空出来',
+    givingBack: '正在交还…',
+    youDecide: '由你决定谁先走。',
+    oneStepShort: '一步完成',
     cannotTell: '无法判断',
     over: '本次操作已结束：实验环境已交还。',
     failed: '本次操作失败，不能证明任何事。',
@@ -73,12 +77,12 @@ export const zh: PageText = {
   },
   outcomes: {
     perUser: {
-      one: '一个订单：第二个请求被拒绝',
+      one: '一个订单：其他请求被拒绝',
       two: '一个用户得到不止一个订单',
-      none: '没有订单：两个请求都失败',
+      none: '没有订单：所有请求都失败',
     },
     stock: {
-      one: '两人中只有一人买到最后一张',
+      one: '只有一人买到最后一张',
       two: '不止一人买到：超过了库存',
       none: '没有人买到',
     },
@@ -102,27 +106,28 @@ export const zh: PageText = {
     })[place] ?? '继续',
   question: (lanes, onePerUser) =>
     onePerUser
-      ? `同一用户的 ${lanes} 个请求，各在一个进程中。由你决定谁先走。该用户最后会有什么？`
-      : `${lanes} 个用户，各在一个进程中，只剩一张券。由你决定谁先走。会发生什么？`,
+      ? `同一用户的 ${lanes} 个请求，各在一个进程中。该用户最后会有什么？`
+      : `${lanes} 个用户，各在一个进程中，只剩一张券。会发生什么？`,
   aim: (onePerUser) => (onePerUser ? '让一个用户得到两个订单。' : '让两个用户都买到最后一张。'),
   waits: (on, of) => {
     if (on === 'row' && of === undefined) return '等待 MySQL 的一行';
     if (on === 'row') return `等待一行：${of} 的事务占有它`;
     if (of === undefined) return '等待一把锁，这里没有买家持有它';
-    return `等待：锁在 ${of} 手中${on === 'dead' ? '，而它的进程已死' : ''}`;
+    if (on === 'dead') return `等待 ${of}，而它的进程已死`;
+    return `等待：锁在 ${of} 手中`;
   },
   cannotGo: (why, of) =>
     ({
-      waits: `不能走：在等待 ${of ?? '一行'}`,
-      dead: '不能走：其进程已死',
-      paused: '不能走：其进程停住',
+      waits: `无法继续：正在等待 ${of ?? '一行'}`,
+      dead: '无法继续：其进程已死',
+      paused: '无法继续：其进程停住',
       idle: '它尚未开始',
       pause: `${of} 的进程现在不能暂停`,
       resume: `${of} 的进程没有暂停`,
       'end-lease': `${of} 没有可以结束的租约`,
       stop: `这里不能停止 ${of}`,
       start: `${of} 没有停止`,
-    })[why] ?? '不能走：已得到应答',
+    })[why] ?? '无法继续：已得到应答',
   fault: (does, to) =>
     ({
       'end-lease': '其租约到期',
@@ -141,6 +146,8 @@ export const zh: PageText = {
   ofOrders: (broken, orders) => `${orders} 种中的 ${broken} 种`,
   letOff: (broken, orders) => `你放过了它：两个买家的 ${orders} 种顺序中有 ${broken} 种会打破它。`,
   playedAgain: (violated, times) => `重试 ${times} 次：${violated} 次被打破`,
+  willPlay: (choices) => `将按这些选择进行：${choices}`,
+  answer: (have, needed, all) => `${all} 个主节点中有 ${have} 个应答，需要 ${needed} 个`,
   quorum: (have, needed, all) =>
     `${all} 个主节点中的 ${have} 个，需要 ${needed} 个：${have >= needed ? '足够' : '不够'}`,
   userOn: (userId, instance) => `用户 ${userId}，在 ${instance}`,
@@ -152,6 +159,7 @@ export const zh: PageText = {
     DEADLINE_PASSED: '一个步骤没有及时结束，本次操作已终止。',
     'no-play': '本次操作已结束，请重新开始。',
     PROCESS_PAUSED: '有一个打开的操作暂停了某个进程，请先恢复它。',
-    'no-answer': '页面的服务器没有应答。',
+    'invalid-request': '地址中的选择无效。可用：A 到 D、XA、PA、RA、EA、S2、H2。',
+    'no-answer': '页面的服务器没有应答。如果实验环境已停止：npm run up 会给出新的地址。',
   },
 };

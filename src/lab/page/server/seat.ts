@@ -7,7 +7,7 @@ import { laneNames } from '../../choices/letters.ts';
 import { type RowWaits, withRowWaits } from '../../choices/row-waits.ts';
 import { asDatabaseRoot, restoreSettings, setRowWait } from '../../environment/database-root.ts';
 import { Lab } from '../../environment/lab.ts';
-import { withLab } from '../../environment/session.ts';
+import { alone, withLab } from '../../environment/session.ts';
 import { LabNotRunning } from '../../errors.ts';
 import { emitter, type Reader } from '../../stage/events.ts';
 import { type Stage, withStage } from '../../stage/stage.ts';
@@ -62,7 +62,10 @@ export class Seat {
   }
 
   async #use(ready: (table: Table) => void, standing: Promise<void>): Promise<void> {
-    if (!Lab.running(this.#folder)) throw new LabNotRunning();
+    if (!Lab.running(this.#folder)) {
+      await alone(this.#folder, async () => {}); // A command may be restarting the service.
+      if (!Lab.running(this.#folder)) throw new LabNotRunning();
+    }
     await withLab(
       this.#folder,
       () => {},
