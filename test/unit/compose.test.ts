@@ -282,6 +282,13 @@ describe('the image', () => {
     expect(last).toContain('USER node');
   });
 
+  test('compiles without the page, whose build needs more than the image gets', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = [...dockerfile.matchAll(/^RUN npm run (\S+)/gm)].map(([, name = '']) => name);
+    expect(named.filter((name) => scripts[name]?.includes('scripts/'))).toEqual([]);
+    expect(dockerfile).toMatch(/^RUN npx tsc$/m);
+  });
+
   test('gets the files that it is made of, and no others', () => {
     const [first, ...allowed] = read('.dockerignore').trim().split('\n');
     expect(first).toBe('*');
