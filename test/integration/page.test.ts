@@ -9,6 +9,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { playSettings } from '../../src/lab/choices/judged-play.ts';
 import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
@@ -320,7 +321,7 @@ test('a play that was given back says so, and the lab is as it was before', asyn
   await tab.locator('[data-retry]').waitFor();
   expect(await textOf(tab, 'main')).toMatch(/This play is over/);
   const lab = Lab.running(folder);
-  expect(lab?.shape.settings ?? {}).not.toHaveProperty('LOCK_LEASE_MS', '600000');
+  expect(lab?.shape.settings ?? {}).not.toMatchObject(playSettings);
   const waitSeconds = await asDatabaseRoot(lab?.dataFolder(lab.database) ?? '', async (root) => {
     const [rows] = await root.query<RowDataPacket[]>(
       'SELECT @@GLOBAL.innodb_lock_wait_timeout AS s',

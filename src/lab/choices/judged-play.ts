@@ -34,12 +34,15 @@ export interface PlayRequest {
   readonly isQuick?: boolean;
 }
 
+/** Longer than a person thinks. */
+const anHour = '3600000';
+
 /** No lease ends while a play lasts, and no wait for a lock: nothing happens without a choice. */
 export const playSettings = {
-  LOCK_LEASE_MS: '600000',
-  LOCK_WATCHDOG_MS: '600000',
-  LOCK_WAIT_MS: '600000',
-  MYSQL_ANSWER_MS: '600000',
+  LOCK_LEASE_MS: anHour,
+  LOCK_WATCHDOG_MS: anHour,
+  LOCK_WAIT_MS: anHour,
+  MYSQL_ANSWER_MS: anHour,
 } as const;
 
 /** An instance for each lane, and connections to what a play reads. */
