@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
-import { choicesCommand, famousRaces } from '../lab/choices/famous-races.ts';
+import { choicesCommand, choicesOptions, famousRaces } from '../lab/choices/famous-races.ts';
 import { choicesIn, mostLetters } from '../lab/choices/letters.ts';
 import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
@@ -113,8 +113,7 @@ function listRaces({ json, language }: RaceOptions): void {
   const all = raceNames.map((name) => {
     const { title, rung } = schedules[name];
     const choices = famousRaces[name];
-    const byHand = choices && choicesCommand(rung, choices);
-    return { name, rung, title: told(title, language), ...(byHand && { byHand }) };
+    return { name, rung, title: told(title, language), ...(choices && { byHand: choices }) };
   });
   print(json, all, () =>
     all
@@ -122,9 +121,10 @@ function listRaces({ json, language }: RaceOptions): void {
         [
           `${name}, on ${rung}`,
           wrap(`    ${title}`, 79, '    '),
-          ...(byHand ? [`    by hand: ${byHand}`] : []),
+          ...(byHand ? [`    by hand: ${choicesOptions(byHand)}`] : []),
         ].join('\n'),
       )
+      .concat('\nby hand: npx lockstep race --rung <rung>, with these options')
       .join('\n'),
   );
 }

@@ -3,6 +3,7 @@ import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { texts } from '../../ladder/texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Table } from '../stage/result.ts';
+import { choicesCommand, type RaceChoices } from './famous-races.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, hasFaults, lanesOf } from './letters.ts';
 import type { Choice, Place } from './places.ts';
@@ -35,7 +36,7 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
       isAsClaimed: reasons.length === 0,
       ...{ asClaimed, reasons, figures: stillWaiting(played.choices.at(-1)) },
       tables: [choicesTable(played.choices)],
-      hints: nextRung(rung, choices),
+      hints: nextRung(rung, { choices, isFine }),
       facts: [played.facts],
     };
   },
@@ -48,10 +49,10 @@ function stillWaiting(last: Choice | undefined): Record<string, number> {
 }
 
 /** The ladder's whole lesson. */
-function nextRung(rung: RungName, choices: string): string[] {
+function nextRung(rung: RungName, played: RaceChoices): string[] {
   const next = rungNames[rungNames.indexOf(rung) + 1];
   if (next === undefined || !rungsWithOrders.includes(next)) return [];
-  return [`on the next rung: npx lockstep race --choices ${choices} --rung ${next}`];
+  return [`on the next rung: ${choicesCommand(next, played)}`];
 }
 
 /** A line for each lane that has moved. */

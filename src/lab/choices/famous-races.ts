@@ -27,6 +27,11 @@ export const famousRaces: Partial<Readonly<Record<RaceName, RaceChoices>>> = {
   'latch-after-exists': { choices: 'AABAAAAB', isFine: true },
 };
 
+const stops = (isFine = false): string => (isFine ? ' --every-checkpoint' : '');
+
 /** For the terminal. */
+export const choicesOptions = ({ choices, isFine }: RaceChoices): string =>
+  `--choices ${choices}${stops(isFine)}`;
+
 export const choicesCommand = (rung: string, { choices, isFine }: RaceChoices): string =>
-  `npx lockstep race --choices ${choices} --rung ${rung}${isFine ? ' --every-checkpoint' : ''}`;
+  `npx lockstep race --choices ${choices} --rung ${rung}${stops(isFine)}`;

@@ -71,9 +71,17 @@ export const begin = (wanted: Wanted): Promise<void> => ask('main', wanted);
 
 /** A play is on its way: what is shown is the one before. */
 export const isBeginning = signal(false);
-export const isReady = computed(() => current.value?.isStill === true && !isBeginning.value);
+/** The last choice was sent: the play will have so many. */
+const sent = signal<{ readonly play: string; readonly count: number } | null>(null);
+/** The events of the last choice are here, and nothing moves. */
+export const isReady = computed(() => {
+  const of = current.value;
+  const isAnswered =
+    sent.value?.play !== of?.id || (of?.choices.length ?? 0) >= (sent.value?.count ?? 0);
+  return of?.isStill === true && !isBeginning.value && isAnswered;
+});
 
-/** Pressed while something still moved: they come next. */
+/** Pressed while something still moved: they come next, one after the other. */
 const pending: string[] = [];
 
 /** What is not offered is no choice; but a buyer that waits may be chosen: it cannot go. */
@@ -86,16 +94,26 @@ function isOffered(of: PlayView, choice: string): boolean {
 }
 
 export function choose(choice: string): void {
+  pending.push(choice);
+  sendNext();
+}
+
+function sendNext(): void {
   const of = current.value;
-  if (!of) return;
-  if (!isReady.value) pending.push(choice);
-  else if (isOffered(of, choice)) void send('POST', `/api/plays/${of.id}/choices`, { choice });
+  if (!of || !isReady.value) return;
+  const choice = pending.shift();
+  if (choice === undefined) return;
+  if (isOffered(of, choice)) void sendChoice(of, choice);
+  else sendNext();
+}
+
+async function sendChoice({ id, choices }: PlayView, choice: string): Promise<void> {
+  sent.value = { play: id, count: choices.length + 1 };
+  if ((await send('POST', `/api/plays/${id}/choices`, { choice })) === null) sent.value = null;
 }
 
 effect(() => {
-  if (!isReady.value) return;
-  const next = pending.shift();
-  if (next !== undefined) queueMicrotask(() => choose(next));
+  if (isReady.value) queueMicrotask(sendNext);
 });
 
 const wantedOf = (of: PlayView): Wanted => {
