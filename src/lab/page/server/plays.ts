@@ -218,7 +218,10 @@ export class Plays {
 
   #read(event: StageEvent): void {
     if ('player' in event) {
-      if (event.kind === 'play' && this.#beginning) this.#owners.set(event.player, this.#beginning);
+      if (event.kind === 'play' && this.#beginning) {
+        this.#owners.set(event.player, this.#beginning);
+        this.#begun = event.player;
+      }
       this.#owners.get(event.player)?.feed.push(event);
     } else if (forEverybody.includes(event.kind))
       for (const { feed } of this.#viewers.values()) feed.push(event);
