@@ -58,9 +58,7 @@ const keyed = () => addressWithKey(folder, `http://${host()}`);
 /** The page, at a path, with a session. */
 async function openPage(path: string, more: Parameters<typeof openTab>[2] = {}): Promise<Page> {
   const address = new URL(await keyed());
-  const tab = await openTab(browser, `${address.origin}${path}${address.hash}`, more);
-  onTestFinished(async () => tab.context().close());
-  return tab;
+  return openTab(browser, `${address.origin}${path}${address.hash}`, more);
 }
 
 async function predicted(path: string, outcome: 'one' | 'two' = 'one'): Promise<Page> {
@@ -199,7 +197,6 @@ test('an exported file replays from the disk without a network, at any event', a
   const file = join(someFolder(), download.suggestedFilename());
   writeFileSync(file, readFileSync(await download.path(), 'utf8'));
   const replay = await openTab(browser, `file://${file}`, { isOffline: true });
-  onTestFinished(async () => replay.context().close());
   await replay.locator('[data-verdict=violated]').first().waitFor();
   expect(await replay.locator('g[data-kind=answered]').count()).toBe(2);
   await replay.locator('.cursor input').fill('12');

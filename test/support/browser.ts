@@ -1,6 +1,6 @@
 /** Debian's Chromium, without a window, and a page of the lab in it. */
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { choicesIn } from '../../src/lab/choices/letters.ts';
 
 const options = [
@@ -14,7 +14,7 @@ export const startBrowser = (): Promise<Browser> =>
 interface Opened {
   readonly language?: string;
   readonly isOffline?: boolean;
-  /** With the errors that a test expects, nobody listens to them. */
+  /** The test expects errors in the console. */
   readonly mayFail?: boolean;
 }
 
@@ -26,10 +26,16 @@ export async function openTab(
   const viewport = { width: 1280, height: 720 };
   const context = await browser.newContext({ viewport, locale: language, offline: isOffline });
   const tab = await context.newPage();
+  const errors: string[] = [];
   if (!mayFail) {
-    tab.on('pageerror', (error) => expect.fail(String(error)));
-    tab.on('console', (message) => message.type() === 'error' && expect.fail(message.text()));
+    tab.on('pageerror', (error) => errors.push(String(error)));
+    tab.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   }
+  onTestFinished(async () => {
+    const seen = [...errors]; // A context that closes refuses what is still under way.
+    await context.close();
+    expect(seen).toEqual([]);
+  });
   await tab.goto(address);
   return tab;
 }
