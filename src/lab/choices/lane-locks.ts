@@ -1,9 +1,9 @@
 /** What the history says of the locks: who has which, and who was refused one and waits for it. */
 import type { HistoryEvent } from '../../trace/history.ts';
 
-const ofLocks: readonly HistoryEvent['event'][] = [
+const ofLocks: readonly string[] = [
   ...['requested', 'waiting', 'granted', 'denied', 'expired', 'releasing', 'released'],
-] as const;
+];
 export const isOfLock = ({ event }: HistoryEvent): boolean => ofLocks.includes(event);
 
 interface Wanted {

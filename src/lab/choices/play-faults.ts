@@ -12,6 +12,7 @@ import { stopServer } from '../faults/processes/stop-server.ts';
 import { injectWatched } from '../races/inject-watched.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
+import { lockClients } from './lock-clients.ts';
 
 export class PlayFaults {
   readonly #stage: Stage;
@@ -109,10 +110,8 @@ export class PlayFaults {
 
   /** Those of the lock that answer. */
   #servers(): Redis[] {
-    const { connections } = this.#stage;
-    if (this.#isOwn('redis-main')) return [connections.redis('admin')];
-    if (!this.#isOwn('redis-1')) return [];
-    return connections.redlockMasters('admin').filter(({ status }) => status === 'ready');
+    const clients = lockClients(this.#stage.connections, this.#rung);
+    return clients.map(([, redis]) => redis).filter(({ status }) => status === 'ready');
   }
 
   /** All of it, whatever fails. @throws the first error */

@@ -42,7 +42,9 @@ export class ChoicePlay {
   readonly #player: Player;
   readonly #locks: LaneLocks;
   readonly #history: HistoryTail;
+  readonly #played: readonly PlayedLane[];
   readonly #faults: PlayFaults;
+  #isObserved: boolean;
   #hasStopped = false;
   #places: ReadonlyMap<string, Place> = new Map();
   #steps = 0;
@@ -57,6 +59,9 @@ export class ChoicePlay {
     this.#player = stage.player();
     this.#locks = new LaneLocks(this.#rung.lockService === undefined);
     this.#history = new HistoryTail(stage.lab.historyFolder);
+    this.#isObserved = setUp.isObserved ?? false;
+    this.#played = playedLanes(setUp, stage.lab.shape.instances);
+    for (const lane of this.#played) this.#add(lane);
   }
 
   /** On a fresh voucher; each lane in an instance of its own. */
@@ -65,8 +70,7 @@ export class ChoicePlay {
     const stock = stockOf(rung);
     const voucherId = await stage.putOnSale({ title: `choices on ${rung}`, stock, rung });
     const play = new ChoicePlay(stage, setUp, voucherId);
-    const lanes = play.#played();
-    for (const lane of lanes) play.#add(lane);
+    const lanes = play.#played;
     play.#places = play.#placesNow();
     play.#tell({
       ...{ kind: 'play', rung, voucherId, stock, lanes, stops: play.#stops() },
@@ -78,16 +82,6 @@ export class ChoicePlay {
 
   get id(): string {
     return this.#player.id;
-  }
-
-  #played(): PlayedLane[] {
-    const { rung, lanes, firstInstance = 0 } = this.#setUp;
-    const { instances } = this.#stage.lab.shape;
-    return lanes.map((name, index) => ({
-      name,
-      userId: userOf(rung, index),
-      instance: `api-${1 + ((firstInstance + index) % instances)}`,
-    }));
   }
 
   #add({ name, userId, instance }: PlayedLane): void {
@@ -168,7 +162,7 @@ export class ChoicePlay {
   }
 
   #laneNamed(name: string): PlayedLane | undefined {
-    return this.#played().find((lane) => lane.name === name);
+    return this.#played.find((lane) => lane.name === name);
   }
 
   /** Nothing can be chosen any more. */
@@ -190,7 +184,7 @@ export class ChoicePlay {
 
   /** Before the end, only what no later step can make right. */
   async #observe(isFinal: boolean): Promise<void> {
-    if (!this.#setUp.isObserved) return;
+    if (!this.#isObserved) return;
     const { connections } = this.#stage;
     const { voucherId } = this;
     // At the end, once the queue of the rung is empty.
@@ -199,7 +193,7 @@ export class ChoicePlay {
     if (!collected) throw new UnknownVoucher(voucherId);
     const attempts = this.#stage.tries.filter((each) => each.voucherId === voucherId);
     const facts = { ...collected, attempts };
-    const asked = { rung: this.#rung, facts, lanes: this.#played(), locks: this.#locks };
+    const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#locks };
     this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
     this.#tell({ kind: 'judged', ...judgedPromises(facts, isFinal) });
   }
@@ -247,6 +241,12 @@ export class ChoicePlay {
     await this.#player.finish(stillWithinMs);
     await this.#observe(true);
     return open.length > 0 ? { choice: '(rest)', lane: '', taken: true, places } : null;
+  }
+
+  /** Of one that nobody watches any more. What it cannot finish is freed. */
+  async end(): Promise<void> {
+    this.#isObserved = false;
+    await this.finish().catch(() => this.abandon().catch(() => {}));
   }
 
   /** After an error: no lane stays where it is, with what it has locked. */
@@ -358,6 +358,13 @@ export class ChoicePlay {
     return { is: 'waits', on: 'row', for: owner };
   }
 }
+
+const playedLanes = ({ rung, lanes, firstInstance = 0 }: SetUp, instances: number): PlayedLane[] =>
+  lanes.map((name, index) => ({
+    name,
+    userId: userOf(rung, index),
+    instance: `api-${1 + ((firstInstance + index) % instances)}`,
+  }));
 
 /** What a play begins with. */
 export interface SetUp {

@@ -5,11 +5,9 @@ import type { Connections } from '../../connections/connections.ts';
 import { resourceOf } from '../../domain.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { defaultKeyPrefix } from '../../locks/lock.ts';
-import type { PlayedLane, Reading } from '../stage/events.ts';
+import { notRead, type PlayedLane, type Reading } from '../stage/events.ts';
 import type { LaneLocks } from './lane-locks.ts';
-
-/** Of a server that is not there. */
-const notRead = '?';
+import { lockClients } from './lock-clients.ts';
 
 interface Asked {
   readonly rung: Rung;
@@ -63,15 +61,14 @@ const resourcesOf = ({ rung, facts: { voucherId }, lanes }: Asked): string[] => 
 ];
 
 /** On every server of the lock: a majority of them is a quorum. */
-function keyReadings(connections: Connections, asked: Asked): Promise<Reading[]> {
-  const { servers = [] } = asked.rung.lockService ?? {};
-  const isMain = servers.includes('redis-main');
-  const clients = isMain ? [connections.redis('admin')] : connections.redlockMasters('admin');
-  const asks = resourcesOf(asked).flatMap((resource) =>
-    clients.map((redis, index) => keyReading(redis, servers[index] ?? '', resource, asked)),
+const keyReadings = (connections: Connections, asked: Asked): Promise<Reading[]> =>
+  Promise.all(
+    resourcesOf(asked).flatMap((resource) =>
+      lockClients(connections, asked.rung).map(([server, redis]) =>
+        keyReading(redis, server, resource, asked),
+      ),
+    ),
   );
-  return Promise.all(asks);
-}
 
 /** A string, or Redisson's hash of owner → count. Only the history says which lane it is. */
 async function keyReading(

@@ -124,12 +124,9 @@ function userText(folder: string): string {
   const own = words.findIndex((word) => /lockstep\.m?js$/.test(word));
   const isPage = words.some((word) => word.endsWith('/page/server/main.js'));
   if (isPage) return `${pid} (the page: press "Give the lab back" there)`;
-  return own < 0
-    ? pid
-    : `${pid} (lockstep ${words
-        .slice(own + 1)
-        .join(' ')
-        .trim()})`;
+  if (own < 0) return pid;
+  const command = words.slice(own + 1).join(' ');
+  return `${pid} (lockstep ${command.trim()})`;
 }
 
 /**

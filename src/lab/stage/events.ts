@@ -25,6 +25,9 @@ export interface PlayedLane {
   readonly instance: string;
 }
 
+/** The value of a reading whose server does not answer. */
+export const notRead = '?';
+
 /** What a store has at this moment. No sentence: a reader has the words. */
 export interface Reading {
   /** `mutex` and `node` are known by the history: no store says who has them. */

@@ -1,6 +1,7 @@
 /** The way to the server: events come as a stream, commands go as requests. */
 import { signal } from '@preact/signals';
 import type { StageEvent } from '../../stage/events.ts';
+import type { FeedPlace } from '../server/feed.ts';
 
 export type Connection = 'entering' | 'open' | 'lost' | 'no-key' | 'recorded';
 export const connection = signal<Connection>('entering');
@@ -14,12 +15,6 @@ export const problem = signal<Problem | null>(null);
 /** A command is under way. */
 export const isBusy = signal(false);
 
-/** Where a feed of events begins for this visit. */
-export interface FeedPlace {
-  readonly feed: string;
-  readonly last: number;
-}
-
 const againAfterMs = 1_000;
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -32,7 +27,7 @@ export async function enter(): Promise<FeedPlace | null> {
     problem.value = null; // A key that was used is no harm where a session is.
   }
   for (;;) {
-    const answer = await fetch('/api/lab').catch(() => null);
+    const answer = await fetch('/api/feed').catch(() => null);
     if (answer?.ok) return (await answer.json()) as FeedPlace;
     connection.value = answer ? 'no-key' : 'lost';
     if (answer) return null;

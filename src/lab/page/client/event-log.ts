@@ -1,7 +1,7 @@
 /** The events so far, and the cursor in them. */
 import { computed, signal } from '@preact/signals';
 import type { StageEvent } from '../../stage/events.ts';
-import type { FeedPlace } from './api.ts';
+import type { FeedPlace } from '../server/feed.ts';
 import { add, emptyWorld, fold, type World } from './model.ts';
 
 export const events: StageEvent[] = [];

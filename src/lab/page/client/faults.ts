@@ -1,4 +1,5 @@
 /** What can be broken in a play at this moment, as choices. */
+import { notRead } from '../../stage/events.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { isDone, type PlayView } from './model.ts';
 
@@ -11,7 +12,7 @@ export function faultsIn(of: PlayView): string[] {
   const owners = new Set(leases.flatMap(({ lane }) => (lane === undefined ? [] : [lane])));
   const masters = (ladderRow(rung)?.lockServers ?? []).filter((name) => /^redis-\d$/.test(name));
   const isAway = (server: string) =>
-    readings.some(({ of: name, value }) => name === server && value === '?');
+    readings.some(({ of: name, value }) => name === server && value === notRead);
   return [
     ...inState('at').flatMap((name) => [`X${name}`, `P${name}`]),
     ...inState('paused').map((name) => `R${name}`),

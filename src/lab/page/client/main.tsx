@@ -107,11 +107,11 @@ async function giveBack(): Promise<void> {
 function Connected() {
   const { words } = page.value;
   const state = connection.value;
-  const text = { open: '●', lost: '✕', recorded: '■', entering: '◌', 'no-key': '✕' }[state];
-  const word = state === 'no-key' ? words.noKey : words[state];
+  if (state === 'no-key') return null; // The view says it.
+  const text = { open: '●', lost: '✕', recorded: '■', entering: '◌' }[state];
   return (
     <small role="status" data-connection={state}>
-      {text} {word}
+      {text} {words[state]}
     </small>
   );
 }

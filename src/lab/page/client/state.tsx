@@ -1,8 +1,8 @@
 /** What is true now, and the code at which the lanes stand. */
-import type { Reading } from '../../stage/events.ts';
+import { notRead, type Reading } from '../../stage/events.ts';
 import { connection } from './api.ts';
 import { clockMs } from './clock.ts';
-import { ladderRow } from './ladder-rows.ts';
+import { ladderRow, type Source } from './ladder-rows.ts';
 import { type LaneView, nameOfReading, type PlayView } from './model.ts';
 import { page } from './texts.ts';
 
@@ -50,7 +50,7 @@ function Value({ reading: { id, value, lane }, stock }: { reading: Reading; stoc
   if (id === 'stock-mysql' || id === 'stock-redis') return <>{`${value || '–'} / ${stock}`}</>;
   if (id === 'orders')
     return <>{value === '' ? words.none : value.split(' ').map(order).join(', ')}</>;
-  if (value === '?') return <>{words.noAnswer}</>;
+  if (value === notRead) return <>{words.noAnswer}</>;
   if (value === '') return <>{words.free}</>;
   return (
     <>
@@ -72,13 +72,13 @@ function Left({ leftMs, sinceMs }: { leftMs: number; sinceMs: number }) {
 function Quorum({ of }: { of: PlayView }) {
   const keys = of.readings.filter(({ id }) => id === 'key');
   if (keys.length < 2) return null;
-  const owners = keys.map(({ value }) => value).filter((value) => value !== '' && value !== '?');
+  const values = keys.map(({ value }) => value).filter((value) => value !== notRead);
+  const owners = values.filter(Boolean);
   const most = Math.max(0, ...owners.map((own) => owners.filter((each) => each === own).length));
   const needed = ladderRow(of.rung)?.lockNeeded ?? keys.length;
-  const answering = keys.filter(({ value }) => value !== '?').length;
   const { quorum, answer } = page.value;
   const text =
-    most > 0 ? quorum(most, needed, keys.length) : answer(answering, needed, keys.length);
+    most > 0 ? quorum(most, needed, keys.length) : answer(values.length, needed, keys.length);
   return (
     <tr>
       <td>{''}</td>
@@ -105,12 +105,7 @@ export function Code({ of }: { of: PlayView }) {
 }
 
 interface Shown {
-  readonly source: {
-    readonly file: string;
-    readonly line: number;
-    readonly mark: number;
-    readonly lines: readonly string[];
-  };
+  readonly source: Source;
   readonly lanes?: string;
 }
 

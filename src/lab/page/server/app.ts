@@ -8,7 +8,6 @@ import { LockstepError } from '../../../errors.ts';
 import { isRungName } from '../../../ladder/rungs.ts';
 import { choicesIn, laneNames, mostLetters } from '../../choices/letters.ts';
 import { rungsWithOrders } from '../../choices/set-up.ts';
-import { Lab } from '../../environment/lab.ts';
 import { useKey, viewerIn } from '../access.ts';
 import { eventStream } from './event-stream.ts';
 import type { Plays } from './plays.ts';
@@ -57,7 +56,7 @@ export function pageApp({ folder, host, plays }: PageOptions): Hono<Env> {
   app.use(sameOrigin(host));
   addFiles(app);
   addSession(app, folder, host);
-  addCommands(app, folder, plays);
+  addCommands(app, plays);
   app.onError(answerTo);
   return app;
 }
@@ -91,10 +90,8 @@ function addSession(app: Hono<Env>, folder: string, host: string): void {
   });
 }
 
-function addCommands(app: Hono<Env>, folder: string, plays: Plays): void {
-  app.get('/api/lab', (c) =>
-    c.json({ ...labState(folder), ...plays.feedOf(c.get('viewer')).place }),
-  );
+function addCommands(app: Hono<Env>, plays: Plays): void {
+  app.get('/api/feed', (c) => c.json(plays.feedOf(c.get('viewer')).place));
   app.get('/api/events', (c) => eventStream(c, plays.feedOf(c.get('viewer'))));
   app.post('/api/plays', async (c) => {
     const wanted = Begin.parse(await c.req.json());
@@ -117,12 +114,6 @@ function addCommands(app: Hono<Env>, folder: string, plays: Plays): void {
     await plays.leave();
     return c.json({});
   });
-}
-
-function labState(folder: string) {
-  const lab = Lab.find(folder);
-  const servers = lab?.servers.map(({ name, alive, paused }) => ({ name, alive, paused })) ?? [];
-  return { isRunning: lab?.isRunning() ?? false, database: lab?.database, servers };
 }
 
 function answerTo(error: Error, c: Context): Response {

@@ -11,7 +11,8 @@ const text = (event: StageEvent): string =>
   `id: ${event.number}\ndata: ${JSON.stringify(event)}\n\n`;
 
 export function eventStream(c: Context, feed: Feed): Response {
-  const known = { feed: c.req.query('feed') ?? '', last: Number(c.req.query('after') ?? 0) };
+  const last = c.req.header('last-event-id') ?? c.req.query('after') ?? 0; // It comes back by itself.
+  const known = { feed: c.req.query('feed') ?? '', last: Number(last) };
   return streamSSE(c, async (stream) => {
     let wake = () => {};
     const stop = feed.listen(() => wake());

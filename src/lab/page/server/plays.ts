@@ -30,7 +30,6 @@ interface Viewer {
 }
 
 const mostPlays = 8;
-const forEverybody: readonly StageEvent['kind'][] = ['note', 'service', 'fault', 'healed'];
 
 export class Plays {
   readonly #seat: Seat;
@@ -137,10 +136,7 @@ export class Plays {
   async leave(): Promise<void> {
     await this.#turn.runExclusive(async () => {
       for (const viewer of this.#viewers.values())
-        for (const [slot, { id }] of [...viewer.plays]) {
-          await this.#end(viewer, slot);
-          this.#tellEnd(viewer, id, 'left');
-        }
+        for (const slot of [...viewer.plays.keys()]) await this.#giveUp(viewer, slot);
       await this.#seat.leave();
     });
   }
@@ -153,9 +149,13 @@ export class Plays {
 
   /** Of tabs that were closed. */
   async #makeRoom(viewer: Viewer): Promise<void> {
-    const [oldest] = viewer.plays;
-    if (!oldest || viewer.plays.size < mostPlays) return;
-    const [slot, { id }] = oldest;
+    const [oldest] = viewer.plays.keys();
+    if (oldest !== undefined && viewer.plays.size >= mostPlays) await this.#giveUp(viewer, oldest);
+  }
+
+  /** Its view says that it is over. */
+  async #giveUp(viewer: Viewer, slot: string): Promise<void> {
+    const { id = '' } = viewer.plays.get(slot) ?? {};
     await this.#end(viewer, slot);
     this.#tellEnd(viewer, id, 'left');
   }
@@ -187,13 +187,13 @@ export class Plays {
     }
   }
 
-  /** Its rest is shown to nobody. One that cannot finish is freed, and the stage mends the lab. */
+  /** Its rest is shown to nobody. */
   async #end(viewer: Viewer, slot: string): Promise<void> {
     const play = viewer.plays.get(slot);
     if (!play) return;
     viewer.plays.delete(slot);
     this.#owners.delete(play.id);
-    await play.finish().catch(() => play.abandon().catch(() => {}));
+    await play.end();
   }
 
   #ownRows = (rowWaits: Table['rowWaits']) => async () =>
@@ -216,14 +216,13 @@ export class Plays {
     return viewer;
   }
 
+  /** The feeds have what happens in plays, and nothing else. */
   #read(event: StageEvent): void {
-    if ('player' in event) {
-      if (event.kind === 'play' && this.#beginning) {
-        this.#owners.set(event.player, this.#beginning);
-        this.#begun = event.player;
-      }
-      this.#owners.get(event.player)?.feed.push(event);
-    } else if (forEverybody.includes(event.kind))
-      for (const { feed } of this.#viewers.values()) feed.push(event);
+    if (!('player' in event)) return;
+    if (event.kind === 'play' && this.#beginning) {
+      this.#owners.set(event.player, this.#beginning);
+      this.#begun = event.player;
+    }
+    this.#owners.get(event.player)?.feed.push(event);
   }
 }

@@ -7,7 +7,7 @@ import { laneNames } from '../../choices/letters.ts';
 import { type RowWaits, withRowWaits } from '../../choices/row-waits.ts';
 import { asDatabaseRoot, restoreSettings, setRowWait } from '../../environment/database-root.ts';
 import { Lab } from '../../environment/lab.ts';
-import { alone, withLab } from '../../environment/session.ts';
+import { alone, type Work, withLab } from '../../environment/session.ts';
 import { LabNotRunning } from '../../errors.ts';
 import { emitter, type Reader } from '../../stage/events.ts';
 import { type Stage, withStage } from '../../stage/stage.ts';
@@ -18,8 +18,9 @@ export interface Table {
   readonly rowWaits: RowWaits;
 }
 
-/** A transaction that waits for a row while somebody thinks. */
-const rowWaitSeconds = 3_600;
+/** A transaction waits so long for a row, while somebody thinks. */
+const thinkingSeconds = 3_600;
+
 export class Seat {
   readonly #folder: string;
   readonly #reader: Reader;
@@ -66,30 +67,30 @@ export class Seat {
       await alone(this.#folder, async () => {}); // A command may be restarting the service.
       if (!Lab.running(this.#folder)) throw new LabNotRunning();
     }
-    await withLab(
-      this.#folder,
-      () => {},
-      async (lab, signal) => {
-        const data = lab.dataFolder(lab.database);
-        await asDatabaseRoot(data, (root) => setRowWait(root, rowWaitSeconds));
-        try {
-          await withStage(
-            lab,
-            signal,
-            async (stage) => {
-              await serveLanes(stage, laneNames.length);
-              await withRowWaits(lab, async (rowWaits) => {
-                signal.addEventListener('abort', () => this.#stand());
-                ready({ stage, rowWaits });
-                await standing;
-              });
-            },
-            emitter([this.#reader]),
-          );
-        } finally {
-          await restoreSettings(data);
-        }
-      },
-    );
+    const play: Work<void> = (lab, signal) => this.#play(lab, signal, ready, standing);
+    await withLab(this.#folder, () => {}, play);
+  }
+
+  async #play(
+    lab: Lab,
+    signal: AbortSignal,
+    ready: (table: Table) => void,
+    standing: Promise<void>,
+  ): Promise<void> {
+    const data = lab.dataFolder(lab.database);
+    signal.addEventListener('abort', () => this.#stand());
+    const onStage = async (stage: Stage) => {
+      await serveLanes(stage, laneNames.length);
+      await withRowWaits(lab, async (rowWaits) => {
+        ready({ stage, rowWaits });
+        await standing;
+      });
+    };
+    await asDatabaseRoot(data, (root) => setRowWait(root, thinkingSeconds));
+    try {
+      await withStage(lab, signal, onStage, emitter([this.#reader]));
+    } finally {
+      await restoreSettings(data);
+    }
   }
 }

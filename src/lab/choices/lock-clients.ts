@@ -1,0 +1,12 @@
+/** The Redis servers that a lock asks: its own one, or the masters. */
+import type { Redis } from 'ioredis';
+import type { Connections } from '../../connections/connections.ts';
+import type { Rung } from '../../ladder/rung.ts';
+
+/** By their names; none for a lock in a process or in ZooKeeper. */
+export function lockClients(connections: Connections, { lockService }: Rung): [string, Redis][] {
+  const { servers = [] } = lockService ?? {};
+  if (servers.includes('redis-main')) return [['redis-main', connections.redis('admin')]];
+  if (!servers.includes('redis-1')) return [];
+  return connections.redlockMasters('admin').map((redis, index) => [servers[index] ?? '', redis]);
+}
