@@ -1,6 +1,6 @@
 /** The command line: each command is a file in cli/. */
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { addAudit } from '../cli/audit.ts';
@@ -38,8 +38,8 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   readonly version: string;
 };
 const place = {
-  labFolder: process.env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main'),
-  runsFolder: process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs'),
+  labFolder: resolve(process.env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main')),
+  runsFolder: resolve(process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs')),
 };
 
 const program = new Command('lockstep')
