@@ -50,8 +50,8 @@ export const addRace: AddCommand = (program, place) =>
     .addOption(
       new Option(
         '--choices <lanes>',
-        'instead: move the buyers of --rung by hand: AABB; X kills, P and R pause and resume, E ends a ' +
-          'lease (AAEAB); S2 and H2 stop and start redis-2',
+        'instead: move the buyers of --rung by hand: AABB; W is the order worker; X kills, P and R pause ' +
+          'and resume, E ends a lease, U loses an answer (AAEAB); S2 and H2 stop and start redis-2',
       )
         .argParser(choiceLetters)
         .conflicts('list'),
@@ -80,7 +80,8 @@ function choiceLetters(text: string): string {
   if (choicesIn(letters) !== null && letters.length <= mostLetters) return letters;
   throw new InvalidArgumentError(
     'They are the letters of the buyers, A to D. X before one kills its process, P pauses it, R ' +
-      'resumes it, E ends its lease: AAEAB. S1 to S3 stop a Redis master, H1 to H3 start it again.',
+      'resumes it, E ends its lease, U loses its answer: AAEAB. S1 to S3 stop a Redis master, H1 to ' +
+      'H3 start it again. W is the order worker: XW kills it, SW stops it, HW starts it.',
   );
 }
 

@@ -129,6 +129,17 @@ export class ProcessPaused extends LockstepError {
   }
 }
 
+/** Every play has the same order worker. */
+export class WorkerHeld extends LockstepError {
+  readonly code = 'WORKER_HELD';
+
+  constructor() {
+    super(
+      'The order worker stands, or is stopped, in a play that is open: let it go on there, and try again.',
+    );
+  }
+}
+
 /** A choice names a lane that the play does not have. */
 export class UnknownLane extends LockstepError {
   readonly code = 'UNKNOWN_LANE';

@@ -100,9 +100,12 @@ test('a killed buyer keeps its lock in Redis, and loses the one in its process',
 test.each(Object.entries(famousRaces))(
   '%s by hand shows what the race shows',
   async (name, hand) => {
-    const { rung, shows } = schedules[name as RaceName];
+    const schedule = schedules[name as RaceName];
+    const { rung, shows } = schedule;
     const result = await played(choicesByHand, { rung: rung as RungName, ...hand });
-    if (isAboutData(shows))
+    if (!('next' in schedule))
+      expect(result).toMatchObject({ verdict: 'held' }); // On every rung.
+    else if (isAboutData(shows))
       expect(result).toMatchObject({ verdict: 'violated', isAsClaimed: true });
     else expect(result.figures).toEqual({ stillWaiting: 1 });
     const rows = rowsOf(result)?.map(([, text]) => text) ?? [];
@@ -184,6 +187,81 @@ test('Redlock sells without one master, not without two, and again with two', as
   expect(lab().servers.filter(({ alive }) => !alive)).toEqual([]);
   const other = await played(choicesByHand, { rung: 'redis-atomic', choices: 'S1A' });
   expect(rowsOf(other)?.[0]?.[1]).toMatch(/^nothing: this rung does not ask redis-1/);
+});
+
+const accepted = expect.stringMatching(/^A is told: accepted \(order \d+\)$/);
+const inHand = 'W has the order in hand';
+
+test.each(['redis-list-reliable', 'redis-stream-last-id', 'rabbitmq', 'lua-stream'] as const)(
+  'on %s an order in the hand of a dead worker comes again, also after its commit',
+  async (rung) => {
+    const claims = rung === 'lua-stream' ? '' : 'A';
+    const result = await played(choicesByHand, { rung, choices: `${claims}AXWWXWWWB` });
+    expect(rowsOf(result)?.slice(claims.length)).toEqual([
+      ['A', accepted],
+      ['', inHand],
+      ['XW', 'the order worker is killed; another starts'],
+      ['', inHand],
+      ['W', 'W has tried to record the order'],
+      ['XW', 'the order worker is killed; another starts'],
+      ['', inHand],
+      ['W', 'W has tried to record the order'],
+      ['W', 'W has no order in hand'],
+      ['B', 'B is told: sold out'],
+    ]);
+    expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+    expect(result.faults).toEqual({ 'restart api-worker-1': 2 });
+  },
+);
+
+test.each([
+  ['memory', 'AAXWB', ['XW', 'the order worker is killed; another starts']],
+  ['redis-list', 'AASWHWB', ['HW', 'the order worker runs again']],
+] as const)('on %s an order in the hand of a dead worker is gone', async (rung, choices, row) => {
+  const result = await played(choicesByHand, { rung, choices });
+  expect(rowsOf(result)?.at(2)).toEqual(['', inHand]);
+  expect(rowsOf(result)).toContainEqual(row);
+  expect(rowsOf(result)?.at(-1)).toEqual(['B', 'B is told: sold out']);
+  expect(result).toMatchObject({ verdict: 'violated', isAsClaimed: true, reasons: [] });
+});
+
+test('an order that is queued while no worker runs waits in a stream group', async () => {
+  const result = await played(choicesByHand, { rung: 'lua-stream', choices: 'SWAXWHWWW' });
+  expect(rowsOf(result)).toEqual([
+    ['SW', 'the order worker stops'],
+    ['', 'W is stopped'],
+    ['A', accepted],
+    ['XW', 'nothing: W is stopped'],
+    ['HW', 'the order worker runs again'],
+    ['', inHand],
+    ['W', 'W has tried to record the order'],
+    ['W', 'W has no order in hand'],
+  ]);
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+});
+
+test('a buyer whose answer was lost asks again, and is told of the same order', async () => {
+  const result = await played(choicesByHand, { rung: 'lua-stream', choices: 'UAAUAAAWW' });
+  expect(rowsOf(result)?.map(([, text]) => text)).toEqual([
+    'the answer of A will be lost',
+    'A gets no answer: it is lost',
+    inHand,
+    'the answer of A will be lost',
+    accepted,
+    'W has tried to record the order',
+    'W has no order in hand',
+  ]);
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+});
+
+test('a choice of the worker is none where it is no lane', async () => {
+  const result = await played(choicesByHand, { rung: 'row-lock', choices: 'WSWA' });
+  const nothing = 'nothing: the order worker is no lane on this rung';
+  expect(rowsOf(result)?.slice(0, 2)).toEqual([
+    ['W', nothing],
+    ['SW', nothing],
+  ]);
+  expect(result.faults).toEqual({});
 });
 
 test('orders on a lock whose server is away are unknown, and not held', async () => {

@@ -6,7 +6,6 @@ import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
 import { actOf, choicesIn, lanesOf } from '../../src/lab/choices/letters.ts';
 import { stopsOf } from '../../src/lab/choices/set-up.ts';
 import { ChoicesDisturbed, OrderNotReplayed } from '../../src/lab/errors.ts';
-import { rungNamed } from '../../src/ladder/rungs.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
 
 /** Two lanes with three steps each; with a lock, the second waits until the first has ended. */
@@ -143,15 +142,25 @@ describe('the orders of a rung', () => {
 });
 
 test('a lane stops where its rung has something to teach', () => {
-  expect(stopsOf(rungNamed('check-then-insert'))).toEqual(['after-check']);
-  expect(stopsOf(rungNamed('mutex-per-user'))).toEqual(['after-acquire', 'after-check']);
+  expect(stopsOf('check-then-insert')).toEqual(['after-check']);
+  expect(stopsOf('mutex-per-user')).toEqual(['after-acquire', 'after-check']);
   const inside = ['after-acquire', 'after-check', 'before-commit'];
-  expect(stopsOf(rungNamed('mutex-inside-transaction'))).toEqual(inside);
+  expect(stopsOf('mutex-inside-transaction')).toEqual(inside);
+  expect(stopsOf('lua-stream')).toEqual(['claimed', 'delivered', 'recorded']);
 });
 
 test('choices are letters, each with an X before it when its process is killed', () => {
   expect(choicesIn('AXAB')).toEqual(['A', 'XA', 'B']);
   expect(choicesIn('AEAS2H2B')).toEqual(['A', 'EA', 'S2', 'H2', 'B']);
+  expect(choicesIn('UAWXWSWHW')).toEqual(['UA', 'W', 'XW', 'SW', 'HW']);
+  expect(['PW', 'EW', 'UW'].map(choicesIn)).toEqual([null, null, null]);
+  expect(['W', 'XW', 'SW', 'HW', 'UB'].map(actOf)).toEqual([
+    { does: 'move', to: 'W' },
+    { does: 'kill', to: 'W' },
+    { does: 'stop', to: 'W' },
+    { does: 'start', to: 'W' },
+    { does: 'lose-answer', to: 'B' },
+  ]);
   expect(['A', 'XA', 'PC', 'RC', 'EB', 'S2', 'H3'].map(actOf)).toEqual([
     { does: 'move', to: 'A' },
     { does: 'kill', to: 'A' },

@@ -2,13 +2,13 @@
 import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { texts } from '../../ladder/texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
+import { workerLane } from '../stage/lane-messages.ts';
 import type { Table } from '../stage/result.ts';
 import { choicesCommand, type RaceChoices } from './famous-races.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, hasFaults, lanesOf } from './letters.ts';
 import type { Choice, Place } from './places.ts';
 import { withRowWaits } from './row-waits.ts';
-import { rungsWithOrders } from './set-up.ts';
 
 export interface ChoicesOptions {
   readonly rung: RungName;
@@ -51,7 +51,7 @@ function stillWaiting(last: Choice | undefined): Record<string, number> {
 /** The ladder's whole lesson. */
 function nextRung(rung: RungName, played: RaceChoices): string[] {
   const next = rungNames[rungNames.indexOf(rung) + 1];
-  if (next === undefined || !rungsWithOrders.includes(next)) return [];
+  if (next === undefined) return [];
   return [`on the next rung: ${choicesCommand(next, played)}`];
 }
 
@@ -66,11 +66,22 @@ function choicesTable(choices: readonly Choice[]): Table {
   return { title: 'What each choice did', head: ['choice', 'what happened'], rows };
 }
 
-function movedTexts({ places }: Choice, before: Choice | undefined): string[] {
+const atFirst = (lane: string): Place => ({ is: lane === workerLane ? 'free' : 'idle' });
+
+function movedTexts({ choice, places }: Choice, before: Choice | undefined): string[] {
+  const wasIn = (lane: string) =>
+    choice === `X${lane}` ? atFirst(lane) : (before?.places.get(lane) ?? atFirst(lane));
   const moved = [...places].filter(
-    ([lane, place]) => placeText(place) !== placeText(before?.places.get(lane)),
+    ([lane, place]) => textOf(place, places) !== textOf(wasIn(lane), places),
   );
-  return moved.map(([lane, place]) => `${lane} ${placeText(place)}`);
+  return moved.map(([lane, place]) => `${lane} ${textOf(place, places)}`);
+}
+
+/** Behind a queue an accepted order is not recorded yet. */
+function textOf(place: Place, places: Choice['places']): string {
+  const isAccepted = place.is === 'answered' && place.attempt.outcome === 'accepted';
+  if (!isAccepted || !places.has(workerLane)) return placeText(place);
+  return `${words['accepted']} (order ${place.attempt.orderId})`;
 }
 
 /** What a fault did, beside what it made the lanes do. */
@@ -78,29 +89,39 @@ function faultTexts({ choice }: Choice): string[] {
   const { does, to } = actOf(choice);
   if (does === 'end-lease') return [`the lease of ${to} ends`];
   if (does === 'resume') return [`the process of ${to} runs again`];
-  if (does === 'stop') return [`${to} stops`];
-  return does === 'start' ? [`${to} runs again`] : [];
+  if (does === 'lose-answer') return [`the answer of ${to} will be lost`];
+  if (does === 'kill' && to === workerLane) return ['the order worker is killed; another starts'];
+  if (does === 'stop') return [`${serverText(to)} stops`];
+  return does === 'start' ? [`${serverText(to)} runs again`] : [];
 }
+
+const serverText = (to: string): string => (to === workerLane ? 'the order worker' : to);
 
 function stuckText({ choice, lane, places }: Choice): string {
   const { does, to } = actOf(choice);
+  if (to === workerLane && !places.has(to))
+    return 'nothing: the order worker is no lane on this rung';
   if (does === 'end-lease') return `nothing: ${to} has no lease that can end`;
-  if (does === 'stop') return `nothing: this rung does not ask ${to}, or it is stopped already`;
-  if (does === 'start') return `nothing: ${to} is not stopped`;
+  if (does === 'stop')
+    return `nothing: this rung does not ask ${serverText(to)}, or it is stopped already`;
+  if (does === 'start') return `nothing: ${serverText(to)} is not stopped`;
+  if (does === 'lose-answer') return `nothing: ${to} waits for no answer that can be lost`;
   if (does === 'resume') return `nothing: the process of ${to} is not paused`;
-  const place = places.get(lane);
-  const isOver = place?.is === 'answered' ? 'is answered' : placeText(place);
+  const place = places.get(lane) ?? atFirst(lane);
+  const isOver = place.is === 'answered' ? 'is answered' : placeText(place);
   return `nothing: ${lane} ${isOver}`;
 }
 
 const words: Readonly<Record<string, string>> = texts.en.steps;
 
-function placeText(place: Place = { is: 'idle' }): string {
+function placeText(place: Place): string {
   if (place.is === 'idle') return 'has not begun';
   if (place.is === 'at') return words[place.checkpoint] ?? place.checkpoint;
   if (place.is === 'waits') return waitText(place);
   if (place.is === 'paused') return 'stands still, with its process';
   if (place.is === 'dead') return 'is killed, with its process';
+  if (place.is === 'free') return 'has no order in hand';
+  if (place.is === 'stopped') return 'is stopped';
   const { outcome, reason = '', orderId } = place.attempt;
   if (outcome === 'accepted') return `${words['sold']} (order ${orderId})`;
   return words[reason] ?? `${outcome}: ${reason}`;

@@ -25,6 +25,11 @@ export const famousRaces: Partial<Readonly<Record<RaceName, RaceChoices>>> = {
   'paused-holder': { choices: 'AAAAPAEABBBRAAABBB', isFine: true },
   'lost-wakeup': { choices: 'AABAAAAB', isFine: true },
   'latch-after-exists': { choices: 'AABAAAAB', isFine: true },
+  'crash-before-publish': { choices: 'AXAB' },
+  'instance-dies': { choices: 'AAXWB' },
+  'worker-dies': { choices: 'AAXWB' },
+  'worker-dies-after-commit': { choices: 'AAWXWB' },
+  'worker-away': { choices: 'SWAAHWB' },
 };
 
 const stops = (isFine = false): string => (isFine ? ' --every-checkpoint' : '');

@@ -8,7 +8,6 @@ import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import { ChoicesDisturbed } from '../errors.ts';
 import { isAboutData, ordinaryRefusals } from '../races/race-verdict.ts';
 import type { Stage } from '../stage/stage.ts';
-import { drained } from '../workload/drained.ts';
 import type { Walk } from './explore.ts';
 import { choicesIn, lanesOf } from './letters.ts';
 import type { Choice } from './places.ts';
@@ -43,6 +42,9 @@ export const playSettings = {
   LOCK_WATCHDOG_MS: anHour,
   LOCK_WAIT_MS: anHour,
   MYSQL_ANSWER_MS: anHour,
+  BATCH_LIMIT_MS: anHour,
+  PROGRESS_WITHIN_MS: anHour,
+  CLAIM_IDLE_MS: '500', // Only one order worker runs: nobody claims what it has in hand.
 } as const;
 
 /** An instance for each lane, and connections to what a play reads. */
@@ -67,7 +69,7 @@ export async function judgedPlay(
   try {
     const walked = await walk(play, request);
     const rest = await play.finish();
-    const judged = await judge(stage, play);
+    const judged = await judge(play);
     return { ...walked, ...judged, choices: rest ? [...walked.choices, rest] : walked.choices };
   } catch (error) {
     await play.abandon().catch(() => {});
@@ -93,15 +95,10 @@ async function walk(
 }
 
 /** Without the history: that of many plays would be read again for each of them. */
-async function judge(
-  stage: Stage,
-  play: ChoicePlay,
-): Promise<Pick<JudgedPlay, 'violated' | 'facts'>> {
-  const { voucherId } = play;
-  const attempts = stage.tries.filter((each) => each.voucherId === voucherId);
-  const odd = attempts.find((attempt) => isOdd(attempt) && !play.explains(attempt));
+async function judge(play: ChoicePlay): Promise<Pick<JudgedPlay, 'violated' | 'facts'>> {
+  const facts = await play.facts(true);
+  const odd = facts.attempts?.find((attempt) => isOdd(attempt) && !play.explains(attempt));
   if (odd) throw new ChoicesDisturbed(`a purchase was ${odd.outcome}: ${odd.reason}`);
-  const facts = { ...(await drained(stage.connections, voucherId)), attempts };
   const findings = audit(facts).findings.filter(({ check }) => isAboutData(check));
   const doubt = findings.find(({ verdict }) => verdict === 'unknown');
   if (doubt) throw new ChoicesDisturbed(`${doubt.check}: ${doubt.first}`);

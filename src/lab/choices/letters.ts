@@ -1,7 +1,10 @@
 /**
- * The letters of choices. `A` moves a lane. `XA` kills its process, `PA` pauses it, `RA` resumes
- * it, `EA` ends its lease. `S2` stops redis-2, `H2` starts it again.
+ * The letters of choices. `A` moves a buyer, `W` the order worker. `XA` kills its process, `PA`
+ * pauses it, `RA` resumes it, `EA` ends its lease, `UA` loses its answer. `S2` stops redis-2, `H2`
+ * starts it again; so do `SW` and `HW` with the order worker.
  */
+import { workerLane } from '../stage/lane-messages.ts';
+
 export const laneNames = ['A', 'B', 'C', 'D'] as const;
 
 const acts = {
@@ -9,10 +12,11 @@ const acts = {
   P: 'pause',
   R: 'resume',
   E: 'end-lease',
+  U: 'lose-answer',
   S: 'stop',
   H: 'start',
 } as const;
-const pattern = /[XPRE]?[A-D]|[SH][1-3]/g;
+const pattern = /[XPREU]?[A-D]|X?W|[SH][1-3W]/g;
 
 /** Of a play: longer ones are no lesson, and no link. */
 export const mostLetters = 60;
@@ -27,7 +31,8 @@ export interface Act {
 export function actOf(choice: string): Act {
   const does = acts[choice[0] as keyof typeof acts] ?? 'move';
   const last = choice.at(-1) ?? '';
-  return { does, to: does === 'stop' || does === 'start' ? `redis-${last}` : last };
+  const isOfServer = (does === 'stop' || does === 'start') && last !== workerLane;
+  return { does, to: isOfServer ? `redis-${last}` : last };
 }
 
 /** @returns null for a text that is no choices */

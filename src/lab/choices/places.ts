@@ -15,6 +15,10 @@ export type Place =
       readonly isForDead?: boolean;
     }
   | { readonly is: 'dead' }
+  /** The order worker, without an order in hand. */
+  | { readonly is: 'free' }
+  /** The order worker, until somebody starts it. */
+  | { readonly is: 'stopped' }
   | { readonly is: 'answered'; readonly attempt: Attempt };
 
 export interface Choice {

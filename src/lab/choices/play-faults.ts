@@ -36,6 +36,11 @@ export class PlayFaults {
     this.#dead.set(lane, undo);
   }
 
+  /** With another lane of its process. */
+  died(lane: string): void {
+    this.#dead.set(lane, async () => {});
+  }
+
   isPaused(lane: string): boolean {
     return this.#paused.has(lane);
   }

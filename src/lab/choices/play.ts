@@ -3,14 +3,15 @@
  * nothing moves any more: every lane stands, is answered, or waits for another one.
  */
 import { collectFacts } from '../../audit/collect.ts';
-import type { Attempt } from '../../audit/facts.ts';
+import type { Attempt, Facts } from '../../audit/facts.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import { UnknownVoucher } from '../errors.ts';
-import type { PlayEvent, PlayedLane } from '../stage/events.ts';
+import { answerLost, type PlayEvent, type PlayedLane } from '../stage/events.ts';
+import { workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
@@ -20,9 +21,10 @@ import { isOfLock, LaneLocks } from './lane-locks.ts';
 import { type Act, actOf } from './letters.ts';
 import { type Choice, isSameWait, type Place } from './places.ts';
 import { PlayFaults } from './play-faults.ts';
+import { PlayWorker } from './play-worker.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
-import { stockOf, stopsOf, userOf } from './set-up.ts';
+import { hasWorker, stockOf, stopsOf, userOf } from './set-up.ts';
 
 /** A lane that still moves after it proves nothing. */
 const stillWithinMs = 10_000;
@@ -35,6 +37,7 @@ const ownerlessMs = 1_000;
 
 export class ChoicePlay {
   readonly voucherId: string;
+  /** The buyers, and the order worker behind them. */
   readonly lanes: readonly string[];
   readonly #stage: Stage;
   readonly #rung: Rung;
@@ -44,6 +47,9 @@ export class ChoicePlay {
   readonly #history: HistoryTail;
   readonly #played: readonly PlayedLane[];
   readonly #faults: PlayFaults;
+  /** The lanes whose next answer is lost. */
+  readonly #losing = new Set<string>();
+  #worker: PlayWorker | undefined;
   #isObserved: boolean;
   #hasStopped = false;
   #places: ReadonlyMap<string, Place> = new Map();
@@ -54,14 +60,14 @@ export class ChoicePlay {
     this.#setUp = setUp;
     this.#rung = rungNamed(setUp.rung);
     this.#faults = new PlayFaults(stage, this.#rung);
-    this.lanes = setUp.lanes;
     this.voucherId = voucherId;
     this.#player = stage.player();
     this.#locks = new LaneLocks(this.#rung.lockService === undefined);
     this.#history = new HistoryTail(stage.lab.historyFolder);
     this.#isObserved = setUp.isObserved ?? false;
     this.#played = playedLanes(setUp, stage.lab.shape.instances);
-    for (const lane of this.#played) this.#add(lane);
+    this.lanes = this.#played.map(({ name }) => name);
+    for (const lane of this.#played) if (lane.name !== workerLane) this.#add(lane);
   }
 
   /** On a fresh voucher; each lane in an instance of its own. */
@@ -71,6 +77,10 @@ export class ChoicePlay {
     const voucherId = await stage.putOnSale({ title: `choices on ${rung}`, stock, rung });
     const play = new ChoicePlay(stage, setUp, voucherId);
     const lanes = play.#played;
+    if (hasWorker(rung)) {
+      const player = play.#player;
+      play.#worker = await PlayWorker.arm({ stage, player, rung, voucherId });
+    }
     play.#places = play.#placesNow();
     play.#tell({
       ...{ kind: 'play', rung, voucherId, stock, lanes, stops: play.#stops() },
@@ -89,17 +99,24 @@ export class ChoicePlay {
     const baseUrl = `http://127.0.0.1:${this.#stage.lab.portOf(instance)}`;
     const purchase = { voucherId: this.voucherId, userId, requestId: player.requestId(name) };
     const headers = player.headers(name);
-    player.add(name, () => this.#stage.buy(purchase, { baseUrl, headers, waitsLong: true }));
+    const losesAnswer = () => this.#losing.delete(name);
+    const sending = { baseUrl, headers, losesAnswer, waitsLong: true };
+    player.add(name, () => this.#stage.buy(purchase, sending));
   }
 
   /** Whether this choice is about a lane of this play, or about a server. */
   knows(choice: string): boolean {
     const { does, to } = actOf(choice);
-    return does === 'stop' || does === 'start' || this.lanes.includes(to);
+    return ((does === 'stop' || does === 'start') && to !== workerLane) || this.lanes.includes(to);
   }
 
   get isPaused(): boolean {
     return this.lanes.some((lane) => this.#faults.isPaused(lane));
+  }
+
+  /** The order worker consumes nothing until somebody moves it, or starts it. */
+  get holdsWorker(): boolean {
+    return this.#worker !== undefined && this.#worker.place.is !== 'free';
   }
 
   #tell(event: PlayEvent): void {
@@ -114,7 +131,7 @@ export class ChoicePlay {
 
   /** The lanes that a choice would move. */
   canGo(): string[] {
-    return this.lanes.filter((lane) => ['idle', 'at'].includes(this.#place(lane).is));
+    return this.lanes.filter((lane) => canMove(this.#place(lane)));
   }
 
   /** @throws DeadlinePassed when a lane moves and does not arrive. */
@@ -138,21 +155,32 @@ export class ChoicePlay {
   }
 
   async #canDo({ does, to }: Act): Promise<boolean> {
+    if (to === workerLane) return this.#canWorkerDo(does);
     if (does === 'stop') return this.#faults.canStop(to);
     if (does === 'start') return this.#faults.canStart(to);
     if (does === 'move') return this.canGo().includes(to);
     if (does === 'kill' || does === 'pause') return this.#place(to).is === 'at';
     if (does === 'resume') return this.#faults.isPaused(to);
+    if (does === 'lose-answer') return this.canGo().includes(to) && !this.#losing.has(to);
     const lane = this.#laneNamed(to);
     const isOwner = this.#locks.isNewestOwner(to);
     return lane !== undefined && isOwner && this.#faults.canEndLease(this.voucherId, lane);
   }
 
+  #canWorkerDo(does: Act['does']): boolean {
+    const { canDie = false, canStop = false, canStart = false } = this.#worker ?? {};
+    if (does === 'kill') return canDie;
+    if (does === 'stop') return canStop;
+    return does === 'start' ? canStart : this.canGo().includes(workerLane);
+  }
+
   async #do({ does, to }: Act): Promise<void> {
+    if (to === workerLane) return this.#doToWorker(does);
     this.#hasStopped ||= does === 'stop';
     if (does === 'stop') return this.#faults.stop(to);
     if (does === 'start') return this.#faults.start(to);
-    if (does === 'move') return this.#player.resume(to);
+    if (does === 'move') return this.#move(to);
+    if (does === 'lose-answer') return void this.#losing.add(to);
     if (does === 'resume') return this.#faults.resume(to);
     if (does === 'kill' || does === 'pause') return this.#hit(does, to);
     const lane = this.#laneNamed(to);
@@ -161,13 +189,30 @@ export class ChoicePlay {
     this.#locks.leaseEnded(to); // A dead process, and one that releases, do not say it.
   }
 
+  async #move(lane: string): Promise<void> {
+    if (this.#player.state(lane)?.kind === 'answered') this.#player.again(lane);
+    else await this.#player.resume(lane);
+  }
+
+  async #doToWorker(does: Act['does']): Promise<void> {
+    const worker = this.#worker;
+    if (does === 'move') return this.#player.resume(workerLane);
+    if (does === 'stop') return worker?.stop();
+    if (does === 'start') return worker?.start();
+    // Where the queue is in an instance, its requests die too.
+    for (const { name, instance } of this.#played)
+      if (instance === worker?.process && this.#player.state(name)?.kind === 'paused')
+        this.#tellDeath(name);
+    await worker?.kill();
+  }
+
   #laneNamed(name: string): PlayedLane | undefined {
     return this.#played.find((lane) => lane.name === name);
   }
 
   /** Nothing can be chosen any more. */
   isOver(): boolean {
-    return this.lanes.every((lane) => ['answered', 'dead'].includes(this.#place(lane).is));
+    return this.lanes.every((lane) => ['answered', 'dead', 'free'].includes(this.#place(lane).is));
   }
 
   #tellWaits(places: ReadonlyMap<string, Place>): void {
@@ -186,16 +231,20 @@ export class ChoicePlay {
   async #observe(isFinal: boolean): Promise<void> {
     if (!this.#isObserved) return;
     const { connections } = this.#stage;
-    const { voucherId } = this;
-    // At the end, once the queue of the rung is empty.
-    const collect = isFinal ? drained : collectFacts;
-    const collected = await collect(connections, voucherId);
-    if (!collected) throw new UnknownVoucher(voucherId);
-    const attempts = this.#stage.tries.filter((each) => each.voucherId === voucherId);
-    const facts = { ...collected, attempts };
+    const facts = await this.facts(isFinal);
     const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#locks };
     this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
     this.#tell({ kind: 'judged', ...judgedPromises(facts, isFinal) });
+  }
+
+  /** @param isFinal once the queue of the rung is empty; the order worker of a play has said so. */
+  async facts(isFinal: boolean): Promise<Facts> {
+    const { voucherId } = this;
+    const { connections, tries } = this.#stage;
+    const collect = isFinal && !this.#worker ? drained : collectFacts;
+    const collected = await collect(connections, voucherId);
+    if (!collected) throw new UnknownVoucher(voucherId);
+    return { ...collected, attempts: tries.filter((each) => each.voucherId === voucherId) };
   }
 
   async #hit(does: 'kill' | 'pause', lane: string): Promise<void> {
@@ -208,9 +257,13 @@ export class ChoicePlay {
   }
 
   async #killProcess(lane: string, pid: number, name: string): Promise<void> {
-    // Before its client sees that no answer comes.
-    this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
+    this.#tellDeath(lane); // Before its client sees that no answer comes.
     await this.#faults.kill(lane, pid, name);
+  }
+
+  #tellDeath(lane: string): void {
+    this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
+    this.#faults.died(lane);
   }
 
   #placesNow(): ReadonlyMap<string, Place> {
@@ -221,7 +274,8 @@ export class ChoicePlay {
   explains({ requestId, reason }: Pick<Attempt, 'requestId' | 'reason'>): boolean {
     if (this.#hasStopped && reason === 'lock-service-unavailable') return true;
     const isOf = (lane: string) => this.#player.requestId(lane) === requestId;
-    return this.lanes.some((lane) => isOf(lane) && this.#faults.isDead(lane));
+    const isDead = this.lanes.some((lane) => isOf(lane) && this.#faults.isDead(lane));
+    return isDead || reason === answerLost;
   }
 
   /**
@@ -230,10 +284,12 @@ export class ChoicePlay {
    */
   async finish(): Promise<Choice | null> {
     for (const lane of this.lanes) await this.#faults.resume(lane);
+    if (this.#worker?.canStart) await this.choose(`H${workerLane}`);
     const isOpen = (lane: string) => ['at', 'waits'].includes(this.#place(lane).is);
     const isAt = (lane: string) => this.#place(lane).is === 'at';
     const open = this.lanes.filter(isOpen);
-    while (open.some(isAt)) await this.choose(open.find(isAt) ?? '');
+    for (let next = this.lanes.find(isAt); next !== undefined; next = this.lanes.find(isAt))
+      await this.choose(next);
     const places = this.#placesNow();
     for (const lane of this.lanes.filter(isOpen))
       await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
@@ -252,6 +308,7 @@ export class ChoicePlay {
   /** After an error: no lane stays where it is, with what it has locked. */
   async abandon(): Promise<void> {
     await this.#faults.mend().catch(() => {}); // The stage mends what is left.
+    await this.#worker?.free().catch(() => {});
     await this.#player.finish(stillWithinMs);
   }
 
@@ -270,10 +327,16 @@ export class ChoicePlay {
       if (moving.length === 0 && !hasMoved) return;
       const silentForMs = moving.length > 0 ? performance.now() - movedAt : 0;
       if (silentForMs > silentMs && (await this.#areAtRows(moving))) return;
-      if (silentForMs > ownerlessMs && moving.every((lane) => this.#locks.isRefused(lane))) return;
+      if (silentForMs > ownerlessMs && moving.every((lane) => this.#waitsInVain(lane)))
+        return this.#worker?.giveUp();
       await this.#stage.rest(lookEveryMs);
     }
     throw new DeadlinePassed(`${this.#moving().join(', ')} to stand still`, stillWithinMs);
+  }
+
+  #waitsInVain(lane: string): boolean {
+    if (lane === workerLane) return this.#worker?.mayWaitInVain ?? false;
+    return this.#locks.isRefused(lane);
   }
 
   /** Lanes at a checkpoint that is no stop go on. @returns whether anything has happened */
@@ -282,8 +345,11 @@ export class ChoicePlay {
     const events = this.#history.read();
     for (const event of events) {
       const lane = this.lanes.find((each) => this.#player.requestId(each) === event.requestId);
-      if (lane) this.#readLock(lane, event);
+      if (!lane) continue;
+      this.#readLock(lane, event);
+      this.#worker?.read(event);
     }
+    await this.#worker?.look();
     let hasPassed = false;
     for (const lane of this.lanes) {
       const state = this.#player.state(lane);
@@ -306,7 +372,7 @@ export class ChoicePlay {
   }
 
   #stops(): readonly CheckpointName[] {
-    return this.#setUp.isFine ? checkpointNames : stopsOf(this.#rung);
+    return this.#setUp.isFine ? checkpointNames : stopsOf(this.#setUp.rung);
   }
 
   #isStop(checkpoint: string): boolean {
@@ -314,11 +380,12 @@ export class ChoicePlay {
   }
 
   #moving(): string[] {
-    return this.lanes.filter(
-      (lane) =>
-        !this.#faults.isDead(lane) &&
-        this.#player.state(lane)?.kind === 'running' &&
-        this.#locks.waitedFor(lane).length === 0,
+    return this.lanes.filter((lane) =>
+      lane === workerLane
+        ? this.#worker?.isMoving
+        : !this.#faults.isDead(lane) &&
+          this.#player.state(lane)?.kind === 'running' &&
+          this.#locks.waitedFor(lane).length === 0,
     );
   }
 
@@ -332,6 +399,7 @@ export class ChoicePlay {
   }
 
   #place(lane: string): Place {
+    if (lane === workerLane && this.#worker) return this.#worker.place;
     if (this.#faults.isDead(lane)) return { is: 'dead' };
     if (this.#faults.isPaused(lane)) return { is: 'paused' };
     const state = this.#player.state(lane);
@@ -359,16 +427,29 @@ export class ChoicePlay {
   }
 }
 
-const playedLanes = ({ rung, lanes, firstInstance = 0 }: SetUp, instances: number): PlayedLane[] =>
-  lanes.map((name, index) => ({
+/** One whose answer was lost asks again. */
+const canMove = (place: Place): boolean =>
+  ['idle', 'at'].includes(place.is) ||
+  (place.is === 'answered' && place.attempt.reason === answerLost);
+
+function playedLanes(
+  { rung, lanes, firstInstance = 0 }: SetUp,
+  instances: number,
+): readonly PlayedLane[] {
+  const buyers = lanes.map((name, index) => ({
     name,
     userId: userOf(rung, index),
     instance: `api-${1 + ((firstInstance + index) % instances)}`,
   }));
+  if (!hasWorker(rung)) return buyers;
+  const instance = rungNamed(rung).queueInProcess ? '' : 'api-worker-1';
+  return [...buyers, { name: workerLane, userId: '', instance }];
+}
 
 /** What a play begins with. */
 export interface SetUp {
   readonly rung: RungName;
+  /** The buyers. */
   readonly lanes: readonly string[];
   readonly rowWaits: RowWaits;
   /** Reads the stores and judges after each choice. */

@@ -1,6 +1,6 @@
 /** What the stores have at this moment: the few values that decide a play of choices. */
 import type { Redis } from 'ioredis';
-import { confirmed, type Facts } from '../../audit/facts.ts';
+import { confirmed, type Facts, type OrderRow } from '../../audit/facts.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { resourceOf } from '../../domain.ts';
 import type { Rung } from '../../ladder/rung.ts';
@@ -21,18 +21,26 @@ export async function readingsOf(connections: Connections, asked: Asked): Promis
   const { facts, lanes } = asked;
   const { mysql, redis, initialStock } = facts;
   const orders = confirmed(facts);
-  const users = [...new Set(lanes.map(({ userId }) => userId))];
+  const users = new Set(lanes.map(({ userId }) => userId).filter(Boolean));
   return [
     ...(await lockReadings(connections, asked)),
     { id: 'stock-mysql', of: String(initialStock), value: String(mysql.stock) },
     ...(redis
       ? [{ id: 'stock-redis', of: String(initialStock), value: String(redis.stock ?? '') } as const]
       : []),
-    ...users.map((of): Reading => {
+    ...(redis?.buyers ? [onItsWay(redis.buyers, orders)] : []),
+    ...[...users].map((of): Reading => {
       const own = orders.filter(({ userId }) => userId === of);
       return { id: 'orders', of, value: own.map(({ id }) => id).join(' ') };
     }),
   ];
+}
+
+/** Sold in Redis, and not in MySQL. */
+function onItsWay(buyers: Readonly<Record<string, string>>, orders: readonly OrderRow[]): Reading {
+  const recorded = new Set(orders.map(({ id }) => id));
+  const missing = Object.values(buyers).filter((id) => !recorded.has(id));
+  return { id: 'on-its-way', of: '', value: missing.join(' ') };
 }
 
 function lockReadings(connections: Connections, asked: Asked): Promise<Reading[]> | Reading[] {

@@ -28,6 +28,8 @@ export interface Probe {
   readonly lockAnswers: () => Promise<void>;
   /** Resolves once an order of the probe is in MySQL. */
   readonly workersRecord: () => Promise<void>;
+  /** Whether one is; if not, it sells another one. */
+  readonly hasRecorded: () => Promise<boolean>;
 }
 
 export async function lockProbe(lab: Lab, rung: string, connections: Connections): Promise<Probe> {
@@ -51,14 +53,18 @@ export async function lockProbe(lab: Lab, rung: string, connections: Connections
     await Promise.all(waits);
   };
   // Some queues lose an order that comes before a worker listens: so each look sells another one.
-  const isRecorded = async () => {
+  const hasRecorded = async () => {
     const sql = 'SELECT id FROM orders WHERE voucher_id = ? LIMIT 1';
     if ((await select(connections.mysql(), sql, [voucherId])).length > 0) return true;
     await lockAnswers();
     return false;
   };
-  const workersRecord = () => waitUntil(`an order of ${rung} in MySQL`, withinMs, isRecorded, 200);
-  return { lockAnswers, workersRecord };
+  const workersRecord = () => waitUntil(`an order of ${rung} in MySQL`, withinMs, hasRecorded, 200);
+  return { lockAnswers, workersRecord, hasRecorded };
 }
 
-export const noProbe: Probe = { lockAnswers: async () => {}, workersRecord: async () => {} };
+export const noProbe: Probe = {
+  lockAnswers: async () => {},
+  workersRecord: async () => {},
+  hasRecorded: async () => true,
+};

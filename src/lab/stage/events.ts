@@ -11,10 +11,17 @@ import type { HistoryEvent } from '../../trace/history.ts';
 export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
   Partial<Pick<Attempt, 'latencyMs' | 'userId' | 'requestId' | 'orderId' | 'instance'>>;
 
-/** A lane runs, stands at a checkpoint, is answered, or its process was killed. */
+/** The reason of an attempt whose answer was lost on its way to the buyer. */
+export const answerLost = 'answer-lost';
+
+/**
+ * A lane runs, stands at a checkpoint, is answered, or its process was killed. The order worker is
+ * free when it has no order in hand: it has settled it, or a new worker runs.
+ */
 export type LaneEvent =
   | { readonly is: 'running' }
   | { readonly is: 'dead' }
+  | { readonly is: 'free'; readonly because: 'settled' | 'started' }
   | { readonly is: 'paused'; readonly checkpoint: CheckpointName; readonly instance: string }
   | ({ readonly is: 'answered' } & Pick<Attempt, 'outcome' | 'reason' | 'orderId'>);
 
@@ -31,8 +38,8 @@ export const notRead = '?';
 /** What a store has at this moment. No sentence: a reader has the words. */
 export interface Reading {
   /** `mutex` and `node` are known by the history: no store says who has them. */
-  readonly id: 'mutex' | 'node' | 'key' | 'stock-mysql' | 'stock-redis' | 'orders';
-  /** The instance, the server, or the user. */
+  readonly id: 'mutex' | 'node' | 'key' | 'stock-mysql' | 'stock-redis' | 'on-its-way' | 'orders';
+  /** The instance, the server, or the user; of `on-its-way`: nothing. */
   readonly of: string;
   /** Empty: nobody has the lock, there is no key, no order. */
   readonly value: string;

@@ -32,7 +32,12 @@ export const laneKeys = {
 
 /** Says again and again that the player is there. @returns what ends it */
 export function stayPresent(redis: Redis, player: string): () => void {
-  const say = async () => redis.set(laneKeys.present(player), '1', 'EX', presentSeconds);
+  const say = () =>
+    redis
+      .multi()
+      .set(laneKeys.present(player), '1', 'EX', presentSeconds)
+      .expire(laneKeys.armed(player), keptSeconds)
+      .exec();
   const sayIt = () => void say().catch(() => {}); // Then the player cannot resume a lane, either.
   sayIt();
   const saying = setInterval(sayIt, presentSeconds * 300).unref();

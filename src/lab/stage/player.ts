@@ -122,6 +122,12 @@ export class Player {
     this.#early.delete(workerLane);
   }
 
+  /** Sends the request of a lane that was answered again. */
+  again(lane: string): void {
+    this.#be(lane, { kind: 'running' });
+    void this.#send(lane);
+  }
+
   /** Starts the lane's request, or resumes it; nothing for a lane that runs or is answered. */
   async resume(lane: string): Promise<void> {
     const state = this.#states.get(lane);
@@ -156,8 +162,10 @@ export class Player {
   }
 
   /** Reads who has arrived. @returns whether anybody has */
-  look(): Promise<boolean> {
-    return this.#receive();
+  async look(): Promise<boolean> {
+    const hasArrived = await this.#receive();
+    this.#early.clear();
+    return hasArrived;
   }
 
   /** True once the lane is paused or answered; false when it still runs after `withinMs`. */

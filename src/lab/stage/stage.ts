@@ -22,7 +22,7 @@ import { allDrained } from '../workload/drained.ts';
 import { provideFor } from '../workload/provide.ts';
 import { type Rush, rush } from '../workload/rush.ts';
 import { buySteadily, type Purchase, type Try } from '../workload/steady-purchases.ts';
-import type { Emit } from './events.ts';
+import { answerLost, type Emit } from './events.ts';
 import { Player } from './player.ts';
 
 export interface Load {
@@ -47,6 +47,8 @@ export interface Sending {
   readonly path?: string;
   /** It may stand for as long as a person thinks. */
   readonly waitsLong?: boolean;
+  /** Asked when the answer comes: whether it is lost on its way to the buyer. */
+  readonly losesAnswer?: () => boolean;
 }
 
 interface Injected {
@@ -121,14 +123,14 @@ export class Stage {
   /** One purchase, once. */
   async buy(
     purchase: Purchase,
-    { baseUrl, headers, path, waitsLong = false }: Sending = {},
+    { baseUrl, headers, path, waitsLong = false, losesAnswer = () => false }: Sending = {},
   ): Promise<Try> {
     const { voucherId, userId } = purchase;
     const token = await signToken(this.lab.tokenSecret, userId, 'user');
     const url = `${baseUrl ?? this.lab.baseUrl}/${path ?? `vouchers/${voucherId}/orders`}`;
     const agent = waitsLong ? this.#patientAgent : this.#agent;
     const answer = await buyOnce(agent, url, purchase, token, headers);
-    const attempt = { ...answer, voucherId };
+    const attempt = { ...(losesAnswer() ? withoutAnswer(answer) : answer), voucherId };
     this.#answered(attempt);
     return attempt;
   }
@@ -293,6 +295,12 @@ export class Stage {
     this.emit({ kind: 'purchase', attempt }, attempt.answeredAt);
   }
 }
+
+/** What its buyer knows of a purchase whose answer was lost. */
+const withoutAnswer = ({ orderId: _, instance: __, ...attempt }: Attempt): Attempt => ({
+  ...attempt,
+  ...{ outcome: 'unknown', reason: answerLost },
+});
 
 /** A stage for work without a runner. It is ended with the work. */
 export async function withStage<T>(

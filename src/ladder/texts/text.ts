@@ -24,7 +24,9 @@ export type StepPlace =
   | CheckpointName
   | RefusalReason
   | 'sold'
+  | 'accepted'
   | 'no-answer'
+  | 'answer-lost'
   | 'waits-for-lock'
   | 'waits-for-store'
   | 'killed'

@@ -14,11 +14,13 @@ const kill = (name: string, workersOf: (lab: Lab) => readonly string[]): Watched
     return async () => (await Promise.all(ended.map((hasHit) => hasHit()))).every(Boolean);
   },
   async inject(lab) {
-    await inLabRedis(lab, (redis) =>
-      redis.set(workersAway.key, '1', 'EX', workersAway.keptSeconds),
-    );
+    const say = () =>
+      inLabRedis(lab, (redis) => redis.set(workersAway.key, '1', 'EX', workersAway.keptSeconds));
+    await say();
+    const saying = setInterval(() => void say().catch(() => {}), workersAway.keptSeconds * 300);
     for (const worker of workersOf(lab)) await lab.server(worker).kill();
     return async () => {
+      clearInterval(saying);
       await inLabRedis(lab, (redis) => redis.del(workersAway.key));
     };
   },
