@@ -9,7 +9,7 @@ await withPage(async (open) => {
   await choose(race, 'BAB');
   await race.locator('[data-outcome]').waitFor();
   await race.keyboard.press('n');
-  await race.locator('[data-rung=redis-no-expiry] [data-predict=one]').click();
+  await race.locator('[data-rung=redis-no-expiry] [data-predict=A]').click();
   await race.locator('[data-rung=redis-no-expiry] [data-outcome]').waitFor();
   await race.screenshot({ path: 'docs/page-compare.png' });
   const dark = await open('/ladder/3', { colorScheme: 'dark', locale: 'zh-CN' });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { famousRaces } from '../dist/lab/choices/famous-races.js';
-import { rungsWithOrders, stopsOf } from '../dist/lab/choices/set-up.js';
+import { rungsWithOrders, saleOf, stopsOf } from '../dist/lab/choices/set-up.js';
 import { schedules } from '../dist/lab/races/schedules.js';
 import { told } from '../dist/lab/report/step-words.js';
 import { claimOf, showsInRush } from '../dist/ladder/claims.js';
@@ -63,14 +63,20 @@ function source(path, isPlace) {
   };
 }
 
+const claimFile = 'src/inventory/claim-then-queue.ts';
+const workerFile = 'src/orders/order-worker.ts';
+
 function sourcesOf(name) {
   const atStop = (stop) => (line) => line.includes(`'${stop}'`);
   const places = {
     'after-acquire': source(lockFile(name), (line) => asks.test(line)),
     'after-check': source(inventoryFile(name), atStop('after-check')),
     'before-commit': source('src/inventory/shared/sql-sale.ts', atStop('before-commit')),
+    claimed: rungNamed(name).chapter === 5 ? source(claimFile, atStop('claimed')) : null,
+    delivered: source(workerFile, atStop('delivered')),
+    recorded: source(workerFile, atStop('recorded')),
   };
-  return Object.fromEntries(stopsOf(rungNamed(name)).map((stop) => [stop, places[stop]]));
+  return Object.fromEntries(stopsOf(name).map((stop) => [stop, places[stop]]));
 }
 
 /** As docs/races.md has them: `| rung | one that breaks it | orders | break it |`. */
@@ -113,11 +119,11 @@ export function ladderRows() {
       .map(({ under, because }) => ({ under, because }));
     return {
       ...{ name, chapter: rung.chapter, hasOrders, breaks, faults, ...costOf(name) },
-      ...{ hasLock: rung.lock !== undefined, onePerUser: rung.onePerUser },
+      ...{ hasLock: rung.lock !== undefined, sale: saleOf(name) },
       lockServers: rung.lockService?.servers ?? [],
       lockNeeded: rung.lockService?.needed ?? 0,
       races: racesOn(name),
-      sources: hasOrders ? sourcesOf(name) : {},
+      sources: sourcesOf(name),
       ...(counted.has(name) && { orders: counted.get(name) }),
     };
   });

@@ -109,9 +109,12 @@ test('the same choices on the next rung hold, and the first difference is marked
   const tab = await predicted('/race/mutex-per-user?do=AABBAB');
   await tab.locator('[data-verdict=violated]').first().waitFor();
   await tab.keyboard.press('n');
-  await tab.locator('[data-rung=redis-no-expiry] [data-predict=one]').waitFor();
+  await tab.locator('[data-rung=redis-no-expiry] [data-predict=A]').waitFor();
   await tab.keyboard.press('1');
   await tab.locator('[data-rung=redis-no-expiry] [data-verdict=held]').waitFor();
+  expect(await textOf(tab, '[data-rung=redis-no-expiry] [data-outcome]')).toMatch(
+    /one order, of A.*you were right/,
+  );
   for (const rung of ['mutex-per-user', 'redis-no-expiry'])
     expect(await tab.locator(`[data-rung=${rung}] svg g.differs`).count()).toBe(1);
   expect(await textOf(tab, '[data-rung=redis-no-expiry] g.differs')).toMatch(/A has the lock/);
@@ -155,6 +158,32 @@ test('faults are buttons and letters: a paused buyer cannot go, a stopped master
   );
   await choose(tab, 'H1H2');
   await tab.locator('[data-fault=S1]').waitFor();
+});
+
+test('the order worker is a lane: killed with an order in hand it loses it, or gets it again', async () => {
+  const tab = await predicted('/race/redis-list');
+  await choose(tab, 'AA');
+  await tab.locator('button[data-lane=W]:not([disabled])').waitFor();
+  expect(await textOf(tab, '[data-reading=on-its-way]')).toMatch(/order …\d{4}/);
+  await choose(tab, 'XWB');
+  const list = tab.locator('[data-verdict=violated]').first();
+  expect(await list.textContent()).toMatch(/every accepted order exists/);
+  await tab.keyboard.press('n');
+  await tab.locator('[data-rung=redis-list-reliable] [data-predict=B]').click();
+  const reliable = tab.locator('[data-rung=redis-list-reliable]');
+  await reliable.locator('g[data-lane=B]').waitFor();
+  const taken = reliable.locator('g[data-lane=W][data-kind=at]');
+  await expect.poll(() => taken.allTextContents()).toHaveLength(2);
+});
+
+test('a buyer whose answer is lost may ask again, and has one order', async () => {
+  const tab = await predicted('/race/lua-stream?do=UAA');
+  await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
+  expect(await textOf(tab, 'g[data-kind=answered]')).toMatch(/gets no answer: it is lost/);
+  expect(await textOf(tab, 'button[data-lane=A]')).toMatch(/asks again, with the same key/);
+  await choose(tab, 'AWWB');
+  await tab.locator('[data-verdict=held]').first().waitFor();
+  expect(await textOf(tab, '[data-reading=orders]')).toMatch(/order …\d{4}/);
 });
 
 test('the keyboard is enough, from the ladder to a violation', async () => {
@@ -258,7 +287,9 @@ test('a key is used once; another host, another origin and no cookie are refused
   expect(await statusOf('/api/feed', { host: host(), cookie, ...site })).toBe(403);
   const slot = 'test main';
   expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'no-rung', slot })).toBe(400);
-  expect(await statusOf('/api/plays', { ...own, cookie }, { rung: 'redis-list', slot })).toBe(400);
+  expect(
+    await statusOf('/api/plays', { ...own, cookie }, { rung: 'lua-stream', slot, choices: 'PW' }),
+  ).toBe(400);
 });
 
 test('another port of this host has the cookie, and can start and read nothing', async () => {

@@ -2,26 +2,41 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../choices/all-orders.ts';
+import type { SaleKind } from '../../choices/set-up.ts';
 import { connection, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { isDone, isOver, lettersOf, type PlayView, soldIn } from './model.ts';
-import { type Outcome, outcomeSeen, outcomes, predict, predictions } from './predictions.ts';
+import type { OutcomeTexts } from './page-text.ts';
+import {
+  isLaneName,
+  type Outcome,
+  outcomeSeen,
+  outcomesFor,
+  predict,
+  predictions,
+  wasRight,
+} from './predictions.ts';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
 
-const sellsTo = (rung: string): 'perUser' | 'stock' =>
-  ladderRow(rung)?.onePerUser ? 'perUser' : 'stock';
+const saleOn = (rung: string): SaleKind => ladderRow(rung)?.sale ?? 'one-user';
+
+function outcomeText(texts: OutcomeTexts, outcome: Outcome): string {
+  return isLaneName(outcome) ? texts.of(outcome) : texts[outcome];
+}
 
 interface ToPredict {
   readonly rung: string;
   readonly lanes: number;
   /** They are played at once. */
   readonly choices: string;
+  /** They bring every buyer to an end, on the rung before. */
+  readonly isWhole?: boolean;
   readonly onPredicted: () => void;
 }
 
 /** Nothing is played before. */
-export function Predict({ rung, lanes, choices, onPredicted }: ToPredict) {
+export function Predict({ rung, lanes, choices, isWhole = false, onPredicted }: ToPredict) {
   const { words, question, willPlay } = page.value;
   const choose = (outcome: Outcome) => {
     predict(rung, outcome);
@@ -31,12 +46,12 @@ export function Predict({ rung, lanes, choices, onPredicted }: ToPredict) {
     <section class="panel predict" aria-label={words.predictFirst}>
       <h2>{words.predictFirst}</h2>
       <p>
-        {question(lanes, sellsTo(rung) === 'perUser')}{' '}
+        {question(lanes, saleOn(rung))}{' '}
         {choices === '' ? words.youDecide : willPlay(choices.split('').join(' '))}
       </p>
-      {outcomes.map((outcome, index) => (
+      {outcomesFor(lanes, isWhole).map((outcome, index) => (
         <button type="button" key={outcome} data-predict={outcome} onClick={() => choose(outcome)}>
-          <kbd>{index + 1}</kbd> {page.value.outcomes[sellsTo(rung)][outcome]}
+          <kbd>{index + 1}</kbd> {outcomeText(page.value.outcomes[saleOn(rung)], outcome)}
         </button>
       ))}
     </section>
@@ -54,7 +69,7 @@ export function Outcomes({ of }: { of: PlayView }) {
     <section class="panel outcome" aria-live="polite" data-outcome={seen}>
       {predicted && (
         <span>
-          <b>{words.predicted}</b> {outcomeShort[predicted]}
+          <b>{words.predicted}</b> {outcomeText(outcomeShort, predicted)}
         </span>
       )}
       <span>
@@ -63,7 +78,7 @@ export function Outcomes({ of }: { of: PlayView }) {
       <span>
         <b>{words.audit}</b> <Verdict of={of} />
       </span>
-      {predicted && <small>{predicted === seen ? words.right : words.notRight}</small>}
+      {predicted && <small>{wasRight(of, predicted) ? words.right : words.notRight}</small>}
       {!isBroken && of.isFinal && <LetOff of={of} />}
     </section>
   );
@@ -201,8 +216,11 @@ function LetOff({ of }: { of: PlayView }) {
 }
 
 /** `1`, `2`, `3` */
-export function predictByKey(key: string, rung: string): boolean {
-  const outcome = outcomes[Number(key) - 1];
+export function predictByKey(
+  key: string,
+  { rung, lanes, isWhole = false }: Pick<ToPredict, 'rung' | 'lanes' | 'isWhole'>,
+): boolean {
+  const outcome = outcomesFor(lanes, isWhole)[Number(key) - 1];
   if (!outcome || predictions.value.has(rung)) return false;
   predict(rung, outcome);
   return true;

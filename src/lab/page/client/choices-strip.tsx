@@ -91,17 +91,15 @@ function Sharing({ of }: { of: PlayView }) {
 function More({ of }: { of: PlayView }) {
   const { words } = page.value;
   const wanted = linkTo(of);
+  const buyers = wanted.lanes;
   const command = choicesCommand(of.rung, { choices: lettersOf(of) || 'A', isFine: of.isFine });
   return (
     <div class="panel">
       <small>{words.terminal}</small>
       <pre class="code">{command}</pre>
       <div class="row wrap">
-        {of.lanes.size < 4 && (
-          <button
-            type="button"
-            onClick={() => go({ ...wanted, choices: '', lanes: of.lanes.size + 1 })}
-          >
+        {buyers < 4 && (
+          <button type="button" onClick={() => go({ ...wanted, choices: '', lanes: buyers + 1 })}>
             {words.moreBuyers}
           </button>
         )}

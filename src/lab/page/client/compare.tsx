@@ -2,7 +2,7 @@
 import { problem } from './api.ts';
 import { Outcomes, Predict, Proof } from './cards.tsx';
 import { Lanes } from './lanes.tsx';
-import { firstDifference, lettersOf, type PlayView } from './model.ts';
+import { buyersIn, firstDifference, isDone, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { beside, other, playBesideIt } from './store.ts';
 import { page } from './texts.ts';
@@ -33,8 +33,9 @@ export function Compare({ one }: { one: PlayView }) {
             ) : (
               <Predict
                 rung={next}
-                lanes={one.lanes.size}
+                lanes={buyersIn(one).length}
                 choices={lettersOf(one)}
+                isWhole={isDone(one)}
                 onPredicted={playBesideIt}
               />
             )}

@@ -1,5 +1,6 @@
 /** The ends of the lanes: what each can do next, and what can be broken. */
 import { actOf } from '../../choices/letters.ts';
+import { workerLane } from '../../stage/lane-messages.ts';
 import { faultsIn } from './faults.ts';
 import { ladderRow } from './ladder-rows.ts';
 import type { LaneView, PlayView } from './model.ts';
@@ -23,11 +24,13 @@ export function Ends({ of }: { of: PlayView }) {
 
 function faultText(choice: string, { lanes }: PlayView): string {
   const { does, to } = actOf(choice);
-  const { kill, pause, resume, endLease, stop, start } = page.value;
+  const { kill, pause, resume, endLease, loseAnswer, stop, start, words } = page.value;
   const { instance = '' } = lanes.get(to) ?? {};
+  const [process, server] = to === workerLane ? [words.worker, words.worker] : [instance, to];
   const texts = {
-    ...{ kill: kill(instance), pause: pause(instance), resume: resume(instance) },
-    ...{ 'end-lease': endLease(to), stop: stop(to), start: start(to), move: '' },
+    ...{ kill: kill(process), pause: pause(process), resume: resume(process) },
+    ...{ 'end-lease': endLease(to), 'lose-answer': loseAnswer(to), move: '' },
+    ...{ stop: stop(server), start: start(server) },
   };
   return texts[does];
 }
@@ -55,6 +58,16 @@ function Faults({ of }: { of: PlayView }) {
   );
 }
 
+/** Of a lane that nobody can move. */
+function overText({ name, state }: LaneView): string | undefined {
+  const { noOrder, stopped } = page.value.words;
+  const texts: Readonly<Record<string, string>> = {
+    ...{ answered: `✓ ${name}`, dead: `✕ ${name}`, paused: `∥ ${name}` },
+    ...{ free: `◌ ${name} ${noOrder}`, stopped: `∥ ${name} ${stopped}` },
+  };
+  return texts[state];
+}
+
 function End({ lane, of }: { lane: LaneView; of: PlayView }) {
   const { name, state, checkpoint, waitsOn = 'lock', waitsFor } = lane;
   const { next, waits } = page.value;
@@ -64,10 +77,10 @@ function End({ lane, of }: { lane: LaneView; of: PlayView }) {
         ◌ {name} {waits(waitsOn, waitsFor)}
       </p>
     );
-  if (state === 'answered' || state === 'dead' || state === 'paused')
-    return <p class="dim">{`${{ answered: '✓', dead: '✕', paused: '∥' }[state]} ${name}`}</p>;
+  const over = overText(lane);
+  if (over) return <p class="dim">{over}</p>;
   const row = ladderRow(of.rung);
-  const place = state === 'idle' ? 'idle' : (checkpoint ?? '');
+  const place = state === 'at' ? (checkpoint ?? '') : state;
   return (
     <button
       type="button"
@@ -76,7 +89,7 @@ function End({ lane, of }: { lane: LaneView; of: PlayView }) {
       disabled={!isReady.value}
       onClick={() => choose(name)}
     >
-      {name} {next(place, row?.hasLock ?? false, row?.onePerUser ?? true)}
+      {name} {next(place, row?.hasLock ?? false, row?.sale ?? 'one-user')}
       <kbd>{name}</kbd>
     </button>
   );

@@ -6,6 +6,7 @@ import type { Circumstance, Rung } from '../../../ladder/rung.ts';
 import type { RungName } from '../../../ladder/rungs.ts';
 import type { Language } from '../../../ladder/texts/texts.ts';
 import type { RaceChoices } from '../../choices/famous-races.ts';
+import type { SaleKind } from '../../choices/set-up.ts';
 
 /** Lines of the real source; `mark` is the one at which a lane stands. */
 export interface Source {
@@ -23,14 +24,14 @@ export interface FamousRace extends RaceChoices {
 export interface LadderRow {
   readonly name: RungName;
   readonly chapter: Rung['chapter'];
-  /** Two buyers can be moved step by step. */
+  /** Two buyers have steps of which the order matters. */
   readonly hasOrders: boolean;
   /** By requests at once, in two processes. */
   readonly breaks: readonly { readonly check: CheckName; readonly because: Reason }[];
   /** By a fault at the right moment. */
   readonly faults: readonly { readonly under: Circumstance; readonly because: Reason }[];
   readonly hasLock: boolean;
-  readonly onePerUser: boolean;
+  readonly sale: SaleKind;
   readonly lockServers: readonly string[];
   /** So many of them must grant it. */
   readonly lockNeeded: number;
@@ -49,8 +50,5 @@ export const ladderRows: readonly LadderRow[] = LADDER_ROWS;
 export const ladderRow = (name: string): LadderRow | undefined =>
   ladderRows.find((row) => row.name === name);
 
-/** The next one on which two buyers can be moved. */
-export function nextRow(name: string): LadderRow | undefined {
-  const index = ladderRows.findIndex((row) => row.name === name);
-  return ladderRows.slice(index + 1).find(({ hasOrders }) => hasOrders);
-}
+export const nextRow = (name: string): LadderRow | undefined =>
+  ladderRows[1 + ladderRows.findIndex((row) => row.name === name)];

@@ -40,7 +40,7 @@ export function Ladder({ chapter }: { chapter: number }) {
 const chapterTitle = (chapter: Chapter): string => `${chapter} · ${ladder.value.chapters[chapter]}`;
 
 function ChapterLink({ chapter, isCurrent }: { chapter: Chapter; isCurrent: boolean }) {
-  const rows = rowsIn(chapter).filter(({ hasOrders }) => hasOrders);
+  const rows = rowsIn(chapter);
   const seen = rows.filter(({ name }) => known.value.get(name)?.seen).length;
   return (
     <a
@@ -108,7 +108,7 @@ function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
         <small>{ladder.value.rungs[row.name].idea}</small>
       </td>
       <td>
-        {row.hasOrders ? <Seen known={known.value.get(row.name)} /> : page.value.words.oneStepShort}
+        <Seen known={known.value.get(row.name)} />
       </td>
       <td>{row.orders ? ofOrders(row.orders.broken, row.orders.orders) : '–'}</td>
       <td>{row.salesPerSecond ?? '–'}</td>
@@ -134,17 +134,10 @@ function About({ row }: { row: LadderRow }) {
     <aside class="panel">
       <h2>{row.name}</h2>
       <p>{idea}</p>
-      {row.hasOrders ? (
-        <button type="button" class="next" data-play onClick={() => playRung(row)}>
-          {words.play}
-          <kbd>↵</kbd>
-        </button>
-      ) : (
-        <p>
-          {words.oneStep}
-          <code class="block">npx lockstep run {row.name}</code>
-        </p>
-      )}
+      <button type="button" class="next" data-play onClick={() => playRung(row)}>
+        {words.play}
+        <kbd>↵</kbd>
+      </button>
       {known.value.get(row.name)?.seen && <p class="lesson">{lesson}</p>}
       <Races row={row} />
       <Faults row={row} />

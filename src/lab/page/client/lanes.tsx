@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { LaneView, PlayView, Row } from './model.ts';
-import { rowSentence } from './sentences.ts';
+import { isUnanswered, rowSentence } from './sentences.ts';
 import { page } from './texts.ts';
 
 interface Drawn {
@@ -47,8 +47,12 @@ function LaneList({ of, differsAt }: Drawn) {
   );
 }
 
-const rowClass = ({ kind, isWrong, lane }: Row, differs: boolean): string =>
-  [`lane-${lane}`, kind, isWrong ? 'is-wrong' : '', differs ? 'differs' : ''].join(' ').trim();
+function rowClass({ kind, word, isWrong, lane }: Row, differs: boolean): string {
+  const shownAs = isUnanswered(word) ? 'dead' : kind;
+  return [`lane-${lane}`, shownAs, isWrong ? 'is-wrong' : '', differs ? 'differs' : '']
+    .join(' ')
+    .trim();
+}
 
 /** The width of its box: the text is not scaled. */
 function useWidth(box: { readonly current: HTMLDivElement | null }) {
@@ -126,7 +130,7 @@ const LaneHead = ({ lane: { name, userId, instance }, x }: LaneProps) => (
       {name}
     </text>
     <text x={x + 14} y="24" class="d">
-      {page.value.userOn(userId, instance)}
+      {userId ? page.value.userOn(userId, instance) : page.value.words.worker}
     </text>
   </>
 );

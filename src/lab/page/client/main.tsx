@@ -23,6 +23,7 @@ import {
   current,
   play,
   playBesideIt,
+  toPredictBeside,
   type View,
   view,
   type Wanted,
@@ -164,7 +165,7 @@ const onLadder: Readonly<Record<string, () => void>> = {
   arrowup: () => selectRung(selectedChapter(), -1),
   enter: () => {
     const row = selectedRow(selectedChapter());
-    if (row?.hasOrders) playRung(row);
+    if (row) playRung(row);
   },
 };
 
@@ -189,10 +190,10 @@ function onKey(event: KeyboardEvent): void {
 function onRaceKey(key: string, wanted: Wanted): void {
   const choice = faultLetter + key.toUpperCase();
   const isChoice = beside.value === '' && current.value && choicesIn(choice) !== null;
-  faultLetter = 'xpresh'.includes(key) ? key.toUpperCase() : '';
+  faultLetter = 'xpreush'.includes(key) ? key.toUpperCase() : '';
   if (isChoice) choose(choice);
-  else if (beside.value !== '' && predictByKey(key, beside.value)) playBesideIt();
-  else if (!current.value && predictByKey(key, wanted.rung)) void begin(wanted);
+  else if (beside.value !== '' && predictByKey(key, toPredictBeside())) playBesideIt();
+  else if (!current.value && predictByKey(key, wanted)) void begin(wanted);
   else inRace[key]?.();
 }
 

@@ -2,14 +2,33 @@
  * The page as a pure function of the events so far. Live, replay, step back and an exported file
  * are this fold with another cursor.
  */
+import type { Attempt } from '../../../audit/facts.ts';
 import { actOf, choicesIn } from '../../choices/letters.ts';
-import type { BrokenPromise, PlayedLane, Reading, StageEvent } from '../../stage/events.ts';
+import {
+  answerLost,
+  type BrokenPromise,
+  type PlayedLane,
+  type Reading,
+  type StageEvent,
+} from '../../stage/events.ts';
+import { workerLane } from '../../stage/lane-messages.ts';
 
 /** For a lock, for one of a dead process, or for a row. */
 export type Wait = 'lock' | 'dead' | 'row';
 
 export interface LaneView extends PlayedLane {
-  readonly state: 'idle' | 'running' | 'at' | 'paused' | 'waits' | 'dead' | 'answered';
+  /** `free`, `stopped`: the order worker. `lost`: the answer, so it may ask again. */
+  readonly state:
+    | 'idle'
+    | 'running'
+    | 'at'
+    | 'paused'
+    | 'waits'
+    | 'dead'
+    | 'answered'
+    | 'free'
+    | 'stopped'
+    | 'lost';
   readonly checkpoint?: string;
   /** The owner that it waits for, and whether for a lock or for a row. */
   readonly waitsFor?: string;
@@ -23,8 +42,11 @@ export interface LaneView extends PlayedLane {
 export interface Row {
   readonly step: number;
   readonly lane: string;
-  readonly kind: 'at' | 'waits' | 'answered' | 'dead' | 'fault' | 'stuck';
-  /** A checkpoint; the reason of an answer, or `sold`; what it waits on; what a fault does. */
+  readonly kind: 'at' | 'waits' | 'answered' | 'dead' | 'free' | 'fault' | 'stuck';
+  /**
+   * A checkpoint; the reason of an answer, or `sold`; what it waits on; what a fault does; why the
+   * order worker is free.
+   */
   readonly word: string;
   readonly of?: string;
   readonly instance?: string;
@@ -64,6 +86,8 @@ export interface PlayView {
   readonly isFinal: boolean;
   readonly request: string;
   readonly isFine: boolean;
+  /** The lanes whose next answer is lost. */
+  readonly losing: ReadonlySet<string>;
   /** It can be played no more. */
   readonly ended?: 'left' | 'failed';
   /** Nothing moves until the next choice. */
@@ -106,13 +130,13 @@ function begun(event: Of<'play'>): PlayView {
   const { player: id, rung, voucherId, stock, stops, planned, request, isFine } = event;
   const lanes = event.lanes.map((lane): [string, LaneView] => [
     lane.name,
-    { ...lane, state: 'idle', since: 0 },
+    { ...lane, state: lane.name === workerLane ? 'free' : 'idle', since: 0 },
   ]);
   return {
     ...{ id, rung, voucherId, stock, stops, planned, request, isFine, beganAt: msOf(event) },
     ...{ lanes: new Map(lanes), rows: [], choices: [], readings: [], readAtMs: 0 },
     ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
-    ...{ isStill: planned === '', tookMs: 0 },
+    ...{ isStill: planned === '', tookMs: 0, losing: new Set() },
   };
 }
 
@@ -151,23 +175,27 @@ function chosen(play: PlayView, event: Of<'choice'>): PlayView {
     isStill: false,
   };
   const { does, to } = actOf(choice);
-  if (does === 'move' || does === 'kill') {
-    if (isTaken) return next;
-  } else {
-    const row = withRow(next, event, lane, {
-      ...{ kind: isTaken ? 'fault' : 'stuck', word: does, of: to },
-    });
-    return isTaken ? paused(row, does, lane, msOf(event) - play.beganAt) : row;
-  }
-  const { state = 'idle', waitsFor } = play.lanes.get(lane) ?? {};
-  return withRow(next, event, lane, {
+  if (does === 'move' || does === 'kill') return isTaken ? next : stuck(next, event);
+  if (isTaken && choice === `H${workerLane}`) return next; // It says itself that it is free.
+  const row = withRow(next, event, lane, {
+    ...{ kind: isTaken ? 'fault' : 'stuck', word: does, of: to },
+  });
+  return isTaken ? hit(row, does, lane, msOf(event) - play.beganAt) : row;
+}
+
+function stuck(play: PlayView, event: Of<'choice'>): PlayView {
+  const { state = 'no-worker', waitsFor } = play.lanes.get(event.lane) ?? {};
+  return withRow(play, event, event.lane, {
     ...{ kind: 'stuck', word: state },
     ...(waitsFor && { of: waitsFor }),
   });
 }
 
 /** A lane whose process is paused stays where it is; afterwards it stands there again. */
-function paused(play: PlayView, does: string, lane: string, since: number): PlayView {
+function hit(play: PlayView, does: string, lane: string, since: number): PlayView {
+  if (does === 'lose-answer') return { ...play, losing: new Set([...play.losing, lane]) };
+  if (does === 'stop' && lane === workerLane)
+    return withLane(play, lane, { since, state: 'stopped' });
   const { checkpoint } = play.lanes.get(lane) ?? {};
   const at = { since, ...(checkpoint && { checkpoint }) };
   if (does === 'pause') return withLane(play, lane, { ...at, state: 'paused' });
@@ -177,8 +205,12 @@ function paused(play: PlayView, does: string, lane: string, since: number): Play
 function moved(play: PlayView, event: Of<'lane'>): PlayView {
   const { lane } = event;
   const known = play.lanes.get(lane);
-  if (!known || known.state === 'dead') return play;
+  if (!known || (known.state === 'dead' && event.is !== 'free')) return play;
   const since = msOf(event) - play.beganAt;
+  if (event.is === 'free') {
+    const row = withRow(play, event, lane, { kind: 'free', word: event.because });
+    return withLane(row, lane, { state: 'free', since });
+  }
   if (event.is === 'running') return withLane(play, lane, { state: 'running', since });
   if (event.is === 'answered') return answered(play, event, since);
   if (event.is === 'dead')
@@ -198,13 +230,21 @@ function answered(
   since: number,
 ): PlayView {
   const { lane, outcome, reason, orderId } = event;
-  const isSold = outcome === 'accepted';
-  const word = isSold ? 'sold' : outcome === 'unknown' ? 'no-answer' : (reason ?? outcome);
   const row = withRow(play, event, lane, {
-    ...{ kind: 'answered', word, isWrong: isSold && isOneTooMany(play, lane) },
+    ...{ kind: 'answered', word: answerWord(play, event) },
+    ...(outcome === 'accepted' && { isWrong: isOneTooMany(play, lane) }),
     ...(orderId && { orderId }),
   });
-  return withLane(row, lane, { state: 'answered', outcome, since });
+  const losing = new Set([...play.losing].filter((each) => each !== lane));
+  const state = reason === answerLost ? 'lost' : 'answered';
+  return { ...withLane(row, lane, { state, outcome, since }), losing };
+}
+
+/** Behind a queue an accepted order is not recorded yet. */
+function answerWord({ lanes }: PlayView, { outcome, reason }: Pick<Attempt, 'outcome' | 'reason'>) {
+  if (outcome === 'accepted') return lanes.has(workerLane) ? 'accepted' : 'sold';
+  if (outcome === 'unknown' && reason !== answerLost) return 'no-answer';
+  return reason ?? outcome;
 }
 
 /** Its user, or somebody else, has bought what it buys. */
@@ -252,9 +292,10 @@ function withRow(
   row: Pick<Row, 'kind' | 'word'> & Partial<Pick<Row, 'of' | 'instance' | 'orderId' | 'isWrong'>>,
 ): PlayView {
   const atMs = msOf(event) - play.beganAt;
-  const { since = atMs } = play.lanes.get(lane) ?? {};
+  const { since = atMs, state } = play.lanes.get(lane) ?? {};
+  const tookMs = state === 'free' ? 0 : Math.max(0, atMs - since); // It did nothing until then.
   const next: Row = {
-    ...{ isWrong: false, ...row, lane, atMs, tookMs: Math.max(0, atMs - since) },
+    ...{ isWrong: false, ...row, lane, atMs, tookMs },
     step: play.choices.length,
     evidence: [...(play.passed.get(lane) ?? []), event],
   };
@@ -275,14 +316,19 @@ function withLane(
 export const lettersOf = ({ choices }: PlayView): string =>
   choices.map(({ choice }) => choice).join('');
 
-/** Every lane is answered or dead. */
+export const buyersIn = ({ lanes }: PlayView): LaneView[] =>
+  [...lanes.values()].filter(({ name }) => name !== workerLane);
+
+/** Every buyer is answered or dead, and no order is in hand. */
 export const isDone = ({ lanes }: PlayView): boolean =>
-  [...lanes.values()].every(({ state }) => state === 'answered' || state === 'dead');
+  [...lanes.values()].every(({ state }) => ['answered', 'dead', 'free'].includes(state));
+
+const movable: readonly LaneView['state'][] = ['idle', 'at', 'paused', 'lost', 'stopped'];
 
 /** Every lane is answered, dead, or waits for one that is. */
 export function isOver({ lanes, isStill }: PlayView): boolean {
   const all = [...lanes.values()];
-  return isStill && all.every(({ state }) => !['idle', 'at', 'paused'].includes(state));
+  return isStill && all.every(({ state }) => !movable.includes(state));
 }
 
 /** The number of orders that are in the readings. */

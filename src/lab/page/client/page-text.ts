@@ -1,7 +1,13 @@
 /** The sentences of the page in one language: complete by type. */
+
+import type { SaleKind } from '../../choices/set-up.ts';
 import type { Reading } from '../../stage/events.ts';
 import type { Wait } from './model.ts';
-import type { Outcome } from './predictions.ts';
+import type { LaneName, OutcomeSeen } from './predictions.ts';
+
+export interface OutcomeTexts extends Readonly<Record<OutcomeSeen, string>> {
+  readonly of: (lane: LaneName) => string;
+}
 
 export interface PageText {
   readonly words: Readonly<
@@ -48,7 +54,6 @@ export interface PageText {
       | 'none'
       | 'preparing'
       | 'giveBack'
-      | 'oneStep'
       | 'counting'
       | 'again'
       | 'proof'
@@ -69,26 +74,31 @@ export interface PageText {
       | 'stuck'
       | 'givingBack'
       | 'youDecide'
-      | 'oneStepShort'
+      | 'worker'
+      | 'noOrder'
+      | 'stopped'
+      | 'settled'
+      | 'started'
       | 'over'
       | 'failed',
       string
     >
   >;
-  readonly outcomes: Readonly<Record<'perUser' | 'stock', Readonly<Record<Outcome, string>>>>;
-  readonly outcomeShort: Readonly<Record<Outcome, string>>;
+  readonly outcomes: Readonly<Record<SaleKind, OutcomeTexts>>;
+  readonly outcomeShort: OutcomeTexts;
   readonly ordersSeen: (count: number) => string;
   readonly readings: Readonly<Record<Reading['id'], (of: string) => string>>;
   /** What a lane will do, by the place at which it stands. */
-  readonly next: (place: string, hasLock: boolean, onePerUser: boolean) => string;
-  readonly question: (lanes: number, onePerUser: boolean) => string;
-  readonly aim: (onePerUser: boolean) => string;
+  readonly next: (place: string, hasLock: boolean, sale: SaleKind) => string;
+  readonly question: (lanes: number, sale: SaleKind) => string;
+  readonly aim: (sale: SaleKind) => string;
   readonly waits: (on: Wait, of: string | undefined) => string;
   readonly cannotGo: (state: string, of: string | undefined) => string;
   readonly fault: (does: string, to: string) => string;
   readonly pause: (instance: string) => string;
   readonly resume: (instance: string) => string;
   readonly endLease: (lane: string) => string;
+  readonly loseAnswer: (lane: string) => string;
   readonly stop: (server: string) => string;
   readonly start: (server: string) => string;
   readonly heldBy: (lane: string) => string;

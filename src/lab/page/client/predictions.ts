@@ -1,14 +1,24 @@
 /** What the viewer predicted and saw on each rung. It is kept in his browser alone. */
 import { signal } from '@preact/signals';
+import { laneNames } from '../../choices/letters.ts';
 import { type PlayView, soldIn } from './model.ts';
 
-/** How many of the buyers get an order: `two` is two or more. */
-export const outcomes = ['one', 'two', 'none'] as const;
-export type Outcome = (typeof outcomes)[number];
+export type LaneName = (typeof laneNames)[number];
+/** How many of the buyers get an order, `two` is two or more; or which buyer alone gets one. */
+export type OutcomeSeen = 'one' | 'two' | 'none';
+export type Outcome = OutcomeSeen | LaneName;
+
+/** @param isWhole the choices that will be played bring every buyer to an end: then who gets it */
+export const outcomesFor = (lanes: number, isWhole: boolean): readonly Outcome[] => [
+  ...(isWhole ? laneNames.slice(0, lanes) : (['one'] as const)),
+  ...(['two', 'none'] as const),
+];
+export const isLaneName = (outcome: Outcome): outcome is LaneName =>
+  (laneNames as readonly string[]).includes(outcome);
 
 export interface Known {
   readonly predicted?: Outcome;
-  readonly seen?: Outcome;
+  readonly seen?: OutcomeSeen;
   /** The audit found a promise broken. */
   readonly isBroken?: boolean;
 }
@@ -33,7 +43,7 @@ export function predict(rung: string, outcome: Outcome): void {
   remember(rung, { predicted: outcome });
 }
 
-export function rememberSeen(rung: string, seen: Outcome, isBroken: boolean): void {
+export function rememberSeen(rung: string, seen: OutcomeSeen, isBroken: boolean): void {
   const before = known.peek().get(rung);
   if (before?.isBroken && !isBroken) return; // What was broken once is not forgotten.
   if (before?.seen !== seen || before.isBroken !== isBroken) remember(rung, { seen, isBroken });
@@ -48,7 +58,20 @@ function remember(rung: string, more: Known): void {
   }
 }
 
-export function outcomeSeen(play: PlayView): Outcome {
+export function outcomeSeen(play: PlayView): OutcomeSeen {
   const sold = soldIn(play);
   return sold === 0 ? 'none' : sold === 1 ? 'one' : 'two';
+}
+
+/** The buyer that was told the number of the only order. */
+function buyerSeen({ readings, rows }: PlayView): string | undefined {
+  const orders = readings.filter(({ id, value }) => id === 'orders' && value !== '');
+  return rows.find(({ orderId }) => orderId !== undefined && orderId === orders[0]?.value)?.lane;
+}
+
+export function wasRight(play: PlayView, predicted: Outcome): boolean {
+  const seen = outcomeSeen(play);
+  return isLaneName(predicted)
+    ? seen === 'one' && buyerSeen(play) === predicted
+    : seen === predicted;
 }

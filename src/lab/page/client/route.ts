@@ -1,14 +1,14 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
 import { lanesOf } from '../../choices/letters.ts';
 import { ladderRow } from './ladder-rows.ts';
-import { lettersOf, type PlayView } from './model.ts';
+import { buyersIn, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { begin, beside, type View, view, type Wanted } from './store.ts';
 
 export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): View {
   const asked = new URLSearchParams(search);
   const rung = /^\/race\/([\w-]+)$/.exec(pathname)?.[1];
-  if (rung !== undefined && ladderRow(rung)?.hasOrders) {
+  if (rung !== undefined && ladderRow(rung)) {
     const choices = (asked.get('do') ?? '').toUpperCase();
     const atLeast = Math.min(4, Math.max(2, Number(asked.get('lanes') ?? 2) || 2));
     const lanes = lanesOf(choices, atLeast).length;
@@ -32,7 +32,7 @@ export function addressOf(wanted: View): string {
 /** What the play would be in a link. */
 export function linkTo(of: PlayView): Wanted {
   const { isFine = false } = view.value.is === 'race' ? view.value : {};
-  return { rung: of.rung, choices: lettersOf(of), lanes: of.lanes.size, isFine };
+  return { rung: of.rung, choices: lettersOf(of), lanes: buyersIn(of).length, isFine };
 }
 
 export function show(next: View): void {

@@ -6,7 +6,7 @@ import { ladderRow, type Source } from './ladder-rows.ts';
 import { type LaneView, nameOfReading, type PlayView } from './model.ts';
 import { page } from './texts.ts';
 
-const isOfData = ({ id }: Reading): boolean => id.startsWith('stock') || id === 'orders';
+const isOfData = ({ id }: Reading): boolean => !['mutex', 'node', 'key'].includes(id);
 
 export function TrueNow({ of }: { of: PlayView }) {
   const data = of.readings.filter(isOfData);
@@ -48,7 +48,7 @@ function ReadingRow({ reading, of }: { reading: Reading; of: PlayView }) {
 function Value({ reading: { id, value, lane }, stock }: { reading: Reading; stock: number }) {
   const { words, heldBy, order } = page.value;
   if (id === 'stock-mysql' || id === 'stock-redis') return <>{`${value || '–'} / ${stock}`}</>;
-  if (id === 'orders')
+  if (id === 'orders' || id === 'on-its-way')
     return <>{value === '' ? words.none : value.split(' ').map(order).join(', ')}</>;
   if (value === notRead) return <>{words.noAnswer}</>;
   if (value === '') return <>{words.free}</>;

@@ -5,7 +5,7 @@ import { connection, send } from './api.ts';
 import { world } from './event-log.ts';
 import { faultsIn } from './faults.ts';
 import { ladderRow, nextRow } from './ladder-rows.ts';
-import { isOver, lettersOf, type PlayView } from './model.ts';
+import { buyersIn, isDone, isOver, lettersOf, type PlayView } from './model.ts';
 import { outcomeSeen, predictions, rememberSeen } from './predictions.ts';
 
 /** Of this tab: the tabs of one browser have one feed, and each shows its own plays. */
@@ -90,7 +90,7 @@ function isOffered(of: PlayView, choice: string): boolean {
   if (lettersOf(of).length + choice.length > mostLetters) return false;
   if (does !== 'move') return faultsIn(of).includes(choice);
   const { state = 'dead' } = of.lanes.get(to) ?? {};
-  return state !== 'dead' && state !== 'answered';
+  return !['dead', 'answered', 'free', 'stopped'].includes(state);
 }
 
 export function choose(choice: string): void {
@@ -118,7 +118,7 @@ effect(() => {
 
 const wantedOf = (of: PlayView): Wanted => {
   const wanted = view.value;
-  const { lanes = of.lanes.size, isFine = false } = wanted.is === 'race' ? wanted : {};
+  const { lanes = buyersIn(of).length, isFine = false } = wanted.is === 'race' ? wanted : {};
   return { rung: of.rung, choices: lettersOf(of), lanes, isFine };
 };
 
@@ -145,10 +145,21 @@ export function compareNext(): void {
 }
 
 export function playBesideIt(): void {
-  const of = current.value;
-  if (!of || beside.value === '') return;
-  void ask('beside', { ...wantedOf(of), rung: beside.value });
+  const wanted = besideWanted();
+  if (wanted.rung !== '') void ask('beside', wanted);
 }
+
+function besideWanted(): Wanted {
+  const of = current.value;
+  if (!of) return { rung: '', choices: '', lanes: 2, isFine: false };
+  return { ...wantedOf(of), rung: beside.value };
+}
+
+/** The prediction for it. */
+export const toPredictBeside = (): { rung: string; lanes: number; isWhole: boolean } => ({
+  ...besideWanted(),
+  isWhole: current.value !== undefined && isDone(current.value),
+});
 
 /** An outcome that was seen is kept, and so are the choices of the branch. */
 effect(() => {

@@ -1,5 +1,11 @@
 import type { PageText } from './page-text.ts';
 
+const looks = {
+  'one-user': 'looks for an order',
+  'last-one': 'reads the stock',
+  'last-one-queued': 'asks for the last one',
+} as const;
+
 export const en: PageText = {
   words: {
     ladder: 'Ladder',
@@ -44,7 +50,6 @@ export const en: PageText = {
     none: 'none',
     preparing: 'The lab is getting ready; this takes a few seconds.',
     giveBack: 'Give the lab back',
-    oneStep: 'A purchase on this rung is one step: there is nothing to put in between.',
     counting: 'Playing every order of two buyers …',
     again: 'Play it 10 times',
     proof: 'The proof',
@@ -62,7 +67,11 @@ export const en: PageText = {
     stuck: 'nobody can go on: the lock is not free',
     givingBack: 'Giving it back …',
     youDecide: 'You decide who goes next.',
-    oneStepShort: 'one step',
+    worker: 'order worker',
+    noOrder: 'has no order in hand',
+    stopped: 'is stopped',
+    settled: 'has settled it, and is free',
+    started: 'a new one runs',
     cannotTell: 'nobody can tell',
     over: 'This play is over: the lab was given back.',
     failed: 'This play has failed, and proves nothing.',
@@ -70,18 +79,29 @@ export const en: PageText = {
     breaksWhen: 'It breaks when',
   },
   outcomes: {
-    perUser: {
+    'one-user': {
+      of: (lane) => `one order: the one of request ${lane}`,
       one: 'one order: the other requests are refused',
       two: 'more than one order for one user',
       none: 'no order: all requests fail',
     },
-    stock: {
+    'last-one': {
+      of: (lane) => `${lane} buys it, and nobody else`,
       one: 'one of them buys the last voucher',
       two: 'more than one buys it: more than there was',
       none: 'nobody buys it',
     },
+    'last-one-queued': {
+      of: (lane) => `the order of ${lane}, and no other`,
+      one: 'one order',
+      two: 'more than one order',
+      none: 'no order, although one was accepted',
+    },
   },
-  outcomeShort: { one: 'one order', two: 'more than one order', none: 'no order' },
+  outcomeShort: {
+    of: (lane) => `one order, of ${lane}`,
+    ...{ one: 'one order', two: 'more than one order', none: 'no order' },
+  },
   ordersSeen: (count) => (count === 0 ? 'no order' : count === 1 ? 'one order' : `${count} orders`),
   readings: {
     mutex: (of) => `mutex in ${of}`,
@@ -89,21 +109,32 @@ export const en: PageText = {
     key: (of) => `${of}: lock`,
     'stock-mysql': () => 'MySQL: stock',
     'stock-redis': () => 'Redis: stock',
+    'on-its-way': () => 'sold in Redis, not in MySQL',
     orders: (of) => `MySQL: orders of ${of}`,
   },
-  next: (place, hasLock, onePerUser) =>
+  next: (place, hasLock, sale) =>
     ({
-      idle: hasLock ? 'asks for the lock' : onePerUser ? 'looks for an order' : 'reads the stock',
-      'after-acquire': onePerUser ? 'looks for an order' : 'reads the stock',
+      idle: hasLock ? 'asks for the lock' : looks[sale],
+      lost: 'asks again, with the same key',
+      'after-acquire': looks[sale],
       'after-check': 'writes its order',
       'before-commit': 'commits',
+      claimed: 'queues its order',
+      delivered: 'records the order',
+      recorded: 'tells the queue',
     })[place] ?? 'goes on',
-  question: (lanes, onePerUser) =>
-    onePerUser
-      ? `${lanes} requests of one user, each in its own process. What will the user have?`
-      : `${lanes} users, each in its own process, and one voucher is left. What will happen?`,
-  aim: (onePerUser) =>
-    onePerUser ? 'Make one user get two orders.' : 'Make two users buy the last voucher.',
+  question: (lanes, sale) =>
+    ({
+      'one-user': `${lanes} requests of one user, each in its own process. What will the user have?`,
+      'last-one': `${lanes} users, each in its own process, and one voucher is left. What will happen?`,
+      'last-one-queued': `${lanes} users and one voucher. A worker records the order. What will MySQL have?`,
+    })[sale],
+  aim: (sale) =>
+    ({
+      'one-user': 'Make one user get two orders.',
+      'last-one': 'Make two users buy the last voucher.',
+      'last-one-queued': 'Make an accepted order get lost.',
+    })[sale],
   waits: (on, of) => {
     if (on === 'row' && of === undefined) return 'waits for a row of MySQL';
     if (on === 'row') return `waits for a row: the transaction of ${of} has it`;
@@ -117,6 +148,10 @@ export const en: PageText = {
       dead: 'cannot go: its process is dead',
       paused: 'cannot go: its process stands still',
       idle: 'it has not begun',
+      free: 'cannot go: it has no order in hand',
+      stopped: 'cannot go: it is stopped',
+      'no-worker': 'the order worker is no lane on this rung',
+      'lose-answer': `${of} waits for no answer that can be lost`,
       pause: `the process of ${of} cannot be paused now`,
       resume: `the process of ${of} is not paused`,
       'end-lease': `${of} has no lease that can end`,
@@ -128,11 +163,13 @@ export const en: PageText = {
       'end-lease': 'its lease ends',
       pause: 'its process stands still',
       resume: 'its process runs again',
-      stop: `${to} stops`,
+      'lose-answer': 'its answer will be lost',
+      stop: to === 'W' ? 'stops' : `${to} stops`,
     })[does] ?? `${to} runs again`,
   pause: (instance) => `Pause ${instance}`,
   resume: (instance) => `Resume ${instance}`,
   endLease: (lane) => `End the lease of ${lane}`,
+  loseAnswer: (lane) => `Lose the answer of ${lane}`,
   stop: (server) => `Stop ${server}`,
   start: (server) => `Start ${server}`,
   heldBy: (lane) => `${lane} has it`,
@@ -154,8 +191,11 @@ export const en: PageText = {
     LAB_NOT_RUNNING: 'A server of the lab has ended: npm run down, then npm run up.',
     DEADLINE_PASSED: 'A step did not come to its end in time. The play is over.',
     'no-play': 'This play is over. Begin it again.',
+    WORKER_HELD:
+      'The order worker stands, or is stopped, in a play that is open: let it go on there first.',
     PROCESS_PAUSED: 'A process is paused in a play that is open: resume it first.',
-    'invalid-request': 'The address is no play. Choices are A to D, XA, PA, RA, EA, S2 and H2.',
+    'invalid-request':
+      'The address is no play. Choices are A to D, W, XA, PA, RA, EA, UA, S2 and H2.',
     'no-answer':
       'The page’s server does not answer. If the lab was stopped: npm run up prints a new address.',
   },

@@ -1,5 +1,11 @@
 import type { PageText } from './page-text.ts';
 
+const looks = {
+  'one-user': '查找订单',
+  'last-one': '读取库存',
+  'last-one-queued': '请求最后一张',
+} as const;
+
 export const zh: PageText = {
   words: {
     ladder: '阶梯',
@@ -44,7 +50,6 @@ export const zh: PageText = {
     none: '无',
     preparing: '正在为你准备实验环境，需要几秒钟。',
     giveBack: '交还环境',
-    oneStep: '此方案的购买只有一步：中间无法插入别的步骤。',
     counting: '正在试遍两个买家的每一种顺序…',
     again: '再试 10 次',
     proof: '证据',
@@ -62,7 +67,11 @@ export const zh: PageText = {
     stuck: '没有人能继续：锁没有空出来',
     givingBack: '正在交还…',
     youDecide: '由你决定谁先走。',
-    oneStepShort: '一步完成',
+    worker: '订单消费者',
+    noOrder: '手中没有订单',
+    stopped: '已停止',
+    settled: '已处理完毕，空闲',
+    started: '新进程开始运行',
     cannotTell: '无法判断',
     over: '本次操作已结束：实验环境已交还。',
     failed: '本次操作失败，不能证明任何事。',
@@ -70,18 +79,29 @@ export const zh: PageText = {
     breaksWhen: '何时会被打破',
   },
   outcomes: {
-    perUser: {
+    'one-user': {
+      of: (lane) => `一个订单：请求 ${lane} 的`,
       one: '一个订单：其他请求被拒绝',
       two: '一个用户得到不止一个订单',
       none: '没有订单：所有请求都失败',
     },
-    stock: {
+    'last-one': {
+      of: (lane) => `只有 ${lane} 买到`,
       one: '只有一人买到最后一张',
       two: '不止一人买到：超过了库存',
       none: '没有人买到',
     },
+    'last-one-queued': {
+      of: (lane) => `只有 ${lane} 的订单`,
+      one: '一个订单',
+      two: '不止一个订单',
+      none: '没有订单，尽管有一个已被受理',
+    },
   },
-  outcomeShort: { one: '一个订单', two: '不止一个订单', none: '没有订单' },
+  outcomeShort: {
+    of: (lane) => `一个订单，属于 ${lane}`,
+    ...{ one: '一个订单', two: '不止一个订单', none: '没有订单' },
+  },
   ordersSeen: (count) => (count === 0 ? '没有订单' : `${count} 个订单`),
   readings: {
     mutex: (of) => `${of} 中的互斥锁`,
@@ -89,20 +109,32 @@ export const zh: PageText = {
     key: (of) => `${of}：锁`,
     'stock-mysql': () => 'MySQL：库存',
     'stock-redis': () => 'Redis：库存',
+    'on-its-way': () => '已在 Redis 售出，MySQL 中没有',
     orders: (of) => `MySQL：用户 ${of} 的订单`,
   },
-  next: (place, hasLock, onePerUser) =>
+  next: (place, hasLock, sale) =>
     ({
-      idle: hasLock ? '请求锁' : onePerUser ? '查找订单' : '读取库存',
-      'after-acquire': onePerUser ? '查找订单' : '读取库存',
+      idle: hasLock ? '请求锁' : looks[sale],
+      lost: '用同一个键再次请求',
+      'after-acquire': looks[sale],
       'after-check': '写入订单',
       'before-commit': '提交',
+      claimed: '把订单放入队列',
+      delivered: '把订单写入数据库',
+      recorded: '告知队列',
     })[place] ?? '继续',
-  question: (lanes, onePerUser) =>
-    onePerUser
-      ? `同一用户的 ${lanes} 个请求，各在一个进程中。该用户最后会有什么？`
-      : `${lanes} 个用户，各在一个进程中，只剩一张券。会发生什么？`,
-  aim: (onePerUser) => (onePerUser ? '让一个用户得到两个订单。' : '让两个用户都买到最后一张。'),
+  question: (lanes, sale) =>
+    ({
+      'one-user': `同一用户的 ${lanes} 个请求，各在一个进程中。该用户最后会有什么？`,
+      'last-one': `${lanes} 个用户，各在一个进程中，只剩一张券。会发生什么？`,
+      'last-one-queued': `${lanes} 个用户，一张券，订单由消费者进程写入。MySQL 中最后会有什么？`,
+    })[sale],
+  aim: (sale) =>
+    ({
+      'one-user': '让一个用户得到两个订单。',
+      'last-one': '让两个用户都买到最后一张。',
+      'last-one-queued': '让一个已受理的订单丢失。',
+    })[sale],
   waits: (on, of) => {
     if (on === 'row' && of === undefined) return '等待 MySQL 的一行';
     if (on === 'row') return `等待一行：${of} 的事务占有它`;
@@ -116,6 +148,10 @@ export const zh: PageText = {
       dead: '无法继续：其进程已死',
       paused: '无法继续：其进程停住',
       idle: '它尚未开始',
+      free: '无法继续：手中没有订单',
+      stopped: '无法继续：已停止',
+      'no-worker': '这一级的订单消费者不是一条泳道',
+      'lose-answer': `${of} 没有可以丢失的应答`,
       pause: `${of} 的进程现在不能暂停`,
       resume: `${of} 的进程没有暂停`,
       'end-lease': `${of} 没有可以结束的租约`,
@@ -127,11 +163,13 @@ export const zh: PageText = {
       'end-lease': '其租约到期',
       pause: '其进程停住',
       resume: '其进程继续运行',
-      stop: `${to} 停止`,
+      'lose-answer': '其应答将丢失',
+      stop: to === 'W' ? '停止' : `${to} 停止`,
     })[does] ?? `${to} 恢复运行`,
   pause: (instance) => `暂停 ${instance}`,
   resume: (instance) => `恢复 ${instance}`,
   endLease: (lane) => `结束 ${lane} 的租约`,
+  loseAnswer: (lane) => `丢失 ${lane} 的应答`,
   stop: (server) => `停止 ${server}`,
   start: (server) => `启动 ${server}`,
   heldBy: (lane) => `${lane} 持有`,
@@ -152,8 +190,9 @@ export const zh: PageText = {
     LAB_NOT_RUNNING: '实验环境的一个服务器已停止：npm run down，然后 npm run up。',
     DEADLINE_PASSED: '一个步骤没有及时结束，本次操作已终止。',
     'no-play': '本次操作已结束，请重新开始。',
+    WORKER_HELD: '在一个打开的操作中，订单消费者正停着：请先让它继续。',
     PROCESS_PAUSED: '有一个打开的操作暂停了某个进程，请先恢复它。',
-    'invalid-request': '地址中的选择无效。可用：A 到 D、XA、PA、RA、EA、S2、H2。',
+    'invalid-request': '地址中的选择无效。可用：A 到 D、W、XA、PA、RA、EA、UA、S2、H2。',
     'no-answer': '页面的服务器没有应答。如果实验环境已停止：npm run up 会给出新的地址。',
   },
 };

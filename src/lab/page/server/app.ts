@@ -17,10 +17,7 @@ import { sameOrigin } from './same-origin.ts';
 const files = fileURLToPath(new URL('../../../../dist/lab/page/client/', import.meta.url));
 const types = { 'page.js': 'text/javascript', 'page.css': 'text/css', 'index.html': 'text/html' };
 
-const Rung = z
-  .string()
-  .refine(isRungName)
-  .refine((rung) => rungsWithOrders.includes(rung));
+const Rung = z.string().refine(isRungName);
 const Choices = z
   .string()
   .max(mostLetters)
@@ -40,6 +37,8 @@ const Again = z.object({
   isFine: z.boolean().default(false),
   times: z.int().min(1).max(10),
 });
+
+const OrdersOf = z.object({ rung: Rung.refine((rung) => rungsWithOrders.includes(rung)) });
 
 type Env = { Variables: { viewer: string } };
 
@@ -107,7 +106,7 @@ function addCommands(app: Hono<Env>, plays: Plays): void {
     return c.json({ times, violated: await plays.again(request, times) });
   });
   app.post('/api/orders', async (c) => {
-    const { rung } = z.object({ rung: Rung }).parse(await c.req.json());
+    const { rung } = OrdersOf.parse(await c.req.json());
     return c.json(await plays.orders(rung));
   });
   app.delete('/api/plays', async (c) => {

@@ -5,7 +5,8 @@ import { countOrders, type OrdersOfRung } from '../../choices/all-orders.ts';
 import { judgedPlay, type PlayRequest } from '../../choices/judged-play.ts';
 import { choicesIn, lanesOf } from '../../choices/letters.ts';
 import { ChoicePlay } from '../../choices/play.ts';
-import { ProcessPaused, UnknownLane } from '../../errors.ts';
+import { hasWorker } from '../../choices/set-up.ts';
+import { ProcessPaused, UnknownLane, WorkerHeld } from '../../errors.ts';
 import type { StageEvent } from '../../stage/events.ts';
 import { Feed } from './feed.ts';
 import { Seat, type Table } from './seat.ts';
@@ -58,11 +59,13 @@ export class Plays {
     return this.#inTurn(async (table) => {
       const before = viewer.plays.get(wanted.slot)?.id;
       await this.#end(viewer, wanted.slot);
+      await this.#end(viewer, wanted.slot.replace('main', 'beside')); // Of another comparison.
       await this.#makeRoom(viewer);
       this.#beginning = viewer;
       this.#begun = before ?? '';
       try {
         this.#refusePaused();
+        if (hasWorker(wanted.rung)) this.#refuseHeldWorker();
         const play = await this.#beginPlay(viewer, wanted, table);
         viewer.plays.set(wanted.slot, play);
         for (const choice of choicesIn(wanted.choices) ?? [])
@@ -111,6 +114,7 @@ export class Plays {
   again(request: Omit<PlayRequest, 'toTheEnd' | 'isQuick'>, times: number): Promise<number> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
       this.#refusePaused();
+      if (hasWorker(request.rung)) this.#refuseHeldWorker();
       let violated = 0;
       for (let count = 0; count < times; count++) {
         const quick = { ...request, toTheEnd: false, isQuick: true };
@@ -143,8 +147,16 @@ export class Plays {
 
   /** A voucher is on sale once every instance knows it: one that stands still would not. */
   #refusePaused(): void {
-    const plays = [...this.#viewers.values()].flatMap((viewer) => [...viewer.plays.values()]);
-    if (plays.some(({ isPaused }) => isPaused)) throw new ProcessPaused();
+    if (this.#plays().some(({ isPaused }) => isPaused)) throw new ProcessPaused();
+  }
+
+  /** One order worker is there for all plays. */
+  #refuseHeldWorker(): void {
+    if (this.#plays().some(({ holdsWorker }) => holdsWorker)) throw new WorkerHeld();
+  }
+
+  #plays(): ChoicePlay[] {
+    return [...this.#viewers.values()].flatMap((viewer) => [...viewer.plays.values()]);
   }
 
   /** Of tabs that were closed. */
@@ -202,8 +214,7 @@ export class Plays {
   /** The lanes of all other plays that wait for a row of MySQL. */
   #rowWaitersBut(viewer?: Viewer, slot?: string): number {
     const own = slot === undefined ? undefined : viewer?.plays.get(slot);
-    return [...this.#viewers.values()]
-      .flatMap(({ plays }) => [...plays.values()])
+    return this.#plays()
       .filter((play) => play !== own)
       .reduce((sum, play) => sum + play.rowWaiters, 0);
   }
