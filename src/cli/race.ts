@@ -32,6 +32,7 @@ interface RaceOptions extends JsonOption {
   readonly list: boolean;
   readonly choices?: string;
   readonly everyCheckpoint: boolean;
+  readonly commands: boolean;
   readonly allOrders?: string | true;
   readonly database?: Database;
   readonly rung?: string;
@@ -57,6 +58,7 @@ export const addRace: AddCommand = (program, place) =>
         .conflicts('list'),
     )
     .option('--every-checkpoint', 'with --choices: a buyer stops at every checkpoint', false)
+    .option('--commands', 'with --choices: what each of them sends to Redis and MySQL', false)
     .addOption(
       new Option(
         '--all-orders [rung]',
@@ -68,7 +70,8 @@ export const addRace: AddCommand = (program, place) =>
     .addOption(json())
     .action((name: string | undefined, options: RaceOptions) => {
       const isRace = options.allOrders === undefined && options.choices === undefined;
-      if (options.everyCheckpoint && options.choices === undefined) throw new ChoicesMissing();
+      const isOfChoices = options.everyCheckpoint || options.commands;
+      if (isOfChoices && options.choices === undefined) throw new ChoicesMissing();
       if (options.list) return listRaces(options);
       if (name !== undefined && !isRace) throw new RaceHasSteps(name);
       if (options.allOrders !== undefined) return allOrders(place, options);
@@ -92,11 +95,12 @@ function rungToPlay(name: string | undefined): RungName {
 }
 
 function byHand(place: Place, options: RaceOptions) {
-  const { choices = '', everyCheckpoint: isFine, rung, times, json, database } = options;
+  const { choices = '', everyCheckpoint: isFine, commands, rung, times, json, database } = options;
   const on = rungToPlay(rung);
+  const asked = { rung: on, choices, isFine, hasCommands: commands };
   return playExperiment(place, {
-    ...{ name: `choices-${on}`, experiment: choicesByHand, options: { rung: on, choices, isFine } },
-    command: choicesCommand(on, { choices, isFine }),
+    ...{ name: `choices-${on}`, experiment: choicesByHand, options: asked },
+    command: `${choicesCommand(on, { choices, isFine })}${commands ? ' --commands' : ''}`,
     ...{ times, database, json, isQuiet: true },
   });
 }

@@ -38,7 +38,7 @@ export class ChoicesMissing extends LockstepError {
 
   constructor() {
     super(
-      '--every-checkpoint needs --choices: npx lockstep race --choices AABB --rung redis-atomic',
+      '--every-checkpoint and --commands need --choices: npx lockstep race --choices AABB --rung redis-atomic',
     );
   }
 }

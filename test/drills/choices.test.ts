@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
 import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
 import { famousRaces } from '../../src/lab/choices/famous-races.ts';
+import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
 import { isAboutData } from '../../src/lab/races/race-verdict.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
 import type { Experiment } from '../../src/lab/stage/experiment.ts';
@@ -262,6 +263,33 @@ test('a choice of the worker is none where it is no lane', async () => {
     ['SW', nothing],
   ]);
   expect(result.faults).toEqual({});
+});
+
+const sentBy = ({ tables = [] }: Result) =>
+  tables.at(-1)?.rows.map(([choice, cell]) => {
+    const text = typeof cell === 'object' ? cell.full : cell;
+    return `${choice} ${text?.replaceAll(/\d{15,}/g, '<id>')}`.trim();
+  });
+
+test('a choice says what it sent to Redis and MySQL, and then nobody listens any more', async () => {
+  const result = await played(choicesByHand, {
+    ...{ rung: 'redis-list-reliable', choices: 'AAWWB', hasCommands: true },
+  });
+  const sent = sentBy(result)?.join('\n') ?? '';
+  const inOrder = [
+    ...['^A redis-main: evalsha', 'redis-main, in Lua: hincrby', 'redis-main: lpush'],
+    ...['\nW mariadb: ', 'INSERT INTO orders', 'UPDATE seckill_stock', 'mariadb: COMMIT'],
+    ...['\nW redis-main: lrem', '\nB redis-main: evalsha'],
+  ];
+  const places = inOrder.map((text) => sent.search(new RegExp(text, 'i')));
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  expect(places).not.toContain(-1);
+  const atomic = { rung: 'redis-atomic', choices: 'AAA', hasCommands: true } as const;
+  const locked = sentBy(await played(choicesByHand, atomic))?.join('\n');
+  expect(locked).toMatch(/^A redis-main: set lock:.*\n.*mariadb: COMMIT\nredis-main: eval/s);
+  const data = lab().dataFolder(lab().database);
+  const [rows] = await asDatabaseRoot(data, (root) => root.query('SELECT @@general_log AS log'));
+  expect(rows).toEqual([{ log: 0 }]);
 });
 
 test('orders on a lock whose server is away are unknown, and not held', async () => {

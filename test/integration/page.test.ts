@@ -88,6 +88,15 @@ test('nothing is played before it is predicted; then the mutex sells one user tw
   expect(new URL(tab.url()).search).toBe('?do=AABBAB');
 });
 
+test('the proof has the commands of each choice, in the order of time', async () => {
+  const tab = await predicted('/race/mutex-per-user?do=AABBAB');
+  await tab.locator('[data-verdict=violated]').first().click();
+  await tab.locator('[data-commands]').click();
+  await expect
+    .poll(() => textOf(tab, '.commands'))
+    .toMatch(/A.*START TRANSACTION.*B.*START TRANSACTION.*A.*INSERT.*COMMIT.*B.*INSERT.*COMMIT/);
+});
+
 test('back is a replay on a fresh voucher, and another choice there is a branch that stays', async () => {
   const tab = await predicted('/race/mutex-per-user?do=AABBAB');
   await tab.locator('[data-verdict=violated]').first().waitFor();

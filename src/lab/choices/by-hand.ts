@@ -3,7 +3,7 @@ import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { texts } from '../../ladder/texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { workerLane } from '../stage/lane-messages.ts';
-import type { Table } from '../stage/result.ts';
+import type { Table, TableCell } from '../stage/result.ts';
 import { choicesCommand, type RaceChoices } from './famous-races.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, hasFaults, lanesOf } from './letters.ts';
@@ -15,13 +15,15 @@ export interface ChoicesOptions {
   readonly choices: string;
   /** A lane stops at every checkpoint. */
   readonly isFine?: boolean;
+  /** Each choice says what it sent to Redis and MySQL. */
+  readonly hasCommands?: boolean;
 }
 
 export const choicesByHand: Experiment<ChoicesOptions> = {
   about: 'each choice moves one buyer to the next stop; each buyer has an instance of its own',
-  play: async (stage, { rung, choices, isFine = false }) => {
+  play: async (stage, { rung, choices, isFine = false, hasCommands = false }) => {
     await serveLanes(stage, lanesOf(choices).length);
-    const request = { rung, choices, toTheEnd: false, isFine };
+    const request = { rung, choices, toTheEnd: false, isFine, hasCommands };
     const played = await withRowWaits(stage.lab, (waits) => judgedPlay(stage, request, waits));
     const claimed = hasFaults(choices)
       ? rungNamed(rung).breaks.map(({ check }) => check)
@@ -35,7 +37,10 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
       verdict: played.violated.length > 0 ? 'violated' : 'held',
       isAsClaimed: reasons.length === 0,
       ...{ asClaimed, reasons, figures: stillWaiting(played.choices.at(-1)) },
-      tables: [choicesTable(played.choices)],
+      tables: [
+        choicesTable(played.choices),
+        ...(hasCommands ? [commandsTable(played.choices)] : []),
+      ],
       hints: nextRung(rung, { choices, isFine }),
       facts: [played.facts],
     };
@@ -67,6 +72,19 @@ function choicesTable(choices: readonly Choice[]): Table {
 }
 
 const atFirst = (lane: string): Place => ({ is: lane === workerLane ? 'free' : 'idle' });
+
+/** A terminal has room for the first words of a command. */
+const mostColumns = 70;
+
+function commandsTable(choices: readonly Choice[]): Table {
+  const rows = choices.flatMap(({ choice, commands = [] }) =>
+    commands.map(({ to, text }, line) => [line === 0 ? choice : '', cut(`${to}: ${text}`)]),
+  );
+  return { title: 'What each choice sent to Redis and MySQL', head: ['choice', 'command'], rows };
+}
+
+const cut = (full: string): TableCell =>
+  full.length > mostColumns ? { short: `${full.slice(0, mostColumns)}…`, full } : full;
 
 function movedTexts({ choice, places }: Choice, before: Choice | undefined): string[] {
   const wasIn = (lane: string) =>

@@ -13,6 +13,7 @@ import { choicesIn, lanesOf } from './letters.ts';
 import type { Choice } from './places.ts';
 import { ChoicePlay } from './play.ts';
 import type { RowWaits } from './row-waits.ts';
+import { Wire } from './wire.ts';
 
 export interface JudgedPlay extends Walk {
   readonly choices: readonly Choice[];
@@ -31,6 +32,8 @@ export interface PlayRequest {
   readonly isFine?: boolean;
   /** The stores are read at the end only. */
   readonly isQuick?: boolean;
+  /** Each choice says what it sent to Redis and MySQL. */
+  readonly hasCommands?: boolean;
 }
 
 /** Longer than a person thinks. */
@@ -60,9 +63,25 @@ export async function judgedPlay(
   request: PlayRequest,
   rowWaits: RowWaits,
 ): Promise<JudgedPlay> {
+  if (!request.hasCommands) return playAndJudge(stage, request, rowWaits);
+  const wire = await Wire.tap(stage, rungNamed(request.rung));
+  try {
+    return await playAndJudge(stage, request, rowWaits, wire);
+  } finally {
+    await wire.end();
+  }
+}
+
+async function playAndJudge(
+  stage: Stage,
+  request: PlayRequest,
+  rowWaits: RowWaits,
+  wire?: Wire,
+): Promise<JudgedPlay> {
   const { rung, choices } = request;
   const play = await ChoicePlay.begin(stage, {
     ...{ rung, lanes: lanesOf(choices), rowWaits, planned: choices },
+    ...(wire && { wire }),
     isFine: request.isFine ?? false,
     isObserved: !(request.toTheEnd || request.isQuick),
   });

@@ -1,5 +1,6 @@
 /** Where the lanes are, and what a choice did. */
 import type { Attempt } from '../../audit/facts.ts';
+import type { WireCommand } from './wire.ts';
 
 /** Where a lane is after a choice. */
 export type Place =
@@ -29,6 +30,8 @@ export interface Choice {
   readonly taken: boolean;
   /** Of every lane, afterwards. */
   readonly places: ReadonlyMap<string, Place>;
+  /** What it sent to Redis and MySQL, where that was asked for. */
+  readonly commands?: readonly WireCommand[];
 }
 
 export const isSameWait = (place: Place, before: Place | undefined): boolean =>

@@ -2,10 +2,11 @@
  * The order worker in a play of choices. It takes an order by itself, and stands with it until it
  * is moved: before the order is recorded, and before the queue hears that it is.
  */
-import { queuedIn, salePlaceOf } from '../../audit/collect.ts';
+import { queuedIn, type SalePlace, salePlaceOf } from '../../audit/collect.ts';
 import type { Circumstance, Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
+import { UnknownVoucher } from '../errors.ts';
 import type { Undo, WatchedFault } from '../faults/fault.ts';
 import { restartServer } from '../faults/processes/restart-server.ts';
 import { stopWorkers } from '../faults/processes/stop-workers.ts';
@@ -30,6 +31,7 @@ export interface WorkerPlay {
 export class PlayWorker {
   readonly #of: WorkerPlay;
   readonly #rung: Rung;
+  readonly #sale: SalePlace;
   /** The requests whose order is accepted, and that no worker has in hand. */
   readonly #awaited = new Set<string>();
   readonly #inHand = new Set<string>();
@@ -39,15 +41,18 @@ export class PlayWorker {
   /** An order that it had, or that came while it was away, may be gone. */
   #mayHaveLost = false;
 
-  private constructor(of: WorkerPlay) {
+  private constructor(of: WorkerPlay, sale: SalePlace) {
     this.#of = of;
+    this.#sale = sale;
     this.#rung = rungNamed(of.rung);
   }
 
   /** From now on the orders of this play stop it. */
   static async arm(of: WorkerPlay): Promise<PlayWorker> {
+    const sale = await salePlaceOf(of.stage.connections, of.voucherId);
+    if (!sale) throw new UnknownVoucher(of.voucherId);
     await of.player.armWorker();
-    return new PlayWorker(of);
+    return new PlayWorker(of, sale);
   }
 
   /** An event of a request of this play. */
@@ -85,11 +90,9 @@ export class PlayWorker {
 
   /** It has settled what it had in hand, once its queue does not note it any more. */
   async look(): Promise<void> {
-    const { stage, voucherId } = this.#of;
     if (this.place.is !== 'free' || this.#inHand.size === 0 || !this.#isRecorded) return;
-    const { connections } = stage;
-    const sale = await salePlaceOf(connections, voucherId);
-    if (!sale || (await queuedIn(connections.redis('admin'), sale)).length > 0) return;
+    const { connections } = this.#of.stage;
+    if ((await queuedIn(connections.redis('admin'), this.#sale)).length > 0) return;
     this.#inHand.clear();
     this.#mayHaveLost = false;
     this.#tell({ is: 'free', because: 'settled' });

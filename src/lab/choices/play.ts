@@ -25,6 +25,7 @@ import { PlayWorker } from './play-worker.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
 import { hasWorker, stockOf, stopsOf, userOf } from './set-up.ts';
+import type { Wire } from './wire.ts';
 
 /** A lane that still moves after it proves nothing. */
 const stillWithinMs = 10_000;
@@ -81,6 +82,7 @@ export class ChoicePlay {
       const player = play.#player;
       play.#worker = await PlayWorker.arm({ stage, player, rung, voucherId });
     }
+    setUp.wire?.about(voucherId, play.id);
     play.#places = play.#placesNow();
     play.#tell({
       ...{ kind: 'play', rung, voucherId, stock, lanes, stops: play.#stops() },
@@ -143,15 +145,18 @@ export class ChoicePlay {
     this.#steps += 1;
     const step = this.#steps;
     this.#tell({ kind: 'choice', step, choice, lane, isTaken });
+    const { wire } = this.#setUp;
+    await wire?.skip();
     if (isTaken) {
       await this.#do(act);
       await this.#untilStill();
     }
+    const commands = await wire?.take();
     const places = this.#placesNow();
     this.#tellWaits(places);
     await this.#observe(this.isOver());
     this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt });
-    return { choice, lane, taken: isTaken, places };
+    return { choice, lane, taken: isTaken, places, ...(commands && { commands }) };
   }
 
   async #canDo({ does, to }: Act): Promise<boolean> {
@@ -456,6 +461,8 @@ export interface SetUp {
   readonly isObserved?: boolean;
   /** A lane stops at every checkpoint. */
   readonly isFine?: boolean;
+  /** Hears the commands of each choice. */
+  readonly wire?: Wire;
   /** The lane A is in this instance, counted from 0; the others in those behind it. */
   readonly firstInstance?: number;
   /** The choices that come at once, and the view that shows the play. */

@@ -34,8 +34,16 @@ export const restoreSettings = (data: string): Promise<void> =>
     await root.query('SET GLOBAL read_only = OFF');
     await allowConnections(root, mostConnections);
     await setRowWait(root, rowWaitSeconds);
+    await endGeneralLog(root);
     await root.query(`DROP TRIGGER IF EXISTS ${fullTrigger}`);
   });
+
+/** The log of all statements, and what it has. */
+export async function endGeneralLog(root: Connection): Promise<void> {
+  await root.query('SET GLOBAL general_log = OFF');
+  await root.query("SET GLOBAL log_output = 'FILE'");
+  await root.query('TRUNCATE mysql.general_log');
+}
 
 /** Of the sessions that begin from now on. */
 export async function setRowWait(root: Connection, seconds: number): Promise<void> {

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../choices/all-orders.ts';
+import type { Choice } from '../../choices/places.ts';
 import type { SaleKind } from '../../choices/set-up.ts';
 import { connection, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
@@ -160,8 +161,46 @@ export function Proof({ of }: { of: PlayView }) {
         </button>
       )}
       {counted && <b data-counted> {playedAgain(counted.violated, counted.times)}</b>}
+      <Commands of={of} />
     </section>
   );
+}
+
+type Sent = readonly Required<Pick<Choice, 'choice' | 'commands'>>[];
+/** By the play. */
+const commands = signal<ReadonlyMap<string, Sent>>(new Map());
+
+/** What each choice sends to Redis and MySQL: they are played once more, and listened to. */
+function Commands({ of }: { of: PlayView }) {
+  const { words } = page.value;
+  const sent = commands.value.get(of.id);
+  if (!sent && connection.value === 'recorded') return null;
+  if (!sent)
+    return (
+      <button type="button" data-commands onClick={() => void listen(of)}>
+        {words.commands}
+      </button>
+    );
+  return (
+    <>
+      <p>{words.commandsAre}</p>
+      <ol class="commands">
+        {sent.flatMap(({ choice, commands: own }, step) =>
+          own.map(({ to, text }, line) => (
+            <li key={`${step} ${line}`}>
+              <b>{line === 0 ? choice : ''}</b> <small>{to}</small> <code>{text}</code>
+            </li>
+          )),
+        )}
+      </ol>
+    </>
+  );
+}
+
+async function listen(of: PlayView): Promise<void> {
+  const body = { rung: of.rung, choices: lettersOf(of), isFine: of.isFine };
+  const sent = await send<Sent>('POST', '/api/commands', body);
+  if (sent) commands.value = new Map(commands.value).set(of.id, sent);
 }
 
 /** The order, and the lane that was answered with it. */

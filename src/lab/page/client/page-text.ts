@@ -75,6 +75,8 @@ export interface PageText {
       | 'givingBack'
       | 'youDecide'
       | 'worker'
+      | 'commands'
+      | 'commandsAre'
       | 'noOrder'
       | 'stopped'
       | 'settled'

@@ -68,6 +68,9 @@ export const en: PageText = {
     givingBack: 'Giving it back …',
     youDecide: 'You decide who goes next.',
     worker: 'order worker',
+    commands: 'Play it once more, and show the commands to Redis and MySQL',
+    commandsAre:
+      'The same choices, played once more on another voucher, and what each of them sent:',
     noOrder: 'has no order in hand',
     stopped: 'is stopped',
     settled: 'has settled it, and is free',

@@ -68,6 +68,8 @@ export const zh: PageText = {
     givingBack: '正在交还…',
     youDecide: '由你决定谁先走。',
     worker: '订单消费者',
+    commands: '再进行一次，并显示发给 Redis 和 MySQL 的命令',
+    commandsAre: '用同样的选择在另一张券上再进行了一次，每个选择发出的命令：',
     noOrder: '手中没有订单',
     stopped: '已停止',
     settled: '已处理完毕，空闲',

@@ -105,6 +105,10 @@ function addCommands(app: Hono<Env>, plays: Plays): void {
     const { times, ...request } = Again.parse(await c.req.json());
     return c.json({ times, violated: await plays.again(request, times) });
   });
+  app.post('/api/commands', async (c) => {
+    const { times: _, ...request } = Again.parse({ times: 1, ...(await c.req.json()) });
+    return c.json(await plays.commands(request));
+  });
   app.post('/api/orders', async (c) => {
     const { rung } = OrdersOf.parse(await c.req.json());
     return c.json(await plays.orders(rung));

@@ -2,8 +2,9 @@
 import { Mutex } from 'async-mutex';
 import type { RungName } from '../../../ladder/rungs.ts';
 import { countOrders, type OrdersOfRung } from '../../choices/all-orders.ts';
-import { judgedPlay, type PlayRequest } from '../../choices/judged-play.ts';
+import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../choices/judged-play.ts';
 import { choicesIn, lanesOf } from '../../choices/letters.ts';
+import type { Choice } from '../../choices/places.ts';
 import { ChoicePlay } from '../../choices/play.ts';
 import { hasWorker } from '../../choices/set-up.ts';
 import { ProcessPaused, UnknownLane, WorkerHeld } from '../../errors.ts';
@@ -22,6 +23,8 @@ export interface Wanted {
   readonly lanes: number;
   readonly isFine: boolean;
 }
+
+type Asked = Omit<PlayRequest, 'toTheEnd' | 'isQuick'>;
 
 interface Viewer {
   readonly feed: Feed;
@@ -111,17 +114,25 @@ export class Plays {
   }
 
   /** Plays these choices again and again. @returns how often a promise broke */
-  again(request: Omit<PlayRequest, 'toTheEnd' | 'isQuick'>, times: number): Promise<number> {
+  async again(request: Asked, times: number): Promise<number> {
+    let violated = 0;
+    for (let count = 0; count < times; count++)
+      if ((await this.#playOnce(request)).violated.length > 0) violated += 1;
+    return violated;
+  }
+
+  /** Plays these choices once. @returns what each of them sent to Redis and MySQL */
+  async commands(request: Asked): Promise<Pick<Choice, 'choice' | 'commands'>[]> {
+    const { choices } = await this.#playOnce({ ...request, hasCommands: true });
+    return choices.map(({ choice, commands = [] }) => ({ choice, commands }));
+  }
+
+  #playOnce(request: Asked): Promise<JudgedPlay> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
       this.#refusePaused();
       if (hasWorker(request.rung)) this.#refuseHeldWorker();
-      let violated = 0;
-      for (let count = 0; count < times; count++) {
-        const quick = { ...request, toTheEnd: false, isQuick: true };
-        const played = await judgedPlay(stage, quick, this.#ownRows(rowWaits));
-        if (played.violated.length > 0) violated += 1;
-      }
-      return violated;
+      const quick = { ...request, toTheEnd: false, isQuick: true };
+      return judgedPlay(stage, quick, this.#ownRows(rowWaits));
     });
   }
 

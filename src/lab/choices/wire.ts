@@ -1,0 +1,153 @@
+/**
+ * The commands that reach Redis and MySQL while a choice is played: Redis says them by MONITOR, the
+ * database by its general log. Only those of this play: they name its voucher, one of its locks, or
+ * one of its orders.
+ */
+import type { Redis } from 'ioredis';
+import type { Connection, RowDataPacket } from 'mysql2/promise';
+import type { Rung } from '../../ladder/rung.ts';
+import { connectAsRoot, endGeneralLog } from '../environment/database-root.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import type { Stage } from '../stage/stage.ts';
+import { lockClients } from './lock-clients.ts';
+
+export interface WireCommand {
+  /** `redis-main`, `mariadb`; `redis-main, in Lua` for a command of a script. */
+  readonly to: string;
+  readonly text: string;
+}
+
+interface Seen extends WireCommand {
+  /** Milliseconds of the wall clock of its server. */
+  readonly atMs: number;
+}
+
+interface LogRow extends RowDataPacket {
+  readonly atMs: string;
+  readonly thread: string;
+  readonly text: string;
+}
+
+const heardWithinMs = 2_000;
+const orderId = /\b\d{15,19}\b/g;
+
+export class Wire {
+  readonly #root: Connection;
+  readonly #database: string;
+  readonly #servers: readonly (readonly [string, Redis])[];
+  readonly #monitors: Redis[] = [];
+  #heard: Seen[] = [];
+  #marks = 0;
+  #fromMs = '0';
+  #voucher = /$^/;
+  /** What names this play in a command, beside its voucher: its player, and its orders. */
+  readonly #words = new Set<string>();
+  /** Of the database, with a statement of this play. */
+  readonly #threads = new Set<string>();
+
+  private constructor(
+    root: Connection,
+    database: string,
+    servers: readonly (readonly [string, Redis])[],
+  ) {
+    this.#root = root;
+    this.#database = database;
+    this.#servers = servers;
+  }
+
+  static async tap({ lab, connections }: Stage, rung: Rung): Promise<Wire> {
+    const locks = lockClients(connections, rung);
+    const servers = new Map([['redis-main', connections.redis('admin')], ...locks]);
+    const root = await connectAsRoot(lab.dataFolder(lab.database));
+    const wire = new Wire(root, lab.database, [...servers]);
+    await wire.#begin();
+    return wire;
+  }
+
+  async #begin(): Promise<void> {
+    await this.#root.query("SET GLOBAL log_output = 'TABLE'");
+    await this.#root.query('SET GLOBAL general_log = ON');
+    for (const [server, redis] of this.#servers) {
+      const monitor = await redis.monitor();
+      monitor.on('error', () => {}); // A choice may stop its server.
+      monitor.on('monitor', (time: string, args: string[], source: string) => {
+        const to = source === 'lua' ? `${server}, in Lua` : server;
+        this.#heard.push({ to, text: args.join(' '), atMs: Number(time) * 1_000 });
+      });
+      this.#monitors.push(monitor);
+    }
+  }
+
+  async end(): Promise<void> {
+    for (const monitor of this.#monitors) monitor.disconnect();
+    await endGeneralLog(this.#root);
+    await this.#root.end();
+  }
+
+  /** The play that is listened to. The id of a voucher is a short number: it counts in a key. */
+  about(voucherId: string, player: string): void {
+    this.#voucher = new RegExp(`:${voucherId}(?=[:\\s]|$)|'${voucherId}'`);
+    this.#words.add(player);
+  }
+
+  /** What came until now is of no choice. */
+  async skip(): Promise<void> {
+    await this.#hearAll();
+    this.#heard = [];
+    const [rows] = await this.#root.query<LogRow[]>(`SELECT ${msOf('NOW(6)')} AS atMs`);
+    this.#fromMs = rows[0]?.atMs ?? '0';
+  }
+
+  /** Those since `skip`, in the order of time. */
+  async take(): Promise<WireCommand[]> {
+    await this.#hearAll();
+    const all = [...this.#heard, ...(await this.#logged())];
+    const own = all.sort((one, other) => one.atMs - other.atMs).filter(this.#isOwn);
+    return own.map(({ to, text }) => ({ to, text }));
+  }
+
+  /** The ids of its orders are learnt from what names it. */
+  #isOwn = ({ text }: Seen): boolean => {
+    if (!this.#isNamed(text) && !isFrame(text)) return false;
+    for (const id of text.match(orderId) ?? []) this.#words.add(id);
+    return true;
+  };
+
+  /** MONITOR has told everything once it tells a mark that was sent after it. */
+  async #hearAll(): Promise<void> {
+    this.#marks += 1;
+    const mark = `mark-${this.#marks}`;
+    const asked = this.#servers.filter(([, { status }]) => status === 'ready');
+    for (const [, redis] of asked) await redis.echo(mark);
+    const isHeard = ([server]: readonly [string, Redis]) =>
+      this.#heard.some(({ to, text }) => to === server && text.toLowerCase() === `echo ${mark}`);
+    await waitUntil('MONITOR', heardWithinMs, () => asked.every(isHeard), 2);
+  }
+
+  /** A transaction's first and last words name nothing: they are of the thread between them. */
+  async #logged(): Promise<Seen[]> {
+    const [rows] = await this.#root.query<LogRow[]>(
+      `SELECT ${msOf('event_time')} AS atMs, CAST(thread_id AS CHAR) AS thread,
+              CONVERT(argument USING utf8mb4) AS text
+       FROM mysql.general_log
+       WHERE command_type IN ('Query', 'Execute') HAVING atMs >= ? ORDER BY atMs`,
+      [this.#fromMs],
+    );
+    for (const { text, thread } of rows) if (this.#isNamed(text)) this.#threads.add(thread);
+    const own = rows.filter(
+      ({ text, thread }) => this.#isNamed(text) || (this.#threads.has(thread) && isFrame(text)),
+    );
+    return own.map(({ atMs, text }) => ({
+      ...{ to: this.#database, atMs: Number(atMs) },
+      text: text.replace(/\s+/g, ' ').trim(),
+    }));
+  }
+
+  #isNamed(text: string): boolean {
+    return this.#voucher.test(text) || [...this.#words].some((word) => text.includes(word));
+  }
+}
+
+const msOf = (time: string): string => `UNIX_TIMESTAMP(${time}) * 1000`;
+const isFrame = (text: string): boolean =>
+  /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text);
