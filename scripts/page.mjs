@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { famousRaces } from '../dist/lab/choices/famous-races.js';
-import { rungsWithOrders, saleOf, stopsOf } from '../dist/lab/choices/set-up.js';
+import { canAim, saleOf, stopsOf } from '../dist/lab/choices/set-up.js';
 import { schedules } from '../dist/lab/races/schedules.js';
 import { told } from '../dist/lab/report/step-words.js';
 import { claimOf, showsInRush } from '../dist/ladder/claims.js';
@@ -112,13 +112,12 @@ export function ladderRows() {
   const counted = countedOrders();
   return rungNames.map((name) => {
     const rung = rungNamed(name);
-    const hasOrders = rungsWithOrders.includes(name);
     const breaks = claimOf(rung, 2).breaks.map(({ check, because }) => ({ check, because }));
     const faults = rung.breaks
       .filter(({ under }) => !showsInRush(under, 2))
-      .map(({ under, because }) => ({ under, because }));
+      .map(({ under, check, because }) => ({ under, check, because }));
     return {
-      ...{ name, chapter: rung.chapter, hasOrders, breaks, faults, ...costOf(name) },
+      ...{ name, chapter: rung.chapter, breaks, faults, canAim: canAim(name), ...costOf(name) },
       ...{ hasLock: rung.lock !== undefined, sale: saleOf(name) },
       lockServers: rung.lockService?.servers ?? [],
       lockNeeded: rung.lockService?.needed ?? 0,

@@ -5,8 +5,10 @@ import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
 import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
 import { famousRaces } from '../../src/lab/choices/famous-races.ts';
 import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
+import { openConnections } from '../../src/lab/environment/lab-connections.ts';
 import { isAboutData } from '../../src/lab/races/race-verdict.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
+import type { StageEvent } from '../../src/lab/stage/events.ts';
 import type { Experiment } from '../../src/lab/stage/experiment.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import { play } from '../../src/lab/stage/runner.ts';
@@ -110,7 +112,8 @@ test.each(Object.entries(famousRaces))(
       expect(result).toMatchObject({ verdict: 'violated', isAsClaimed: true });
     else expect(result.figures).toEqual({ stillWaiting: 1 });
     const rows = rowsOf(result)?.map(([, text]) => text) ?? [];
-    expect(rows.filter((text) => String(text).includes('is answered'))).toEqual([]);
+    expect(rows.filter((text) => /is answered|^nothing/.test(String(text)))).toEqual([]);
+    if (/[XPSE]/.test(hand.choices)) expect(result.faults).not.toEqual({});
   },
 );
 
@@ -201,10 +204,10 @@ test.each(['redis-list-reliable', 'redis-stream-last-id', 'rabbitmq', 'lua-strea
     expect(rowsOf(result)?.slice(claims.length)).toEqual([
       ['A', accepted],
       ['', inHand],
-      ['XW', 'the order worker is killed; another starts'],
+      ['XW', 'the process of W is killed; another starts'],
       ['', inHand],
       ['W', 'W has tried to record the order'],
-      ['XW', 'the order worker is killed; another starts'],
+      ['XW', 'the process of W is killed; another starts'],
       ['', inHand],
       ['W', 'W has tried to record the order'],
       ['W', 'W has no order in hand'],
@@ -216,7 +219,7 @@ test.each(['redis-list-reliable', 'redis-stream-last-id', 'rabbitmq', 'lua-strea
 );
 
 test.each([
-  ['memory', 'AAXWB', ['XW', 'the order worker is killed; another starts']],
+  ['memory', 'AAXWB', ['XW', 'the process of W is killed; another starts']],
   ['redis-list', 'AASWHWB', ['HW', 'the order worker runs again']],
 ] as const)('on %s an order in the hand of a dead worker is gone', async (rung, choices, row) => {
   const result = await played(choicesByHand, { rung, choices });
@@ -232,7 +235,7 @@ test('an order that is queued while no worker runs waits in a stream group', asy
     ['SW', 'the order worker stops'],
     ['', 'W is stopped'],
     ['A', accepted],
-    ['XW', 'nothing: W is stopped'],
+    ['XW', 'nothing: that cannot be done to W now'],
     ['HW', 'the order worker runs again'],
     ['', inHand],
     ['W', 'W has tried to record the order'],
@@ -253,6 +256,83 @@ test('a buyer whose answer was lost asks again, and is told of the same order', 
     'W has no order in hand',
   ]);
   expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+});
+
+test.each([
+  ['lua-stream', 'UAAWWAB'],
+  ['redis-list', 'UAAAWWAAWWB'],
+] as const)('on %s an order that is asked for again later is one order', async (rung, choices) => {
+  const result = await played(choicesByHand, { rung, choices });
+  const texts = rowsOf(result)?.map(([, text]) => text) ?? [];
+  expect(texts.filter((text) => text === inHand)).toHaveLength(rung === 'redis-list' ? 2 : 1);
+  expect(texts).toContainEqual(accepted);
+  expect(texts.filter((text) => String(text).startsWith('nothing'))).toEqual([]);
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+});
+
+test.each(['memory', 'redis-list', 'rabbitmq', 'lua-stream'] as const)(
+  'on %s the worker stops at every checkpoint, and is free once it has settled its order',
+  async (rung) => {
+    const choices = rung === 'lua-stream' ? 'AWWWB' : 'AAAWWWB';
+    const { signal } = new AbortController();
+    const told: string[] = [];
+    const listen = (event: StageEvent) => {
+      if (event.kind === 'lane' && event.lane === 'W')
+        told.push(event.is === 'paused' ? event.checkpoint : event.is);
+    };
+    const result = await play(
+      'choices',
+      choicesByHand,
+      { rung, choices, isFine: true },
+      { lab: lab(), signal, untilInterrupted: (part) => part },
+      [listen],
+    );
+    expect(told.filter((is) => is !== 'running')).toEqual([
+      ...['delivered', 'recording', 'recorded', 'free'],
+    ]);
+    expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+  },
+);
+
+test('on memory the worker dies with the buyer whose process it is', async () => {
+  const result = await played(choicesByHand, {
+    ...{ rung: 'memory', choices: 'AAPAXAB', isFine: true },
+  });
+  expect(rowsOf(result)?.slice(1)).toEqual([
+    ['A', 'A has queued its order'],
+    ['', inHand],
+    ['PA', 'nothing: the process of A cannot be paused now'],
+    ['XA', 'A is killed, with its process'],
+    ['', 'W has no order in hand'],
+    ['B', 'B is told: sold out'],
+  ]);
+});
+
+test('a buyer that dies after it has queued its order has it recorded all the same', async () => {
+  const result = await played(choicesByHand, {
+    ...{ rung: 'rabbitmq', choices: 'AAAXABWWW', isFine: true },
+  });
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+});
+
+test('a worker is not replaced while a buyer is paused, and starts again at the end', async () => {
+  const result = await played(choicesByHand, { rung: 'redis-stream', choices: 'APAXWSWHW' });
+  expect(
+    rowsOf(result)
+      ?.map(([, text]) => text)
+      .slice(2, 6),
+  ).toEqual([
+    'nothing: that cannot be done to W now',
+    'the order worker stops',
+    'W is stopped',
+    'nothing: that cannot be done to W now',
+  ]);
+  const connections = await openConnections(lab());
+  onTestFinished(() => connections.close());
+  const redis = connections.labRedis();
+  await connections.ready();
+  expect(await redis.keys('lab:workers-away')).toEqual([]);
+  expect(await redis.keys('race:*:armed')).toEqual([]);
 });
 
 test('a choice of the worker is none where it is no lane', async () => {
@@ -278,15 +358,19 @@ test('a choice says what it sent to Redis and MySQL, and then nobody listens any
   const sent = sentBy(result)?.join('\n') ?? '';
   const inOrder = [
     ...['^A redis-main: evalsha', 'redis-main, in Lua: hincrby', 'redis-main: lpush'],
-    ...['\nW mariadb: ', 'INSERT INTO orders', 'UPDATE seckill_stock', 'mariadb: COMMIT'],
+    ...['W mariadb: ', 'INSERT INTO orders', 'UPDATE seckill_stock', 'mariadb: COMMIT'],
     ...['\nW redis-main: lrem', '\nB redis-main: evalsha'],
   ];
   const places = inOrder.map((text) => sent.search(new RegExp(text, 'i')));
+  expect(places, sent).not.toContain(-1);
   expect(places).toEqual(places.toSorted((one, other) => one - other));
-  expect(places).not.toContain(-1);
   const atomic = { rung: 'redis-atomic', choices: 'AAA', hasCommands: true } as const;
   const locked = sentBy(await played(choicesByHand, atomic))?.join('\n');
   expect(locked).toMatch(/^A redis-main: set lock:.*\n.*mariadb: COMMIT\nredis-main: eval/s);
+  const stopped = { rung: 'redlock', choices: 'S1AH1B', hasCommands: true } as const;
+  const masters = sentBy(await played(choicesByHand, stopped))?.join('\n');
+  expect(masters).toMatch(/^A redis-[23]: /);
+  expect(masters).toMatch(/\nB redis-.*redis-1: /s);
   const data = lab().dataFolder(lab().database);
   const [rows] = await asDatabaseRoot(data, (root) => root.query('SELECT @@general_log AS log'));
   expect(rows).toEqual([{ log: 0 }]);

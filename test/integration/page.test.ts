@@ -92,9 +92,10 @@ test('the proof has the commands of each choice, in the order of time', async ()
   const tab = await predicted('/race/mutex-per-user?do=AABBAB');
   await tab.locator('[data-verdict=violated]').first().click();
   await tab.locator('[data-commands]').click();
-  await expect
-    .poll(() => textOf(tab, '.commands'))
-    .toMatch(/A.*START TRANSACTION.*B.*START TRANSACTION.*A.*INSERT.*COMMIT.*B.*INSERT.*COMMIT/);
+  await tab.locator('.commands').waitFor();
+  expect(await textOf(tab, '.commands')).toMatch(
+    /A.*START TRANSACTION.*B.*START TRANSACTION.*A.*INSERT.*COMMIT.*B.*INSERT.*COMMIT/,
+  );
 });
 
 test('back is a replay on a fresh voucher, and another choice there is a branch that stays', async () => {
@@ -183,6 +184,20 @@ test('the order worker is a lane: killed with an order in hand it loses it, or g
   await reliable.locator('g[data-lane=B]').waitFor();
   const taken = reliable.locator('g[data-lane=W][data-kind=at]');
   await expect.poll(() => taken.allTextContents()).toHaveLength(2);
+});
+
+test('a worker that stands in one tab is not for another; there its order is settled', async () => {
+  const one = await predicted('/race/redis-list?do=AA');
+  await one.locator('button[data-lane=W]:not([disabled])').waitFor();
+  const two = await one.context().newPage();
+  await two.goto(`${new URL(one.url()).origin}/race/lua-stream`);
+  await two.locator('[data-predict=one]').click();
+  await two.locator('[data-problem=WORKER_HELD]').waitFor();
+  await choose(one, 'WWB');
+  await one.locator('[data-verdict=held]').first().waitFor();
+  expect(await textOf(one, 'g[data-kind=free]')).toMatch(/has settled it/);
+  await two.locator('[data-retry]').click();
+  await two.locator('button[data-lane=A]:not([disabled])').waitFor();
 });
 
 test('a buyer whose answer is lost may ask again, and has one order', async () => {

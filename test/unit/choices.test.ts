@@ -146,7 +146,8 @@ test('a lane stops where its rung has something to teach', () => {
   expect(stopsOf('mutex-per-user')).toEqual(['after-acquire', 'after-check']);
   const inside = ['after-acquire', 'after-check', 'before-commit'];
   expect(stopsOf('mutex-inside-transaction')).toEqual(inside);
-  expect(stopsOf('lua-stream')).toEqual(['claimed', 'delivered', 'recorded']);
+  expect(stopsOf('redis-list')).toEqual(['claimed', 'delivered', 'recorded']);
+  expect(stopsOf('lua-stream')).toEqual(['delivered', 'recorded']);
 });
 
 test('choices are letters, each with an X before it when its process is killed', () => {

@@ -1,6 +1,7 @@
 /** What the build tells the page of the ladder: it shows real lines, and the counts of the docs. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import type { LadderRow, Source } from '../../src/lab/page/client/ladder-rows.ts';
 import { rungNames } from '../../src/ladder/rungs.ts';
 
@@ -8,7 +9,6 @@ import { rungNames } from '../../src/ladder/rungs.ts';
 const module = '../../scripts/page.mjs';
 const { ladderRows } = (await import(module)) as { ladderRows: () => LadderRow[] };
 const rows = ladderRows();
-const steps = rows.filter(({ hasOrders }) => hasOrders);
 
 test('the page has every rung of the ladder, in its order', () => {
   expect(rows.map(({ name }) => name)).toEqual(rungNames);
@@ -16,7 +16,7 @@ test('the page has every rung of the ladder, in its order', () => {
 
 test('every place at which a buyer stops has its source line, and the line is there', () => {
   const missing: string[] = [];
-  for (const { name, sources } of steps)
+  for (const { name, sources } of rows)
     for (const [stop, source] of Object.entries(sources))
       if (source) expect(lineOf(source), `${name}, ${stop}`).toContain(source.lines[source.mark]);
       else missing.push(`${name} ${stop}`);
@@ -25,7 +25,7 @@ test('every place at which a buyer stops has its source line, and the line is th
 });
 
 test('a lock is shown at the line that asks for it', () => {
-  const lines = steps.flatMap(({ name, sources }) => {
+  const lines = rows.flatMap(({ name, sources }) => {
     const source = sources['after-acquire'];
     return source ? [`${name}: ${source.lines[source.mark]?.trim()}`] : [];
   });
@@ -35,9 +35,10 @@ test('a lock is shown at the line that asks for it', () => {
   expect(lines).toContainEqual(expect.stringMatching(/^mutex-per-user: .*locked\(entry\.mutex/));
 });
 
-test('every rung with steps has the count of orders that docs/races.md has', () => {
-  expect(steps.filter(({ orders }) => !orders).map(({ name }) => name)).toEqual([]);
-  const mutex = steps.find(({ name }) => name === 'mutex-per-user');
+test('every rung of which all orders are played has the count of orders that docs/races.md has', () => {
+  const counted = rows.filter(({ orders }) => orders).map(({ name }) => name);
+  expect(counted).toEqual(rungsWithOrders);
+  const mutex = rows.find(({ name }) => name === 'mutex-per-user');
   expect(mutex?.orders).toEqual({ one: 'AABBAB', orders: 20, broken: 12 });
 });
 

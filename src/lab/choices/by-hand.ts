@@ -108,7 +108,7 @@ function faultTexts({ choice }: Choice): string[] {
   if (does === 'end-lease') return [`the lease of ${to} ends`];
   if (does === 'resume') return [`the process of ${to} runs again`];
   if (does === 'lose-answer') return [`the answer of ${to} will be lost`];
-  if (does === 'kill' && to === workerLane) return ['the order worker is killed; another starts'];
+  if (does === 'kill' && to === workerLane) return ['the process of W is killed; another starts'];
   if (does === 'stop') return [`${serverText(to)} stops`];
   return does === 'start' ? [`${serverText(to)} runs again`] : [];
 }
@@ -120,10 +120,11 @@ function stuckText({ choice, lane, places }: Choice): string {
   if (to === workerLane && !places.has(to))
     return 'nothing: the order worker is no lane on this rung';
   if (does === 'end-lease') return `nothing: ${to} has no lease that can end`;
-  if (does === 'stop')
-    return `nothing: this rung does not ask ${serverText(to)}, or it is stopped already`;
-  if (does === 'start') return `nothing: ${serverText(to)} is not stopped`;
-  if (does === 'lose-answer') return `nothing: ${to} waits for no answer that can be lost`;
+  if (to === workerLane && does !== 'move') return `nothing: that cannot be done to W now`;
+  if (does === 'stop') return `nothing: this rung does not ask ${to}, or it is stopped already`;
+  if (does === 'start') return `nothing: ${to} is not stopped`;
+  if (does === 'pause') return `nothing: the process of ${to} cannot be paused now`;
+  if (does === 'lose-answer') return `nothing: the next answer of ${to} cannot be lost now`;
   if (does === 'resume') return `nothing: the process of ${to} is not paused`;
   const place = places.get(lane) ?? atFirst(lane);
   const isOver = place.is === 'answered' ? 'is answered' : placeText(place);

@@ -1,6 +1,6 @@
 /**
  * Famous races as choices: the same schedule by hand, short enough for a link. Those that are
- * missing need a fault that is no choice, or a checkpoint of a worker.
+ * missing need a fault that is no choice.
  */
 import type { RaceName } from '../races/schedules.ts';
 
@@ -15,7 +15,7 @@ export const famousRaces: Partial<Readonly<Record<RaceName, RaceChoices>>> = {
   'check-then-insert': { choices: 'ABAB' },
   'unlock-before-commit': { choices: 'AAABBABB' },
   'crash-between-writes': { choices: 'AAAXA', isFine: true },
-  'permit-lost': { choices: 'AAXA', isFine: true },
+  'permit-lost': { choices: 'AXA', isFine: true },
   'two-processes': { choices: 'AABBAB' },
   'dead-holder': { choices: 'AXAB' },
   'crash-before-expire': { choices: 'AXAB', isFine: true },

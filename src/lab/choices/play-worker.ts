@@ -32,11 +32,12 @@ export class PlayWorker {
   readonly #of: WorkerPlay;
   readonly #rung: Rung;
   readonly #sale: SalePlace;
-  /** The requests whose order is accepted, and that no worker has in hand. */
-  readonly #awaited = new Set<string>();
+  /** How often the order of a request was queued, less how often it was delivered. */
+  readonly #ahead = new Map<string, number>();
+  readonly #accepted = new Set<string>();
   readonly #inHand = new Set<string>();
-  /** What it has in hand is in MySQL, as far as it knows. */
-  #isRecorded = false;
+  /** It has stood where what it has in hand is recorded. */
+  #hasRecorded = false;
   #startAgain: Undo | undefined;
   /** An order that it had, or that came while it was away, may be gone. */
   #mayHaveLost = false;
@@ -57,13 +58,24 @@ export class PlayWorker {
 
   /** An event of a request of this play. */
   read({ event, checkpoint, requestId }: HistoryEvent): void {
-    if (event === 'accepted' && !this.#inHand.has(requestId)) this.#awaited.add(requestId);
-    if (event !== 'checkpoint') return;
-    if (checkpoint === 'recorded') this.#isRecorded = true;
-    if (checkpoint !== 'delivered') return;
-    this.#isRecorded = false;
-    this.#awaited.delete(requestId);
+    const ahead = this.#ahead.get(requestId) ?? 0;
+    if (this.#isQueued(event, checkpoint, requestId)) this.#ahead.set(requestId, ahead + 1);
+    if (event !== 'checkpoint' || checkpoint !== 'delivered') return;
+    this.#ahead.set(requestId, ahead - 1); // It may be delivered before the instance says so.
     this.#inHand.add(requestId);
+    this.#hasRecorded = false;
+  }
+
+  /** Where the sale and the queue are one step, a repeated request queues nothing. */
+  #isQueued(event: string, checkpoint: string | undefined, requestId: string): boolean {
+    if (this.#rung.chapter === 5) return event === 'checkpoint' && checkpoint === 'published';
+    const isFirst = event === 'accepted' && !this.#accepted.has(requestId);
+    if (isFirst) this.#accepted.add(requestId);
+    return isFirst;
+  }
+
+  get #isAwaited(): boolean {
+    return [...this.#ahead.values()].some((count) => count > 0);
   }
 
   get place(): Place {
@@ -75,7 +87,7 @@ export class PlayWorker {
   }
 
   get isMoving(): boolean {
-    return this.place.is === 'free' && this.#awaited.size + this.#inHand.size > 0;
+    return this.place.is === 'free' && (this.#isAwaited || this.#inHand.size > 0);
   }
 
   /** What it waits for may never come. */
@@ -85,12 +97,14 @@ export class PlayWorker {
 
   /** Nothing came. */
   giveUp(): void {
-    this.#awaited.clear();
+    for (const requestId of this.#ahead.keys()) this.#ahead.set(requestId, 0);
   }
 
   /** It has settled what it had in hand, once its queue does not note it any more. */
   async look(): Promise<void> {
-    if (this.place.is !== 'free' || this.#inHand.size === 0 || !this.#isRecorded) return;
+    const { place } = this;
+    if (place.is === 'at') this.#hasRecorded ||= place.checkpoint === 'recorded';
+    if (place.is !== 'free' || this.#inHand.size === 0 || !this.#hasRecorded) return;
     const { connections } = this.#of.stage;
     if ((await queuedIn(connections.redis('admin'), this.#sale)).length > 0) return;
     this.#inHand.clear();
@@ -110,9 +124,9 @@ export class PlayWorker {
 
   /** Its process is killed, and its primary starts another. */
   async kill(): Promise<void> {
-    const { process } = this;
+    const name = this.process;
     this.#tell({ is: 'dead' });
-    await this.#break(restartServer(process));
+    await this.#break(restartServer(name), ['worker-dies']);
     await this.#begin();
   }
 
@@ -127,7 +141,7 @@ export class PlayWorker {
   }
 
   async stop(): Promise<void> {
-    this.#startAgain = await this.#break(stopWorkers);
+    this.#startAgain = await this.#break(stopWorkers, ['worker-dies', 'worker-away']);
   }
 
   get canStart(): boolean {
@@ -147,12 +161,14 @@ export class PlayWorker {
   }
 
   /** What it had in hand may come again. */
-  async #break(fault: WatchedFault): Promise<Undo> {
+  async #break(fault: WatchedFault, unders: readonly Circumstance[]): Promise<Undo> {
     const { undo } = await injectWatched([fault], this.#of.stage);
-    for (const requestId of this.#inHand) this.#awaited.add(requestId);
+    const hits = (under: Circumstance) =>
+      unders.includes(under) && (under !== 'worker-dies' || this.#inHand.size > 0);
+    this.#mayHaveLost = this.#rung.breaks.some(({ under }) => hits(under));
+    for (const requestId of this.#inHand) this.#ahead.set(requestId, 1);
     this.#inHand.clear();
-    const losing: readonly Circumstance[] = ['worker-dies', 'worker-away'];
-    this.#mayHaveLost = this.#rung.breaks.some(({ under }) => losing.includes(under));
+    this.#hasRecorded = false;
     return undo;
   }
 

@@ -7,14 +7,14 @@ import type { Attempt, Facts } from '../../audit/facts.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
-import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import { UnknownVoucher } from '../errors.ts';
 import { answerLost, type PlayEvent, type PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
-import { drained } from '../workload/drained.ts';
+import { ownQueueEmpty } from '../workload/drained.ts';
 import { HistoryTail } from './history-tail.ts';
 import { judgedPromises } from './judged-promises.ts';
 import { isOfLock, LaneLocks } from './lane-locks.ts';
@@ -24,7 +24,7 @@ import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
-import { hasWorker, stockOf, stopsOf, userOf } from './set-up.ts';
+import { everyStopOf, hasWorker, stockOf, stopsOf, userOf } from './set-up.ts';
 import type { Wire } from './wire.ts';
 
 /** A lane that still moves after it proves nothing. */
@@ -88,7 +88,10 @@ export class ChoicePlay {
       ...{ kind: 'play', rung, voucherId, stock, lanes, stops: play.#stops() },
       ...{ planned, slot, request, isFine },
     });
-    await play.#observe(false);
+    await play.#observe(false).catch(async (error: unknown) => {
+      await play.abandon().catch(() => {});
+      throw error;
+    });
     return play;
   }
 
@@ -114,6 +117,10 @@ export class ChoicePlay {
 
   get isPaused(): boolean {
     return this.lanes.some((lane) => this.#faults.isPaused(lane));
+  }
+
+  get hasWorker(): boolean {
+    return this.#worker !== undefined;
   }
 
   /** The order worker consumes nothing until somebody moves it, or starts it. */
@@ -164,7 +171,8 @@ export class ChoicePlay {
     if (does === 'stop') return this.#faults.canStop(to);
     if (does === 'start') return this.#faults.canStart(to);
     if (does === 'move') return this.canGo().includes(to);
-    if (does === 'kill' || does === 'pause') return this.#place(to).is === 'at';
+    if (does === 'kill') return this.#place(to).is === 'at';
+    if (does === 'pause') return this.#place(to).is === 'at' && !this.#standsWithWorker(to);
     if (does === 'resume') return this.#faults.isPaused(to);
     if (does === 'lose-answer') return this.canGo().includes(to) && !this.#losing.has(to);
     const lane = this.#laneNamed(to);
@@ -174,9 +182,9 @@ export class ChoicePlay {
 
   #canWorkerDo(does: Act['does']): boolean {
     const { canDie = false, canStop = false, canStart = false } = this.#worker ?? {};
-    if (does === 'kill') return canDie;
     if (does === 'stop') return canStop;
-    return does === 'start' ? canStart : this.canGo().includes(workerLane);
+    if (does === 'move') return this.canGo().includes(workerLane);
+    return (does === 'kill' ? canDie : canStart) && !this.isPaused; // The next one is looked for.
   }
 
   async #do({ does, to }: Act): Promise<void> {
@@ -206,9 +214,18 @@ export class ChoicePlay {
     if (does === 'start') return worker?.start();
     // Where the queue is in an instance, its requests die too.
     for (const { name, instance } of this.#played)
-      if (instance === worker?.process && this.#player.state(name)?.kind === 'paused')
-        this.#tellDeath(name);
+      if (instance === worker?.process && this.#isStanding(name)) this.#tellDeath(name);
     await worker?.kill();
+  }
+
+  /** A buyer. */
+  #isStanding(lane: string): boolean {
+    return lane !== workerLane && this.#player.state(lane)?.kind === 'paused';
+  }
+
+  /** The queue is in its instance, and the order worker stands there. */
+  #standsWithWorker(lane: string): boolean {
+    return this.holdsWorker && this.#worker?.process === this.#laneNamed(lane)?.instance;
   }
 
   #laneNamed(name: string): PlayedLane | undefined {
@@ -217,7 +234,8 @@ export class ChoicePlay {
 
   /** Nothing can be chosen any more. */
   isOver(): boolean {
-    return this.lanes.every((lane) => ['answered', 'dead', 'free'].includes(this.#place(lane).is));
+    const places = this.lanes.map((lane) => this.#place(lane));
+    return places.every((place) => !canMove(place) && isEnd.includes(place.is));
   }
 
   #tellWaits(places: ReadonlyMap<string, Place>): void {
@@ -246,8 +264,8 @@ export class ChoicePlay {
   async facts(isFinal: boolean): Promise<Facts> {
     const { voucherId } = this;
     const { connections, tries } = this.#stage;
-    const collect = isFinal && !this.#worker ? drained : collectFacts;
-    const collected = await collect(connections, voucherId);
+    if (isFinal && this.#rung.queue && !this.#worker) await ownQueueEmpty(connections, voucherId);
+    const collected = await collectFacts(connections, voucherId);
     if (!collected) throw new UnknownVoucher(voucherId);
     return { ...collected, attempts: tries.filter((each) => each.voucherId === voucherId) };
   }
@@ -257,6 +275,7 @@ export class ChoicePlay {
     if (state?.kind !== 'paused') return;
     const { pid } = state.arrival;
     if (does === 'pause') return this.#faults.pause(lane, pid);
+    if (this.#standsWithWorker(lane)) return this.#doToWorker('kill');
     await this.#killProcess(lane, pid, `the process of ${lane}`);
     this.#locks.died(lane);
   }
@@ -299,6 +318,7 @@ export class ChoicePlay {
     for (const lane of this.lanes.filter(isOpen))
       await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
     await this.#faults.mend();
+    await this.#player.freeWorker(); // A second copy of an order may have come.
     await this.#player.finish(stillWithinMs);
     await this.#observe(true);
     return open.length > 0 ? { choice: '(rest)', lane: '', taken: true, places } : null;
@@ -377,7 +397,7 @@ export class ChoicePlay {
   }
 
   #stops(): readonly CheckpointName[] {
-    return this.#setUp.isFine ? checkpointNames : stopsOf(this.#setUp.rung);
+    return this.#setUp.isFine ? everyStopOf(this.#setUp.rung) : stopsOf(this.#setUp.rung);
   }
 
   #isStop(checkpoint: string): boolean {
@@ -431,6 +451,8 @@ export class ChoicePlay {
     return { is: 'waits', on: 'row', for: owner };
   }
 }
+
+const isEnd: readonly Place['is'][] = ['answered', 'dead', 'free'];
 
 /** One whose answer was lost asks again. */
 const canMove = (place: Place): boolean =>

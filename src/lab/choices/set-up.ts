@@ -1,17 +1,18 @@
 /** What a play of choices begins with, by the rung. */
-import type { Rung } from '../../ladder/rung.ts';
+import type { CheckName } from '../../domain.ts';
+import type { Circumstance, Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
 
-/** Of chapters 5 and 6 these read before they write: their steps are played without the worker. */
+/** Of chapters 5 and 6 these read before they write: the steps of two buyers are the lesson. */
 const laterRungs: readonly RungName[] = ['redis-commands', 'unit-rows'];
 
-/** Where requests at once may break a promise. The purchase of the others is one step. */
+/** Those of which every order of two buyers is played. */
 export const rungsWithOrders: readonly RungName[] = rungNames.filter(
   (name) => rungNamed(name).chapter <= 4 || laterRungs.includes(name),
 );
 
-/** The process that consumes the queue is a lane, too. */
+/** The process that consumes the queue is a lane, too. That of `redis-commands` runs by itself. */
 export const hasWorker = (rung: RungName): boolean =>
   rungNamed(rung).queue !== undefined && !laterRungs.includes(rung);
 
@@ -21,11 +22,17 @@ export const hasWorker = (rung: RungName): boolean =>
  * order is claimed, in hand, and recorded.
  */
 export function stopsOf(rung: RungName): readonly CheckpointName[] {
-  if (hasWorker(rung)) return ['claimed', 'delivered', 'recorded'];
-  const { lock, lockInside }: Rung = rungNamed(rung);
+  const { chapter, lock, lockInside }: Rung = rungNamed(rung);
+  const queued: readonly CheckpointName[] = ['claimed', 'delivered', 'recorded'];
+  if (hasWorker(rung)) return queued.slice(chapter === 5 ? 0 : 1);
   const stops: readonly CheckpointName[] = ['after-acquire', 'after-check', 'before-commit'];
   return stops.slice(lock ? 0 : 1, lockInside ? 3 : 2);
 }
+
+/** Without a lock, every request passes the places of one. */
+export const everyStopOf = (rung: RungName): readonly CheckpointName[] =>
+  checkpointNames.filter((name) => rungNamed(rung).lock || !ofLocks.includes(name));
+const ofLocks: readonly CheckpointName[] = ['after-acquire', 'before-release'];
 
 /** What the buyers want: one user several times; several users the last one, and behind a queue. */
 export type SaleKind = 'one-user' | 'last-one' | 'last-one-queued';
@@ -38,3 +45,26 @@ export function saleOf(rung: RungName): SaleKind {
 export const userOf = (rung: RungName, lane: number): string =>
   saleOf(rung) === 'one-user' ? '7' : String(7 + lane);
 export const stockOf = (rung: RungName): number => (saleOf(rung) === 'one-user' ? 5 : 1);
+
+const aims: Readonly<Record<SaleKind, CheckName>> = {
+  'one-user': 'one-order-per-user',
+  'last-one': 'no-oversell',
+  'last-one-queued': 'no-lost-orders',
+};
+
+/** What choices can bring about. */
+const played: readonly Circumstance[] = [
+  ...([
+    'several-instances',
+    'two-requests-at-once',
+    'holder-pauses',
+    'release-after-expiry',
+  ] as const),
+  ...(['lease-expires-during-sale', 'worker-dies', 'worker-away', 'instance-dies'] as const),
+];
+
+/** Choices can break what its buyers are asked to break. */
+export const canAim = (rung: RungName): boolean =>
+  rungNamed(rung).breaks.some(
+    ({ under, check }) => check === aims[saleOf(rung)] && played.includes(under),
+  );

@@ -10,6 +10,7 @@ import { connectAsRoot, endGeneralLog } from '../environment/database-root.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
 import { lockClients } from './lock-clients.ts';
+import { type Monitor, type Monitored, monitor } from './monitor.ts';
 
 export interface WireCommand {
   /** `redis-main`, `mariadb`; `redis-main, in Lua` for a command of a script. */
@@ -35,7 +36,7 @@ export class Wire {
   readonly #root: Connection;
   readonly #database: string;
   readonly #servers: readonly (readonly [string, Redis])[];
-  readonly #monitors: Redis[] = [];
+  readonly #monitors = new Map<string, Monitor>();
   #heard: Seen[] = [];
   #marks = 0;
   #fromMs = '0';
@@ -67,19 +68,21 @@ export class Wire {
   async #begin(): Promise<void> {
     await this.#root.query("SET GLOBAL log_output = 'TABLE'");
     await this.#root.query('SET GLOBAL general_log = ON');
-    for (const [server, redis] of this.#servers) {
-      const monitor = await redis.monitor();
-      monitor.on('error', () => {}); // A choice may stop its server.
-      monitor.on('monitor', (time: string, args: string[], source: string) => {
-        const to = source === 'lua' ? `${server}, in Lua` : server;
-        this.#heard.push({ to, text: args.join(' '), atMs: Number(time) * 1_000 });
-      });
-      this.#monitors.push(monitor);
+    await this.#listen();
+  }
+
+  /** Also to a server that a choice has started again. */
+  async #listen(): Promise<void> {
+    for (const [server, { status, options }] of this.#servers) {
+      if (status !== 'ready' || this.#monitors.get(server)?.isOpen()) continue;
+      const hear = ({ isInLua, ...command }: Monitored) =>
+        this.#heard.push({ to: isInLua ? `${server}, in Lua` : server, ...command });
+      this.#monitors.set(server, await monitor(options, hear));
     }
   }
 
   async end(): Promise<void> {
-    for (const monitor of this.#monitors) monitor.disconnect();
+    for (const { end } of this.#monitors.values()) end();
     await endGeneralLog(this.#root);
     await this.#root.end();
   }
@@ -92,6 +95,7 @@ export class Wire {
 
   /** What came until now is of no choice. */
   async skip(): Promise<void> {
+    await this.#listen();
     await this.#hearAll();
     this.#heard = [];
     const [rows] = await this.#root.query<LogRow[]>(`SELECT ${msOf('NOW(6)')} AS atMs`);
@@ -101,30 +105,23 @@ export class Wire {
   /** Those since `skip`, in the order of time. */
   async take(): Promise<WireCommand[]> {
     await this.#hearAll();
-    const all = [...this.#heard, ...(await this.#logged())];
-    const own = all.sort((one, other) => one.atMs - other.atMs).filter(this.#isOwn);
-    return own.map(({ to, text }) => ({ to, text }));
+    const heard = this.#heard.filter(({ text }) => this.#isNamed(text));
+    const all = [...heard, ...(await this.#logged())];
+    return all.sort((one, other) => one.atMs - other.atMs).map(({ to, text }) => ({ to, text }));
   }
-
-  /** The ids of its orders are learnt from what names it. */
-  #isOwn = ({ text }: Seen): boolean => {
-    if (!this.#isNamed(text) && !isFrame(text)) return false;
-    for (const id of text.match(orderId) ?? []) this.#words.add(id);
-    return true;
-  };
 
   /** MONITOR has told everything once it tells a mark that was sent after it. */
   async #hearAll(): Promise<void> {
     this.#marks += 1;
     const mark = `mark-${this.#marks}`;
-    const asked = this.#servers.filter(([, { status }]) => status === 'ready');
+    const asked = this.#servers.filter(([server]) => this.#monitors.get(server)?.isOpen());
     for (const [, redis] of asked) await redis.echo(mark);
     const isHeard = ([server]: readonly [string, Redis]) =>
       this.#heard.some(({ to, text }) => to === server && text.toLowerCase() === `echo ${mark}`);
     await waitUntil('MONITOR', heardWithinMs, () => asked.every(isHeard), 2);
   }
 
-  /** A transaction's first and last words name nothing: they are of the thread between them. */
+  /** The first and the last words of a transaction name nothing; its thread is known by the others. */
   async #logged(): Promise<Seen[]> {
     const [rows] = await this.#root.query<LogRow[]>(
       `SELECT ${msOf('event_time')} AS atMs, CAST(thread_id AS CHAR) AS thread,
@@ -135,7 +132,7 @@ export class Wire {
     );
     for (const { text, thread } of rows) if (this.#isNamed(text)) this.#threads.add(thread);
     const own = rows.filter(
-      ({ text, thread }) => this.#isNamed(text) || (this.#threads.has(thread) && isFrame(text)),
+      ({ text, thread }) => this.#isNamed(text) || (this.#threads.has(thread) && isNameless(text)),
     );
     return own.map(({ atMs, text }) => ({
       ...{ to: this.#database, atMs: Number(atMs) },
@@ -143,11 +140,16 @@ export class Wire {
     }));
   }
 
+  /** The ids of its orders are learnt from what names it. */
   #isNamed(text: string): boolean {
-    return this.#voucher.test(text) || [...this.#words].some((word) => text.includes(word));
+    const isNamed =
+      this.#voucher.test(text) || [...this.#words].some((word) => text.includes(word));
+    if (isNamed) for (const id of text.match(orderId) ?? []) this.#words.add(id);
+    return isNamed;
   }
 }
 
 const msOf = (time: string): string => `UNIX_TIMESTAMP(${time}) * 1000`;
-const isFrame = (text: string): boolean =>
-  /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text);
+/** A statement that was prepared before the log began is logged with `?` for its values. */
+const isNameless = (text: string): boolean =>
+  text.includes('?') || /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text);

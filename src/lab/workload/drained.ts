@@ -1,6 +1,6 @@
 /** After a load: the facts of a voucher once its orders are recorded. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { collectFacts } from '../../audit/collect.ts';
+import { collectFacts, queuedIn, salePlaceOf } from '../../audit/collect.ts';
 import { confirmed, type Facts } from '../../audit/facts.ts';
 import type { Connections } from '../../connections/connections.ts';
 import { waitUntil } from '../environment/wait-until.ts';
@@ -19,6 +19,15 @@ export async function drained(
 ): Promise<Facts> {
   const [facts] = await allDrained(connections, [voucherId], withinMs);
   return facts as Facts;
+}
+
+/** Of a queue that notes its orders. After the deadline the audit says "unknown". */
+export async function ownQueueEmpty(connections: Connections, voucherId: string): Promise<void> {
+  const sale = await salePlaceOf(connections, voucherId);
+  if (!sale) throw new UnknownVoucher(voucherId);
+  const redis = connections.redis('admin');
+  const isEmpty = async () => (await queuedIn(redis, sale)).length === 0;
+  await waitUntil('its queue to drain', drainWithinMs, isEmpty).catch(() => {});
 }
 
 /** The facts of several vouchers, in this order, after one wait. */

@@ -16,13 +16,24 @@ const kill = (name: string, workersOf: (lab: Lab) => readonly string[]): Watched
   async inject(lab) {
     const say = () =>
       inLabRedis(lab, (redis) => redis.set(workersAway.key, '1', 'EX', workersAway.keptSeconds));
-    await say();
-    const saying = setInterval(() => void say().catch(() => {}), workersAway.keptSeconds * 300);
-    for (const worker of workersOf(lab)) await lab.server(worker).kill();
-    return async () => {
-      clearInterval(saying);
+    let saying = say();
+    const again = () => {
+      saying = say().catch(() => {});
+    };
+    const timer = setInterval(again, workersAway.keptSeconds * 300).unref();
+    const undo = async () => {
+      clearInterval(timer);
+      await saying.catch(() => {}); // Else it may be set again.
       await inLabRedis(lab, (redis) => redis.del(workersAway.key));
     };
+    try {
+      await saying;
+      for (const worker of workersOf(lab)) await lab.server(worker).kill();
+    } catch (error) {
+      await undo().catch(() => {});
+      throw error;
+    }
+    return undo;
   },
 });
 

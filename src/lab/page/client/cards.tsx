@@ -133,7 +133,8 @@ export function Proof({ of }: { of: PlayView }) {
   const [broken] = of.broken;
   if (!broken || proof.value !== of.id) return null;
   const { words, playedAgain } = page.value;
-  const { because } = ladderRow(of.rung)?.breaks.find(({ check }) => check === broken.check) ?? {};
+  const { breaks = [], faults = [] } = ladderRow(of.rung) ?? {};
+  const { because } = [...breaks, ...faults].find(({ check }) => check === broken.check) ?? {};
   const counted = again.value.get(of.id);
   return (
     <section class="panel proof" aria-label={words.proof}>

@@ -26,7 +26,8 @@ function faultText(choice: string, { lanes }: PlayView): string {
   const { does, to } = actOf(choice);
   const { kill, pause, resume, endLease, loseAnswer, stop, start, words } = page.value;
   const { instance = '' } = lanes.get(to) ?? {};
-  const [process, server] = to === workerLane ? [words.worker, words.worker] : [instance, to];
+  const [process, server] =
+    to === workerLane ? [words.processOfWorker, words.worker] : [instance, to];
   const texts = {
     ...{ kill: kill(process), pause: pause(process), resume: resume(process) },
     ...{ 'end-lease': endLease(to), 'lose-answer': loseAnswer(to), move: '' },

@@ -7,7 +7,8 @@ import { isDone, type PlayView } from './model.ts';
 /** A queue in the instances has no worker of its own. */
 function workerFaults({ lanes }: PlayView): string[] {
   const { state, instance } = lanes.get(workerLane) ?? {};
-  if (state === undefined) return [];
+  const isPaused = [...lanes.values()].some((lane) => lane.state === 'paused');
+  if (state === undefined || isPaused) return []; // The next one could not be looked for.
   if (state === 'stopped') return [`H${workerLane}`];
   if (instance === '') return state === 'at' ? [`X${workerLane}`] : [];
   return [`X${workerLane}`, `S${workerLane}`];

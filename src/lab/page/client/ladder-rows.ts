@@ -24,12 +24,16 @@ export interface FamousRace extends RaceChoices {
 export interface LadderRow {
   readonly name: RungName;
   readonly chapter: Rung['chapter'];
-  /** Two buyers have steps of which the order matters. */
-  readonly hasOrders: boolean;
   /** By requests at once, in two processes. */
   readonly breaks: readonly { readonly check: CheckName; readonly because: Reason }[];
   /** By a fault at the right moment. */
-  readonly faults: readonly { readonly under: Circumstance; readonly because: Reason }[];
+  readonly faults: readonly {
+    readonly under: Circumstance;
+    readonly check: CheckName;
+    readonly because: Reason;
+  }[];
+  /** Choices can break what its buyers are asked to break. */
+  readonly canAim: boolean;
   readonly hasLock: boolean;
   readonly sale: SaleKind;
   readonly lockServers: readonly string[];

@@ -60,7 +60,7 @@ function ChapterLink({ chapter, isCurrent }: { chapter: Chapter; isCurrent: bool
 
 function Score() {
   const all = [...known.value.values()].filter(({ predicted, seen }) => predicted && seen);
-  const right = all.filter(({ predicted, seen }) => predicted === seen).length;
+  const right = all.filter(({ isRight }) => isRight).length;
   const { words } = page.value;
   return all.length === 0 ? null : (
     <p class="small">

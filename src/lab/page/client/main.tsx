@@ -56,6 +56,8 @@ function Head() {
   const { words } = page.value;
   const isRace = view.value.is === 'race';
   const isLive = connection.value !== 'recorded';
+  const isPlaying = play.value !== undefined && !play.value.ended;
+  const isHeldElsewhere = ['WORKER_HELD', 'PROCESS_PAUSED'].includes(problem.value?.code ?? '');
   return (
     <header>
       <b>Lockstep</b>
@@ -76,7 +78,7 @@ function Head() {
       )}
       <span class="right">
         <Connected />
-        {isLive && play.value && !play.value.ended && (
+        {isLive && (isPlaying || isHeldElsewhere) && (
           <button type="button" data-give-back onClick={() => void giveBack()}>
             {isGivingBack.value ? words.givingBack : words.giveBack}
           </button>

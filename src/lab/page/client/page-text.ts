@@ -75,6 +75,7 @@ export interface PageText {
       | 'givingBack'
       | 'youDecide'
       | 'worker'
+      | 'processOfWorker'
       | 'commands'
       | 'commandsAre'
       | 'noOrder'

@@ -1,7 +1,7 @@
 /** What the viewer predicted and saw on each rung. It is kept in his browser alone. */
 import { signal } from '@preact/signals';
 import { laneNames } from '../../choices/letters.ts';
-import { type PlayView, soldIn } from './model.ts';
+import { type PlayView, type Row, soldIn } from './model.ts';
 
 export type LaneName = (typeof laneNames)[number];
 /** How many of the buyers get an order, `two` is two or more; or which buyer alone gets one. */
@@ -21,6 +21,8 @@ export interface Known {
   readonly seen?: OutcomeSeen;
   /** The audit found a promise broken. */
   readonly isBroken?: boolean;
+  /** What was seen is what was predicted. */
+  readonly isRight?: boolean;
 }
 
 const storeName = 'lockstep-predictions';
@@ -43,10 +45,14 @@ export function predict(rung: string, outcome: Outcome): void {
   remember(rung, { predicted: outcome });
 }
 
-export function rememberSeen(rung: string, seen: OutcomeSeen, isBroken: boolean): void {
+export function rememberSeen(
+  rung: string,
+  more: Required<Pick<Known, 'seen' | 'isBroken' | 'isRight'>>,
+): void {
+  const { seen, isBroken } = more;
   const before = known.peek().get(rung);
   if (before?.isBroken && !isBroken) return; // What was broken once is not forgotten.
-  if (before?.seen !== seen || before.isBroken !== isBroken) remember(rung, { seen, isBroken });
+  if (before?.seen !== seen || before.isBroken !== isBroken) remember(rung, more);
 }
 
 function remember(rung: string, more: Known): void {
@@ -66,7 +72,9 @@ export function outcomeSeen(play: PlayView): OutcomeSeen {
 /** The buyer that was told the number of the only order. */
 function buyerSeen({ readings, rows }: PlayView): string | undefined {
   const orders = readings.filter(({ id, value }) => id === 'orders' && value !== '');
-  return rows.find(({ orderId }) => orderId !== undefined && orderId === orders[0]?.value)?.lane;
+  const isTold = ({ word, orderId }: Row) =>
+    ['sold', 'accepted'].includes(word) && orderId === orders[0]?.value;
+  return rows.find(isTold)?.lane;
 }
 
 export function wasRight(play: PlayView, predicted: Outcome): boolean {

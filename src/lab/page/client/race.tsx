@@ -56,7 +56,7 @@ function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
       )}
       <small>
         {row && ladder.value.rungs[row.name].idea}
-        {of && row && row.breaks.length + row.faults.length > 0 && ` · ${aim(row.sale)}`}
+        {of && row?.canAim && ` · ${aim(row.sale)}`}
       </small>
     </>
   );

@@ -6,7 +6,7 @@ import { world } from './event-log.ts';
 import { faultsIn } from './faults.ts';
 import { ladderRow, nextRow } from './ladder-rows.ts';
 import { buyersIn, isDone, isOver, lettersOf, type PlayView } from './model.ts';
-import { outcomeSeen, predictions, rememberSeen } from './predictions.ts';
+import { outcomeSeen, predictions, rememberSeen, wasRight } from './predictions.ts';
 
 /** Of this tab: the tabs of one browser have one feed, and each shows its own plays. */
 const tab = Math.random().toString(36).slice(2, 12);
@@ -166,9 +166,17 @@ effect(() => {
   for (const of of [play.value, playBeside.value]) {
     if (!of || !ladderRow(of.rung)) continue;
     if (of.isStill && of.choices.length > 0) rememberTried(of.rung, lettersOf(of));
-    if (isOver(of) && of.isFinal) rememberSeen(of.rung, outcomeSeen(of), of.broken.length > 0);
+    if (isOver(of) && of.isFinal) rememberOutcome(of);
   }
 });
+
+function rememberOutcome(of: PlayView): void {
+  const predicted = predictions.peek().get(of.rung);
+  rememberSeen(of.rung, {
+    ...{ seen: outcomeSeen(of), isBroken: of.broken.length > 0 },
+    isRight: predicted !== undefined && wasRight(of, predicted),
+  });
+}
 
 function rememberTried(rung: string, choices: string): void {
   const known = tried.peek().get(rung) ?? new Set();

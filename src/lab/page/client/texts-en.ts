@@ -68,6 +68,7 @@ export const en: PageText = {
     givingBack: 'Giving it back …',
     youDecide: 'You decide who goes next.',
     worker: 'order worker',
+    processOfWorker: 'the process of W',
     commands: 'Play it once more, and show the commands to Redis and MySQL',
     commandsAre:
       'The same choices, played once more on another voucher, and what each of them sent:',
@@ -123,8 +124,8 @@ export const en: PageText = {
       'after-check': 'writes its order',
       'before-commit': 'commits',
       claimed: 'queues its order',
-      delivered: 'records the order',
-      recorded: 'tells the queue',
+      delivered: 'begins to record it',
+      recorded: 'is done with it',
     })[place] ?? 'goes on',
   question: (lanes, sale) =>
     ({
@@ -154,7 +155,7 @@ export const en: PageText = {
       free: 'cannot go: it has no order in hand',
       stopped: 'cannot go: it is stopped',
       'no-worker': 'the order worker is no lane on this rung',
-      'lose-answer': `${of} waits for no answer that can be lost`,
+      'lose-answer': `the next answer of ${of} cannot be lost now`,
       pause: `the process of ${of} cannot be paused now`,
       resume: `the process of ${of} is not paused`,
       'end-lease': `${of} has no lease that can end`,
@@ -198,7 +199,7 @@ export const en: PageText = {
       'The order worker stands, or is stopped, in a play that is open: let it go on there first.',
     PROCESS_PAUSED: 'A process is paused in a play that is open: resume it first.',
     'invalid-request':
-      'The address is no play. Choices are A to D, W, XA, PA, RA, EA, UA, S2 and H2.',
+      'The address is no play. Choices are A to D, XA, PA, RA, EA, UA, S2, H2, W, XW, SW and HW.',
     'no-answer':
       'The page’s server does not answer. If the lab was stopped: npm run up prints a new address.',
   },

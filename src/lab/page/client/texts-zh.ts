@@ -68,6 +68,7 @@ export const zh: PageText = {
     givingBack: '正在交还…',
     youDecide: '由你决定谁先走。',
     worker: '订单消费者',
+    processOfWorker: 'W 的进程',
     commands: '再进行一次，并显示发给 Redis 和 MySQL 的命令',
     commandsAre: '用同样的选择在另一张券上再进行了一次，每个选择发出的命令：',
     noOrder: '手中没有订单',
@@ -122,8 +123,8 @@ export const zh: PageText = {
       'after-check': '写入订单',
       'before-commit': '提交',
       claimed: '把订单放入队列',
-      delivered: '把订单写入数据库',
-      recorded: '告知队列',
+      delivered: '开始写入订单',
+      recorded: '完成处理',
     })[place] ?? '继续',
   question: (lanes, sale) =>
     ({
@@ -153,7 +154,7 @@ export const zh: PageText = {
       free: '无法继续：手中没有订单',
       stopped: '无法继续：已停止',
       'no-worker': '这一级的订单消费者不是一条泳道',
-      'lose-answer': `${of} 没有可以丢失的应答`,
+      'lose-answer': `现在不能丢失 ${of} 的下一个应答`,
       pause: `${of} 的进程现在不能暂停`,
       resume: `${of} 的进程没有暂停`,
       'end-lease': `${of} 没有可以结束的租约`,
@@ -194,7 +195,8 @@ export const zh: PageText = {
     'no-play': '本次操作已结束，请重新开始。',
     WORKER_HELD: '在一个打开的操作中，订单消费者正停着：请先让它继续。',
     PROCESS_PAUSED: '有一个打开的操作暂停了某个进程，请先恢复它。',
-    'invalid-request': '地址中的选择无效。可用：A 到 D、W、XA、PA、RA、EA、UA、S2、H2。',
+    'invalid-request':
+      '地址中的选择无效。可用：A 到 D、XA、PA、RA、EA、UA、S2、H2、W、XW、SW、HW。',
     'no-answer': '页面的服务器没有应答。如果实验环境已停止：npm run up 会给出新的地址。',
   },
 };

@@ -36,6 +36,11 @@ export class Feed {
     return { feed: this.#id, last: this.#last };
   }
 
+  /** A page that is closed, or hidden, reads nothing. */
+  get isRead(): boolean {
+    return this.#wakes.size > 0;
+  }
+
   /** @returns what ends it */
   listen(wake: () => void): () => void {
     this.#wakes.add(wake);

@@ -1,12 +1,11 @@
 /** What the viewers play: each has a feed of events, and one play in each of its views. */
 import { Mutex } from 'async-mutex';
-import type { RungName } from '../../../ladder/rungs.ts';
+import { type RungName, rungNamed } from '../../../ladder/rungs.ts';
 import { countOrders, type OrdersOfRung } from '../../choices/all-orders.ts';
 import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../choices/judged-play.ts';
 import { choicesIn, lanesOf } from '../../choices/letters.ts';
 import type { Choice } from '../../choices/places.ts';
 import { ChoicePlay } from '../../choices/play.ts';
-import { hasWorker } from '../../choices/set-up.ts';
 import { ProcessPaused, UnknownLane, WorkerHeld } from '../../errors.ts';
 import type { StageEvent } from '../../stage/events.ts';
 import { Feed } from './feed.ts';
@@ -60,15 +59,16 @@ export class Plays {
   begin(viewerName: string, wanted: Wanted): Promise<string> {
     const viewer = this.#viewer(viewerName);
     return this.#inTurn(async (table) => {
+      // That of the view, and that of its comparison.
+      const slots = [wanted.slot, wanted.slot.replace('main', 'beside')];
+      const ending = slots.flatMap((slot) => viewer.plays.get(slot) ?? []);
+      await this.#refuseBroken(wanted.rung, ending);
       const before = viewer.plays.get(wanted.slot)?.id;
-      await this.#end(viewer, wanted.slot);
-      await this.#end(viewer, wanted.slot.replace('main', 'beside')); // Of another comparison.
+      for (const slot of slots) await this.#end(viewer, slot);
       await this.#makeRoom(viewer);
       this.#beginning = viewer;
       this.#begun = before ?? '';
       try {
-        this.#refusePaused();
-        if (hasWorker(wanted.rung)) this.#refuseHeldWorker();
         const play = await this.#beginPlay(viewer, wanted, table);
         viewer.plays.set(wanted.slot, play);
         for (const choice of choicesIn(wanted.choices) ?? [])
@@ -108,6 +108,7 @@ export class Plays {
       const [slot, play] = [...viewer.plays].find(([, each]) => each.id === id) ?? [];
       if (slot === undefined || !play) return false;
       if (!play.knows(choice)) throw new UnknownLane(choice, play.lanes);
+      if (play.hasWorker) await this.#refuseHeldWorker([play]);
       await this.#step(viewer, slot, play, choice);
       return true;
     });
@@ -129,8 +130,7 @@ export class Plays {
 
   #playOnce(request: Asked): Promise<JudgedPlay> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
-      this.#refusePaused();
-      if (hasWorker(request.rung)) this.#refuseHeldWorker();
+      await this.#refuseBroken(request.rung);
       const quick = { ...request, toTheEnd: false, isQuick: true };
       return judgedPlay(stage, quick, this.#ownRows(rowWaits));
     });
@@ -139,7 +139,7 @@ export class Plays {
   /** Every order of two buyers, played once as long as the page runs. */
   orders(rung: RungName): Promise<OrdersOfRung> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
-      this.#refusePaused();
+      await this.#refuseBroken(rung);
       const counted =
         this.#counted.get(rung) ?? (await countOrders(stage, rung, this.#ownRows(rowWaits)));
       this.#counted.set(rung, counted);
@@ -156,14 +156,22 @@ export class Plays {
     });
   }
 
-  /** A voucher is on sale once every instance knows it: one that stands still would not. */
-  #refusePaused(): void {
-    if (this.#plays().some(({ isPaused }) => isPaused)) throw new ProcessPaused();
+  /** What another play has broken. @param ending the plays that will be over by then */
+  async #refuseBroken(rung: RungName, ending: readonly ChoicePlay[] = []): Promise<void> {
+    // A voucher is on sale once every instance knows it: one that stands still would not.
+    const left = this.#plays().filter((play) => !ending.includes(play));
+    if (left.some(({ isPaused }) => isPaused)) throw new ProcessPaused();
+    if (rungNamed(rung).queue) await this.#refuseHeldWorker(ending);
   }
 
-  /** One order worker is there for all plays. */
-  #refuseHeldWorker(): void {
-    if (this.#plays().some(({ holdsWorker }) => holdsWorker)) throw new WorkerHeld();
+  /** One order worker is there for all plays. A play that nobody looks at gives it back. */
+  async #refuseHeldWorker(except: readonly ChoicePlay[]): Promise<void> {
+    for (const viewer of this.#viewers.values())
+      for (const [slot, play] of [...viewer.plays]) {
+        if (except.includes(play) || !play.holdsWorker) continue;
+        if (viewer.feed.isRead) throw new WorkerHeld();
+        await this.#giveUp(viewer, slot);
+      }
   }
 
   #plays(): ChoicePlay[] {
