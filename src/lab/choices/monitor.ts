@@ -1,6 +1,6 @@
 /**
- * Every command that reaches a Redis server, by MONITOR. On a connection of our own: ioredis takes a
- * line that comes together with the answer to MONITOR for an answer, and throws.
+ * Every command that reaches a Redis server, by MONITOR. On a connection of our own: a line that
+ * comes together with the answer to MONITOR is taken for an answer by ioredis, which throws.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -121,7 +121,7 @@ export class Wire {
     await waitUntil('MONITOR', heardWithinMs, () => asked.every(isHeard), 2);
   }
 
-  /** The first and the last words of a transaction name nothing; its thread is known by the others. */
+  /** The first and the last statement of a transaction name nothing: its thread is known. */
   async #logged(): Promise<Seen[]> {
     const [rows] = await this.#root.query<LogRow[]>(
       `SELECT ${msOf('event_time')} AS atMs, CAST(thread_id AS CHAR) AS thread,
