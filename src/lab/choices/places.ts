@@ -1,5 +1,6 @@
 /** Where the lanes are, and what a choice did. */
 import type { Attempt } from '../../audit/facts.ts';
+import { answerLost } from '../stage/events.ts';
 import type { WireCommand } from './wire.ts';
 
 /** Where a lane is after a choice. */
@@ -39,3 +40,12 @@ export const isSameWait = (place: Place, before: Place | undefined): boolean =>
   before?.is === 'waits' &&
   place.for === before.for &&
   place.isForDead === before.isForDead;
+
+/** One whose answer was lost asks again. */
+export const canMove = (place: Place): boolean =>
+  ['idle', 'at'].includes(place.is) ||
+  (place.is === 'answered' && place.attempt.reason === answerLost);
+
+/** Of a play in which every lane is at one, nothing can be chosen any more. */
+export const isEnd = (place: Place): boolean =>
+  ['answered', 'dead', 'free'].includes(place.is) && !canMove(place);

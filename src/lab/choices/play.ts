@@ -19,12 +19,12 @@ import { HistoryTail } from './history-tail.ts';
 import { judgedPromises } from './judged-promises.ts';
 import { isOfLock, LaneLocks } from './lane-locks.ts';
 import { type Act, actOf } from './letters.ts';
-import { type Choice, isSameWait, type Place } from './places.ts';
+import { type Choice, canMove, isEnd, isSameWait, type Place } from './places.ts';
 import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
-import { everyStopOf, hasWorker, stockOf, stopsOf, userOf } from './set-up.ts';
+import { everyStopOf, hasWorker, playedLanes, stockOf, stopsOf } from './set-up.ts';
 import type { Wire } from './wire.ts';
 
 /** A lane that still moves after it proves nothing. */
@@ -66,7 +66,7 @@ export class ChoicePlay {
     this.#locks = new LaneLocks(this.#rung.lockService === undefined);
     this.#history = new HistoryTail(stage.lab.historyFolder);
     this.#isObserved = setUp.isObserved ?? false;
-    this.#played = playedLanes(setUp, stage.lab.shape.instances);
+    this.#played = playedLanes({ instances: stage.lab.shape.instances, ...setUp });
     this.lanes = this.#played.map(({ name }) => name);
     for (const lane of this.#played) if (lane.name !== workerLane) this.#add(lane);
   }
@@ -235,7 +235,7 @@ export class ChoicePlay {
   /** Nothing can be chosen any more. */
   isOver(): boolean {
     const places = this.lanes.map((lane) => this.#place(lane));
-    return places.every((place) => !canMove(place) && isEnd.includes(place.is));
+    return places.every(isEnd);
   }
 
   #tellWaits(places: ReadonlyMap<string, Place>): void {
@@ -450,27 +450,6 @@ export class ChoicePlay {
     if (owner === undefined || standing.length > 1) return { is: 'waits', on: 'row' };
     return { is: 'waits', on: 'row', for: owner };
   }
-}
-
-const isEnd: readonly Place['is'][] = ['answered', 'dead', 'free'];
-
-/** One whose answer was lost asks again. */
-const canMove = (place: Place): boolean =>
-  ['idle', 'at'].includes(place.is) ||
-  (place.is === 'answered' && place.attempt.reason === answerLost);
-
-function playedLanes(
-  { rung, lanes, firstInstance = 0 }: SetUp,
-  instances: number,
-): readonly PlayedLane[] {
-  const buyers = lanes.map((name, index) => ({
-    name,
-    userId: userOf(rung, index),
-    instance: `api-${1 + ((firstInstance + index) % instances)}`,
-  }));
-  if (!hasWorker(rung)) return buyers;
-  const instance = rungNamed(rung).queueInProcess ? '' : 'api-worker-1';
-  return [...buyers, { name: workerLane, userId: '', instance }];
 }
 
 /** What a play begins with. */

@@ -3,6 +3,8 @@ import type { CheckName } from '../../domain.ts';
 import type { Circumstance, Rung } from '../../ladder/rung.ts';
 import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
+import type { PlayedLane } from '../stage/events.ts';
+import { workerLane } from '../stage/lane-messages.ts';
 
 /** Of chapters 5 and 6 these read before they write: the steps of two buyers are the lesson. */
 const laterRungs: readonly RungName[] = ['redis-commands', 'unit-rows'];
@@ -42,9 +44,32 @@ export function saleOf(rung: RungName): SaleKind {
   return rungNamed(rung).onePerUser ? 'one-user' : 'last-one';
 }
 
-export const userOf = (rung: RungName, lane: number): string =>
+const userOf = (rung: RungName, lane: number): string =>
   saleOf(rung) === 'one-user' ? '7' : String(7 + lane);
 export const stockOf = (rung: RungName): number => (saleOf(rung) === 'one-user' ? 5 : 1);
+
+/** The buyers, each in an instance of its own, and the order worker behind them. */
+export function playedLanes({
+  rung,
+  lanes,
+  instances,
+  firstInstance = 0,
+}: {
+  readonly rung: RungName;
+  readonly lanes: readonly string[];
+  readonly instances: number;
+  /** That of the first lane, counted from 0. */
+  readonly firstInstance?: number;
+}): readonly PlayedLane[] {
+  const buyers = lanes.map((name, index) => ({
+    name,
+    userId: userOf(rung, index),
+    instance: `api-${1 + ((firstInstance + index) % instances)}`,
+  }));
+  if (!hasWorker(rung)) return buyers;
+  const instance = rungNamed(rung).queueInProcess ? '' : 'api-worker-1';
+  return [...buyers, { name: workerLane, userId: '', instance }];
+}
 
 const aims: Readonly<Record<SaleKind, CheckName>> = {
   'one-user': 'one-order-per-user',

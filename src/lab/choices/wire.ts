@@ -6,7 +6,7 @@
 import type { Redis } from 'ioredis';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import type { Rung } from '../../ladder/rung.ts';
-import { connectAsRoot, endGeneralLog } from '../environment/database-root.ts';
+import { connectAsRoot, endGeneralLog, rootUser } from '../environment/database-root.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
 import { lockClients } from './lock-clients.ts';
@@ -25,7 +25,6 @@ interface Seen extends WireCommand {
 
 interface LogRow extends RowDataPacket {
   readonly atMs: string;
-  readonly thread: string;
   readonly text: string;
 }
 
@@ -43,8 +42,6 @@ export class Wire {
   #voucher = /$^/;
   /** What names this play in a command, beside its voucher: its player, and its orders. */
   readonly #words = new Set<string>();
-  /** Of the database, with a statement of this play. */
-  readonly #threads = new Set<string>();
 
   private constructor(
     root: Connection,
@@ -121,19 +118,16 @@ export class Wire {
     await waitUntil('MONITOR', heardWithinMs, () => asked.every(isHeard), 2);
   }
 
-  /** The first and the last statement of a transaction name nothing: its thread is known. */
+  /** While a choice is played, nobody else has a transaction: one that names nothing is of it. */
   async #logged(): Promise<Seen[]> {
     const [rows] = await this.#root.query<LogRow[]>(
-      `SELECT ${msOf('event_time')} AS atMs, CAST(thread_id AS CHAR) AS thread,
-              CONVERT(argument USING utf8mb4) AS text
+      `SELECT ${msOf('event_time')} AS atMs, CONVERT(argument USING utf8mb4) AS text
        FROM mysql.general_log
-       WHERE command_type IN ('Query', 'Execute') HAVING atMs >= ? ORDER BY atMs`,
+       WHERE command_type IN ('Query', 'Execute') AND user_host NOT LIKE '${rootUser}%'
+       HAVING atMs >= ? ORDER BY atMs`,
       [this.#fromMs],
     );
-    for (const { text, thread } of rows) if (this.#isNamed(text)) this.#threads.add(thread);
-    const own = rows.filter(
-      ({ text, thread }) => this.#isNamed(text) || (this.#threads.has(thread) && isNameless(text)),
-    );
+    const own = rows.filter(({ text }) => this.#isNamed(text) || isNameless(text));
     return own.map(({ atMs, text }) => ({
       ...{ to: this.#database, atMs: Number(atMs) },
       text: text.replace(/\s+/g, ' ').trim(),
