@@ -1,4 +1,5 @@
 /** The page in Chromium, on a real lab: what a viewer does by hand, and who is refused. */
+
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,6 +19,7 @@ import { addressWithKey } from '../../src/lab/page/access.ts';
 import { pageApp } from '../../src/lab/page/server/app.ts';
 import { Feed } from '../../src/lab/page/server/feed.ts';
 import { Plays } from '../../src/lab/page/server/plays.ts';
+import { en } from '../../src/ladder/texts/en.ts';
 import { choose, openTab, startBrowser } from '../support/browser.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownLab } from '../support/own-lab.ts';
@@ -178,12 +180,26 @@ test('the order worker is a lane: killed with an order in hand it loses it, or g
   await choose(tab, 'XWB');
   const list = tab.locator('[data-verdict=violated]').first();
   expect(await list.textContent()).toMatch(/every accepted order exists/);
+  await list.click();
+  expect(await textOf(tab, '.proof')).toContain(en.reasons['popped-and-lost']);
+  await tab.keyboard.press('Escape');
   await tab.keyboard.press('n');
   await tab.locator('[data-rung=redis-list-reliable] [data-predict=B]').click();
   const reliable = tab.locator('[data-rung=redis-list-reliable]');
   await reliable.locator('g[data-lane=B]').waitFor();
   const taken = reliable.locator('g[data-lane=W][data-kind=at]');
   await expect.poll(() => taken.allTextContents()).toHaveLength(2);
+});
+
+test('the reason in the proof is that of what was done: nobody listened, or it was heard', async () => {
+  for (const [choices, reason] of [
+    ['SWAAHWB', 'nobody-listened'],
+    ['AAXWB', 'heard-and-lost'],
+  ] as const) {
+    const tab = await predicted(`/race/redis-pubsub?do=${choices}`);
+    await tab.locator('[data-verdict=violated]').first().click();
+    expect(await textOf(tab, '.proof')).toContain(en.reasons[reason]);
+  }
 });
 
 test('a worker that stands in one tab is not for another; there its order is settled', async () => {

@@ -17,6 +17,7 @@ import {
   predictions,
   wasRight,
 } from './predictions.ts';
+import { reasonOf } from './reasons.ts';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
 
@@ -133,8 +134,7 @@ export function Proof({ of }: { of: PlayView }) {
   const [broken] = of.broken;
   if (!broken || proof.value !== of.id) return null;
   const { words, playedAgain } = page.value;
-  const { breaks = [], faults = [] } = ladderRow(of.rung) ?? {};
-  const { because } = [...breaks, ...faults].find(({ check }) => check === broken.check) ?? {};
+  const because = reasonOf(of, broken.check);
   const counted = again.value.get(of.id);
   return (
     <section class="panel proof" aria-label={words.proof}>

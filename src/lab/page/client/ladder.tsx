@@ -59,7 +59,7 @@ function ChapterLink({ chapter, isCurrent }: { chapter: Chapter; isCurrent: bool
 }
 
 function Score() {
-  const all = [...known.value.values()].filter(({ predicted, seen }) => predicted && seen);
+  const all = [...known.value.values()].filter(({ isRight }) => isRight !== undefined);
   const right = all.filter(({ isRight }) => isRight).length;
   const { words } = page.value;
   return all.length === 0 ? null : (

@@ -175,7 +175,8 @@ function chosen(play: PlayView, event: Of<'choice'>): PlayView {
     isStill: false,
   };
   const { does, to } = actOf(choice);
-  if (does === 'move' || does === 'kill') return isTaken ? next : stuck(next, event);
+  if (isTaken && (does === 'move' || does === 'kill')) return next;
+  if (does === 'move' || (does === 'kill' && to !== workerLane)) return stuck(next, event);
   if (isTaken && choice === `H${workerLane}`) return next; // It says itself that it is free.
   const row = withRow(next, event, lane, {
     ...{ kind: isTaken ? 'fault' : 'stuck', word: does, of: to },

@@ -47,12 +47,14 @@ export function predict(rung: string, outcome: Outcome): void {
 
 export function rememberSeen(
   rung: string,
-  more: Required<Pick<Known, 'seen' | 'isBroken' | 'isRight'>>,
+  more: Required<Pick<Known, 'seen' | 'isBroken'>> & Pick<Known, 'isRight'>,
 ): void {
-  const { seen, isBroken } = more;
+  const { seen, isBroken, isRight } = more;
   const before = known.peek().get(rung);
   if (before?.isBroken && !isBroken) return; // What was broken once is not forgotten.
-  if (before?.seen !== seen || before.isBroken !== isBroken) remember(rung, more);
+  const isKnown =
+    before?.seen === seen && before.isBroken === isBroken && before.isRight === isRight;
+  if (!isKnown) remember(rung, more);
 }
 
 function remember(rung: string, more: Known): void {

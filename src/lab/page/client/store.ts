@@ -174,7 +174,7 @@ function rememberOutcome(of: PlayView): void {
   const predicted = predictions.peek().get(of.rung);
   rememberSeen(of.rung, {
     ...{ seen: outcomeSeen(of), isBroken: of.broken.length > 0 },
-    isRight: predicted !== undefined && wasRight(of, predicted),
+    ...(predicted && { isRight: wasRight(of, predicted) }),
   });
 }
 

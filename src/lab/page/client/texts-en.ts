@@ -160,7 +160,8 @@ export const en: PageText = {
       resume: `the process of ${of} is not paused`,
       'end-lease': `${of} has no lease that can end`,
       stop: `${of} cannot be stopped here`,
-      start: `${of} is not stopped`,
+      start: `${of} cannot be started now`,
+      kill: `the process of ${of} cannot be killed now`,
     })[why] ?? 'cannot go: it has its answer',
   fault: (does, to) =>
     ({

@@ -159,7 +159,8 @@ export const zh: PageText = {
       resume: `${of} 的进程没有暂停`,
       'end-lease': `${of} 没有可以结束的租约`,
       stop: `这里不能停止 ${of}`,
-      start: `${of} 没有停止`,
+      start: `现在不能启动 ${of}`,
+      kill: `现在不能杀死 ${of} 的进程`,
     })[why] ?? '无法继续：已得到应答',
   fault: (does, to) =>
     ({

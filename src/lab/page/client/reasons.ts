@@ -1,0 +1,33 @@
+/** Why a promise broke in a play: the ladder's reason for what its choices did. */
+import type { CheckName } from '../../../domain.ts';
+import type { Reason } from '../../../ladder/reasons.ts';
+import type { Circumstance } from '../../../ladder/rung.ts';
+import { actOf } from '../../choices/letters.ts';
+import { workerLane } from '../../stage/lane-messages.ts';
+import { ladderRow } from './ladder-rows.ts';
+import type { PlayView } from './model.ts';
+
+/** Without one, the ladder has no reason, or more than one fits. */
+export function reasonOf(of: PlayView, broken: CheckName): Reason | undefined {
+  const { breaks = [], faults = [] } = ladderRow(of.rung) ?? {};
+  const unders = undersOf(of);
+  const fitting = [...breaks, ...faults.filter(({ under }) => unders.includes(under))];
+  const reasons = fitting.filter(({ check }) => check === broken).map(({ because }) => because);
+  return new Set(reasons).size === 1 ? reasons[0] : undefined;
+}
+
+function undersOf({ choices, rows }: PlayView): Circumstance[] {
+  const has = (does: string, isOfWorker = false) =>
+    choices.some(({ choice, isTaken }) => {
+      const act = actOf(choice);
+      return isTaken && act.does === does && (act.to === workerLane) === isOfWorker;
+    });
+  const unders: Circumstance[] = [];
+  if (has('kill')) unders.push('crash-before-publish', 'crash-between-writes', 'instance-dies');
+  if (has('end-lease')) unders.push(has('pause') ? 'holder-pauses' : 'lease-expires-during-sale');
+  if (has('end-lease')) unders.push('release-after-expiry');
+  const isDelivered = rows.some(({ lane, kind }) => lane === workerLane && kind === 'at');
+  if (has('kill', true) || has('stop', true))
+    unders.push(isDelivered ? 'worker-dies' : 'worker-away');
+  return unders;
+}
