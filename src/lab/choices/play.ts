@@ -213,8 +213,11 @@ export class ChoicePlay {
     if (does === 'stop') return worker?.stop();
     if (does === 'start') return worker?.start();
     // Where the queue is in an instance, its requests die too.
-    for (const { name, instance } of this.#played)
-      if (instance === worker?.process && this.#isStanding(name)) this.#tellDeath(name);
+    for (const { name, instance } of this.#played) {
+      if (instance !== worker?.process || !this.#isStanding(name)) continue;
+      this.#tellDeath(name);
+      this.#faults.died(name);
+    }
     await worker?.kill();
   }
 
@@ -234,8 +237,7 @@ export class ChoicePlay {
 
   /** Nothing can be chosen any more. */
   isOver(): boolean {
-    const places = this.lanes.map((lane) => this.#place(lane));
-    return places.every(isEnd);
+    return this.lanes.every((lane) => isEnd(this.#place(lane)));
   }
 
   #tellWaits(places: ReadonlyMap<string, Place>): void {
@@ -281,13 +283,13 @@ export class ChoicePlay {
   }
 
   async #killProcess(lane: string, pid: number, name: string): Promise<void> {
-    this.#tellDeath(lane); // Before its client sees that no answer comes.
+    this.#tellDeath(lane);
     await this.#faults.kill(lane, pid, name);
   }
 
+  /** Before its client sees that no answer comes. */
   #tellDeath(lane: string): void {
     this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
-    this.#faults.died(lane);
   }
 
   #placesNow(): ReadonlyMap<string, Place> {
@@ -405,13 +407,13 @@ export class ChoicePlay {
   }
 
   #moving(): string[] {
-    return this.lanes.filter((lane) =>
-      lane === workerLane
-        ? this.#worker?.isMoving
-        : !this.#faults.isDead(lane) &&
-          this.#player.state(lane)?.kind === 'running' &&
-          this.#locks.waitedFor(lane).length === 0,
-    );
+    return this.lanes.filter((lane) => this.#isMoving(lane));
+  }
+
+  #isMoving(lane: string): boolean {
+    if (lane === workerLane) return this.#worker?.isMoving ?? false;
+    const isRunning = this.#player.state(lane)?.kind === 'running';
+    return isRunning && !this.#faults.isDead(lane) && this.#locks.waitedFor(lane).length === 0;
   }
 
   /** Only they have transactions here: so they wait when as many wait as still run. */

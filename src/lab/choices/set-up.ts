@@ -78,18 +78,19 @@ const aims: Readonly<Record<SaleKind, CheckName>> = {
 };
 
 /** What choices can bring about. */
-const played: readonly Circumstance[] = [
-  ...([
-    'several-instances',
-    'two-requests-at-once',
-    'holder-pauses',
-    'release-after-expiry',
-  ] as const),
-  ...(['lease-expires-during-sale', 'worker-dies', 'worker-away', 'instance-dies'] as const),
+const playable: readonly Circumstance[] = [
+  'several-instances',
+  'two-requests-at-once',
+  'holder-pauses',
+  'release-after-expiry',
+  'lease-expires-during-sale',
+  'worker-dies',
+  'worker-away',
+  'instance-dies',
 ];
 
 /** Choices can break what its buyers are asked to break. */
 export const canAim = (rung: RungName): boolean =>
   rungNamed(rung).breaks.some(
-    ({ under, check }) => check === aims[saleOf(rung)] && played.includes(under),
+    ({ under, check }) => check === aims[saleOf(rung)] && playable.includes(under),
   );

@@ -58,8 +58,13 @@ export class Wire {
     const servers = new Map([['redis-main', connections.redis('admin')], ...locks]);
     const root = await connectAsRoot(lab.dataFolder(lab.database));
     const wire = new Wire(root, lab.database, [...servers]);
-    await wire.#begin();
-    return wire;
+    try {
+      await wire.#begin();
+      return wire;
+    } catch (error) {
+      await wire.end();
+      throw error;
+    }
   }
 
   async #begin(): Promise<void> {
