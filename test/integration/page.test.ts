@@ -1,5 +1,4 @@
 /** The page in Chromium, on a real lab: what a viewer does by hand, and who is refused. */
-
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

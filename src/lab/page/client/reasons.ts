@@ -7,27 +7,30 @@ import { workerLane } from '../../stage/lane-messages.ts';
 import { ladderRow } from './ladder-rows.ts';
 import type { PlayView } from './model.ts';
 
-/** Without one, the ladder has no reason, or more than one fits. */
+/** @returns nothing when the ladder has no reason for it, or several */
 export function reasonOf(of: PlayView, broken: CheckName): Reason | undefined {
   const { breaks = [], faults = [] } = ladderRow(of.rung) ?? {};
-  const unders = undersOf(of);
-  const fitting = [...breaks, ...faults.filter(({ under }) => unders.includes(under))];
+  const played = circumstancesOf(of);
+  const fitting = [...breaks, ...faults.filter(({ under }) => played.includes(under))];
   const reasons = fitting.filter(({ check }) => check === broken).map(({ because }) => because);
   return new Set(reasons).size === 1 ? reasons[0] : undefined;
 }
 
-function undersOf({ choices, rows }: PlayView): Circumstance[] {
+function circumstancesOf({ choices, rows }: PlayView): Circumstance[] {
   const has = (does: string, isOfWorker = false) =>
     choices.some(({ choice, isTaken }) => {
       const act = actOf(choice);
       return isTaken && act.does === does && (act.to === workerLane) === isOfWorker;
     });
-  const unders: Circumstance[] = [];
-  if (has('kill')) unders.push('crash-before-publish', 'crash-between-writes', 'instance-dies');
-  if (has('end-lease')) unders.push(has('pause') ? 'holder-pauses' : 'lease-expires-during-sale');
-  if (has('end-lease')) unders.push('release-after-expiry');
+  const played: Circumstance[] = [];
+  if (has('kill')) played.push('crash-before-publish', 'crash-between-writes', 'instance-dies');
+  if (has('end-lease'))
+    played.push(
+      has('pause') ? 'holder-pauses' : 'lease-expires-during-sale',
+      'release-after-expiry',
+    );
   const isDelivered = rows.some(({ lane, kind }) => lane === workerLane && kind === 'at');
   if (has('kill', true) || has('stop', true))
-    unders.push(isDelivered ? 'worker-dies' : 'worker-away');
-  return unders;
+    played.push(isDelivered ? 'worker-dies' : 'worker-away');
+  return played;
 }
