@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { famousRaces } from '../dist/lab/choices/famous-races.js';
 import { canAim, saleOf, stopsOf } from '../dist/lab/choices/set-up.js';
-import { schedules } from '../dist/lab/races/schedules.js';
-import { told } from '../dist/lab/report/step-words.js';
+import { raceNames, schedules } from '../dist/lab/races/schedules.js';
+import { said } from '../dist/lab/races/schedules-zh.js';
 import { claimOf, showsInRush } from '../dist/ladder/claims.js';
 import { rungNamed, rungNames } from '../dist/ladder/rungs.js';
 
@@ -99,11 +99,11 @@ function costOf(name) {
 }
 
 function racesOn(rung) {
-  return Object.entries(famousRaces)
-    .filter(([name]) => schedules[name].rung === rung)
-    .map(([name, choices]) => {
-      const { title } = schedules[name];
-      return { name, ...choices, title: { en: told(title, 'en'), zh: told(title, 'zh') } };
+  return raceNames
+    .filter((name) => schedules[name].rung === rung)
+    .map((name) => {
+      const { title, next } = schedules[name];
+      return { name, next, title: said(title), byHand: famousRaces[name] };
     });
 }
 

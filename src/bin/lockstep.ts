@@ -1,6 +1,6 @@
 /** The command line: each command is a file in cli/. */
 import { readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { addAudit } from '../cli/audit.ts';
@@ -31,16 +31,14 @@ import { addToken } from '../cli/token.ts';
 import { addUp } from '../cli/up.ts';
 import { addVoucher } from '../cli/voucher.ts';
 import { LockstepError } from '../errors.ts';
+import { placeOfWork } from '../lab/environment/place.ts';
 import { wrap } from '../lab/report/wrap.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly version: string;
 };
-const place = {
-  labFolder: resolve(process.env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main')),
-  runsFolder: resolve(process.env['LOCKSTEP_RUNS'] ?? join(root, 'runs')),
-};
+const place = placeOfWork(process.env);
 
 const program = new Command('lockstep')
   .description(

@@ -9,15 +9,9 @@ import { withConnections } from '../lab/environment/lab-connections.ts';
 import { InvalidId, LabDown, UnknownVoucher } from '../lab/errors.ts';
 import { keptFacts } from '../lab/report/facts-files.ts';
 import { auditLines, proofText } from '../lab/report/sentences.ts';
+import { answerOf } from '../lab/stage/result.ts';
 import { json } from './options.ts';
-import {
-  type AddCommand,
-  answerOf,
-  type JsonOption,
-  type Place,
-  print,
-  setExitCode,
-} from './output.ts';
+import { type AddCommand, type JsonOption, type Place, print, setExitCode } from './output.ts';
 
 export const addAudit: AddCommand = (program, place) =>
   program

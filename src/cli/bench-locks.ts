@@ -16,6 +16,7 @@ import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { otherWorkText, targetsText } from '../lab/report/bench-text.ts';
+import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import { plainTable } from '../lab/report/tables.ts';
@@ -23,7 +24,7 @@ import { wrap } from '../lab/report/wrap.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { json } from './options.ts';
 import type { AddCommand, JsonOption } from './output.ts';
-import { type OwnReport, playExperiment } from './play.ts';
+import { playExperiment } from './play.ts';
 
 const verdicts = { met: 'held', unclear: 'held', missed: 'violated', unknown: 'unknown' } as const;
 

@@ -1,6 +1,7 @@
 import { Argument, Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
+import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
@@ -8,7 +9,7 @@ import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
 import { type Choice, hows, type Measurement, type Mode, modeOf } from './bench-modes.ts';
 import { json, whole } from './options.ts';
 import type { AddCommand, JsonOption, Place } from './output.ts';
-import { type OwnReport, playExperiment } from './play.ts';
+import { playExperiment } from './play.ts';
 
 interface BenchOptions extends JsonOption, Choice {
   readonly seconds?: number;

@@ -1,6 +1,7 @@
 import { type DrillName, drillNames, drills } from '../lab/drills/drills.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { UnknownDrill } from '../lab/errors.ts';
+import { plannedDrill } from '../lab/report/planned.ts';
 import { database, json, minutes, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { playExperiment } from './play.ts';
@@ -44,8 +45,7 @@ function drill(
 ): Promise<void> {
   if (!isDrillName(name)) throw new UnknownDrill(name, drillNames);
   return playExperiment(place, {
-    ...{ name: `drill-${name}`, experiment: drills[name], options: { seed, minutes } },
-    command: `npx lockstep drill ${name} --minutes ${minutes} --seed ${seed}`,
+    ...plannedDrill(name, { seed, minutes }),
     ...{ times, database, json },
   });
 }

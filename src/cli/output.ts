@@ -1,11 +1,10 @@
 /** Where a command works, how it prints, and its exit code: one rule for all commands. */
 import type { Command } from 'commander';
 import type { Verdict } from '../domain.ts';
+import type { Place } from '../lab/environment/place.ts';
+import type { Answer } from '../lab/stage/result.ts';
 
-export interface Place {
-  readonly labFolder: string;
-  readonly runsFolder: string;
-}
+export type { Answer, Place };
 
 /** Adds a command to the program. */
 export type AddCommand = (program: Command, place: Place) => void;
@@ -29,16 +28,6 @@ export function printError(code: string, message: string): void {
   if (hasPrinted || !process.argv.includes('--json')) return;
   print(true, { error: { code, message } }, () => message);
 }
-
-/** Whether a result is as expected; `unknown` when it could not be told. */
-export type Answer = 'yes' | 'no' | 'unknown';
-
-/** For a command whose good result is `held`. */
-export const answerOf: Readonly<Record<Verdict, Answer>> = {
-  held: 'yes',
-  violated: 'no',
-  unknown: 'unknown',
-};
 
 export const exitCodes = 'Exit codes: 0 as expected, 1 not as expected, 2 could not tell.';
 

@@ -13,20 +13,15 @@ import {
   RungMissing,
   UnknownRace,
 } from '../lab/errors.ts';
-import { raceExperiment } from '../lab/races/race-on.ts';
-import type { PlayedRace } from '../lab/races/race-verdict.ts';
-import { type RaceName, raceNames, schedules } from '../lab/races/schedules.ts';
-import { withoutFacts } from '../lab/report/facts-files.ts';
-import { racePage } from '../lab/report/race-page.ts';
-import { raceText } from '../lab/report/race-text.ts';
-import { told } from '../lab/report/step-words.ts';
+import { isRaceName, raceNames, schedules } from '../lab/races/schedules.ts';
+import { said } from '../lab/races/schedules-zh.ts';
+import { plannedRace } from '../lab/report/planned.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import type { Judged } from '../lab/stage/result.ts';
 import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { database, json, language, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
-import { type OwnReport, playExperiment } from './play.ts';
+import { playExperiment } from './play.ts';
 
 interface RaceOptions extends JsonOption {
   readonly list: boolean;
@@ -118,7 +113,7 @@ function listRaces({ json, language }: RaceOptions): void {
   const all = raceNames.map((name) => {
     const { title, rung } = schedules[name];
     const choices = famousRaces[name];
-    return { name, rung, title: told(title, language), ...(choices && { byHand: choices }) };
+    return { name, rung, title: said(title)[language], ...(choices && { byHand: choices }) };
   });
   print(json, all, () =>
     all
@@ -143,37 +138,7 @@ function race(
   if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
   const on = rungToPlay(rung ?? schedules[name].rung);
   return playExperiment(place, {
-    ...{ name: `race-${name}-${on}`, experiment: raceExperiment, options: { name, rung: on } },
-    command: `npx lockstep race ${name} --rung ${on}`,
+    ...plannedRace(name, on, language),
     ...{ times, database, json },
-    report: (played, { plays }) => raceReport(played, plays, language),
   });
 }
-
-function raceReport(
-  played: PlayedRace,
-  plays: readonly Judged<PlayedRace>[],
-  language: Language,
-): OwnReport {
-  const count = {
-    times: plays.length,
-    violated: plays.filter(({ verdict }) => verdict === 'violated').length,
-    asClaimed: plays.filter(({ isAsClaimed }) => isAsClaimed).length,
-  };
-  const { times, violated, asClaimed } = count;
-  const counted = `played ${times} times: ${violated} violated, ${asClaimed} as claimed\n`;
-  return {
-    files: { 'race.json': withoutFacts(played), 'index.html': racePage(played, language) },
-    data: () => ({ ...withoutFacts(played), count }),
-    text: (folder) =>
-      [
-        raceText(played, language),
-        '',
-        ...(times > 1 ? [counted] : []),
-        `picture: ${folder}/index.html`,
-        `again, without servers: npx lockstep replay ${folder}/race.json`,
-      ].join('\n'),
-  };
-}
-
-const isRaceName = (name: string): name is RaceName => Object.hasOwn(schedules, name);

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Database } from '../lab/environment/servers/database.ts';
+import type { About, OwnReport } from '../lab/report/experiment-report.ts';
 import { scoreboardMarkdown } from '../lab/report/scoreboard-markdown.ts';
 import { scoreboardPage } from '../lab/report/scoreboard-page.ts';
 import { scoreboardText } from '../lab/report/scoreboard-text.ts';
@@ -8,7 +9,7 @@ import { faultNames, scoredRungs } from '../lab/scoreboard/columns.ts';
 import { scoreboardExperiment } from '../lab/scoreboard/play-all.ts';
 import { database, json, whole } from './options.ts';
 import type { AddCommand, JsonOption, Place } from './output.ts';
-import { type About, type OwnReport, playExperiment } from './play.ts';
+import { playExperiment } from './play.ts';
 
 interface ScoreboardOptions extends JsonOption {
   readonly database?: Database;

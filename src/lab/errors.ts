@@ -69,6 +69,26 @@ export class ChoicesDisturbed extends LockstepError {
   }
 }
 
+/** The page plays one race, or one drill, at a time. */
+export class RunGoesOn extends LockstepError {
+  readonly code = 'RUN_GOES_ON';
+
+  constructor() {
+    super('A race or a drill is running. Wait for its end, or stop it, and begin again.');
+  }
+}
+
+/** A race or a drill needs the whole lab. */
+export class PlaysGoOn extends LockstepError {
+  readonly code = 'PLAYS_GO_ON';
+
+  constructor() {
+    super(
+      'Another viewer is playing. Press "Give the lab back" to end all plays, and begin again.',
+    );
+  }
+}
+
 export class UnknownDrill extends LockstepError {
   readonly code = 'UNKNOWN_DRILL';
 

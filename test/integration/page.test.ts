@@ -1,6 +1,6 @@
 /** The page in Chromium, on a real lab: what a viewer does by hand, and who is refused. */
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -18,33 +18,39 @@ import { addressWithKey } from '../../src/lab/page/access.ts';
 import { pageApp } from '../../src/lab/page/server/app.ts';
 import { Feed } from '../../src/lab/page/server/feed.ts';
 import { Plays } from '../../src/lab/page/server/plays.ts';
+import { Runs } from '../../src/lab/page/server/runs.ts';
 import { en } from '../../src/ladder/texts/en.ts';
 import { choose, openTab, startBrowser } from '../support/browser.ts';
+import { newDataFolder } from '../support/data-home.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 const { folder } = ownLab;
+let runsFolder = '';
 let browser: Browser;
 let port = 0;
 let plays: Plays;
+let runs: Runs;
 let server: ServerType;
 
 const host = () => `lab-test.localhost:${port}`;
 
 async function startPage(): Promise<void> {
   plays = new Plays(folder);
-  const app = pageApp({ folder, host: host(), plays });
+  runs = new Runs(folder, runsFolder, plays);
+  const app = pageApp({ folder, host: host(), plays, runs });
   server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' });
   await once(server, 'listening');
 }
 
 async function stopPage(): Promise<void> {
-  await plays.leave();
+  await Promise.all([plays.leave(), runs.stop()]);
   if ('closeAllConnections' in server) server.closeAllConnections();
   server.close();
 }
 
 beforeAll(async () => {
+  runsFolder = newDataFolder();
   port = await freePorts(19_300);
   browser = await startBrowser();
   await startPage();
@@ -52,6 +58,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await stopPage();
+  rmSync(runsFolder, { recursive: true });
 });
 
 const keyed = () => addressWithKey(folder, `http://${host()}`);
@@ -154,6 +161,44 @@ test('a famous race is a link on the ladder: a late release lets a third request
   expect(await textOf(tab, 'g[data-kind=fault]')).toMatch(/its lease ends/);
   expect(await textOf(tab, '[data-verdict=violated]')).toMatch(/never two orders for one user/);
 });
+
+test('a race with a fault that is no choice plays itself, once it is predicted, and on the next rung', async () => {
+  const tab = await openPage('/ladder/4');
+  await tab.locator('[data-rung=redlock]').click();
+  await tab.locator('[data-race=restart-empty]').click();
+  await tab.locator('[data-foretell=held]').waitFor();
+  expect(await tab.locator('[data-kind]').count()).toBe(0);
+  await tab.keyboard.press('2');
+  await tab.locator('[data-judged=violated]').waitFor({ timeout: 50_000 });
+  expect(await tab.locator('svg g[data-kind]').count()).toBe(7);
+  expect(await textOf(tab, 'g.is-wrong')).toMatch(/second order/);
+  expect(await textOf(tab, '[data-judged]')).toMatch(/as the ladder claims.*you were right/);
+  const report = (await textOf(tab, '[data-report] code')) ?? '';
+  expect(report).toContain(runsFolder);
+  const replay = await openTab(browser, `file://${report}/replay.html`, { isOffline: true });
+  await replay.locator('[data-judged=violated]').waitFor();
+  expect(await replay.locator('svg g[data-kind]').count()).toBe(7);
+  await tab.keyboard.press('n');
+  await tab.locator('[data-foretell=held]').click();
+  await tab.locator('[data-judged=held]').waitFor({ timeout: 50_000 });
+  expect(new URL(tab.url()).search).toBe('?rung=fenced');
+  await tab.locator('[data-over=true]').waitFor({ timeout: 50_000 });
+}, 120_000);
+
+test('a race that runs is stopped, and nothing else begins meanwhile', async () => {
+  const tab = await openPage('/run/race/lease-expires-during-sale', { mayFail: true });
+  await tab.locator('[data-foretell=held]').click();
+  await tab.locator('[data-stop]').waitFor({ timeout: 60_000 });
+  const two = await tab.context().newPage();
+  await two.goto(`${new URL(tab.url()).origin}/race/redis-atomic`);
+  await two.locator('[data-predict=one]').click();
+  await two.locator('[data-problem=LAB_BUSY]').waitFor();
+  await tab.locator('[data-stop]').click();
+  await tab.locator('[data-over=true]').waitFor({ timeout: 60_000 });
+  expect(await textOf(tab, '[data-afterwards]')).toMatch(/Interrupted/);
+  await two.locator('[data-retry]').click();
+  await two.locator('button[data-lane=A]:not([disabled])').waitFor();
+}, 120_000);
 
 test('faults are buttons and letters: a paused buyer cannot go, a stopped master is no quorum', async () => {
   const tab = await predicted('/race/redlock?do=AA');

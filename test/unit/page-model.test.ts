@@ -15,7 +15,7 @@ import {
 } from '../../src/lab/page/client/model.ts';
 import { rowSentence } from '../../src/lab/page/client/sentences.ts';
 import { language } from '../../src/lab/page/client/texts.ts';
-import { replayFile } from '../../src/lab/page/replay-file.ts';
+import { replayFile } from '../../src/lab/report/replay-file.ts';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
 
 const recorded = (name: string): StageEvent[] =>

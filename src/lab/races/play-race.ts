@@ -11,6 +11,7 @@ import type { Stage } from '../stage/stage.ts';
 import type { LockFaultTarget } from './lock-faults.ts';
 import { lockProbe, noProbe } from './lock-probe.ts';
 import { playStep, type Scene } from './play-step.ts';
+import { raceBegun, raceJudged, stepEvent } from './race-events.ts';
 import { type PlayedRace, type PlayedStep, raceVerdict, waitsForOn } from './race-verdict.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
 import { waitingProcess } from './waiting-process.ts';
@@ -57,13 +58,16 @@ export async function playRace(
   const scene = { ...sceneOf(stage, raced, player), lockAnswers };
   await lockAnswers(); // A fault before may have cut connections,
   await probe.workersRecord(); // or killed a worker.
+  stage.emit(raceBegun({ race, rung }));
   let steps: PlayedStep[] = [];
   await around(voucherId, async () => {
     steps = await playSteps(schedule, scene);
   });
   const facts = await stage.facts(voucherId, drainWithinMs);
   if (schedule.forgets) await lab.serve(lab.shape); // Its process would keep the lock.
-  return raceVerdict(race, rung, schedule, { steps, stops: player.stops }, facts);
+  const played = raceVerdict(race, rung, schedule, { steps, stops: player.stops }, facts);
+  stage.emit(raceJudged(played));
+  return played;
 }
 
 interface Raced {
@@ -127,8 +131,7 @@ async function playSteps(schedule: Schedule, scene: Scene): Promise<PlayedStep[]
     for (const step of schedule.steps) {
       const done = await playStep(step, scene);
       played.push(done);
-      const { lane, at: reached, asPlanned, instance } = done;
-      stage.emit({ kind: 'step', lane, reached, asPlanned, ...(instance && { instance }) });
+      stage.emit(stepEvent(done, scene.waitsFor));
     }
   } finally {
     for (const undo of [...undos.values()].reverse()) await undo();

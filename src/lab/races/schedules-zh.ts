@@ -1,4 +1,9 @@
 /** The titles and the steps of the races in Chinese, by their English words. */
+import type { Said } from '../stage/events.ts';
+
+/** English words of a schedule, in both languages. */
+export const said = (text: string): Said => ({ en: text, zh: inChinese[text] ?? text });
+
 export const inChinese: Readonly<Record<string, string>> = {
   'two sales read the same stock, and both write it back one lower':
     '两次销售读到同样的库存，都写回减一后的值',

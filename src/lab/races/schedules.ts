@@ -571,6 +571,7 @@ export const schedules = {
 
 export type RaceName = keyof typeof schedules;
 export const raceNames = Object.keys(schedules) as RaceName[];
+export const isRaceName = (name: string): name is RaceName => Object.hasOwn(schedules, name);
 
 /** Where a step of the servers is drawn. */
 export const serversLane = 'S';

@@ -2,8 +2,9 @@
 import { isRungName } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.ts';
+import { said } from '../races/schedules-zh.ts';
 import { proofText } from './sentences.ts';
-import { stepWords, told } from './step-words.ts';
+import { stepWords } from './step-words.ts';
 import { columns, wrap } from './wrap.ts';
 
 /** The widths of a step's text and of its result: with four lanes they fill the line. */
@@ -21,7 +22,7 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
     return stepLine(step, index + 1, lanes, { words, mark: stepMark(step, violated) });
   });
   return [
-    wrap(`${race} on ${rung}: ${told(title, language)}`),
+    wrap(`${race} on ${rung}: ${said(title)[language]}`),
     '',
     `    ${lanes.map((lane) => `${lane}  `).join('')}`.trimEnd(),
     ...lines,

@@ -1,19 +1,33 @@
-/** A play of choices as a file that replays anywhere: the page of the lab, with these events. */
+/** Plays and races as a file that replays anywhere: the page of the lab, with their events. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { replayFile } from '../page/replay-file.ts';
+import type { Language } from '../../ladder/texts/texts.ts';
+import { eventsOfRace } from '../races/race-events.ts';
+import type { RaceResult } from '../races/race-verdict.ts';
 import type { StageEvent } from '../stage/events.ts';
+import { replayFile } from './replay-file.ts';
 
 const bundle = fileURLToPath(new URL('../../../dist/lab/page/client/', import.meta.url));
 /** More of them, as in `--all-orders`, are no replay: `events.jsonl` has them. */
 const mostPlays = 4;
 
-/** @returns nothing for an experiment without a play of choices */
+const ofRace: readonly StageEvent['kind'][] = ['race', 'step', 'race-judged'];
+
+/** @returns nothing for an experiment without a play of choices, and without a race */
 export function replayFiles(events: readonly StageEvent[]): Readonly<Record<string, string>> {
-  const plays = events.filter(({ kind }) => kind === 'play').length;
+  const plays = events.filter(({ kind }) => kind === 'play' || kind === 'race').length;
   if (plays === 0 || plays > mostPlays) return {};
+  const isOfPlays = events.some(({ kind }) => kind === 'play');
+  const isShown = (event: StageEvent) =>
+    isOfPlays ? 'player' in event : ofRace.includes(event.kind);
+  return { 'replay.html': fileOf(events.filter(isShown)) };
+}
+
+/** Every race in one file: each has its link, `#race-dead-holder-redis-atomic`. */
+export const racesPage = (races: readonly RaceResult[], language: Language): string =>
+  fileOf(races.flatMap(eventsOfRace), language);
+
+function fileOf(events: readonly StageEvent[], language?: Language): string {
   const read = (name: string) => readFileSync(bundle + name, 'utf8');
-  const parts = { script: read('page.js'), style: read('page.css') };
-  const shown = events.filter((event) => 'player' in event);
-  return { 'replay.html': replayFile({ ...parts, events: shown }) };
+  return replayFile({ script: read('page.js'), style: read('page.css'), events, language });
 }

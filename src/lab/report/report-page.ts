@@ -11,8 +11,7 @@ import { auditLines, claimSentence, proofLines } from './sentences.ts';
 import { headlineCells } from './story-lines.ts';
 import { costLegend, costTable, serialTable } from './tables.ts';
 
-export const racePageName = ({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): string =>
-  `race-${race}-${rung}.html`;
+export const racesFile = 'races.html';
 
 export function reportPage(report: Report, language: Language = 'en'): string {
   const { command, time, machine, runs, serial, orders, races, isRunning } = report;
@@ -120,7 +119,7 @@ const orderRow = (each: OrdersOfRung, command: string) => html`<tr class="${clas
 </tr>`;
 
 const raceRow = (race: RaceResult) => html`<tr class="${classOf(race)}">
-<td><a href="${racePageName(race)}">${race.race}</a></td><td>${race.rung}</td>
+<td><a href="${racesFile}#race-${race.race}-${race.rung}">${race.race}</a></td><td>${race.rung}</td>
 <td class="verdict">${race.verdict}</td><td>${mark(race.asClaimed)}</td><td>${race.evidence}</td>
 </tr>`;
 

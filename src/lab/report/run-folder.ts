@@ -1,5 +1,5 @@
 /**
- * `runs/<time>-<name>/`: `index.html` with a page for each race, the same as Markdown and JSON, the
+ * `runs/<time>-<name>/`: `index.html`, a page with the races, the same as Markdown and JSON, the
  * facts and the history. `runs/latest` points at the newest.
  */
 import type { Language } from '../../ladder/texts/texts.ts';
@@ -8,9 +8,9 @@ import { factsFiles, withoutFacts } from './facts-files.ts';
 import { newFolder, timeStamp, writeFiles } from './folder.ts';
 import { describeMachine } from './machine.ts';
 import { markdownReport } from './markdown-report.ts';
-import { racePage } from './race-page.ts';
+import { racesPage } from './replay-files.ts';
 import type { Report, RunRecord } from './report.ts';
-import { racePageName, reportPage } from './report-page.ts';
+import { racesFile, reportPage } from './report-page.ts';
 import { tablesText } from './tables.ts';
 
 export interface RunFolder {
@@ -30,13 +30,7 @@ export async function openRunFolder(
   const machine = await describeMachine(database);
   const time = timeStamp();
   const path = newFolder(root, name);
-  const drawn = new Set<string>();
-  const write = (report: Report) => {
-    const fresh = report.races.filter((race) => !drawn.has(racePageName(race)));
-    for (const race of fresh) drawn.add(racePageName(race));
-    const pages = fresh.map((race) => [racePageName(race), racePage(race, language)] as const);
-    writeFiles(path, { ...Object.fromEntries(pages), 'index.html': reportPage(report, language) });
-  };
+  const write = (report: Report) => writeFiles(path, pagesOf(report, language));
   return {
     path,
     update: (record) => write(completed(record, { time, machine, isRunning: true })),
@@ -47,6 +41,11 @@ export async function openRunFolder(
     },
   };
 }
+
+const pagesOf = (report: Report, language: Language): Record<string, string> => ({
+  'index.html': reportPage(report, language),
+  ...(report.races.length > 0 && { [racesFile]: racesPage(report.races, language) }),
+});
 
 /** The files of one run, by name. */
 export function runFiles(

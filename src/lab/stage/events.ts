@@ -2,8 +2,12 @@
  * What an experiment emits while it plays: one typed stream with one clock. The terminal, the
  * report and a page are its readers, and read nothing else.
  */
+
+import type { Proof } from '../../audit/evidence.ts';
 import type { Attempt } from '../../audit/facts.ts';
 import type { CheckName, Verdict } from '../../domain.ts';
+import type { StepPlace } from '../../ladder/texts/text.ts';
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 
@@ -110,6 +114,46 @@ export type PlayEvent =
   /** Nothing moves until the next choice. */
   | { readonly kind: 'still'; readonly step: number; readonly tookMs: number };
 
+/** A sentence of a schedule. */
+export type Said = Readonly<Record<Language, string>>;
+
+/** What happens in a race whose steps are fixed. */
+export type RaceEvent =
+  | {
+      readonly kind: 'race';
+      readonly race: string;
+      readonly rung: string;
+      readonly title: Said;
+      /** Without a user: that of the order worker, or of the servers. */
+      readonly lanes: readonly { readonly name: string; readonly userId?: string }[];
+      /** The rung is the one that the race was written for: its steps tell the bug. */
+      readonly isOfBug: boolean;
+    }
+  /** A step of the schedule, when it is done: where its lane is then. */
+  | {
+      readonly kind: 'step';
+      readonly lane: string;
+      /** At a checkpoint, answered, …; `missed`: the step did not do what it should. */
+      readonly is: 'at' | 'waits' | 'answered' | 'dead' | 'fault' | 'missed';
+      readonly reached: string;
+      readonly asPlanned: boolean;
+      readonly instance?: string;
+      /** Missing for a step of the servers: its sentence is that of the schedule. */
+      readonly place?: StepPlace;
+      /** What the step does on the rung with the bug. */
+      readonly says: Said;
+      readonly isWrong: boolean;
+    }
+  | {
+      readonly kind: 'race-judged';
+      readonly shows: CheckName;
+      readonly verdict: Verdict;
+      readonly isAsClaimed: boolean;
+      readonly evidence: string;
+      readonly alsoBroken: readonly CheckName[];
+      readonly proof?: Proof;
+    };
+
 export type Emitted =
   | { readonly kind: 'started'; readonly experiment: string; readonly options: object }
   /** A sentence for people. */
@@ -128,15 +172,10 @@ export type Emitted =
   | { readonly kind: 'purchase'; readonly attempt: Answered }
   | ({ readonly kind: 'lane'; readonly player: string; readonly lane: string } & LaneEvent)
   | (PlayEvent & { readonly player: string })
-  /** A step of a schedule, when it is done: where its lane is then. */
-  | {
-      readonly kind: 'step';
-      readonly lane: string;
-      readonly reached: string;
-      readonly asPlanned: boolean;
-      readonly instance?: string;
-    }
-  | { readonly kind: 'verdict'; readonly verdict: Verdict; readonly reasons: readonly string[] };
+  | RaceEvent
+  | { readonly kind: 'verdict'; readonly verdict: Verdict; readonly reasons: readonly string[] }
+  /** The lab is as it was before. Without a folder it failed, and proves nothing. */
+  | { readonly kind: 'over'; readonly folder?: string; readonly because?: string };
 
 /**
  * `at` is nanoseconds of CLOCK_MONOTONIC: the clock of every process of the machine, and of every

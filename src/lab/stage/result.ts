@@ -34,6 +34,21 @@ export interface Judged<Own = unknown> {
   readonly own?: Own;
 }
 
+/** Whether a result is as expected; `unknown` when it could not be told. */
+export type Answer = 'yes' | 'no' | 'unknown';
+
+/** Where `held` is the expected one. */
+export const answerOf: Readonly<Record<Verdict, Answer>> = {
+  held: 'yes',
+  violated: 'no',
+  unknown: 'unknown',
+};
+
+export function isAsExpected({ verdict, isAsClaimed }: Judged): Answer {
+  if (verdict === 'unknown' || isAsClaimed === undefined) return answerOf[verdict];
+  return isAsClaimed ? 'yes' : 'no';
+}
+
 export interface Result<Own = unknown> extends Judged<Own> {
   /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */
   readonly faults: Readonly<Record<string, number>>;

@@ -1,7 +1,7 @@
 /** One clock: that of the events, as far as this browser can tell it. */
 import { signal } from '@preact/signals';
 import type { StageEvent } from '../../stage/events.ts';
-import { msOf } from './model.ts';
+import { msOf } from './lane-rows.ts';
 
 let offsetMs = Number.POSITIVE_INFINITY;
 

@@ -3,7 +3,8 @@ import { actOf } from '../../choices/letters.ts';
 import { workerLane } from '../../stage/lane-messages.ts';
 import { faultsIn } from './faults.ts';
 import { ladderRow } from './ladder-rows.ts';
-import type { LaneView, PlayView } from './model.ts';
+import type { LaneView } from './lane-rows.ts';
+import type { PlayView } from './model.ts';
 import { choose, isReady } from './store.ts';
 import { page } from './texts.ts';
 

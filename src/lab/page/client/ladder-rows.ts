@@ -16,8 +16,12 @@ export interface Source {
   readonly lines: readonly string[];
 }
 
-export interface FamousRace extends RaceChoices {
+export interface FamousRace {
   readonly name: string;
+  /** Where the same steps do no harm; every rung holds it where there is none. */
+  readonly next?: RungName;
+  /** The same race by hand; missing where it needs a fault that is no choice. */
+  readonly byHand?: RaceChoices;
   readonly title: Readonly<Record<Language, string>>;
 }
 
@@ -39,7 +43,7 @@ export interface LadderRow {
   readonly lockServers: readonly string[];
   /** So many of them must grant it. */
   readonly lockNeeded: number;
-  /** The famous races on it that can be played by hand. */
+  /** The famous races on it. */
   readonly races: readonly FamousRace[];
   readonly salesPerSecond?: number;
   /** By the checkpoint. */

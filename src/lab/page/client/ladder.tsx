@@ -2,10 +2,11 @@
 
 import { signal } from '@preact/signals';
 import { lanesOf } from '../../choices/letters.ts';
-import { type LadderRow, ladderRows } from './ladder-rows.ts';
+import { type FamousRace, type LadderRow, ladderRows } from './ladder-rows.ts';
 import { type Known, known } from './predictions.ts';
 import { addressOf, go, show } from './route.ts';
 import { SourceLines } from './state.tsx';
+import type { View } from './store.ts';
 import { ladder, language, page } from './texts.ts';
 
 const chapters = [1, 2, 3, 4, 5, 6] as const;
@@ -147,15 +148,23 @@ function About({ row }: { row: LadderRow }) {
   );
 }
 
-/** Each is a link: its choices are in the address. */
+/** By hand, where its faults are choices; else it plays itself. */
+const viewOf = ({ name, byHand }: FamousRace, rung: string): RaceOrRun =>
+  byHand
+    ? { is: 'race', rung, isFine: false, ...byHand, lanes: lanesOf(byHand.choices).length }
+    : { is: 'run', race: name, rung };
+
+type RaceOrRun = Exclude<View, { readonly is: 'ladder' }>;
+
+/** Each is a link. */
 function Races({ row }: { row: LadderRow }) {
   if (row.races.length === 0) return null;
   return (
     <>
       <h2>{page.value.words.famous}</h2>
-      {row.races.map(({ name, title, choices, isFine = false }) => {
-        const lanes = lanesOf(choices).length;
-        const wanted = { is: 'race', rung: row.name, choices, isFine, lanes } as const;
+      {row.races.map((race) => {
+        const { name, title } = race;
+        const wanted = viewOf(race, row.name);
         return (
           <p key={name}>
             <a
@@ -163,7 +172,8 @@ function Races({ row }: { row: LadderRow }) {
               data-race={name}
               onClick={(event) => {
                 event.preventDefault();
-                go(wanted);
+                if (wanted.is === 'race') go(wanted);
+                else show(wanted);
               }}
             >
               {name}

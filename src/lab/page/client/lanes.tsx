@@ -1,12 +1,13 @@
 /** The lanes: time runs down, a column for each request. On a phone they are a list. */
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { LaneView, PlayView, Row } from './model.ts';
+import type { LaneView, Row } from './lane-rows.ts';
+import type { PlayView } from './model.ts';
 import { isUnanswered, rowSentence } from './sentences.ts';
 import { page } from './texts.ts';
 
 interface Drawn {
-  readonly of: PlayView;
+  readonly of: Pick<PlayView, 'lanes' | 'rows'>;
   /** The row at which it differs from another play. */
   readonly differsAt?: number | undefined;
 }
@@ -130,7 +131,7 @@ const LaneHead = ({ lane: { name, userId, instance }, x }: LaneProps) => (
       {name}
     </text>
     <text x={x + 14} y="24" class="d">
-      {userId ? page.value.userOn(userId, instance) : page.value.words.worker}
+      {userId ? page.value.userOn(userId, instance) : page.value.laneOf(name)}
     </text>
   </>
 );

@@ -2,17 +2,20 @@
 import { effect, signal } from '@preact/signals';
 import { render } from 'preact';
 import { choicesIn } from '../../choices/letters.ts';
+import { recordedId } from '../../report/replay-file.ts';
 import type { StageEvent } from '../../stage/events.ts';
-import { recordedId } from '../replay-file.ts';
 import { connection, enter, followEvents, problem, send } from './api.ts';
 import { closeProof, predictByKey, proof } from './cards.tsx';
 import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
 import { closeCompare } from './compare.tsx';
-import { beginAt, cursor, events, feedPlace, take } from './event-log.ts';
+import { beginAt, cursor, events, feedPlace, take, world } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { Race } from './race.tsx';
+import { RaceList, recordedView } from './recorded.tsx';
 import { addressOf, linkTo, show, viewAt } from './route.ts';
+import { RunOfRace } from './run.tsx';
+import { foretellByKey, isRunning, nextRace, shownRun } from './run-store.ts';
 import { saveReplay } from './save-replay.ts';
 import {
   backTo,
@@ -27,6 +30,7 @@ import {
   type View,
   view,
   type Wanted,
+  type WantedRace,
 } from './store.ts';
 import { language, page } from './texts.ts';
 
@@ -37,13 +41,16 @@ function Page() {
       <Head />
       <ProblemLine />
       {connection.value === 'recorded' && <Cursor />}
+      {connection.value === 'recorded' && <RaceList />}
       {connection.value === 'no-key' ? <NoKey /> : <Shown wanted={wanted} />}
     </>
   );
 }
 
-const Shown = ({ wanted }: { wanted: View }) =>
-  wanted.is === 'ladder' ? <Ladder chapter={wanted.chapter} /> : <Race wanted={wanted} />;
+function Shown({ wanted }: { wanted: View }) {
+  if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
+  return wanted.is === 'run' ? <RunOfRace wanted={wanted} /> : <Race wanted={wanted} />;
+}
 
 const NoKey = () => (
   <main>
@@ -54,10 +61,10 @@ const NoKey = () => (
 
 function Head() {
   const { words } = page.value;
-  const isRace = view.value.is === 'race';
+  const isRace = view.value.is !== 'ladder';
   const isLive = connection.value !== 'recorded';
   const isPlaying = play.value !== undefined && !play.value.ended;
-  const isHeldElsewhere = ['WORKER_HELD', 'PROCESS_PAUSED'].includes(problem.value?.code ?? '');
+  const isHeldElsewhere = held.includes(problem.value?.code ?? '');
   return (
     <header>
       <b>Lockstep</b>
@@ -78,7 +85,7 @@ function Head() {
       )}
       <span class="right">
         <Connected />
-        {isLive && (isPlaying || isHeldElsewhere) && (
+        {isLive && (isPlaying || isHeldElsewhere || isRunning.value) && (
           <button type="button" data-give-back onClick={() => void giveBack()}>
             {isGivingBack.value ? words.givingBack : words.giveBack}
           </button>
@@ -97,6 +104,8 @@ function Head() {
   );
 }
 
+/** Another play, or a race, has what this one needs. */
+const held = ['WORKER_HELD', 'PROCESS_PAUSED', 'PLAYS_GO_ON', 'RUN_GOES_ON'];
 const isGivingBack = signal(false);
 
 /** A command of the terminal can have the lab then. */
@@ -129,8 +138,9 @@ function ProblemLine() {
   );
 }
 
-/** The events so far, of a recording. */
+/** The events so far, of a recording of one thing. */
 function Cursor() {
+  if (world.value.races.size > 1) return null;
   return (
     <label class="cursor">
       {page.value.words.cursor}
@@ -183,6 +193,7 @@ function onKey(event: KeyboardEvent): void {
   if (connection.value === 'recorded') return;
   const key = event.key.toLowerCase();
   if (view.value.is === 'race') onRaceKey(key, view.value);
+  else if (view.value.is === 'run') onRunKey(key, view.value);
   else if (onLadder[key]) {
     event.preventDefault();
     onLadder[key]();
@@ -197,6 +208,12 @@ function onRaceKey(key: string, wanted: Wanted): void {
   else if (beside.value !== '' && predictByKey(key, toPredictBeside())) playBesideIt();
   else if (!current.value && predictByKey(key, wanted)) void begin(wanted);
   else inRace[key]?.();
+}
+
+function onRunKey(key: string, wanted: WantedRace): void {
+  const next = nextRace(wanted);
+  if (!shownRun.value) foretellByKey(key, wanted);
+  else if (key === 'n' && next && !isRunning.value) show({ is: 'run', ...next });
 }
 
 function start(): void {
@@ -228,9 +245,11 @@ async function startLive(): Promise<void> {
 function startRecorded(text: string): void {
   connection.value = 'recorded';
   for (const event of JSON.parse(text) as StageEvent[]) take(event);
-  const first = events.find((event) => event.kind === 'play');
-  if (first?.kind === 'play')
-    view.value = { is: 'race', rung: first.rung, choices: '', lanes: 2, isFine: false };
+  const showIt = () => {
+    view.value = recordedView();
+  };
+  addEventListener('hashchange', showIt);
+  showIt();
 }
 
 effect(() => {

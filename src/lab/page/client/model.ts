@@ -7,56 +7,13 @@ import { actOf, choicesIn } from '../../choices/letters.ts';
 import {
   answerLost,
   type BrokenPromise,
-  type PlayedLane,
   type Reading,
   type StageEvent,
 } from '../../stage/events.ts';
 import { workerLane } from '../../stage/lane-messages.ts';
-
-/** For a lock, for one of a dead process, or for a row. */
-export type Wait = 'lock' | 'dead' | 'row';
-
-export interface LaneView extends PlayedLane {
-  /** `free`, `stopped`: the order worker. `lost`: the answer, so it may ask again. */
-  readonly state:
-    | 'idle'
-    | 'running'
-    | 'at'
-    | 'paused'
-    | 'waits'
-    | 'dead'
-    | 'answered'
-    | 'free'
-    | 'stopped'
-    | 'lost';
-  readonly checkpoint?: string;
-  /** The owner that it waits for, and whether for a lock or for a row. */
-  readonly waitsFor?: string;
-  readonly waitsOn?: Wait;
-  readonly outcome?: string;
-  /** Since when, in milliseconds of the play. */
-  readonly since: number;
-}
-
-/** What a lane did, or why it could not go. */
-export interface Row {
-  readonly step: number;
-  readonly lane: string;
-  readonly kind: 'at' | 'waits' | 'answered' | 'dead' | 'free' | 'fault' | 'stuck';
-  /**
-   * A checkpoint; the reason of an answer, or `sold`; what it waits on; what a fault does; why the
-   * order worker is free.
-   */
-  readonly word: string;
-  readonly of?: string;
-  readonly instance?: string;
-  readonly orderId?: string;
-  readonly isWrong: boolean;
-  readonly tookMs: number;
-  readonly atMs: number;
-  /** The events that prove it. */
-  readonly evidence: readonly StageEvent[];
-}
+import { type LaneView, msOf, type Row } from './lane-rows.ts';
+import { addToRaces, type Races } from './race-model.ts';
+import { addToRun, type RunView } from './run-model.ts';
 
 export interface ChoiceView {
   readonly choice: string;
@@ -101,19 +58,28 @@ export interface World {
   readonly plays: ReadonlyMap<string, PlayView>;
   /** View → the play that it shows. */
   readonly slots: ReadonlyMap<string, string>;
+  readonly races: Races;
+  /** The experiment that began last. */
+  readonly run: RunView | undefined;
 }
 
-export const emptyWorld: World = { plays: new Map(), slots: new Map() };
+export const emptyWorld: World = {
+  ...{ plays: new Map(), slots: new Map(), races: new Map(), run: undefined },
+};
 
-export const msOf = ({ at }: StageEvent): number => Number(at) / 1_000_000;
 export const nameOfReading = ({ id, of }: Reading): string => `${id} ${of}`;
 
 export function add(world: World, event: StageEvent): World {
   if (event.kind === 'play') {
     const slots = new Map(world.slots).set(event.slot, event.player);
-    return { slots, plays: new Map(world.plays).set(event.player, begun(event)) };
+    return { ...world, slots, plays: new Map(world.plays).set(event.player, begun(event)) };
   }
-  if (!('player' in event)) return world;
+  if (!('player' in event))
+    return {
+      ...world,
+      races: addToRaces(world.races, event),
+      run: addToRun(world.run, event),
+    };
   const play = world.plays.get(event.player);
   if (!play) return world;
   const plays = new Map(world.plays).set(event.player, changed(play, event));

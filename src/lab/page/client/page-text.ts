@@ -2,7 +2,7 @@
 
 import type { SaleKind } from '../../choices/set-up.ts';
 import type { Reading } from '../../stage/events.ts';
-import type { Wait } from './model.ts';
+import type { Wait } from './lane-rows.ts';
 import type { LaneName, OutcomeSeen } from './predictions.ts';
 
 export interface OutcomeTexts extends Readonly<Record<OutcomeSeen, string>> {
@@ -83,7 +83,21 @@ export interface PageText {
       | 'settled'
       | 'started'
       | 'over'
-      | 'failed',
+      | 'failed'
+      | 'playsItself'
+      | 'doesNoHarm'
+      | 'doesHarm'
+      | 'heldPromise'
+      | 'itPlays'
+      | 'stopIt'
+      | 'asClaimed'
+      | 'notAsClaimed'
+      | 'alsoBroken'
+      | 'inMysql'
+      | 'runFailed'
+      | 'playAgain'
+      | 'playByHand'
+      | 'report',
       string
     >
   >;
@@ -114,7 +128,12 @@ export interface PageText {
   /** Nobody has the lock: so many masters answer. */
   readonly answer: (have: number, needed: number, all: number) => string;
   readonly quorum: (have: number, needed: number, all: number) => string;
+  readonly onRung: (rung: string) => string;
+  readonly onNextRung: (rung: string) => string;
+  readonly checkNames: (names: readonly string[]) => string;
   readonly userOn: (userId: string, instance: string) => string;
+  /** A lane without a user: that of the order worker, or `S`. */
+  readonly laneOf: (lane: string) => string;
   readonly order: (id: string) => string;
   readonly perSecond: (sales: number) => string;
   readonly problem: Readonly<Record<string, string>>;

@@ -1,7 +1,8 @@
 /** What the viewer predicted and saw on each rung. It is kept in his browser alone. */
 import { signal } from '@preact/signals';
 import { laneNames } from '../../choices/letters.ts';
-import { type PlayView, type Row, soldIn } from './model.ts';
+import type { Row } from './lane-rows.ts';
+import { type PlayView, soldIn } from './model.ts';
 
 export type LaneName = (typeof laneNames)[number];
 /** How many of the buyers get an order, `two` is two or more; or which buyer alone gets one. */

@@ -36,7 +36,7 @@ function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
   const { words, aim } = page.value;
   const row = ladderRow(wanted.rung);
   const asked = of?.planned ?? wanted.choices;
-  const race = row?.races.find(({ choices }) => choices === asked);
+  const race = row?.races.find(({ byHand }) => byHand?.choices === asked);
   return (
     <>
       <div class="row wrap">

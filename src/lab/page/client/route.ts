@@ -1,6 +1,6 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
 import { lanesOf } from '../../choices/letters.ts';
-import { ladderRow } from './ladder-rows.ts';
+import { ladderRow, ladderRows } from './ladder-rows.ts';
 import { buyersIn, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { begin, beside, type View, view, type Wanted } from './store.ts';
@@ -14,12 +14,17 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
     const lanes = lanesOf(choices, atLeast).length;
     return { is: 'race', rung, choices, lanes, isFine: asked.has('fine') };
   }
+  const race = /^\/run\/race\/([\w-]+)$/.exec(pathname)?.[1];
+  const home = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
+  if (race !== undefined && home)
+    return { is: 'run', race, rung: ladderRow(asked.get('rung') ?? '')?.name ?? home.name };
   const chapter = Number(/^\/ladder\/(\d)$/.exec(pathname)?.[1] ?? 2);
   return { is: 'ladder', chapter: Math.min(6, Math.max(1, chapter)) };
 }
 
 export function addressOf(wanted: View): string {
   if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
+  if (wanted.is === 'run') return `/run/race/${wanted.race}?rung=${wanted.rung}`;
   const { rung, choices, lanes, isFine } = wanted;
   const asked = [
     ...(choices ? [`do=${choices}`] : []),

@@ -1,6 +1,6 @@
 /** One file that replays the play anywhere, without a server: the page itself, and the events. */
 
-import { replayFile } from '../replay-file.ts';
+import { replayFile } from '../../report/replay-file.ts';
 import { events } from './event-log.ts';
 import { lettersOf, type PlayView } from './model.ts';
 

@@ -1,6 +1,6 @@
 /** The sentence of a row: what a lane did. The same for its picture, its list and the feed. */
-import type { Row, Wait } from './model.ts';
-import { page, stepText } from './texts.ts';
+import type { Row, Wait } from './lane-rows.ts';
+import { language, page, stepText } from './texts.ts';
 
 export interface Sentence {
   /** A shape beside every colour. */
@@ -14,10 +14,12 @@ export function rowSentence(row: Row): Sentence {
   return { mark: markOf(row), text: textOf(row), evidence: evidenceOf(row) };
 }
 
+const again: readonly string[] = ['resume', 'start', 'started', 'resumed', 'healed'];
+
 function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
   if (isWrong) return '✗';
-  if (word === 'pause') return '∥';
-  if (word === 'resume' || word === 'start' || word === 'started') return '▶';
+  if (word === 'pause' || word === 'paused') return '∥';
+  if (again.includes(word)) return '▶';
   if (isUnanswered(word)) return '✕';
   if (word === 'lock-service-unavailable') return '✕';
   const marks = { at: '●', waits: '◌', dead: '✕', free: '✓', fault: '✕', answered: '✓' } as const;
@@ -27,7 +29,8 @@ function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
 export const isUnanswered = (word: string): boolean =>
   word === 'no-answer' || word === 'answer-lost';
 
-function textOf({ kind, word, of, orderId }: Row): string {
+function textOf({ kind, word, of, orderId, inRace }: Row): string {
+  if (inRace) return inRace.says?.[language.value] ?? stepText(word);
   if (kind === 'waits') return page.value.waits(word as Wait, of);
   if (kind === 'fault') return page.value.fault(word, of ?? '');
   if (kind === 'free') return page.value.words[word === 'settled' ? 'settled' : 'started'];
@@ -37,7 +40,8 @@ function textOf({ kind, word, of, orderId }: Row): string {
   return orderId && word === 'sold' ? `${text}: ${page.value.order(orderId)}` : text;
 }
 
-function evidenceOf({ kind, word, tookMs }: Row): string {
+function evidenceOf({ kind, word, tookMs, inRace, instance = '' }: Row): string {
+  if (inRace) return [inRace.reached, instance].filter(Boolean).join(' · ');
   if (kind === 'stuck' || kind === 'fault') return '';
   const place = kind === 'at' ? [word] : [];
   return [...place, ...(tookMs > 0 ? [`${tookMs.toFixed(0)} ms`] : [])].join(' · ');

@@ -3,7 +3,8 @@ import { notRead, type Reading } from '../../stage/events.ts';
 import { connection } from './api.ts';
 import { clockMs } from './clock.ts';
 import { ladderRow, type Source } from './ladder-rows.ts';
-import { type LaneView, nameOfReading, type PlayView } from './model.ts';
+import type { LaneView } from './lane-rows.ts';
+import { nameOfReading, type PlayView } from './model.ts';
 import { page } from './texts.ts';
 
 const isOfData = ({ id }: Reading): boolean => !['mutex', 'node', 'key'].includes(id);

@@ -29,8 +29,14 @@ export interface Wanted {
   readonly lanes: number;
   readonly isFine: boolean;
 }
+/** A race whose steps are fixed. */
+export interface WantedRace {
+  readonly race: string;
+  readonly rung: string;
+}
 export type View =
   | { readonly is: 'ladder'; readonly chapter: number }
+  | ({ readonly is: 'run' } & WantedRace)
   | ({ readonly is: 'race' } & Wanted);
 export const view = signal<View>({ is: 'ladder', chapter: 2 });
 /** The rung beside the one that is played; empty without one. */

@@ -7,7 +7,8 @@ import { zh } from './texts-zh.ts';
 const own = { en, zh } as const;
 
 const isLanguage = (text: string): text is Language => languages.some((each) => each === text);
-const first = (globalThis.navigator?.language ?? 'en').slice(0, 2);
+const asked = globalThis.document?.documentElement.dataset['language']; // Of a file.
+const first = (asked ?? globalThis.navigator?.language ?? 'en').slice(0, 2);
 export const language = signal<Language>(isLanguage(first) ? first : 'en');
 
 export const page = computed(() => own[language.value]);

@@ -8,9 +8,12 @@ import { LockstepError } from '../../../errors.ts';
 import { isRungName } from '../../../ladder/rungs.ts';
 import { choicesIn, laneNames, mostLetters } from '../../choices/letters.ts';
 import { rungsWithOrders } from '../../choices/set-up.ts';
+import { isRaceName } from '../../races/schedules.ts';
+import { plannedRace } from '../../report/planned.ts';
 import { useKey, viewerIn } from '../access.ts';
 import { eventStream } from './event-stream.ts';
 import type { Plays } from './plays.ts';
+import type { Runs } from './runs.ts';
 import { sameOrigin } from './same-origin.ts';
 
 /** The bundle, also for a server that runs from src/. */
@@ -40,6 +43,8 @@ const Again = z.object({
 
 const OrdersOf = z.object({ rung: Rung.refine((rung) => rungsWithOrders.includes(rung)) });
 
+const RunWanted = z.object({ race: z.string().refine(isRaceName), rung: Rung });
+
 type Env = { Variables: { viewer: string } };
 
 export interface PageOptions {
@@ -47,15 +52,17 @@ export interface PageOptions {
   /** `lab-….localhost:17399` */
   readonly host: string;
   readonly plays: Plays;
+  readonly runs: Runs;
 }
 
-export function pageApp({ folder, host, plays }: PageOptions): Hono<Env> {
+export function pageApp({ folder, host, plays, runs }: PageOptions): Hono<Env> {
   const app = new Hono<Env>();
   app.get('/healthz', (c) => c.body(null, 204)); // The lab asks, without this host's name.
   app.use(sameOrigin(host));
   addFiles(app);
   addSession(app, folder, host);
-  addCommands(app, plays);
+  addCommands(app, plays, runs);
+  addRuns(app, runs);
   app.onError(answerTo);
   return app;
 }
@@ -68,7 +75,7 @@ function addFiles(app: Hono<Env>): void {
     });
   app.get('/page.js', (c) => file(c, 'page.js'));
   app.get('/page.css', (c) => file(c, 'page.css'));
-  for (const path of ['/', '/ladder', '/ladder/:chapter', '/race/:rung'])
+  for (const path of ['/', '/ladder', '/ladder/:chapter', '/race/:rung', '/run/race/:race'])
     app.get(path, (c) => file(c, 'index.html'));
 }
 
@@ -89,8 +96,7 @@ function addSession(app: Hono<Env>, folder: string, host: string): void {
   });
 }
 
-function addCommands(app: Hono<Env>, plays: Plays): void {
-  app.get('/api/feed', (c) => c.json(plays.feedOf(c.get('viewer')).place));
+function addCommands(app: Hono<Env>, plays: Plays, runs: Runs): void {
   app.get('/api/events', (c) => eventStream(c, plays.feedOf(c.get('viewer'))));
   app.post('/api/plays', async (c) => {
     const wanted = Begin.parse(await c.req.json());
@@ -114,7 +120,20 @@ function addCommands(app: Hono<Env>, plays: Plays): void {
     return c.json(await plays.orders(rung));
   });
   app.delete('/api/plays', async (c) => {
-    await plays.leave();
+    await Promise.all([plays.leave(), runs.stop()]);
+    return c.json({});
+  });
+}
+
+function addRuns(app: Hono<Env>, runs: Runs): void {
+  app.get('/api/feed', (c) => c.json(runs.placeFor(c.get('viewer'))));
+  app.post('/api/runs', async (c) => {
+    const { race, rung } = RunWanted.parse(await c.req.json());
+    await runs.begin(c.get('viewer'), plannedRace(race, rung));
+    return c.json({}, 201);
+  });
+  app.delete('/api/runs', async (c) => {
+    await runs.stop();
     return c.json({});
   });
 }

@@ -1,9 +1,11 @@
 /** The process of the page. Argument: the folder of its lab. */
 import { serve } from '@hono/node-server';
 import { Lab } from '../../environment/lab.ts';
+import { placeOfWork } from '../../environment/place.ts';
 import { LabNotRunning } from '../../errors.ts';
 import { pageApp } from './app.ts';
 import { Plays } from './plays.ts';
+import { Runs } from './runs.ts';
 
 /** A viewer who has gone gives the lab back. */
 const idleMs = 15 * 60_000;
@@ -13,5 +15,7 @@ const lab = Lab.find(folder);
 if (!lab) throw new LabNotRunning();
 const { host, port } = new URL(lab.pageUrl);
 const plays = new Plays(folder);
+const runs = new Runs(folder, placeOfWork(process.env).runsFolder, plays);
 setInterval(() => void plays.leaveAfter(idleMs).catch(console.error), 30_000).unref();
-serve({ fetch: pageApp({ folder, host, plays }).fetch, port: Number(port), hostname: '127.0.0.1' });
+const { fetch } = pageApp({ folder, host, plays, runs });
+serve({ fetch, port: Number(port), hostname: '127.0.0.1' });

@@ -6,7 +6,7 @@ import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../choices/jud
 import { choicesIn, lanesOf } from '../../choices/letters.ts';
 import type { Choice } from '../../choices/places.ts';
 import { ChoicePlay } from '../../choices/play.ts';
-import { ProcessPaused, UnknownLane, WorkerHeld } from '../../errors.ts';
+import { PlaysGoOn, ProcessPaused, UnknownLane, WorkerHeld } from '../../errors.ts';
 import type { StageEvent } from '../../stage/events.ts';
 import { Feed } from './feed.ts';
 import { Seat, type Table } from './seat.ts';
@@ -154,6 +154,14 @@ export class Plays {
         for (const slot of [...viewer.plays.keys()]) await this.#giveUp(viewer, slot);
       await this.#seat.leave();
     });
+  }
+
+  /** Gives the lab back, for this viewer. @throws PlaysGoOn while another one plays */
+  async leaveFor(viewerName: string): Promise<void> {
+    const own = this.#viewer(viewerName);
+    const others = [...this.#viewers.values()].filter((viewer) => viewer !== own);
+    if (others.some(({ feed, plays }) => feed.isRead && plays.size > 0)) throw new PlaysGoOn();
+    await this.leave();
   }
 
   /** What another play has broken. @param ending the plays that will be over by then */

@@ -1,10 +1,13 @@
 /** The text of a file that shows recorded events. The page and the terminal write the same one. */
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { StageEvent } from '../stage/events.ts';
 
 export interface ReplayParts {
   readonly script: string;
   readonly style: string;
   readonly events: readonly StageEvent[];
+  /** Without one, that of the browser. */
+  readonly language?: Language | undefined;
 }
 
 export const recordedId = 'recorded';
@@ -18,8 +21,13 @@ const asJson = (value: unknown): string => JSON.stringify(value).replaceAll('<',
 const policy =
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
 
-export const replayFile = ({ script, style, events }: ReplayParts): string => `<!doctype html>
-<html lang="en">
+export const replayFile = ({
+  script,
+  style,
+  events,
+  language,
+}: ReplayParts): string => `<!doctype html>
+<html lang="en"${language ? ` data-language="${language}"` : ''}>
 <meta charset="utf-8">
 <meta http-equiv="content-security-policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -1,0 +1,15 @@
+/** The folder of the lab and that of the reports, unless the environment names others. */
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface Place {
+  readonly labFolder: string;
+  readonly runsFolder: string;
+}
+
+export const placeOfWork = (env: NodeJS.ProcessEnv): Place => ({
+  labFolder: resolve(env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main')),
+  runsFolder: resolve(env['LOCKSTEP_RUNS'] ?? join(root, 'runs')),
+});

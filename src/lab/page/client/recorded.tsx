@@ -1,0 +1,40 @@
+/** A file of recorded events: what it shows first, and the list of its races. */
+import { events, world } from './event-log.ts';
+import { raceKey } from './race-model.ts';
+import { type View, view } from './store.ts';
+
+/** The race that the address names, `#race-dead-holder-redlock`; else the first thing in the file. */
+export function recordedView(): View {
+  const { races } = world.value;
+  const named = races.get(/^#race-(.+)$/.exec(location.hash)?.[1] ?? '');
+  const first = events.find(({ kind }) => kind === 'play' || kind === 'race');
+  if (first?.kind === 'play')
+    return { is: 'race', rung: first.rung, choices: '', lanes: 2, isFine: false };
+  const { race = '', rung = '' } = named ?? [...races.values()][0] ?? {};
+  return { is: 'run', race, rung };
+}
+
+/** Each with its verdict. */
+export function RaceList() {
+  const races = [...world.value.races.values()];
+  const wanted = view.value;
+  if (races.length < 2 || wanted.is !== 'run') return null;
+  return (
+    <nav class="cursor">
+      <select
+        value={raceKey(wanted)}
+        onChange={({ currentTarget }) => {
+          location.hash = `race-${currentTarget.value}`;
+        }}
+      >
+        {races.map((race) => (
+          <option key={raceKey(race)} value={raceKey(race)}>
+            {marks[race.judged?.verdict ?? 'unknown']} {race.race} · {race.rung}
+          </option>
+        ))}
+      </select>
+    </nav>
+  );
+}
+
+const marks = { held: '✓', violated: '✗', unknown: '?' } as const;

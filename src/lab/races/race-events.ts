@@ -1,0 +1,40 @@
+/** What a race tells while it is played. A recorded race tells the same again. */
+import type { RaceEvent, StageEvent } from '../stage/events.ts';
+import type { PlayedStep, RaceResult } from './race-verdict.ts';
+import { laneOf, type Schedule, schedules } from './schedules.ts';
+import { said } from './schedules-zh.ts';
+import { stepKindOf, stepPlaceOf } from './step-place.ts';
+import type { WaitsFor } from './waiting-process.ts';
+
+export function raceBegun({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): RaceEvent {
+  const { title, lanes, steps, rung: rungWithBug }: Schedule = schedules[race];
+  const names = [...new Set([...Object.keys(lanes), ...steps.map(laneOf)])];
+  return {
+    ...{ kind: 'race', race, rung, title: said(title), isOfBug: rung === rungWithBug },
+    lanes: names.map((name) => ({ name, ...(lanes[name] && { userId: lanes[name] }) })),
+  };
+}
+
+export function stepEvent(step: PlayedStep, waitsFor: WaitsFor): RaceEvent {
+  const { lane, at: reached, asPlanned, instance, text, wrong: isWrong } = step;
+  const place = stepPlaceOf(step, waitsFor);
+  return {
+    ...{ kind: 'step', lane, is: stepKindOf(step), reached, asPlanned, says: said(text), isWrong },
+    ...(instance && { instance }),
+    ...(place && { place }),
+  };
+}
+
+export function raceJudged(result: RaceResult): RaceEvent {
+  const { shows, verdict, asClaimed: isAsClaimed, evidence, alsoBroken, proof } = result;
+  const judged = { shows, verdict, isAsClaimed, evidence, alsoBroken };
+  return { kind: 'race-judged', ...judged, ...(proof && { proof }) };
+}
+
+/** Of a race that was played: its file shows them without servers. */
+export const eventsOfRace = (result: RaceResult): StageEvent[] =>
+  [
+    raceBegun(result),
+    ...result.steps.map((step) => stepEvent(step, result.waitsFor)),
+    raceJudged(result),
+  ].map((event, index) => ({ ...event, number: index + 1, at: '0' }));

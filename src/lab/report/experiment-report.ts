@@ -1,0 +1,86 @@
+/** What an experiment leaves in `runs/`, whoever has played it: a command, or the page. */
+import type { Database } from '../environment/servers/database.ts';
+import type { StageEvent } from '../stage/events.ts';
+import type { Experiment } from '../stage/experiment.ts';
+import { isAsExpected, type Judged, type Result } from '../stage/result.ts';
+import { eventsFile, factsFiles } from './facts-files.ts';
+import { timeStamp, writeFolder } from './folder.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { replayFiles } from './replay-files.ts';
+import { resultMarkdown } from './result-markdown.ts';
+import { resultPage } from './result-page.ts';
+
+/** An experiment with its options. */
+export interface Planned<Options extends object, Own> {
+  /** Of its folder in runs/. */
+  readonly name: string;
+  readonly experiment: Experiment<Options, Own>;
+  readonly options: Options;
+  /** Repeats it: `npx lockstep soak --minutes 3 --seed 1`. */
+  readonly command: string;
+  /** A report of its own, beside the files that every experiment leaves. */
+  readonly report?: (own: Own, about: About<Own>) => OwnReport;
+}
+
+export interface About<Own> {
+  readonly command: string;
+  readonly time: string;
+  readonly machine: Machine;
+  /** Of every play, in order. */
+  readonly plays: readonly Judged<Own>[];
+}
+
+/** Where the experiment does not end, there is none. */
+export interface OwnReport {
+  readonly files: Readonly<Record<string, unknown>>;
+  /** For `--json`. */
+  readonly data: (folder: string) => unknown;
+  readonly text: (folder: string) => string;
+}
+
+export interface Played<Own> {
+  readonly result: Result<Own>;
+  /** But for the purchases, which are thousands. */
+  readonly events: readonly StageEvent[];
+}
+
+export interface Written<Own> {
+  readonly folder: string;
+  readonly result: Omit<Result<Own>, 'facts' | 'own'>;
+  /** The file that replays it; undefined for an experiment that has none. */
+  readonly replay: string | undefined;
+  readonly ownReport: OwnReport | undefined;
+}
+
+/**
+ * Of the first play that is not as expected.
+ * @param ending of its commands: the database, where the command has that option
+ */
+export async function writeReport<Options extends object, Own>(
+  runsFolder: string,
+  { name, experiment, options, command: repeated, report }: Planned<Options, Own>,
+  plays: readonly Played<Own>[],
+  database: Database,
+  ending = '',
+): Promise<Written<Own>> {
+  const shown = plays.find(({ result }) => isAsExpected(result) !== 'yes') ?? plays[0];
+  if (!shown) throw new RangeError('an experiment is played at least once');
+  const { facts, own, hints = [], ...others } = shown.result;
+  const result = { ...others, hints: hints.map((hint) => hint + ending) };
+  const command = repeated + ending;
+  const [machine, time] = [await describeMachine(database), timeStamp()];
+  const about = { experiment: name, about: experiment.about, command, machine };
+  const ownAbout = { command, time, machine, plays: plays.map((each) => each.result) };
+  const ownReport = own === undefined ? undefined : report?.(own, ownAbout);
+  const replay = replayFiles(shown.events);
+  const folder = writeFolder(runsFolder, name, {
+    'index.html': resultPage({ ...about, time, result }),
+    'result.json': { ...about, options, ...result },
+    'report.md': resultMarkdown(command, result),
+    ...ownReport?.files,
+    ...replay,
+    ...eventsFile(shown.events),
+    ...factsFiles(facts.map((each) => ({ facts: each }))),
+  });
+  return { folder, result, replay: Object.keys(replay)[0], ownReport };
+}

@@ -1,0 +1,55 @@
+/** The experiments that a command and the page both play: their options, and what repeats them. */
+import type { RungName } from '../../ladder/rungs.ts';
+import type { Language } from '../../ladder/texts/texts.ts';
+import { type DrillName, drills } from '../drills/drills.ts';
+import { raceExperiment } from '../races/race-on.ts';
+import type { PlayedRace } from '../races/race-verdict.ts';
+import type { RaceName } from '../races/schedules.ts';
+import type { Judged } from '../stage/result.ts';
+import type { OwnReport, Planned } from './experiment-report.ts';
+import { withoutFacts } from './facts-files.ts';
+import { raceText } from './race-text.ts';
+
+export const plannedRace = (
+  name: RaceName,
+  rung: RungName,
+  language: Language = 'en',
+): Planned<{ name: RaceName; rung: RungName }, PlayedRace> => ({
+  ...{ name: `race-${name}-${rung}`, experiment: raceExperiment, options: { name, rung } },
+  command: `npx lockstep race ${name} --rung ${rung}`,
+  report: (played, { plays }) => raceReport(played, plays, language),
+});
+
+export const plannedDrill = (
+  name: DrillName,
+  options: { readonly seed: number; readonly minutes: number },
+): Planned<typeof options, unknown> => ({
+  ...{ name: `drill-${name}`, experiment: drills[name], options },
+  command: `npx lockstep drill ${name} --minutes ${options.minutes} --seed ${options.seed}`,
+});
+
+function raceReport(
+  played: PlayedRace,
+  plays: readonly Judged<PlayedRace>[],
+  language: Language,
+): OwnReport {
+  const count = {
+    times: plays.length,
+    violated: plays.filter(({ verdict }) => verdict === 'violated').length,
+    asClaimed: plays.filter(({ isAsClaimed }) => isAsClaimed).length,
+  };
+  const { times, violated, asClaimed } = count;
+  const counted = `played ${times} times: ${violated} violated, ${asClaimed} as claimed\n`;
+  return {
+    files: { 'race.json': withoutFacts(played) },
+    data: () => ({ ...withoutFacts(played), count }),
+    text: (folder) =>
+      [
+        raceText(played, language),
+        '',
+        ...(times > 1 ? [counted] : []),
+        `picture: ${folder}/replay.html`,
+        `again, without servers: npx lockstep replay ${folder}/race.json`,
+      ].join('\n'),
+  };
+}
