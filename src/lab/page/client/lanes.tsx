@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { LaneView, Row } from './lane-rows.ts';
 import type { PlayView } from './model.ts';
-import { isUnanswered, rowSentence } from './sentences.ts';
+import { isAgain, isUnanswered, rowSentence } from './sentences.ts';
 import { page } from './texts.ts';
 
 interface Drawn {
@@ -49,7 +49,7 @@ function LaneList({ of, differsAt }: Drawn) {
 }
 
 function rowClass({ kind, word, isWrong, lane }: Row, differs: boolean): string {
-  const shownAs = isUnanswered(word) ? 'dead' : kind;
+  const shownAs = isUnanswered(word) ? 'dead' : isAgain(word) ? 'at' : kind;
   return [`lane-${lane}`, shownAs, isWrong ? 'is-wrong' : '', differs ? 'differs' : '']
     .join(' ')
     .trim();
@@ -136,12 +136,14 @@ const LaneHead = ({ lane: { name, userId, instance }, x }: LaneProps) => (
   </>
 );
 
-function LaneLine({ lane: { state }, x, height }: LaneProps & { readonly height: number }) {
+function LaneLine({ lane: { state, userId }, x, height }: LaneProps & { readonly height: number }) {
   return (
     <g>
       <path class="line" d={`M${x} 0V${height - 14}`} />
       {state === 'waits' && <path class="waiting" d={`M${x} ${height - 36}V${height - 22}`} />}
-      {state !== 'answered' && <circle class={`end ${state}`} cx={x} cy={height - 14} r="8" />}
+      {state !== 'answered' && !(state === 'idle' && userId === '') && (
+        <circle class={`end ${state}`} cx={x} cy={height - 14} r="8" />
+      )}
     </g>
   );
 }

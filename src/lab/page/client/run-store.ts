@@ -1,5 +1,5 @@
 /** The race that the address names: what was predicted, what runs, and what is asked for. */
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import type { Verdict } from '../../../domain.ts';
 import { connection, send } from './api.ts';
 import { world } from './event-log.ts';
@@ -31,8 +31,18 @@ export const shownRace = computed<RaceView | undefined>(() => {
 
 export const isRunning = computed(() => world.value.run !== undefined && !world.value.run.over);
 
-export async function beginRun({ race, rung }: WantedRace): Promise<void> {
-  if (!isRunning.value) await send('POST', '/api/runs', { race, rung });
+/** The race that was asked for, until its first event is here. */
+const asked = signal('');
+export const isAsked = (wanted: WantedRace): boolean => asked.value === raceKey(wanted);
+effect(() => {
+  if (shownRun.value && !shownRun.value.over) asked.value = '';
+});
+
+export async function beginRun(wanted: WantedRace): Promise<void> {
+  if (isRunning.value || isAsked(wanted)) return;
+  const { race, rung } = wanted;
+  asked.value = raceKey(wanted);
+  if ((await send('POST', '/api/runs', { race, rung })) === null) asked.value = '';
 }
 
 export async function stopRun(): Promise<void> {

@@ -1,7 +1,6 @@
 /** The view of a race whose steps are fixed: it plays itself on the real servers. */
-import { useEffect } from 'preact/hooks';
 import type { Proof } from '../../../audit/evidence.ts';
-import { connection, isBusy, problem } from './api.ts';
+import { connection } from './api.ts';
 import { Lanes } from './lanes.tsx';
 import type { RaceView } from './race-model.ts';
 import { go, show } from './route.ts';
@@ -12,7 +11,7 @@ import {
   foretell,
   foretellings,
   foretoldOf,
-  isRunning,
+  isAsked,
   nextRace,
   shownRace,
   shownRun,
@@ -26,7 +25,7 @@ export function RunOfRace({ wanted }: { wanted: WantedRace }) {
   const run = shownRun.value;
   const isLive = connection.value !== 'recorded';
   return (
-    <main class="race" data-over={run?.over !== undefined}>
+    <main class="race run" data-over={run?.over !== undefined}>
       <Head wanted={wanted} race={race} />
       {isLive && foretoldOf(wanted) === undefined && !run && <Foretell wanted={wanted} />}
       {isLive && foretoldOf(wanted) !== undefined && !run && <BeginRun wanted={wanted} />}
@@ -89,15 +88,10 @@ function Foretell({ wanted }: { wanted: WantedRace }) {
   );
 }
 
-/** The address asks for it, and its outcome was predicted in this visit. */
+/** Its outcome was predicted in this visit. */
 function BeginRun({ wanted }: { wanted: WantedRace }) {
   const { words } = page.value;
-  const isFree =
-    connection.value === 'open' && !isBusy.value && problem.value === null && !isRunning.value;
-  useEffect(() => {
-    if (isFree) void beginRun(wanted);
-  }, [wanted, isFree]);
-  if (problem.value === null) return <p role="status">{words.preparing}</p>;
+  if (isAsked(wanted)) return <p role="status">{words.preparing}</p>;
   return (
     <button type="button" class="next" data-retry onClick={() => void beginRun(wanted)}>
       {words.play}

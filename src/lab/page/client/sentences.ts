@@ -14,12 +14,14 @@ export function rowSentence(row: Row): Sentence {
   return { mark: markOf(row), text: textOf(row), evidence: evidenceOf(row) };
 }
 
-const again: readonly string[] = ['resume', 'start', 'started', 'resumed', 'healed'];
+/** A process or a server goes on. */
+export const isAgain = (word: string): boolean =>
+  ['resume', 'start', 'started', 'resumed', 'healed'].includes(word);
 
 function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
   if (isWrong) return '✗';
   if (word === 'pause' || word === 'paused') return '∥';
-  if (again.includes(word)) return '▶';
+  if (isAgain(word)) return '▶';
   if (isUnanswered(word)) return '✕';
   if (word === 'lock-service-unavailable') return '✕';
   const marks = { at: '●', waits: '◌', dead: '✕', free: '✓', fault: '✕', answered: '✓' } as const;
