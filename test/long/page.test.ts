@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
+import { playSettings } from '../../src/lab/choices/judged-play.ts';
+import { Lab } from '../../src/lab/environment/lab.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
 import { someFolder } from '../support/folder.ts';
 import { theLab } from '../support/the-lab.ts';
@@ -62,6 +64,11 @@ test('the page starts a lab, keeps its session over a restart, and ends with the
   const { servers } = (await status()) as { servers: { name: string; pid: number }[] };
   process.kill(servers.find(({ name }) => name === 'page')?.pid ?? 0, 'SIGKILL');
   await expect.poll(async () => (await run('page')).exitCode, { timeout: 30_000 }).toBe(0);
+  const shapeOf = () => Lab.running(folder)?.shape.settings ?? {};
+  expect(shapeOf()).toMatchObject(playSettings); // Nobody has restored it.
+  const next = await run('run', 'row-lock', '--json');
+  expect(JSON.parse(next.stdout)).toMatchObject({ asClaimed: true });
+  expect(shapeOf()).not.toMatchObject(playSettings);
   expect((await client.post('/api/plays', wanted)).status).toBe(201);
 
   const { stdout, exitCode } = await run('down');

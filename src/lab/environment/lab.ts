@@ -221,6 +221,27 @@ export class Lab {
     else await this.serve(shape);
   }
 
+  /**
+   * A session that was killed has restored nothing: that is done first.
+   * @returns the shape that this session restores
+   */
+  async beginSession(): Promise<ServiceShape> {
+    const { shapeBefore } = this.#state;
+    if (shapeBefore) {
+      await this.ensure(shapeBefore);
+      await restoreSettings(this.dataFolder(this.database));
+    }
+    this.#state.shapeBefore = this.shape;
+    this.#save();
+    return this.shape;
+  }
+
+  async endSession(shape: ServiceShape): Promise<void> {
+    await this.ensure(shape);
+    delete this.#state.shapeBefore;
+    this.#save();
+  }
+
   /** Starts servers that only some rungs need, unless they run. They stop with the lab. */
   async provide(names: readonly SpareServer[], progress: Progress = () => {}): Promise<void> {
     const servers = names.flatMap((name) => spareServers[name](this.#folder, this.#state.ports));

@@ -50,9 +50,9 @@ export async function withLab<T>(
 ): Promise<T> {
   return alone(folder, async (signal) => {
     const running = runningOn(folder, options.database);
-    const shape = running?.shape ?? defaultShape;
     const faulty = running?.faultInTheWay();
     if (faulty) throw new LabHasFault(faulty.name, faulty.state);
+    const shape = (await running?.beginSession()) ?? defaultShape;
     const untilInterrupted: UntilInterrupted = (part) =>
       running ? part : interruptible(part, signal);
     try {
@@ -60,7 +60,7 @@ export async function withLab<T>(
       signal.throwIfAborted();
       return await work(lab, signal, untilInterrupted);
     } finally {
-      if (running) await running.ensure(shape);
+      if (running) await running.endSession(shape);
       else await Lab.stop(folder);
     }
   });

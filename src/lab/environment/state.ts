@@ -49,6 +49,8 @@ export interface State {
   /** In the order they were started. */
   running: Running[];
   shape: ServiceShape;
+  /** That which a session restores at its end; there while it lasts, or when it was killed. */
+  shapeBefore?: ServiceShape;
 }
 
 const stateFile = (folder: string): string => join(folder, 'lab.json');
