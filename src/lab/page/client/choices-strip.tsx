@@ -47,7 +47,15 @@ export function ChoicesStrip({ of }: { of: PlayView }) {
   );
 }
 
-/** Every branch that was tried on this rung: the longest choices of each. */
+const shownBranches = 8;
+
+/** So many letters are the same in both. */
+function sharedBy(one: string, other: string): number {
+  const index = [...one].findIndex((letter, at) => letter !== other[at]);
+  return index < 0 ? one.length : index;
+}
+
+/** Every branch that was tried on this rung: the longest choices of each, and where it leaves. */
 function Tree({ of }: { of: PlayView }) {
   const all = [...(tried.value.get(of.rung) ?? [])];
   const own = lettersOf(of);
@@ -59,9 +67,10 @@ function Tree({ of }: { of: PlayView }) {
   return (
     <span class="tree">
       <small>{page.value.words.tree}</small>
-      {leaves.slice(-4).map((choices) => (
+      {leaves.slice(-shownBranches).map((choices) => (
         <button type="button" key={choices} data-branch={choices} onClick={() => branchTo(choices)}>
-          {choices}
+          <span class="dim">{choices.slice(0, sharedBy(choices, own))}</span>
+          {choices.slice(sharedBy(choices, own))}
         </button>
       ))}
     </span>
