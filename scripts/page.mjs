@@ -1,12 +1,13 @@
 // Bundles the page of the lab into dist/lab/page/client/. It runs behind the compiler, because the
 // page shows the ladder: its rows, their source lines, and how many orders break each of them.
 // Usage: node scripts/page.mjs
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { famousRaces } from '../dist/lab/choices/famous-races.js';
 import { canAim, saleOf, stopsOf } from '../dist/lab/choices/set-up.js';
+import { drillNames, drills } from '../dist/lab/drills/drills.js';
 import { raceNames, schedules } from '../dist/lab/races/schedules.js';
 import { said } from '../dist/lab/races/schedules-zh.js';
 import { claimOf, showsInRush } from '../dist/ladder/claims.js';
@@ -128,10 +129,16 @@ export function ladderRows() {
   });
 }
 
+/** @returns the drills (src/lab/page/client/drill-rows.ts) */
+const drillRows = () => drillNames.map((name) => ({ name, about: drills[name].about }));
+
 async function bundle() {
   await build({
     ...{ root: from, configFile: false, logLevel: 'warn' },
-    define: { LADDER_ROWS: JSON.stringify(ladderRows()) },
+    define: {
+      LADDER_ROWS: JSON.stringify(ladderRows()),
+      DRILL_ROWS: JSON.stringify(drillRows()),
+    },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       ...{ outDir: to, emptyOutDir: true, target: ['chrome110', 'firefox115'] },
@@ -139,7 +146,9 @@ async function bundle() {
       rolldownOptions: { input: `${from}/main.tsx`, output: { entryFileNames: 'page.js' } },
     },
   });
-  for (const name of ['index.html', 'page.css']) copyFileSync(`${from}/${name}`, `${to}/${name}`);
+  copyFileSync(`${from}/index.html`, `${to}/index.html`);
+  const charts = read('node_modules/uplot/dist/uPlot.min.css');
+  writeFileSync(`${to}/page.css`, `${read('src/lab/page/client/page.css')}${charts}`);
   const bytes = gzipSync(readFileSync(`${to}/page.js`)).length;
   if (bytes > mostBytes)
     throw new Error(`page.js has ${bytes} bytes gzipped: ${mostBytes} at most`);

@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { addAudit } from '../cli/audit.ts';
 import { addBench } from '../cli/bench.ts';
 import { addBenchLocks } from '../cli/bench-locks.ts';
+import { addBreak } from '../cli/break.ts';
 import { addBuy } from '../cli/buy.ts';
 import { addConformance } from '../cli/conformance.ts';
 import { addDeadLetters } from '../cli/dead-letters.ts';
@@ -68,6 +69,7 @@ const byHand = [
   addLocks,
   addAudit,
   addFault,
+  addBreak,
 ];
 const operate = [addDeadLetters, addReconcile, addEndedSales];
 const measure = [addBench, addBenchLocks, addConformance, addMutants, addDocs];

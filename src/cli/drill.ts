@@ -1,4 +1,4 @@
-import { type DrillName, drillNames, drills } from '../lab/drills/drills.ts';
+import { drillNames, drills, isDrillName } from '../lab/drills/drills.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { UnknownDrill } from '../lab/errors.ts';
 import { plannedDrill } from '../lab/report/planned.ts';
@@ -54,5 +54,3 @@ function listDrills(json: boolean): void {
   const all = drillNames.map((name) => ({ name, about: drills[name].about }));
   print(json, all, () => all.map(({ name, about }) => `${name}: ${about}`).join('\n'));
 }
-
-const isDrillName = (name: string): name is DrillName => Object.hasOwn(drills, name);

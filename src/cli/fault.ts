@@ -1,7 +1,9 @@
 import { Argument } from 'commander';
+import { askLab } from '../lab/by-hand/ask-lab.ts';
+import type { HandVerb } from '../lab/by-hand/asked-faults.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { alone } from '../lab/environment/session.ts';
-import { LabDown, ServerNameMissing } from '../lab/errors.ts';
+import { LabDown, NothingToEnd, ServerNameMissing } from '../lab/errors.ts';
 import { type FaultVerb, verbs } from '../lab/faults/by-hand.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { json, whole } from './options.ts';
@@ -9,7 +11,6 @@ import { type AddCommand, type JsonOption, type Place, print } from './output.ts
 
 const undoing = { resume: 'is resumed', start: 'runs' } as const;
 type Undoing = keyof typeof undoing;
-type Verb = FaultVerb | Undoing | 'heal';
 
 interface FaultOptions extends JsonOption {
   readonly ms: number;
@@ -18,15 +19,16 @@ interface FaultOptions extends JsonOption {
 export const addFault: AddCommand = (program, place) =>
   program
     .command('fault')
-    .description('break a server of the running lab, for example while k6 runs; heal mends all')
+    .description('break a server while k6 or `break` runs; heal mends all, end ends `break`')
     .addArgument(
       new Argument('<verb>', 'what to do').choices([
         ...Object.keys(verbs),
         ...Object.keys(undoing),
         'heal',
+        'end',
       ]),
     )
-    .argument('[server]', 'redis-2, nginx, api-1, api-worker-1, …; heal needs none')
+    .argument('[server]', 'redis-2, nginx, api-1, api-worker-1, …; heal and end need none')
     .option(
       '--ms <n>',
       'for slow, delay, block-event-loop and step-clock-…',
@@ -34,35 +36,46 @@ export const addFault: AddCommand = (program, place) =>
       2_000,
     )
     .addOption(json())
-    .action((verb: Verb, server: string | undefined, options: FaultOptions) =>
+    .action((verb: HandVerb, server: string | undefined, options: FaultOptions) =>
       fault(place, verb, server, options),
     );
 
 async function fault(
   { labFolder }: Place,
-  verb: Verb,
+  verb: HandVerb,
   server: string | undefined,
   { json, ms }: FaultOptions,
 ): Promise<void> {
-  const done = await alone(labFolder, async () => {
-    const lab = Lab.running(labFolder);
-    if (!lab) throw new LabDown();
-    return act(lab, verb, server, ms);
-  });
+  const lab = Lab.running(labFolder);
+  if (!lab) throw new LabDown();
+  const asked = await askLab(lab, { verb, server: serverFor(verb, server), ms });
+  const done = asked ?? (await alone(labFolder, () => act(lab, verb, server, ms)));
   print(json, { verb, server }, () => wrap(done));
 }
 
 /** @returns a sentence about what is so now. */
-async function act(lab: Lab, verb: Verb, server: string | undefined, ms: number): Promise<string> {
+async function act(
+  lab: Lab,
+  verb: HandVerb,
+  server: string | undefined,
+  ms: number,
+): Promise<string> {
   if (verb === 'heal') {
     await lab.heal();
     return 'Every server runs and answers.';
   }
+  if (verb === 'end') throw new NothingToEnd();
   if (server === undefined) throw new ServerNameMissing(verb);
   if (isUndoing(verb)) await lab.server(server)[verb]();
   else await verbs[verb].fault(server, ms, lab).inject(lab);
   const now = isUndoing(verb) ? undoing[verb] : verbs[verb].done;
   return `${server} ${now}. Undo all faults: npx lockstep fault heal`;
 }
+
+const serverFor = (verb: HandVerb, server: string | undefined): string => {
+  if (verb === 'heal' || verb === 'end') return '';
+  if (server === undefined) throw new ServerNameMissing(verb);
+  return server;
+};
 
 const isUndoing = (verb: FaultVerb | Undoing): verb is Undoing => Object.hasOwn(undoing, verb);

@@ -80,7 +80,7 @@ const notesReader = (print: (line: string) => void) => ({
 function printResult<Options extends object, Own>(
   { name, experiment, options, times, json, command }: Request<Options, Own>,
   plays: readonly Played<Own>[],
-  { folder, result: { recorded: _, ...brief }, replay, ownReport }: Written<Own>,
+  { about: { folder }, result: { recorded: _, ...brief }, replay, ownReport }: Written<Own>,
 ): void {
   if (ownReport) {
     print(json, ownReport.data(folder), () => ownReport.text(folder));

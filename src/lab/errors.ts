@@ -69,6 +69,24 @@ export class ChoicesDisturbed extends LockstepError {
   }
 }
 
+export class NothingToEnd extends LockstepError {
+  readonly code = 'NOTHING_TO_END';
+
+  constructor() {
+    super('No `lockstep break` runs in this lab.');
+  }
+}
+
+/** An experiment that has the lab could not do what somebody asked it for. */
+export class FaultNotTaken extends LockstepError {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 /** The page plays one race, or one drill, at a time. */
 export class RunGoesOn extends LockstepError {
   readonly code = 'RUN_GOES_ON';

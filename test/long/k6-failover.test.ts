@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { k6Failover } from '../../src/lab/drills/k6-failover.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
-import { spansOf } from '../../src/lab/stage/timeline.ts';
+import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { raceDrill, raceDrillShape } from '../../src/lab/drills/race-drill.ts';
 import { raceDrills } from '../../src/lab/drills/race-drills.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
-import { spansOf } from '../../src/lab/stage/timeline.ts';
+import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 

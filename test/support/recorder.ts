@@ -1,13 +1,12 @@
-/** Tells a timeline what happens, as a stage does. */
-import type { Answered, Emitted } from '../../src/lab/stage/events.ts';
-import type { Timeline } from '../../src/lab/stage/timeline.ts';
+/** Tells readers what happens, as a stage does. */
+import type { Answered, Emitted, Reader } from '../../src/lab/stage/events.ts';
 
 /** @param now nanoseconds */
-export function recorderOf(timeline: Timeline, now: () => bigint) {
+export function recorderOf(readers: readonly Reader[], now: () => bigint) {
   let number = 0;
   const tell = (event: Emitted, at = String(now())): void => {
     number += 1;
-    timeline.read({ ...event, number, at });
+    for (const read of readers) read({ ...event, number, at });
   };
   return {
     loadStarted: (name: string) => tell({ kind: 'load-started', name }),

@@ -4,19 +4,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { markText } from '../../src/lab/report/fault-words.ts';
-import { liveHead, printLive, secondLine } from '../../src/lab/report/live-lines.ts';
-import { type Answered, emitter } from '../../src/lab/stage/events.ts';
+import { liveHead, liveReader, secondLine } from '../../src/lab/report/live-lines.ts';
+import { type Answered, emitter, type Reader } from '../../src/lab/stage/events.ts';
+import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
-import { spansOf, Timeline } from '../../src/lab/stage/timeline.ts';
+import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
+import { Timeline } from '../../src/lab/stage/timeline.ts';
 import { recorderOf } from '../support/recorder.ts';
 
 /** A clock that stands still until the test moves it. */
-function timelineAt() {
+function timelineAt(also: Reader = () => {}) {
   let nowMs = 0;
   const nanoseconds = (ms: number) => BigInt(Math.round((1_000_000 + ms) * 1_000_000));
   const now = () => nanoseconds(nowMs);
   const timeline = new Timeline(now);
-  const recorder = recorderOf(timeline, now);
+  const recorder = recorderOf([timeline.read, also], now);
   const at = (ms: number) => {
     nowMs = ms;
     return recorder;
@@ -160,16 +162,18 @@ describe('the live lines', () => {
   });
 
   test('print a mark before the line of its second, and no line without a load', () => {
-    const { timeline, at, answer } = timelineAt();
     const lines: string[] = [];
-    const end = printLive(timeline, (line) => lines.push(line));
+    const live = liveReader((line) => lines.push(line));
+    const { timeline, at, answer } = timelineAt(live.read);
+    const tellRest = tellSeconds(timeline, emitter([live.read]));
     at(0).loadStarted('redlock');
     answer(100);
     at(1_980).faultStarted('kill redis-1');
     at(2_500).faultEnded('kill redis-1');
     at(2_600).loadEnded('redlock');
     at(4_000).loadStarted('multilock');
-    end();
+    tellRest();
+    live.end();
     expect(lines.map((line) => line.trim().split(/ {2,}/).slice(0, 2).join(' '))).toEqual([
       'second accepted',
       '0.0 ▶ load: redlock',

@@ -33,3 +33,4 @@ export const drills = {
 } as const satisfies Record<string, Drill>;
 export type DrillName = keyof typeof drills;
 export const drillNames = Object.keys(drills) as DrillName[];
+export const isDrillName = (name: string): name is DrillName => Object.hasOwn(drills, name);

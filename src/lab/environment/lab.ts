@@ -102,6 +102,14 @@ export interface ServerState {
   readonly paused: boolean;
 }
 
+/** They are of the lab, and of no sale; the service is seen as its processes. */
+const behindScenes: readonly string[] = ['redis-lab', 'proxies', 'page', 'service', 'epmd'];
+
+function stateOf(process: ProcessRef | undefined): 'runs' | 'paused' | 'stopped' {
+  if (!process || !isAlive(process)) return 'stopped';
+  return isPaused(process) ? 'paused' : 'runs';
+}
+
 export class Lab {
   readonly #folder: string;
   readonly #state: State;
@@ -428,6 +436,19 @@ export class Lab {
       alive: isAlive(server),
       paused: isPaused(server),
     }));
+  }
+
+  /** The servers of a sale, and the processes of the service: what each of them does now. */
+  get parts(): { readonly name: string; readonly state: 'runs' | 'paused' | 'stopped' }[] {
+    const children = childrenWith('INSTANCE', this.#running('service').pid);
+    const processes = processNames(this.shape).map((name) => ({
+      name,
+      process: children.find(({ value }) => value === name),
+    }));
+    const own = this.#state.running
+      .filter(({ name }) => !behindScenes.includes(name))
+      .map((process) => ({ name: process.name, process }));
+    return [...own, ...processes].map(({ name, process }) => ({ name, state: stateOf(process) }));
   }
 
   /** The configuration of the service. */

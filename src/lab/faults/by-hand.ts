@@ -95,3 +95,10 @@ export const verbs = {
   },
 } as const satisfies Record<string, Verb>;
 export type FaultVerb = keyof typeof verbs;
+
+const momentary: readonly FaultVerb[] = [
+  ...(['restart', 'restart-empty', 'flush-all', 'flush-scripts', 'expire-session'] as const),
+];
+
+/** It has happened, and is over. */
+export const isMomentary = (verb: FaultVerb): boolean => momentary.includes(verb);

@@ -10,6 +10,7 @@ import { rungsWithOrders } from '../choices/set-up.ts';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import type { Result } from '../stage/result.ts';
+import { fullCells } from './figure-rows.ts';
 import {
   circumstancesMarkdown,
   ladderMarkdown,
@@ -19,7 +20,6 @@ import {
 } from './ladder-tables.ts';
 import { markdownTable } from './markdown-table.ts';
 import { measuredBy, tableMarkdown } from './result-markdown.ts';
-import { fullCells } from './result-text.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
 import { scoreboardTables } from './scoreboard-markdown.ts';
 import { headlineTable } from './story-lines.ts';

@@ -1,14 +1,14 @@
 /** What an experiment leaves in `runs/`, whoever has played it: a command, or the page. */
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { Database } from '../environment/servers/database.ts';
-import type { StageEvent } from '../stage/events.ts';
+import type { ReportAbout, StageEvent } from '../stage/events.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { isAsExpected, type Judged, type Result } from '../stage/result.ts';
 import { eventsFile, factsFiles } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { replayFiles } from './replay-files.ts';
+import { replayFiles, reportFile } from './replay-files.ts';
 import { resultMarkdown } from './result-markdown.ts';
-import { resultPage } from './result-page.ts';
 
 /** An experiment with its options. */
 export interface Planned<Options extends object, Own> {
@@ -18,6 +18,8 @@ export interface Planned<Options extends object, Own> {
   readonly options: Options;
   /** Repeats it: `npx lockstep soak --minutes 3 --seed 1`. */
   readonly command: string;
+  /** Of its report; without one, that of the browser. */
+  readonly language?: Language;
   /** A report of its own, beside the files that every experiment leaves. */
   readonly report?: (own: Own, about: About<Own>) => OwnReport;
 }
@@ -45,7 +47,7 @@ export interface Played<Own> {
 }
 
 export interface Written<Own> {
-  readonly folder: string;
+  readonly about: ReportAbout & { readonly folder: string };
   readonly result: Omit<Result<Own>, 'facts' | 'own'>;
   /** The file that replays it; undefined for an experiment that has none. */
   readonly replay: string | undefined;
@@ -58,7 +60,7 @@ export interface Written<Own> {
  */
 export async function writeReport<Options extends object, Own>(
   runsFolder: string,
-  { name, experiment, options, command: repeated, report }: Planned<Options, Own>,
+  { name, experiment, options, command: repeated, report, language }: Planned<Options, Own>,
   plays: readonly Played<Own>[],
   database: Database,
   ending = '',
@@ -68,19 +70,26 @@ export async function writeReport<Options extends object, Own>(
   const { facts, own, hints = [], ...others } = shown.result;
   const result = { ...others, hints: hints.map((hint) => hint + ending) };
   const command = repeated + ending;
-  const [machine, time] = [await describeMachine(database), timeStamp()];
-  const about = { experiment: name, about: experiment.about, command, machine };
-  const ownAbout = { command, time, machine, plays: plays.map((each) => each.result) };
+  const about = { command, time: timeStamp(), machine: await describeMachine(database) };
+  const ownAbout = { ...about, plays: plays.map((each) => each.result) };
   const ownReport = own === undefined ? undefined : report?.(own, ownAbout);
   const replay = replayFiles(shown.events);
+  const { machine } = about;
   const folder = writeFolder(runsFolder, name, {
-    'index.html': resultPage({ ...about, time, result }),
-    'result.json': { ...about, options, ...result },
+    'index.html': reportFile(shown.events, about, language),
+    'result.json': {
+      experiment: name,
+      about: experiment.about,
+      command,
+      machine,
+      options,
+      ...result,
+    },
     'report.md': resultMarkdown(command, result),
     ...ownReport?.files,
     ...replay,
     ...eventsFile(shown.events),
     ...factsFiles(facts.map((each) => ({ facts: each }))),
   });
-  return { folder, result, replay: Object.keys(replay)[0], ownReport };
+  return { about: { ...about, folder }, result, replay: Object.keys(replay)[0], ownReport };
 }

@@ -1,5 +1,5 @@
 /** The words of a fault by its name: `kill redis-main` stops redis-main. */
-import type { Mark } from '../stage/timeline.ts';
+import type { Mark } from '../stage/seconds.ts';
 
 const states = { stop: 'stopped', kill: 'stopped', pause: 'paused' } as const;
 

@@ -1,6 +1,7 @@
 /** A drill while it runs, for an 80-column terminal: a line for each second, and for each mark. */
 import type { Reader, StageEvent } from '../stage/events.ts';
-import { type Mark, type Second, Timeline } from '../stage/timeline.ts';
+import type { Mark, Second } from '../stage/seconds.ts';
+import { Timeline } from '../stage/timeline.ts';
 import { markText } from './fault-words.ts';
 import { wrap } from './wrap.ts';
 
@@ -49,42 +50,25 @@ function topReasons(refusedBecause: Readonly<Record<string, number>>): string {
 export const markLine = (mark: Mark): string =>
   `${(Math.floor(mark.atMs / 100) / 10).toFixed(1).padStart(7)}  ${markText(mark)}`.slice(0, 79);
 
-/** A load in another process reports its answers a little later. */
-const reportedWithinMs = 500;
-const lookEveryMs = 100;
-
-/** A reader of events: prints the notes at once, and the seconds when they are over. */
-export function liveReader(print: (line: string) => void): { read: Reader; end: () => void } {
-  const timeline = new Timeline();
-  const end = printLive(timeline, print);
-  const read = (event: StageEvent): void => {
-    timeline.read(event);
-    if (event.kind === 'note') print(wrap(event.text, 79, '    '));
-  };
-  return { read, end };
-}
-
 /**
- * Prints each second when it is over, and its marks before it. A second without a load has no line.
- * @returns the function that prints the rest, and ends.
+ * A reader of events: prints the notes at once, and each second when it is over, behind its marks.
+ * A second without a load has no line.
  */
-export function printLive(timeline: Timeline, print: (line: string) => void): () => void {
-  let next = 0;
-  let printedMarks = 0;
-  const printUntil = (ms: number): void => {
-    for (; (next + 1) * 1_000 <= ms; next++) {
-      for (let mark = timeline.marks[printedMarks]; mark; mark = timeline.marks[++printedMarks]) {
-        if (mark.atMs >= (next + 1) * 1_000) break;
-        if (printedMarks === 0) print(liveHead);
-        print(markLine(mark));
-      }
-      const second = timeline.second(next);
-      if (second.isLoaded) print(secondLine(second));
+export function liveReader(print: (line: string) => void): { read: Reader; end: () => void } {
+  const { marks, read } = new Timeline();
+  let printed = 0;
+  const printMarks = (beforeMs: number): void => {
+    for (let mark = marks[printed]; mark && mark.atMs < beforeMs; mark = marks[++printed]) {
+      if (printed === 0) print(liveHead);
+      print(markLine(mark));
     }
   };
-  const timer = setInterval(() => printUntil(timeline.elapsedMs() - reportedWithinMs), lookEveryMs);
-  return () => {
-    clearInterval(timer);
-    printUntil(timeline.recorded().seconds.length * 1_000);
+  const readNext = (event: StageEvent): void => {
+    read(event);
+    if (event.kind === 'note') print(wrap(event.text, 79, '    '));
+    if (event.kind !== 'second') return;
+    printMarks((event.second + 1) * 1_000);
+    if (event.isLoaded) print(secondLine(event));
   };
+  return { read: readNext, end: () => printMarks(Number.POSITIVE_INFINITY) };
 }

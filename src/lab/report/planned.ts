@@ -1,6 +1,7 @@
 /** The experiments that a command and the page both play: their options, and what repeats them. */
 import type { RungName } from '../../ladder/rungs.ts';
 import type { Language } from '../../ladder/texts/texts.ts';
+import { type BreakOptions, breakIt } from '../by-hand/break-it.ts';
 import { type DrillName, drills } from '../drills/drills.ts';
 import { raceExperiment } from '../races/race-on.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
@@ -13,11 +14,12 @@ import { raceText } from './race-text.ts';
 export const plannedRace = (
   name: RaceName,
   rung: RungName,
-  language: Language = 'en',
+  language?: Language,
 ): Planned<{ name: RaceName; rung: RungName }, PlayedRace> => ({
   ...{ name: `race-${name}-${rung}`, experiment: raceExperiment, options: { name, rung } },
   command: `npx lockstep race ${name} --rung ${rung}`,
-  report: (played, { plays }) => raceReport(played, plays, language),
+  ...(language && { language }),
+  report: (played, { plays }) => raceReport(played, plays, language ?? 'en'),
 });
 
 export const plannedDrill = (
@@ -27,6 +29,14 @@ export const plannedDrill = (
   ...{ name: `drill-${name}`, experiment: drills[name], options },
   command: `npx lockstep drill ${name} --minutes ${options.minutes} --seed ${options.seed}`,
 });
+
+export const plannedBreak = (options: BreakOptions): Planned<BreakOptions, unknown> => {
+  const { rung, perSecond, minutes } = options;
+  return {
+    ...{ name: `break-${rung}`, experiment: breakIt, options },
+    command: `npx lockstep break ${rung} --per-second ${perSecond} --minutes ${minutes}`,
+  };
+};
 
 function raceReport(
   played: PlayedRace,
@@ -48,7 +58,7 @@ function raceReport(
         raceText(played, language),
         '',
         ...(times > 1 ? [counted] : []),
-        `picture: ${folder}/replay.html`,
+        `picture: ${folder}/index.html`,
         `again, without servers: npx lockstep replay ${folder}/race.json`,
       ].join('\n'),
   };

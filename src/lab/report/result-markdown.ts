@@ -1,7 +1,7 @@
 /** The result of an experiment as Markdown. */
 import type { Result, Table } from '../stage/result.ts';
+import { figureRows, fullCells } from './figure-rows.ts';
 import { markdownTable } from './markdown-table.ts';
-import { figureRows, fullCells } from './result-text.ts';
 
 type Shown = Pick<Result, 'verdict' | 'reasons' | 'asClaimed' | 'figures' | 'tables'>;
 

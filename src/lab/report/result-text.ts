@@ -1,5 +1,6 @@
 /** The result of an experiment for a terminal of 80 columns. */
 import type { Result, Table, TableCell } from '../stage/result.ts';
+import { figureRows } from './figure-rows.ts';
 import { plainTable } from './tables.ts';
 import { wrap } from './wrap.ts';
 
@@ -32,17 +33,3 @@ const tableText = ({ title, head, rows }: Table): string =>
 
 const shortCells = (row: readonly TableCell[]): string[] =>
   row.map((cell) => (typeof cell === 'string' ? cell : cell.short));
-
-/** With all of each cell. */
-export const fullCells = (row: readonly TableCell[]): string[] =>
-  row.map((cell) => (typeof cell === 'string' ? cell : cell.full));
-
-/** Names and values for people. */
-export const figureRows = (figures: Result['figures']): [name: string, value: string][] =>
-  Object.entries(figures).map(([name, value]) => [words(name), count(value)]);
-
-/** `longestGapMs` is shown as `longest gap ms`. */
-const words = (name: string): string =>
-  name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-
-const count = (value: number): string => Math.round(value).toLocaleString('en-US');

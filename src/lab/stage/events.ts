@@ -10,6 +10,8 @@ import type { StepPlace } from '../../ladder/texts/text.ts';
 import type { Language } from '../../ladder/texts/texts.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
+import type { Told } from './result.ts';
+import type { Second } from './seconds.ts';
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
 export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
@@ -114,6 +116,23 @@ export type PlayEvent =
   /** Nothing moves until the next choice. */
   | { readonly kind: 'still'; readonly step: number; readonly tookMs: number };
 
+/** A server, or a process of the service. */
+export interface PartState {
+  readonly name: string;
+  readonly state: 'runs' | 'paused' | 'stopped';
+}
+
+/** A sale so far. */
+export interface SaleCounts {
+  readonly accepted: number;
+  readonly refused: number;
+  readonly unknown: number;
+  /** Confirmed orders in MySQL; missing while it does not answer. */
+  readonly recorded?: number;
+  /** So many of them are a second order of a user. */
+  readonly twice?: number;
+}
+
 /** A sentence of a schedule. */
 export type Said = Readonly<Record<Language, string>>;
 
@@ -155,7 +174,12 @@ export type RaceEvent =
     };
 
 export type Emitted =
-  | { readonly kind: 'started'; readonly experiment: string; readonly options: object }
+  | {
+      readonly kind: 'started';
+      readonly experiment: string;
+      readonly about: string;
+      readonly options: object;
+    }
   /** A sentence for people. */
   | { readonly kind: 'note'; readonly text: string }
   /** The service runs in this shape from now on. */
@@ -173,9 +197,25 @@ export type Emitted =
   | ({ readonly kind: 'lane'; readonly player: string; readonly lane: string } & LaneEvent)
   | (PlayEvent & { readonly player: string })
   | RaceEvent
-  | { readonly kind: 'verdict'; readonly verdict: Verdict; readonly reasons: readonly string[] }
-  /** The lab is as it was before. Without a folder it failed, and proves nothing. */
-  | { readonly kind: 'over'; readonly folder?: string; readonly because?: string };
+  /** The clients of one second, when it is over; and when second 0 began, in nanoseconds. */
+  | ({ readonly kind: 'second'; readonly beganAt: string } & Second)
+  /** Every server that is part of the sale, when one of them has changed. */
+  | { readonly kind: 'servers'; readonly parts: readonly PartState[] }
+  | ({ readonly kind: 'counts' } & SaleCounts)
+  | ({ readonly kind: 'verdict' } & Told)
+  /** The lab is as it was before. Without a report it failed, and proves nothing. */
+  | { readonly kind: 'over'; readonly report?: ReportAbout; readonly because?: string };
+
+/** What stands in every report. */
+export interface ReportAbout {
+  /** Missing in the report itself. */
+  readonly folder?: string;
+  /** Repeats it. */
+  readonly command: string;
+  readonly time: string;
+  /** Versions, by their programs. */
+  readonly machine: Readonly<Record<string, string>>;
+}
 
 /**
  * `at` is nanoseconds of CLOCK_MONOTONIC: the clock of every process of the machine, and of every

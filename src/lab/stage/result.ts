@@ -1,7 +1,7 @@
 /** What every experiment returns, and what the runner adds to it. */
 import type { Facts } from '../../audit/facts.ts';
 import type { Verdict } from '../../domain.ts';
-import type { Recorded } from './timeline.ts';
+import type { Recorded } from './seconds.ts';
 
 /** A text; where a terminal has no room for all of it, its short form, too. */
 export type TableCell = string | { readonly short: string; readonly full: string };
@@ -48,6 +48,9 @@ export function isAsExpected({ verdict, isAsClaimed }: Judged): Answer {
   if (verdict === 'unknown' || isAsClaimed === undefined) return answerOf[verdict];
   return isAsClaimed ? 'yes' : 'no';
 }
+
+/** All of a result but what it was judged by: told at the end. */
+export type Told = Omit<Result, 'facts' | 'own' | 'recorded'> & Pick<Recorded, 'longestGapMs'>;
 
 export interface Result<Own = unknown> extends Judged<Own> {
   /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */

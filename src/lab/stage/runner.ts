@@ -10,8 +10,10 @@ import { Interrupted } from '../errors.ts';
 import { emitter, type Reader } from './events.ts';
 import type { Experiment } from './experiment.ts';
 import type { Judged, Result } from './result.ts';
+import { type Recorded, refusedIn, type Second } from './seconds.ts';
 import { Stage } from './stage.ts';
-import { type Recorded, refusedIn, type Second, Timeline } from './timeline.ts';
+import { tellSeconds } from './tell-seconds.ts';
+import { Timeline } from './timeline.ts';
 
 export interface Session {
   readonly lab: Lab;
@@ -30,15 +32,20 @@ export async function play<Options extends object, Own>(
   const timeline = new Timeline();
   const emit = emitter([timeline.read, ...readers]);
   const stage = new Stage(lab, signal, emit);
-  emit({ kind: 'started', experiment: name, options });
+  emit({ kind: 'started', experiment: name, about: experiment.about, options });
+  const tellRest = tellSeconds(timeline, emit);
   const playing = untilInterrupted(playOn(stage, experiment, options));
-  const judged = await playing.catch((error: unknown) => ({
-    ...undecided(error, stage, timeline.recorded()),
-    ...experiment.soFar?.(),
-  }));
-  emit({ kind: 'verdict', verdict: judged.verdict, reasons: judged.reasons });
+  const judged = await playing
+    .catch((error: unknown) => ({
+      ...undecided(error, stage, timeline.recorded()),
+      ...experiment.soFar?.(),
+    }))
+    .finally(tellRest);
   const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));
-  return { ...judged, faults, isInterrupted: signal.aborted, recorded: timeline.recorded() };
+  const recorded = timeline.recorded();
+  const { facts, own, ...told } = { ...judged, faults, isInterrupted: signal.aborted };
+  emit({ kind: 'verdict', ...told, longestGapMs: recorded.longestGapMs });
+  return { ...told, facts, ...(own !== undefined && { own }), recorded };
 }
 
 async function playOn<Options extends object, Own>(

@@ -5,43 +5,7 @@
 import { countBy } from '../../grouping.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Answered, StageEvent } from './events.ts';
-
-/** The start or the end of a load or of a fault. */
-export interface Mark {
-  readonly atMs: number;
-  readonly of: 'load' | 'fault';
-  readonly isStart: boolean;
-  /** Of the fault: `kill redis-main`. */
-  readonly name: string;
-}
-
-/** What was answered in one second. */
-export interface Second {
-  readonly second: number;
-  /** False between two loads, when nobody asks. */
-  readonly isLoaded: boolean;
-  readonly accepted: number;
-  readonly refusedBecause: Readonly<Record<string, number>>;
-  readonly unknown: number;
-  /** null when no answer came. */
-  readonly p99Ms: number | null;
-}
-
-/** All of it, for a report. */
-export interface Recorded {
-  /** From the beginning to the last mark or answer, without a gap. */
-  readonly seconds: readonly Second[];
-  readonly marks: readonly Mark[];
-  /** The longest time between the answers of two sales of one load. */
-  readonly longestGapMs: number;
-}
-
-/** A mark and its end. */
-export interface Span {
-  readonly name: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+import { type Mark, type Recorded, type Second, secondOf, spansOf } from './seconds.ts';
 
 /** A reader of events. */
 export class Timeline {
@@ -71,6 +35,11 @@ export class Timeline {
     const before = this.#answered.get(second);
     if (before) before.push(attempt);
     else this.#answered.set(second, [attempt]);
+  }
+
+  /** The first load, fault or answer. */
+  get beganAt(): bigint {
+    return this.#startedAt ?? 0n;
   }
 
   /** Since the first load, fault or answer; 0 before it. */
@@ -124,21 +93,4 @@ export class Timeline {
     const loads = spansOf(this.marks, 'load', Number.POSITIVE_INFINITY);
     return loads.some(({ fromMs, toMs }) => fromMs < (second + 1) * 1_000 && toMs > second * 1_000);
   }
-}
-
-export const refusedIn = ({ refusedBecause }: Second): number =>
-  Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
-
-const secondOf = (ms: number): number => Math.floor(ms / 1_000);
-
-/** Each start with the next end of its name, or with `endMs`, in the order of the starts. */
-export function spansOf(marks: readonly Mark[], of: Mark['of'], endMs: number): Span[] {
-  const ends = marks.filter((mark) => mark.of === of && !mark.isStart);
-  return marks
-    .filter((mark) => mark.of === of && mark.isStart)
-    .map(({ name, atMs: fromMs }) => {
-      const own = ends.findIndex((end) => end.name === name && end.atMs >= fromMs);
-      const [end] = own < 0 ? [] : ends.splice(own, 1);
-      return { name, fromMs, toMs: end?.atMs ?? endMs };
-    });
 }

@@ -1,7 +1,7 @@
 /** Half a minute of stopped masters: MultiLock stops selling with one, Redlock with two. */
 import { expect, test } from 'vitest';
 import { stopMasters } from '../../../src/lab/drills/stop-masters.ts';
-import { spansOf } from '../../../src/lab/stage/timeline.ts';
+import { spansOf } from '../../../src/lab/stage/seconds.ts';
 import { expectHeld, playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/the-lab.ts';
 

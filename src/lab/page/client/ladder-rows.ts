@@ -58,5 +58,11 @@ export const ladderRows: readonly LadderRow[] = LADDER_ROWS;
 export const ladderRow = (name: string): LadderRow | undefined =>
   ladderRows.find((row) => row.name === name);
 
+export const famousRace = (name: string): FamousRace | undefined =>
+  ladderRows.flatMap(({ races }) => races).find((race) => race.name === name);
+
+export const isRung = (name: string): name is RungName =>
+  ladderRows.some((row) => row.name === name);
+
 export const nextRow = (name: string): LadderRow | undefined =>
   ladderRows[1 + ladderRows.findIndex((row) => row.name === name)];

@@ -152,9 +152,9 @@ function About({ row }: { row: LadderRow }) {
 const viewOf = ({ name, byHand }: FamousRace, rung: string): RaceOrRun =>
   byHand
     ? { is: 'race', rung, isFine: false, ...byHand, lanes: lanesOf(byHand.choices).length }
-    : { is: 'run', race: name, rung };
+    : { is: 'run', of: 'race', race: name, rung };
 
-type RaceOrRun = Exclude<View, { readonly is: 'ladder' }>;
+type RaceOrRun = Extract<View, { readonly is: 'race' | 'run' }>;
 
 /** Each is a link. */
 function Races({ row }: { row: LadderRow }) {

@@ -5,6 +5,7 @@ import type { LaneView, Row } from './lane-rows.ts';
 import type { PlayView } from './model.ts';
 import { isAgain, isUnanswered, rowSentence } from './sentences.ts';
 import { page } from './texts.ts';
+import { useWidth } from './width.ts';
 
 interface Drawn {
   readonly of: Pick<PlayView, 'lanes' | 'rows'>;
@@ -53,23 +54,6 @@ function rowClass({ kind, word, isWrong, lane }: Row, differs: boolean): string 
   return [`lane-${lane}`, shownAs, isWrong ? 'is-wrong' : '', differs ? 'differs' : '']
     .join(' ')
     .trim();
-}
-
-/** The width of its box: the text is not scaled. */
-function useWidth(box: { readonly current: HTMLDivElement | null }) {
-  const width = useRef(signal(600)).current;
-  useLayoutEffect(() => {
-    const { current } = box;
-    if (!current) return;
-    const measure = () => {
-      width.value = current.clientWidth;
-    };
-    const observer = new ResizeObserver(measure);
-    observer.observe(current);
-    measure();
-    return () => observer.disconnect();
-  }, [box, width]);
-  return width.value;
 }
 
 function LanePicture({ of, differsAt }: Drawn) {

@@ -9,13 +9,14 @@ import { closeProof, predictByKey, proof } from './cards.tsx';
 import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
 import { closeCompare } from './compare.tsx';
+import { Drills } from './drills.tsx';
 import { beginAt, cursor, events, feedPlace, take, world } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { Race } from './race.tsx';
 import { RaceList, recordedView } from './recorded.tsx';
-import { addressOf, linkTo, show, viewAt } from './route.ts';
-import { RunOfRace } from './run.tsx';
-import { foretellByKey, isRunning, nextRace, shownRun } from './run-store.ts';
+import { addressOf, linkTo, show, viewAt, wantedBreak } from './route.ts';
+import { Run } from './run.tsx';
+import { foretellByKey, isRunning, nextRun, shownRun } from './run-store.ts';
 import { saveReplay } from './save-replay.ts';
 import {
   backTo,
@@ -30,7 +31,7 @@ import {
   type View,
   view,
   type Wanted,
-  type WantedRace,
+  type WantedRun,
 } from './store.ts';
 import { language, page } from './texts.ts';
 
@@ -49,7 +50,8 @@ function Page() {
 
 function Shown({ wanted }: { wanted: View }) {
   if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
-  return wanted.is === 'run' ? <RunOfRace wanted={wanted} /> : <Race wanted={wanted} />;
+  if (wanted.is === 'drills') return <Drills />;
+  return wanted.is === 'run' ? <Run wanted={wanted} /> : <Race wanted={wanted} />;
 }
 
 const NoKey = () => (
@@ -61,7 +63,10 @@ const NoKey = () => (
 
 function Head() {
   const { words } = page.value;
-  const isRace = view.value.is !== 'ladder';
+  const wanted = view.value;
+  const isBreak = wanted.is === 'run' && wanted.of === 'break';
+  const isDrill = wanted.is === 'drills' || (wanted.is === 'run' && wanted.of === 'drill');
+  const isRace = wanted.is !== 'ladder' && !isDrill && !isBreak;
   const isLive = connection.value !== 'recorded';
   const isPlaying = play.value !== undefined && !play.value.ended;
   const isHeldElsewhere = held.includes(problem.value?.code ?? '');
@@ -72,7 +77,7 @@ function Head() {
         <nav>
           <a
             href="/ladder/2"
-            aria-current={isRace ? undefined : 'page'}
+            aria-current={wanted.is === 'ladder' ? 'page' : undefined}
             onClick={(event) => {
               event.preventDefault();
               show({ is: 'ladder', chapter: selectedChapter() });
@@ -81,6 +86,26 @@ function Head() {
             {words.ladder}
           </a>
           {isRace && <span aria-current="page">{words.race}</span>}
+          <a
+            href="/break"
+            aria-current={isBreak ? 'page' : undefined}
+            onClick={(event) => {
+              event.preventDefault();
+              show({ is: 'run', ...wantedBreak(current.value?.rung ?? 'redlock', 100) });
+            }}
+          >
+            {words.breakIt}
+          </a>
+          <a
+            href="/drills"
+            aria-current={isDrill ? 'page' : undefined}
+            onClick={(event) => {
+              event.preventDefault();
+              show({ is: 'drills' });
+            }}
+          >
+            {words.drills}
+          </a>
         </nav>
       )}
       <span class="right">
@@ -140,7 +165,7 @@ function ProblemLine() {
 
 /** The events so far, of a recording of one thing. */
 function Cursor() {
-  if (world.value.races.size > 1) return null;
+  if (world.value.races.size > 1 && !world.value.run) return null;
   return (
     <label class="cursor">
       {page.value.words.cursor}
@@ -194,7 +219,7 @@ function onKey(event: KeyboardEvent): void {
   const key = event.key.toLowerCase();
   if (view.value.is === 'race') onRaceKey(key, view.value);
   else if (view.value.is === 'run') onRunKey(key, view.value);
-  else if (onLadder[key]) {
+  else if (view.value.is === 'ladder' && onLadder[key]) {
     event.preventDefault();
     onLadder[key]();
   }
@@ -210,8 +235,8 @@ function onRaceKey(key: string, wanted: Wanted): void {
   else inRace[key]?.();
 }
 
-function onRunKey(key: string, wanted: WantedRace): void {
-  const next = nextRace(wanted);
+function onRunKey(key: string, wanted: WantedRun): void {
+  const next = nextRun(wanted);
   if (!shownRun.value) foretellByKey(key, wanted);
   else if (key === 'n' && next && !isRunning.value) show({ is: 'run', ...next });
 }

@@ -1,12 +1,36 @@
 /** The sentences of the page in one language: complete by type. */
 
 import type { SaleKind } from '../../choices/set-up.ts';
-import type { Reading } from '../../stage/events.ts';
+import type { FaultWords } from '../../report/fault-words.ts';
+import type { PartState, Reading } from '../../stage/events.ts';
+import type { OfferedVerb } from './hand-verbs.ts';
 import type { Wait } from './lane-rows.ts';
 import type { LaneName, OutcomeSeen } from './predictions.ts';
+import type { Bar } from './run-series.ts';
 
 export interface OutcomeTexts extends Readonly<Record<OutcomeSeen, string>> {
   readonly of: (lane: LaneName) => string;
+}
+
+/** What a run cost its buyers. */
+export interface RunCost {
+  readonly faults: number;
+  readonly hasLoad: boolean;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly unknown: number;
+  /** The longest time without a sale. */
+  readonly gapMs: number;
+}
+
+/** A sentence for each thing that happens in a run. */
+export interface ToldTexts {
+  readonly service: (instances: number, network: string) => string;
+  readonly onSale: (rung: string, stock: number) => string;
+  readonly loadStarted: (name: string) => string;
+  readonly loadEnded: (name: string) => string;
+  readonly fault: (name: string) => string;
+  readonly healed: (name: string, words: FaultWords) => string;
 }
 
 export interface PageText {
@@ -97,6 +121,31 @@ export interface PageText {
       | 'runFailed'
       | 'playAgain'
       | 'playByHand'
+      | 'drills'
+      | 'drillsAre'
+      | 'drillPlaysItself'
+      | 'accepted'
+      | 'refused'
+      | 'unknownAnswer'
+      | 'load'
+      | 'answersPerSecond'
+      | 'second'
+      | 'p99'
+      | 'figures'
+      | 'faults'
+      | 'repeatIt'
+      | 'machine'
+      | 'breakIt'
+      | 'breakItIs'
+      | 'beginLoad'
+      | 'itSells'
+      | 'servers'
+      | 'recordedOrders'
+      | 'waiting'
+      | 'unknown'
+      | 'twice'
+      | 'healAll'
+      | 'endLoad'
       | 'report',
       string
     >
@@ -128,6 +177,16 @@ export interface PageText {
   /** Nobody has the lock: so many masters answer. */
   readonly answer: (have: number, needed: number, all: number) => string;
   readonly quorum: (have: number, needed: number, all: number) => string;
+  /** Its name, and what it will do. */
+  readonly handVerbs: Readonly<Record<OfferedVerb, readonly [name: string, does: string]>>;
+  readonly partStates: Readonly<Record<PartState['state'], string>>;
+  readonly breakOn: (rung: string) => string;
+  readonly more: (count: number) => string;
+  /** @param about in English */
+  readonly drillAbout: (name: string, about: string) => string;
+  readonly barText: (state: Bar['state'], text: string) => string;
+  readonly cost: (cost: RunCost) => string;
+  readonly told: ToldTexts;
   readonly onRung: (rung: string) => string;
   readonly onNextRung: (rung: string) => string;
   readonly checkNames: (names: readonly string[]) => string;

@@ -10,15 +10,18 @@ export function recordedView(): View {
   const first = events.find(({ kind }) => kind === 'play' || kind === 'race');
   if (first?.kind === 'play')
     return { is: 'race', rung: first.rung, choices: '', lanes: 2, isFine: false };
-  const { race = '', rung = '' } = named ?? [...races.values()][0] ?? {};
-  return { is: 'run', race, rung };
+  const { race, rung } = named ?? [...races.values()].at(world.value.run ? -1 : 0) ?? {};
+  if (race === undefined || rung === undefined)
+    return { is: 'run', of: 'drill', drill: '', minutes: 0, seed: 0 };
+  return { is: 'run', of: 'race', race, rung };
 }
 
 /** Each with its verdict. */
 export function RaceList() {
   const races = [...world.value.races.values()];
   const wanted = view.value;
-  if (races.length < 2 || wanted.is !== 'run') return null;
+  const isList = races.length > 1 && world.value.run === undefined;
+  if (!isList || wanted.is !== 'run' || wanted.of !== 'race') return null;
   return (
     <nav class="cursor">
       <select

@@ -1,9 +1,18 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
 import { lanesOf } from '../../choices/letters.ts';
+import { drillRows } from './drill-rows.ts';
 import { ladderRow, ladderRows } from './ladder-rows.ts';
 import { buyersIn, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
-import { begin, beside, type View, view, type Wanted } from './store.ts';
+import {
+  begin,
+  beside,
+  type View,
+  view,
+  type Wanted,
+  type WantedBreak,
+  type WantedRun,
+} from './store.ts';
 
 export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): View {
   const asked = new URLSearchParams(search);
@@ -17,14 +26,28 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
   const race = /^\/run\/race\/([\w-]+)$/.exec(pathname)?.[1];
   const home = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
   if (race !== undefined && home)
-    return { is: 'run', race, rung: ladderRow(asked.get('rung') ?? '')?.name ?? home.name };
+    return {
+      ...{ is: 'run', of: 'race', race },
+      rung: ladderRow(asked.get('rung') ?? '')?.name ?? home.name,
+    };
+  const drill = /^\/run\/drill\/([\w-]+)$/.exec(pathname)?.[1];
+  if (drill !== undefined && drillRows.some(({ name }) => name === drill)) {
+    const minutes = Number(asked.get('minutes') ?? 0.5) || 0.5;
+    return { is: 'run', of: 'drill', drill, minutes, seed: Number(asked.get('seed') ?? 1) || 1 };
+  }
+  if (pathname === '/break') {
+    const perSecond = Math.min(5_000, Math.max(1, Number(asked.get('load') ?? 100) || 100));
+    return { is: 'run', ...wantedBreak(asked.get('rung') ?? 'redlock', perSecond) };
+  }
+  if (pathname === '/drills') return { is: 'drills' };
   const chapter = Number(/^\/ladder\/(\d)$/.exec(pathname)?.[1] ?? 2);
   return { is: 'ladder', chapter: Math.min(6, Math.max(1, chapter)) };
 }
 
 export function addressOf(wanted: View): string {
   if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
-  if (wanted.is === 'run') return `/run/race/${wanted.race}?rung=${wanted.rung}`;
+  if (wanted.is === 'drills') return '/drills';
+  if (wanted.is === 'run') return addressOfRun(wanted);
   const { rung, choices, lanes, isFine } = wanted;
   const asked = [
     ...(choices ? [`do=${choices}`] : []),
@@ -33,6 +56,20 @@ export function addressOf(wanted: View): string {
   ];
   return `/race/${rung}${asked.length > 0 ? `?${asked.join('&')}` : ''}`;
 }
+
+function addressOfRun(wanted: WantedRun): string {
+  if (wanted.of === 'race') return `/run/race/${wanted.race}?rung=${wanted.rung}`;
+  if (wanted.of === 'break') return `/break?rung=${wanted.rung}&load=${wanted.perSecond}`;
+  return `/run/drill/${wanted.drill}?minutes=${wanted.minutes}&seed=${wanted.seed}`;
+}
+
+const mostMinutes = 60;
+
+/** It lasts until somebody ends it. */
+export const wantedBreak = (rung: string, perSecond: number): WantedBreak => ({
+  ...{ of: 'break', perSecond, minutes: mostMinutes },
+  rung: ladderRow(rung)?.name ?? 'redlock',
+});
 
 /** What the play would be in a link. */
 export function linkTo(of: PlayView): Wanted {

@@ -1,21 +1,88 @@
 /** An experiment that runs in the lab, or has run, as a pure function of its events. */
-import type { StageEvent } from '../../stage/events.ts';
+import type { PartState, SaleCounts, StageEvent } from '../../stage/events.ts';
+import type { Mark, Second } from '../../stage/seconds.ts';
+import { msOf } from './lane-rows.ts';
 
 type Event<Kind extends StageEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
+
+/** What is told as a sentence. */
+const toldKinds = [
+  'service',
+  'on-sale',
+  'load-started',
+  'load-ended',
+  'fault',
+  'healed',
+  'note',
+] as const;
+export type ToldEvent = Event<(typeof toldKinds)[number]>;
+const isTold = (event: StageEvent): event is ToldEvent =>
+  toldKinds.some((kind) => kind === event.kind);
 
 export interface RunView {
   /** `race-dead-holder-redis-atomic` */
   readonly experiment: string;
-  readonly notes: readonly string[];
+  readonly about: string;
+  readonly beganAtMs: number;
+  readonly told: readonly ToldEvent[];
+  /** Each that is over. */
+  readonly seconds: readonly Second[];
+  /** When second 0 began. */
+  readonly zeroMs: number | undefined;
+  /** The servers of the sale; none where nobody breaks them by hand. */
+  readonly parts: readonly PartState[];
+  readonly counts?: SaleCounts;
   readonly verdict?: Event<'verdict'>;
   readonly over?: Event<'over'>;
 }
 
 export function addToRun(run: RunView | undefined, event: StageEvent): RunView | undefined {
-  if (event.kind === 'started') return { experiment: event.experiment, notes: [] };
+  if (event.kind === 'started') {
+    const { experiment, about } = event;
+    return {
+      experiment,
+      about,
+      beganAtMs: msOf(event),
+      told: [],
+      seconds: [],
+      zeroMs: undefined,
+      parts: [],
+    };
+  }
   if (!run) return run;
-  if (event.kind === 'note') return { ...run, notes: [...run.notes, event.text] };
+  if (isTold(event)) return { ...run, told: [...run.told, event] };
+  if (event.kind === 'second')
+    return {
+      ...run,
+      seconds: [...run.seconds, event],
+      zeroMs: run.zeroMs ?? Number(event.beganAt) / 1_000_000,
+    };
+  if (event.kind === 'servers') return { ...run, parts: event.parts };
+  if (event.kind === 'counts') return { ...run, counts: event };
   if (event.kind === 'verdict') return { ...run, verdict: event };
-  if (event.kind === 'over') return { ...run, over: event };
-  return run;
+  return event.kind === 'over' ? { ...run, over: event } : run;
+}
+
+/** The starts and ends of its loads and faults. */
+export function marksOf({ told, zeroMs }: RunView): Mark[] {
+  const first = told.find(({ kind }) => kind === 'load-started' || kind === 'fault');
+  const zero = zeroMs ?? (first ? msOf(first) : 0);
+  return told.flatMap((event): Mark[] => {
+    const atMs = Math.max(0, Math.round(msOf(event) - zero));
+    if (event.kind === 'load-started' || event.kind === 'load-ended')
+      return [{ atMs, of: 'load', isStart: event.kind === 'load-started', name: event.name }];
+    if (event.kind === 'fault' || event.kind === 'healed')
+      return [{ atMs, of: 'fault', isStart: event.kind === 'fault', name: event.name }];
+    return [];
+  });
+}
+
+/** The faults that nobody has ended, in order. */
+export function brokenNames({ told }: RunView): string[] {
+  const open = new Map<number, string>();
+  for (const event of told) {
+    if (event.kind === 'fault') open.set(event.id, event.name);
+    if (event.kind === 'healed') open.delete(event.id);
+  }
+  return [...open.values()];
 }

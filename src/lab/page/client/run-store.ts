@@ -1,73 +1,85 @@
-/** The race that the address names: what was predicted, what runs, and what is asked for. */
+/** The run that the address names: what was predicted, what runs, and what is asked for. */
 import { computed, effect, signal } from '@preact/signals';
 import type { Verdict } from '../../../domain.ts';
 import { connection, send } from './api.ts';
 import { world } from './event-log.ts';
-import { ladderRows } from './ladder-rows.ts';
+import { famousRace, ladderRows } from './ladder-rows.ts';
 import { type RaceView, raceKey } from './race-model.ts';
 import type { RunView } from './run-model.ts';
-import { view, type WantedRace } from './store.ts';
+import { view, type WantedRun } from './store.ts';
 
 export type Foretold = Exclude<Verdict, 'unknown'>;
 export const foretellings = ['held', 'violated'] as const satisfies readonly Foretold[];
 
-/** Those of this visit, by the race and its rung. */
-const foretold = signal<ReadonlyMap<string, Foretold>>(new Map());
-export const foretoldOf = (wanted: WantedRace): Foretold | undefined =>
-  foretold.value.get(raceKey(wanted));
+/** The name of its experiment. */
+export function runName(wanted: WantedRun): string {
+  if (wanted.of === 'race') return `race-${raceKey(wanted)}`;
+  return wanted.of === 'drill' ? `drill-${wanted.drill}` : `break-${wanted.rung}`;
+}
 
-/** The run that the view shows; another one is of an earlier view. */
+/** Those of this visit, by the name. */
+const foretold = signal<ReadonlyMap<string, Foretold>>(new Map());
+export const foretoldOf = (wanted: WantedRun): Foretold | undefined =>
+  foretold.value.get(runName(wanted));
+
+/** The run that the view shows; another one is of an earlier view. A recording has one. */
 export const shownRun = computed<RunView | undefined>(() => {
   const { run } = world.value;
   const wanted = view.value;
-  return wanted.is === 'run' && run?.experiment === `race-${raceKey(wanted)}` ? run : undefined;
+  if (connection.value === 'recorded') return run;
+  return wanted.is === 'run' && run?.experiment === runName(wanted) ? run : undefined;
 });
 
 export const shownRace = computed<RaceView | undefined>(() => {
   const wanted = view.value;
   const isKnown = connection.value === 'recorded' || shownRun.value !== undefined;
-  return wanted.is === 'run' && isKnown ? world.value.races.get(raceKey(wanted)) : undefined;
+  const isOfRace = wanted.is === 'run' && wanted.of === 'race';
+  return isOfRace && isKnown ? world.value.races.get(raceKey(wanted)) : undefined;
 });
 
 export const isRunning = computed(() => world.value.run !== undefined && !world.value.run.over);
 
-/** The race that was asked for, until its first event is here. */
+/** The run that was asked for, until its first event is here. */
 const asked = signal('');
-export const isAsked = (wanted: WantedRace): boolean => asked.value === raceKey(wanted);
+export const isAsked = (wanted: WantedRun): boolean => asked.value === runName(wanted);
 effect(() => {
   if (shownRun.value && !shownRun.value.over) asked.value = '';
 });
 
-export async function beginRun(wanted: WantedRace): Promise<void> {
+export async function beginRun(wanted: WantedRun): Promise<void> {
   if (isRunning.value || isAsked(wanted)) return;
-  const { race, rung } = wanted;
-  asked.value = raceKey(wanted);
-  if ((await send('POST', '/api/runs', { race, rung })) === null) asked.value = '';
+  asked.value = runName(wanted);
+  if ((await send('POST', '/api/runs', askedOf(wanted))) === null) asked.value = '';
+}
+
+/** The server tells them apart by their fields. */
+function askedOf(wanted: WantedRun): object {
+  const { of, ...options } = wanted;
+  return of === 'break' ? { ...options, broken: wanted.rung } : options;
 }
 
 export async function stopRun(): Promise<void> {
   await send('DELETE', '/api/runs');
 }
 
-export function foretell(wanted: WantedRace, outcome: Foretold): void {
-  foretold.value = new Map(foretold.value).set(raceKey(wanted), outcome);
+export function foretell(wanted: WantedRun, outcome: Foretold): void {
+  foretold.value = new Map(foretold.value).set(runName(wanted), outcome);
   void beginRun(wanted);
 }
 
 /** `1`, `2` */
-export function foretellByKey(key: string, wanted: WantedRace): boolean {
+export function foretellByKey(key: string, wanted: WantedRun): boolean {
   const outcome = foretellings[Number(key) - 1];
   if (!outcome || foretoldOf(wanted) !== undefined) return false;
   foretell(wanted, outcome);
   return true;
 }
 
-export const famousRace = (name: string) =>
-  ladderRows.flatMap(({ races }) => races).find((race) => race.name === name);
-
 /** Where the same race does no harm any more. */
-export function nextRace({ race, rung }: WantedRace): WantedRace | undefined {
+export function nextRun(wanted: WantedRun): WantedRun | undefined {
+  if (wanted.of !== 'race') return undefined;
+  const { race, rung } = wanted;
   const own = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
-  const { next } = famousRace(race) ?? {};
-  return next && own?.name === rung ? { race, rung: next } : undefined;
+  const next = famousRace(race)?.next;
+  return next && own?.name === rung ? { of: 'race', race, rung: next } : undefined;
 }

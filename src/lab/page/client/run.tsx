@@ -1,79 +1,108 @@
-/** The view of a race whose steps are fixed: it plays itself on the real servers. */
-import type { Proof } from '../../../audit/evidence.ts';
+/** The view of an experiment that plays itself on the real servers: a race, or a drill. */
 import { connection } from './api.ts';
+import { ChooseBreak, Counts, EndLoad } from './break.tsx';
+import { Charts } from './charts.tsx';
+import { famousRace } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
 import type { RaceView } from './race-model.ts';
+import { JudgedChip, JudgedRace } from './race-verdict.tsx';
 import { go, show } from './route.ts';
+import { RunFeed } from './run-feed.tsx';
 import type { RunView } from './run-model.ts';
+import { JudgedRun, RunChip, RunTables } from './run-report.tsx';
 import {
   beginRun,
-  famousRace,
+  type Foretold,
   foretell,
   foretellings,
   foretoldOf,
   isAsked,
-  nextRace,
+  nextRun,
   shownRace,
   shownRun,
   stopRun,
 } from './run-store.ts';
-import type { WantedRace } from './store.ts';
-import { ladder, language, page } from './texts.ts';
+import { Servers } from './servers.tsx';
+import type { WantedRun } from './store.ts';
+import { language, page } from './texts.ts';
 
-export function RunOfRace({ wanted }: { wanted: WantedRace }) {
+export function Run({ wanted }: { wanted: WantedRun }) {
   const race = shownRace.value;
   const run = shownRun.value;
   const isLive = connection.value !== 'recorded';
+  const foretold = isLive ? foretoldOf(wanted) : undefined;
   return (
     <main class="race run" data-over={run?.over !== undefined}>
-      <Head wanted={wanted} race={race} />
-      {isLive && foretoldOf(wanted) === undefined && !run && <Foretell wanted={wanted} />}
-      {isLive && foretoldOf(wanted) !== undefined && !run && <BeginRun wanted={wanted} />}
+      <Head wanted={wanted} race={race} run={run} />
+      {isLive && !run && <Before wanted={wanted} foretold={foretold} />}
       {race && <Lanes of={race} />}
-      {run && <Progress run={run} race={race} />}
-      {race?.judged && <JudgedRace wanted={wanted} race={race} />}
-      {run?.over && <Afterwards wanted={wanted} run={run} />}
+      {run && <Progress wanted={wanted} run={run} />}
+      {run && run.parts.length > 0 && (
+        <Servers run={run} rung={rungOf(run)} isLive={isLive && !run.verdict} />
+      )}
+      {run && <Counts run={run} />}
+      {race && <JudgedRace race={race} foretold={foretold} />}
+      {run && !race && <JudgedRun run={run} foretold={foretold} />}
+      {run && <Charts run={run} />}
+      {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
+      {run?.verdict && <RunTables run={run} hasRace={race !== undefined} />}
+      {run && <RunFeed run={run} />}
     </main>
   );
 }
 
-function Head({ wanted, race }: { wanted: WantedRace; race: RaceView | undefined }) {
-  const title = race?.title ?? famousRace(wanted.race)?.title;
-  const { name } = { name: wanted.rung };
+function Before({ wanted, foretold }: { wanted: WantedRun; foretold: Foretold | undefined }) {
+  if (foretold || isAsked(wanted)) return <BeginRun wanted={wanted} />;
+  return wanted.of === 'break' ? <ChooseBreak wanted={wanted} /> : <Foretell wanted={wanted} />;
+}
+
+interface Shown {
+  readonly wanted: WantedRun;
+  readonly race: RaceView | undefined;
+  readonly run: RunView | undefined;
+}
+
+function Head({ wanted, race, run }: Shown) {
+  if (wanted.of === 'race') {
+    const title = race?.title ?? famousRace(wanted.race)?.title;
+    return (
+      <>
+        <div class="row wrap">
+          <h1>{wanted.race}</h1>
+          <b>{page.value.onRung(wanted.rung)}</b>
+          {race?.judged && <JudgedChip judged={race.judged} />}
+        </div>
+        <small>{title?.[language.value]}</small>
+      </>
+    );
+  }
   return (
     <>
       <div class="row wrap">
-        <h1>{wanted.race}</h1>
-        <b>{page.value.onRung(name)}</b>
-        {race?.judged && <JudgedChip judged={race.judged} />}
+        <h1>{titleOf(wanted) || run?.experiment}</h1>
+        {run?.verdict && <RunChip verdict={run.verdict} />}
       </div>
-      <small>{title?.[language.value]}</small>
+      {wanted.of === 'drill' && (
+        <small>{page.value.drillAbout(wanted.drill, run?.about ?? '')}</small>
+      )}
     </>
   );
 }
 
-function JudgedChip({ judged: { verdict, shows } }: { judged: NonNullable<RaceView['judged']> }) {
-  const { words } = page.value;
-  const [kind, text] = {
-    violated: ['wrong', `✗ ${words.violated}: ${ladder.value.checks[shows]}`],
-    held: ['held', `✓ ${words.heldPromise}: ${ladder.value.checks[shows]}`],
-    unknown: ['so-far', `? ${words.cannotTell}`],
-  }[verdict];
-  return (
-    <span class={`chip ${kind}`} data-verdict={verdict}>
-      {text}
-    </span>
-  );
-}
+const titleOf = (wanted: Exclude<WantedRun, { readonly of: 'race' }>): string =>
+  wanted.of === 'drill' ? wanted.drill : page.value.breakOn(wanted.rung);
+
+/** `break-redlock` */
+const rungOf = ({ experiment }: RunView): string => experiment.replace(/^break-/, '');
 
 /** Nothing runs before. */
-function Foretell({ wanted }: { wanted: WantedRace }) {
+function Foretell({ wanted }: { wanted: WantedRun }) {
   const { words } = page.value;
   const texts = { held: words.doesNoHarm, violated: words.doesHarm };
   return (
     <section class="panel predict" aria-label={words.predictFirst}>
       <h2>{words.predictFirst}</h2>
-      <p>{words.playsItself}</p>
+      <p>{wanted.of === 'race' ? words.playsItself : words.drillPlaysItself}</p>
       {foretellings.map((outcome, index) => (
         <button
           type="button"
@@ -89,7 +118,7 @@ function Foretell({ wanted }: { wanted: WantedRace }) {
 }
 
 /** Its outcome was predicted in this visit. */
-function BeginRun({ wanted }: { wanted: WantedRace }) {
+function BeginRun({ wanted }: { wanted: WantedRun }) {
   const { words } = page.value;
   if (isAsked(wanted)) return <p role="status">{words.preparing}</p>;
   return (
@@ -100,15 +129,18 @@ function BeginRun({ wanted }: { wanted: WantedRace }) {
 }
 
 /** What it does now, and how to stop it. */
-function Progress({ run, race }: { run: RunView; race: RaceView | undefined }) {
+function Progress({ wanted, run }: { wanted: WantedRun; run: RunView }) {
   const { words } = page.value;
   if (run.over) return null;
-  const text = run.verdict ? words.givingBack : race ? words.itPlays : words.preparing;
+  const note = run.told.findLast(({ kind }) => kind === 'note');
   return (
     <div class="row wrap">
-      <span role="status">◌ {text}</span>
-      <small>{run.notes.at(-1)}</small>
-      {!run.verdict && (
+      <span role="status">
+        ◌ {run.verdict ? words.givingBack : wanted.of === 'break' ? words.itSells : words.itPlays}
+      </span>
+      <small>{note?.kind === 'note' && note.text}</small>
+      {!run.verdict && wanted.of === 'break' && <EndLoad />}
+      {!run.verdict && wanted.of !== 'break' && (
         <button type="button" class="right" data-stop onClick={() => void stopRun()}>
           {words.stopIt}
         </button>
@@ -117,81 +149,11 @@ function Progress({ run, race }: { run: RunView; race: RaceView | undefined }) {
   );
 }
 
-function JudgedRace({ wanted, race }: { wanted: WantedRace; race: RaceView }) {
-  const { judged, rung } = race;
-  if (!judged) return null;
-  const { words, checkNames } = page.value;
-  const foretold = foretoldOf(wanted);
-  const { lesson } = ladder.value.rungs[rung as keyof typeof ladder.value.rungs] ?? {};
-  return (
-    <>
-      <section class="panel outcome" aria-live="polite" data-judged={judged.verdict}>
-        {foretold && (
-          <span>
-            <b>{words.predicted}</b> {foretold === 'held' ? words.doesNoHarm : words.doesHarm}
-          </span>
-        )}
-        <span>
-          <b>{words.audit}</b> <JudgedChip judged={judged} />{' '}
-          {judged.isAsClaimed ? words.asClaimed : <b class="wrong-text">{words.notAsClaimed}</b>}
-        </span>
-        {foretold && <small>{foretold === judged.verdict ? words.right : words.notRight}</small>}
-        {judged.alsoBroken.length > 0 && (
-          <span>
-            <b>{words.alsoBroken}</b>{' '}
-            {checkNames(judged.alsoBroken.map((each) => ladder.value.checks[each]))}
-          </span>
-        )}
-        {judged.evidence && <p>{judged.evidence}</p>}
-      </section>
-      {judged.proof && judged.proof.events.length > 0 && <ProofOfRace proof={judged.proof} />}
-      {lesson && <p class="lesson">{lesson}</p>}
-    </>
-  );
-}
-
-/** The smallest set of events, and the rows that they left. */
-function ProofOfRace({ proof: { events, rows } }: { proof: Proof }) {
-  const { words, order, userOn } = page.value;
-  const beganAt = Number(events[0]?.at ?? 0);
-  return (
-    <section class="panel proof" aria-label={words.proof}>
-      <h2>{words.proof}</h2>
-      <table class="state">
-        <tbody>
-          {events.map(({ at, instance, event, checkpoint, reason, userId, orderId }, index) => (
-            <tr key={index}>
-              <td>{((Number(at) - beganAt) / 1_000_000).toFixed(1)} ms</td>
-              <td>
-                <code>{{ checkpoint, refused: reason }[String(event)] ?? event}</code>
-              </td>
-              <td>
-                {userOn(userId, instance)}, {order(orderId)}
-              </td>
-            </tr>
-          ))}
-          {rows.map(({ id, userId, status }) => (
-            <tr key={id}>
-              <td>{words.inMysql}</td>
-              <td>
-                <code>{status}</code>
-              </td>
-              <td>
-                {userOn(userId, '')}, {order(id)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
 /** Its report, and what to play next. */
-function Afterwards({ wanted, run: { over, verdict } }: { wanted: WantedRace; run: RunView }) {
+function Afterwards({ wanted, run: { over } }: { wanted: WantedRun; run: RunView }) {
   const { words } = page.value;
-  const next = nextRace(wanted);
-  const byHand = famousRace(wanted.race)?.byHand;
+  const next = nextRun(wanted);
+  const { rung, byHand } = wanted.of === 'race' ? { ...famousRace(wanted.race), ...wanted } : {};
   return (
     <section class="row wrap" data-afterwards>
       {over?.because !== undefined && (
@@ -199,26 +161,22 @@ function Afterwards({ wanted, run: { over, verdict } }: { wanted: WantedRace; ru
           {words.runFailed} {over.because}
         </p>
       )}
-      {verdict?.verdict === 'unknown' && <p>{verdict.reasons.join('; ')}</p>}
       <button type="button" data-again onClick={() => void beginRun(wanted)}>
         {words.playAgain}
       </button>
-      {next && (
+      {next?.of === 'race' && (
         <button type="button" class="next" data-next onClick={() => show({ is: 'run', ...next })}>
           {page.value.onNextRung(next.rung)}
         </button>
       )}
-      {byHand && (
-        <button
-          type="button"
-          onClick={() => go({ rung: wanted.rung, lanes: 2, isFine: false, ...byHand })}
-        >
+      {byHand && rung && (
+        <button type="button" onClick={() => go({ rung, lanes: 2, isFine: false, ...byHand })}>
           {words.playByHand}
         </button>
       )}
-      {over?.folder !== undefined && (
+      {over?.report?.folder !== undefined && (
         <small data-report>
-          {words.report} <code>{over.folder}</code>
+          {words.report} <code>{over.report.folder}</code>
         </small>
       )}
     </section>

@@ -29,14 +29,29 @@ export interface Wanted {
   readonly lanes: number;
   readonly isFine: boolean;
 }
-/** A race whose steps are fixed. */
-export interface WantedRace {
-  readonly race: string;
+/** A load, while somebody breaks the servers by hand. */
+export interface WantedBreak {
+  readonly of: 'break';
   readonly rung: string;
+  readonly perSecond: number;
+  readonly minutes: number;
 }
+
+/** An experiment: a race whose steps are fixed, a drill, or a load to be broken by hand. */
+export type WantedRun =
+  | WantedBreak
+  | { readonly of: 'race'; readonly race: string; readonly rung: string }
+  | {
+      readonly of: 'drill';
+      /** Empty for a recording: it says itself what it is. */
+      readonly drill: string;
+      readonly minutes: number;
+      readonly seed: number;
+    };
 export type View =
   | { readonly is: 'ladder'; readonly chapter: number }
-  | ({ readonly is: 'run' } & WantedRace)
+  | { readonly is: 'drills' }
+  | ({ readonly is: 'run' } & WantedRun)
   | ({ readonly is: 'race' } & Wanted);
 export const view = signal<View>({ is: 'ladder', chapter: 2 });
 /** The rung beside the one that is played; empty without one. */

@@ -1,4 +1,8 @@
+import { markText } from '../../report/fault-words.ts';
 import type { PageText } from './page-text.ts';
+
+const count = (number: number, noun: string): string =>
+  `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 const looks = {
   'one-user': 'looks for an order',
@@ -96,6 +100,34 @@ export const en: PageText = {
     playAgain: 'Play it again',
     playByHand: 'Play it by hand',
     report: 'The report:',
+    drills: 'Drills',
+    drillsAre:
+      'Load, faults and an audit. Each runs on the servers of this lab, and leaves a report.',
+    drillPlaysItself:
+      'It runs on the real servers, and breaks them under load. What will the audit say?',
+    accepted: 'accepted',
+    refused: 'refused',
+    unknownAnswer: 'unknown (it may have been sold)',
+    load: 'load',
+    answersPerSecond: 'answers a second',
+    second: 'second',
+    p99: 'p99 answer time',
+    figures: 'Figures',
+    faults: 'Faults',
+    repeatIt: 'Repeat it',
+    machine: 'Machine and versions',
+    breakIt: 'Break it',
+    breakItIs:
+      'Steady purchases on one rung, through nginx, on four instances. Break and mend its servers while it sells; the audit tells what it cost.',
+    beginLoad: 'Begin the load',
+    itSells: 'It sells. Choose a server, and break it.',
+    servers: 'The servers of the sale',
+    recordedOrders: 'recorded in MySQL',
+    waiting: 'not recorded yet',
+    unknown: 'unknown',
+    twice: 'second orders',
+    healAll: 'Mend everything',
+    endLoad: 'End the load, and audit',
   },
   outcomes: {
     'one-user': {
@@ -203,6 +235,43 @@ export const en: PageText = {
   answer: (have, needed, all) => `${have} of ${all} masters answer, ${needed} needed`,
   quorum: (have, needed, all) =>
     `${have} of ${all} masters, ${needed} needed: ${have >= needed ? 'enough' : 'not enough'}`,
+  handVerbs: {
+    stop: ['Stop', 'SIGTERM: it ends in order, and refuses connections'],
+    kill: ['Kill', 'SIGKILL: it ends at once'],
+    pause: ['Pause', 'SIGSTOP: connections stay open, and nothing answers'],
+    start: ['Start', 'it runs again, and every fault on it ends'],
+    resume: ['Resume', 'SIGCONT: it goes on where it stood'],
+    restart: ['Restart', 'killed, and started with its data'],
+    'restart-empty': ['Restart empty', 'killed, and started without its data: its locks are gone'],
+    'flush-all': ['FLUSHALL', 'it loses every key'],
+    'flush-scripts': ['SCRIPT FLUSH', 'it forgets its scripts'],
+    'fill-disk': ['Fill its disk', 'it refuses writes, or ends'],
+    slow: ['Slow', 'its answers come 2 s late'],
+    drop: ['Cut off', 'connections stay open, and nothing arrives'],
+    reset: ['Reset', 'every connection is reset'],
+    refuse: ['Refuse', 'every connection is refused'],
+    'block-event-loop': ['Block its loop', 'its process does nothing for 2 s'],
+    'step-clock-back': ['Clock back', 'its wall clock is 2 s behind'],
+    'step-clock-forward': ['Clock ahead', 'its wall clock is 2 s ahead'],
+  },
+  partStates: { runs: 'runs', paused: 'paused', stopped: 'stopped' },
+  breakOn: (rung) => `Break it: ${rung}`,
+  more: (count) => `and ${count} more`,
+  drillAbout: (_, about) => about,
+  barText: (_, text) => text,
+  cost: ({ faults, hasLoad, accepted, refused, unknown, gapMs }) =>
+    hasLoad
+      ? `${count(faults, 'fault')}. ${accepted} accepted, ${refused} refused, ${unknown} unknown; the longest time without a sale was ${(gapMs / 1_000).toFixed(1)} s.`
+      : `${count(faults, 'fault')}.`,
+  told: {
+    service: (instances, network) =>
+      `${count(instances, 'instance')} of the service; the network is ${network}`,
+    onSale: (rung, stock) => `${count(stock, 'voucher')} on sale, on ${rung}`,
+    loadStarted: (name) => markText({ of: 'load', isStart: true, name }),
+    loadEnded: (name) => markText({ of: 'load', isStart: false, name }),
+    fault: (name) => markText({ of: 'fault', isStart: true, name }),
+    healed: (name) => markText({ of: 'fault', isStart: false, name }),
+  },
   onRung: (rung) => `on ${rung}`,
   onNextRung: (rung) => `The same race on ${rung} →`,
   checkNames: (names) => names.join(', '),
@@ -211,6 +280,7 @@ export const en: PageText = {
   order: (id) => `order …${id.slice(-4)}`,
   perSecond: (sales) => String(sales),
   problem: {
+    NOTHING_TO_END: 'No load runs here.',
     RUN_GOES_ON: 'A race or a drill is running here. Wait for its end, or stop it.',
     PLAYS_GO_ON: 'Another viewer is playing. Give the lab back to end all plays, and begin again.',
     LAB_BUSY: 'A command has the lab. Try again when it has ended.',

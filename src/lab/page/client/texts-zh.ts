@@ -1,3 +1,4 @@
+import { drillsInChinese } from './drills-zh.ts';
 import type { PageText } from './page-text.ts';
 
 const looks = {
@@ -5,6 +6,8 @@ const looks = {
   'last-one': '读取库存',
   'last-one-queued': '请求最后一张',
 } as const;
+
+const barsInChinese: Readonly<Record<string, string>> = { stopped: '已停止', paused: '已暂停' };
 
 export const zh: PageText = {
   words: {
@@ -94,6 +97,31 @@ export const zh: PageText = {
     playAgain: '再运行一次',
     playByHand: '自己动手操作',
     report: '报告：',
+    drills: '演练',
+    drillsAre: '负载、故障和审计。每个演练在本实验环境的服务器上运行，并留下报告。',
+    drillPlaysItself: '它在真实的服务器上运行，并在负载下破坏它们。审计会怎么说？',
+    accepted: '接受',
+    refused: '拒绝',
+    unknownAnswer: '未知（可能已卖出）',
+    load: '负载',
+    answersPerSecond: '每秒回答',
+    second: '秒',
+    p99: 'p99 回答时间',
+    figures: '数字',
+    faults: '故障',
+    repeatIt: '重复',
+    machine: '机器与版本',
+    breakIt: '破坏它',
+    breakItIs: '在一个台阶上持续购买，经过 nginx，四个实例。销售时破坏并修复服务器，审计说明代价。',
+    beginLoad: '开始负载',
+    itSells: '正在销售。选一个服务器，破坏它。',
+    servers: '销售用到的服务器',
+    recordedOrders: '已写入 MySQL',
+    waiting: '尚未写入',
+    unknown: '未知',
+    twice: '重复订单',
+    healAll: '全部修复',
+    endLoad: '结束负载并审计',
   },
   outcomes: {
     'one-user': {
@@ -200,6 +228,44 @@ export const zh: PageText = {
   answer: (have, needed, all) => `${all} 个主节点中有 ${have} 个应答，需要 ${needed} 个`,
   quorum: (have, needed, all) =>
     `${all} 个主节点中的 ${have} 个，需要 ${needed} 个：${have >= needed ? '足够' : '不够'}`,
+  handVerbs: {
+    stop: ['停止', 'SIGTERM：正常结束，拒绝连接'],
+    kill: ['杀死', 'SIGKILL：立即结束'],
+    pause: ['暂停', 'SIGSTOP：连接保持，但没有回答'],
+    start: ['启动', '重新运行，它的所有故障结束'],
+    resume: ['恢复', 'SIGCONT：从停住的地方继续'],
+    restart: ['重启', '杀死后带着数据启动'],
+    'restart-empty': ['清空重启', '杀死后不带数据启动：锁都没了'],
+    'flush-all': ['FLUSHALL', '丢失所有键'],
+    'flush-scripts': ['SCRIPT FLUSH', '忘记所有脚本'],
+    'fill-disk': ['写满磁盘', '拒绝写入，或结束'],
+    slow: ['变慢', '回答晚 2 秒'],
+    drop: ['断网', '连接保持，什么也到不了'],
+    reset: ['重置连接', '每个连接被重置'],
+    refuse: ['拒绝连接', '每个连接被拒绝'],
+    'block-event-loop': ['阻塞事件循环', '进程 2 秒内什么也不做'],
+    'step-clock-back': ['时钟拨回', '墙上时钟慢 2 秒'],
+    'step-clock-forward': ['时钟拨快', '墙上时钟快 2 秒'],
+  },
+  partStates: { runs: '运行', paused: '已暂停', stopped: '已停止' },
+  breakOn: (rung) => `破坏它：${rung}`,
+  more: (count) => `还有 ${count} 条`,
+  drillAbout: (name, about) => drillsInChinese[name] ?? about,
+  barText: (state, text) => barsInChinese[state] ?? text,
+  cost: ({ faults, hasLoad, accepted, refused, unknown, gapMs }) =>
+    hasLoad
+      ? `${faults} 次故障。接受 ${accepted}，拒绝 ${refused}，未知 ${unknown}；最长 ${(gapMs / 1_000).toFixed(1)} 秒没有成交。`
+      : `${faults} 次故障。`,
+  told: {
+    service: (instances, network) => `服务有 ${instances} 个实例；网络：${network}`,
+    onSale: (rung, stock) => `${rung} 上开售 ${stock} 张券`,
+    loadStarted: (name) => `▶ 负载开始：${name}`,
+    loadEnded: (name) => `■ 负载结束：${name}`,
+    fault: (name) => `▼ ${name}`,
+    healed: (name, { row, state }) =>
+      ({ stopped: `▲ ${row} 重新运行`, paused: `▲ ${row} 恢复` })[state as string] ??
+      `▲ 结束：${name}`,
+  },
   onRung: (rung) => `在 ${rung} 上`,
   onNextRung: (rung) => `同一竞态，在 ${rung} 上 →`,
   checkNames: (names) => names.join('、'),
@@ -208,6 +274,7 @@ export const zh: PageText = {
   order: (id) => `订单 …${id.slice(-4)}`,
   perSecond: (sales) => String(sales),
   problem: {
+    NOTHING_TO_END: '这里没有负载在运行。',
     RUN_GOES_ON: '这里正在运行一个竞态或演练。等它结束，或停止它。',
     PLAYS_GO_ON: '另一个浏览器正在操作。“交还环境”会结束所有操作，之后可重新开始。',
     LAB_BUSY: '有命令正在使用实验环境，等它结束后再试。',

@@ -6,10 +6,12 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { LockstepError } from '../../../errors.ts';
 import { isRungName } from '../../../ladder/rungs.ts';
+import { isHandVerb } from '../../by-hand/hand.ts';
 import { choicesIn, laneNames, mostLetters } from '../../choices/letters.ts';
 import { rungsWithOrders } from '../../choices/set-up.ts';
+import { isDrillName } from '../../drills/drills.ts';
 import { isRaceName } from '../../races/schedules.ts';
-import { plannedRace } from '../../report/planned.ts';
+import { plannedBreak, plannedDrill, plannedRace } from '../../report/planned.ts';
 import { useKey, viewerIn } from '../access.ts';
 import { eventStream } from './event-stream.ts';
 import type { Plays } from './plays.ts';
@@ -43,7 +45,16 @@ const Again = z.object({
 
 const OrdersOf = z.object({ rung: Rung.refine((rung) => rungsWithOrders.includes(rung)) });
 
-const RunWanted = z.object({ race: z.string().refine(isRaceName), rung: Rung });
+const RaceWanted = z.object({ race: z.string().refine(isRaceName), rung: Rung });
+const Minutes = z.number().positive().max(60);
+const DrillWanted = z.object({
+  drill: z.string().refine(isDrillName),
+  minutes: Minutes,
+  seed: z
+    .int()
+    .min(0)
+    .max(2 ** 31),
+});
 
 type Env = { Variables: { viewer: string } };
 
@@ -75,7 +86,15 @@ function addFiles(app: Hono<Env>): void {
     });
   app.get('/page.js', (c) => file(c, 'page.js'));
   app.get('/page.css', (c) => file(c, 'page.css'));
-  for (const path of ['/', '/ladder', '/ladder/:chapter', '/race/:rung', '/run/race/:race'])
+  for (const path of [
+    '/',
+    '/ladder',
+    '/ladder/:chapter',
+    '/race/:rung',
+    '/run/:of/:name',
+    '/drills',
+    '/break',
+  ])
     app.get(path, (c) => file(c, 'index.html'));
 }
 
@@ -125,13 +144,34 @@ function addCommands(app: Hono<Env>, plays: Plays, runs: Runs): void {
   });
 }
 
+const BreakWanted = z.object({
+  broken: Rung,
+  perSecond: z.int().min(1).max(5_000),
+  minutes: Minutes,
+});
+const FaultAsked = z.object({
+  verb: z.string().refine(isHandVerb),
+  server: z.string().max(40).default(''),
+  ms: z.int().min(0).max(600_000).default(2_000),
+});
+
+const breakOf = ({ broken: rung, perSecond, minutes }: z.infer<typeof BreakWanted>) =>
+  plannedBreak({ rung, perSecond, minutes });
+const drillOf = ({ drill, minutes, seed }: z.infer<typeof DrillWanted>) =>
+  plannedDrill(drill, { minutes, seed });
+
 function addRuns(app: Hono<Env>, runs: Runs): void {
   app.get('/api/feed', (c) => c.json(runs.placeFor(c.get('viewer'))));
   app.post('/api/runs', async (c) => {
-    const { race, rung } = RunWanted.parse(await c.req.json());
-    await runs.begin(c.get('viewer'), plannedRace(race, rung));
+    const wanted = z.union([RaceWanted, DrillWanted, BreakWanted]).parse(await c.req.json());
+    if ('race' in wanted) await runs.begin(c.get('viewer'), plannedRace(wanted.race, wanted.rung));
+    else if ('drill' in wanted) await runs.begin(c.get('viewer'), drillOf(wanted));
+    else await runs.begin(c.get('viewer'), breakOf(wanted));
     return c.json({}, 201);
   });
+  app.post('/api/faults', async (c) =>
+    c.json({ done: await runs.fault(FaultAsked.parse(await c.req.json())) }),
+  );
   app.delete('/api/runs', async (c) => {
     await runs.stop();
     return c.json({});

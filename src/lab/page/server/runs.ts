@@ -3,10 +3,13 @@
  * itself, and with the same report. One at a time.
  */
 
+import { askLab } from '../../by-hand/ask-lab.ts';
+import type { AskedFault } from '../../by-hand/asked-faults.ts';
+import { Lab } from '../../environment/lab.ts';
 import { withLab } from '../../environment/session.ts';
-import { RunGoesOn } from '../../errors.ts';
+import { NothingToEnd, RunGoesOn } from '../../errors.ts';
 import { type Planned, writeReport } from '../../report/experiment-report.ts';
-import type { Emitted, StageEvent } from '../../stage/events.ts';
+import type { Emitted, ReportAbout, StageEvent } from '../../stage/events.ts';
 import { play } from '../../stage/runner.ts';
 import type { Feed, FeedPlace } from './feed.ts';
 import type { Plays } from './plays.ts';
@@ -62,6 +65,14 @@ export class Runs {
     }
   }
 
+  /** @returns what was done. @throws NothingToEnd, FaultNotTaken */
+  async fault(asked: AskedFault): Promise<string> {
+    const lab = Lab.running(this.#folder);
+    const done = lab && (await askLab(lab, asked));
+    if (done === null) throw new NothingToEnd();
+    return done;
+  }
+
   /** Resolves when the lab is as it was. */
   async stop(): Promise<void> {
     this.#going?.stop.abort();
@@ -81,8 +92,8 @@ export class Runs {
       begun();
     };
     try {
-      const folder = await this.#played(planned, feed, stop.signal, begin);
-      tell({ kind: 'over', folder });
+      const report = await this.#played(planned, feed, stop.signal, begin);
+      tell({ kind: 'over', report });
     } catch (error) {
       if (!hasBegun) throw error;
       console.error(error);
@@ -90,13 +101,13 @@ export class Runs {
     }
   }
 
-  /** @returns the folder of its report */
+  /** @returns what stands in its report, and its folder */
   #played<Options extends object, Own>(
     planned: Planned<Options, Own>,
     feed: Feed,
     stopped: AbortSignal,
     begun: () => void,
-  ): Promise<string> {
+  ): Promise<ReportAbout> {
     return withLab(
       this.#folder,
       () => {},
@@ -114,7 +125,7 @@ export class Runs {
           read,
         ]);
         const plays = [{ result, events }];
-        return (await writeReport(this.#runsFolder, planned, plays, lab.database)).folder;
+        return (await writeReport(this.#runsFolder, planned, plays, lab.database)).about;
       },
     );
   }

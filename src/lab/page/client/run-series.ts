@@ -1,6 +1,6 @@
-/** A timeline as columns for a chart, and as bars for the states of its servers. */
-import { type Mark, type Recorded, refusedIn, type Second, spansOf } from '../stage/timeline.ts';
-import { faultWords } from './fault-words.ts';
+/** The seconds of a run as columns for a chart, and as bars for the states of its servers. */
+import { faultWords } from '../../report/fault-words.ts';
+import { type Mark, type Recorded, refusedIn, type Second, spansOf } from '../../stage/seconds.ts';
 
 type Column = readonly (number | null)[];
 
@@ -24,7 +24,7 @@ export interface Bar {
   readonly toSecond: number;
 }
 
-export function resultSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'>): Series {
+export function runSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'>): Series {
   const column = (value: (second: Second) => number | null): Column =>
     seconds.map((second) => (second.isLoaded ? value(second) : null));
   return {

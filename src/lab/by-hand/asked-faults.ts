@@ -1,0 +1,67 @@
+/**
+ * Faults that somebody asks for while an experiment has the lab: a terminal or the page asks,
+ * through the Redis of the lab, and the experiment does it. So each of them is in its record.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { FaultNotTaken } from '../errors.ts';
+import type { FaultVerb } from '../faults/by-hand.ts';
+
+/** `start` and `resume` mend one server, `heal` all of them; `end` ends the load. */
+export type HandVerb = FaultVerb | 'start' | 'resume' | 'heal' | 'end';
+
+export interface AskedFault {
+  readonly verb: HandVerb;
+  /** Empty for `heal` and `end`. */
+  readonly server: string;
+  /** For a fault that has a length. */
+  readonly ms: number;
+}
+
+/** What was done, or why it was not. */
+export type FaultAnswer =
+  | { readonly done: string }
+  | { readonly code: string; readonly message: string };
+
+const keys = {
+  /** STRING: somebody takes faults. */
+  taker: 'by-hand:taker',
+  /** LIST of those that are asked for, in order. */
+  asked: 'by-hand:asked',
+  /** LIST: its one answer. */
+  answer: (id: string) => `by-hand:answer:${id}`,
+} as const;
+
+const presentMs = 3_000;
+const answerWithinSeconds = 60;
+
+export const takesFaults = async (redis: Redis): Promise<boolean> =>
+  (await redis.exists(keys.taker)) === 1;
+
+/** @returns what was done. @throws FaultNotTaken */
+export async function askFault(redis: Redis, asked: AskedFault): Promise<string> {
+  const id = randomUUID();
+  await redis.rpush(keys.asked, JSON.stringify({ id, ...asked }));
+  const [, text] = (await redis.blpop(keys.answer(id), answerWithinSeconds)) ?? [];
+  if (text === undefined) throw new FaultNotTaken('NO_ANSWER', 'The experiment has not answered.');
+  const answer = JSON.parse(text) as FaultAnswer;
+  if ('done' in answer) return answer.done;
+  throw new FaultNotTaken(answer.code, answer.message);
+}
+
+/** Says that faults are taken. @returns those that were asked for since the last call */
+export async function takeAsked(redis: Redis): Promise<(AskedFault & { readonly id: string })[]> {
+  await redis.set(keys.taker, '1', 'PX', presentMs);
+  const texts = (await redis.lpop(keys.asked, 10)) ?? [];
+  return texts.map((text) => JSON.parse(text) as AskedFault & { readonly id: string });
+}
+
+export async function answerFault(redis: Redis, id: string, answer: FaultAnswer): Promise<void> {
+  const key = keys.answer(id);
+  await redis.multi().rpush(key, JSON.stringify(answer)).expire(key, answerWithinSeconds).exec();
+}
+
+/** What was asked for and not taken is forgotten. */
+export async function takeNoMore(redis: Redis): Promise<void> {
+  await redis.del(keys.taker, keys.asked);
+}

@@ -1,0 +1,98 @@
+/** A steady load on one rung, while somebody breaks its servers by hand; then the audit. */
+import type { Facts } from '../../audit/facts.ts';
+import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { auditAll, factsNotHeld, findingsOf, findingText } from '../drills/audited.ts';
+import { warmRung } from '../drills/warm-rung.ts';
+import type { ServiceShape } from '../environment/servers/service.ts';
+import type { Experiment } from '../stage/experiment.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Stage } from '../stage/stage.ts';
+import type { Purchase } from '../workload/steady-purchases.ts';
+import { Hand } from './hand.ts';
+import { watchSale } from './watch-sale.ts';
+import { watchServers } from './watch-servers.ts';
+
+export interface BreakOptions {
+  readonly rung: RungName;
+  readonly perSecond: number;
+  /** It ends earlier when it is asked to. */
+  readonly minutes: number;
+}
+
+/** Every store is behind its proxy: so each can be slowed, and cut off. */
+const shape: ServiceShape = { instances: 4, balancer: 'nginx', network: 'proxied' };
+const warmSeed = 1;
+const finishWithinMs = 20_000;
+const drainWithinMs = 60_000;
+
+export const breakIt: Experiment<BreakOptions> = {
+  about: 'steady purchases on one rung, while somebody breaks and mends its servers by hand',
+  async play(stage, { rung, perSecond, minutes }) {
+    await stage.serve(shape);
+    await warmRung(stage, rung, warmSeed);
+    const stock = Math.ceil((minutes * 60 + finishWithinMs / 1_000) * perSecond);
+    const voucherId = await stage.putOnSale({ title: `by hand on ${rung}`, stock, rung });
+    const unwatch = watchServers(stage);
+    try {
+      await sellUntilEnded(stage, voucherId, { rung, perSecond, minutes });
+    } finally {
+      unwatch();
+    }
+    return judge(rung, await stage.facts(voucherId, drainWithinMs));
+  },
+};
+
+/** What is broken at the end is mended before the last answers are waited for. */
+async function sellUntilEnded(
+  stage: Stage,
+  voucherId: string,
+  { rung, perSecond, minutes }: BreakOptions,
+): Promise<void> {
+  const ending = new AbortController();
+  const purchases = buyers(voucherId, ending.signal);
+  const load = { name: rung, perSecond, purchases, finishWithinMs };
+  const hand = new Hand(stage);
+  await stage.during(load, async (tries) => {
+    const unwatch = watchSale(stage, voucherId, tries);
+    try {
+      await hand.takeUntil(minutes * 60_000);
+      ending.abort();
+      await hand.healAll();
+    } finally {
+      ending.abort();
+      unwatch();
+    }
+  });
+}
+
+/** One user after the other; every tenth sends a second purchase right after. */
+function* buyers(voucherId: string, ending: AbortSignal): Generator<Purchase> {
+  for (let user = 1; !ending.aborted; user++)
+    for (let time = 1; time <= (user % 10 === 0 ? 2 : 1); time++)
+      yield { voucherId, userId: String(user), requestId: `hand-${voucherId}-${user}-${time}` };
+}
+
+/** Somebody may have broken what the rung says breaks it: that is as claimed. */
+function judge(rung: RungName, facts: Facts): Judged {
+  const audits = auditAll([facts]);
+  const findings = audits.flatMap(findingsOf);
+  const claimed = rungNamed(rung).breaks.map(({ check }) => check);
+  const violated = findings.filter(({ finding }) => finding.verdict === 'violated');
+  const unknown = findings.filter(({ finding }) => finding.verdict === 'unknown');
+  const own = violated.filter(({ finding }) => claimed.includes(finding.check));
+  const others = violated.filter(({ finding }) => !claimed.includes(finding.check));
+  const verdict = violated.length > 0 ? 'violated' : unknown.length > 0 ? 'unknown' : 'held';
+  const { attempts = [], mysql } = facts;
+  return {
+    verdict,
+    isAsClaimed: others.length === 0,
+    reasons: [...others, ...unknown].map(findingText),
+    asClaimed: own.map(findingText),
+    figures: {
+      attempts: attempts.length,
+      recorded: mysql.orders.filter(({ status }) => status === 'confirmed').length,
+      violations: violated.reduce((sum, { finding }) => sum + finding.count, 0),
+    },
+    facts: factsNotHeld(audits),
+  };
+}

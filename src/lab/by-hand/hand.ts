@@ -1,0 +1,102 @@
+/** Breaks and mends the servers of a stage as it is asked, until it is asked to end. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockstepError } from '../../errors.ts';
+import { type FaultVerb, isMomentary, verbs } from '../faults/by-hand.ts';
+import type { Undo } from '../faults/fault.ts';
+import type { Stage } from '../stage/stage.ts';
+import {
+  type AskedFault,
+  answerFault,
+  type FaultAnswer,
+  type HandVerb,
+  takeAsked,
+  takeNoMore,
+} from './asked-faults.ts';
+
+const lookEveryMs = 50;
+
+const others: readonly string[] = ['start', 'resume', 'heal', 'end'];
+export const isHandVerb = (verb: string): verb is HandVerb =>
+  others.includes(verb) || Object.hasOwn(verbs, verb);
+
+interface Done {
+  readonly server: string;
+  readonly undo: Undo;
+}
+
+export class Hand {
+  readonly #stage: Stage;
+  /** Not mended yet, in order. */
+  readonly #done: Done[] = [];
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  /** Resolves when it is asked to end, or after so long. */
+  async takeUntil(withinMs: number): Promise<void> {
+    const { signal, connections } = this.#stage;
+    const redis = connections.labRedis();
+    const deadline = performance.now() + withinMs;
+    try {
+      while (performance.now() < deadline) {
+        signal.throwIfAborted();
+        for (const { id, ...asked } of await takeAsked(redis)) {
+          if (asked.verb === 'end') {
+            await answerFault(redis, id, { done: 'The load ends.' });
+            return;
+          }
+          await answerFault(redis, id, await this.#tried(asked));
+        }
+        await sleep(lookEveryMs);
+      }
+    } finally {
+      await takeNoMore(redis);
+    }
+  }
+
+  /** The last fault first. */
+  async healAll(): Promise<void> {
+    for (const { undo } of this.#done.splice(0).reverse()) await undo();
+    await this.#stage.lab.heal();
+  }
+
+  async #tried(asked: AskedFault): Promise<FaultAnswer> {
+    try {
+      return { done: await this.#act(asked) };
+    } catch (error) {
+      this.#stage.signal.throwIfAborted();
+      if (!(error instanceof LockstepError)) throw error;
+      return { code: error.code, message: error.message };
+    }
+  }
+
+  async #act({ verb, server, ms }: AskedFault): Promise<string> {
+    if (verb === 'heal') {
+      await this.healAll();
+      return 'Every server runs and answers.';
+    }
+    if (verb === 'start' || verb === 'resume') return this.#mend(server, verb);
+    if (verb === 'end') return 'The load ends.';
+    await this.#break(verb, server, ms);
+    return `${server} ${verbs[verb].done}.`;
+  }
+
+  async #break(verb: FaultVerb, server: string, ms: number): Promise<void> {
+    const { lab } = this.#stage;
+    const undo = await this.#stage.inject(verbs[verb].fault(server, ms, lab));
+    if (isMomentary(verb)) await undo();
+    else this.#done.push({ server, undo });
+  }
+
+  /** What somebody else has stopped is started, too. */
+  async #mend(server: string, verb: 'start' | 'resume'): Promise<string> {
+    const own = this.#done.filter((each) => each.server === server);
+    for (const each of own.toReversed()) {
+      this.#done.splice(this.#done.indexOf(each), 1);
+      await each.undo();
+    }
+    if (own.length === 0) await this.#stage.lab.server(server)[verb]();
+    return `${server} runs.`;
+  }
+}

@@ -1,0 +1,9 @@
+/** The drills that the page can begin: put here by the build (scripts/page.mjs). */
+
+export interface DrillRow {
+  readonly name: string;
+  readonly about: string;
+}
+
+declare const DRILL_ROWS: readonly DrillRow[];
+export const drillRows: readonly DrillRow[] = DRILL_ROWS;

@@ -1,0 +1,25 @@
+/** What each drill does, in Chinese. The English sentences are those of the drills. */
+export const drillsInChinese: Readonly<Record<string, string>> = {
+  'kill-storm': 'lua-stream 销售时，服务的每个部分被杀死或暂停',
+  'stop-masters': 'multilock、redlock、redis-atomic 销售时，停止并启动 1、2、3 个锁服务器',
+  'k6-failover': 'k6/failover.js 运行时，redis-main、一个实例和 nginx 被停止、暂停、杀死',
+  'stale-promotion': '没有锁的副本被提升：redis-reentrant 和 redlock 卖两次，multilock 守住',
+  'paused-holder': '持有者停住超过租约：所有的锁都重叠，MySQL 拒绝迟到的写入',
+  'restart-empty': '一个主节点清空重启：redlock 授予两次；推迟一个租约的时间再重启则不会',
+  'zookeeper-session': '持有者暂停或断网时 ZooKeeper 会话过期；服务器重启',
+  'slow-masters': '太多主节点回答太晚或不回答：multilock 和 redlock 不留下任何锁',
+  'long-sale': '销售比租约长：没有看门狗，有看门狗，看门狗被断网',
+  'script-flush': '锁服务器忘记所有脚本（SCRIPT FLUSH）：redis-reentrant 和 redlock 继续销售',
+  'lock-storm':
+    'redis-reentrant 和 redis-fair：三个进程争同样的锁，同时断开连接、忘记脚本、停止和杀死进程、杀死并重启 Redis',
+  'hung-master': '50 个请求等锁时，三个主节点之一挂起：redlock 继续销售，multilock 拒绝',
+  'alive-not-consuming': '主节点冻结或被杀、没有 Redis、网络沉默、没有消费组、消费者挂起',
+  'accepted-is-not-sold': '每种队列上，订单的每一跳都出一次故障：接受了什么，卖出了什么',
+  durability: 'Redis 被杀、断电或被替换：每种持久化设置丢失的已接受订单',
+  'mysql-away': 'lua-stream 销售时 MySQL 停止：销售继续，之后全部入库',
+  'mysql-read-only': 'lua-stream 销售时 MySQL 只读：订单等待，/readyz 会说明，一个也不丢',
+  'mysql-full': 'lua-stream 销售时 MySQL 没有空间写订单：订单等待，一个也不丢',
+  'flush-during-rush': 'lua-stream 销售时 redis-main 丢失所有键并重建：丢了什么，逐一计数',
+  'workers-scale-out': '4 个分片上 1、2、4 个订单消费者；一个带着订单死去，其他的替它入库',
+  'hot-voucher': '热门券的分桶互相借出最后几张时，实例死去',
+};

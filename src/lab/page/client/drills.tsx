@@ -1,0 +1,38 @@
+/** The drills: load, faults and an audit. Each is a link. */
+import { drillRows } from './drill-rows.ts';
+import { addressOf, show } from './route.ts';
+import { page } from './texts.ts';
+
+export function Drills() {
+  const { words, drillAbout } = page.value;
+  return (
+    <main>
+      <h1>{words.drills}</h1>
+      <p>{words.drillsAre}</p>
+      <table class="rungs drills">
+        <tbody>
+          {drillRows.map(({ name, about }) => {
+            const wanted = { is: 'run', of: 'drill', drill: name, minutes: 0.5, seed: 1 } as const;
+            return (
+              <tr key={name}>
+                <td>
+                  <a
+                    href={addressOf(wanted)}
+                    data-drill={name}
+                    onClick={(event) => {
+                      event.preventDefault();
+                      show(wanted);
+                    }}
+                  >
+                    {name}
+                  </a>
+                </td>
+                <td>{drillAbout(name, about)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </main>
+  );
+}

@@ -1,0 +1,51 @@
+/** What can be done to a server by hand. The words are in the texts of the page. */
+import type { HandVerb } from '../../by-hand/asked-faults.ts';
+import type { PartState } from '../../stage/events.ts';
+
+const behindProxy = [
+  'redis-main',
+  'redis-1',
+  'redis-2',
+  'redis-3',
+  'zookeeper',
+  'mariadb',
+  'mysql',
+];
+
+/** Of a process, of what it stores, of the network before it, of the clock and the loop inside. */
+const groups = {
+  process: ['stop', 'kill', 'pause'],
+  data: ['restart', 'restart-empty', 'flush-all', 'flush-scripts', 'fill-disk'],
+  network: ['slow', 'drop', 'reset', 'refuse'],
+  inside: ['block-event-loop', 'step-clock-back', 'step-clock-forward'],
+} as const satisfies Record<string, readonly HandVerb[]>;
+
+export type OfferedVerb = (typeof groups)[keyof typeof groups][number] | 'start' | 'resume';
+
+/** What can be done to it now: a server that stands still, or is away, is mended first. */
+export function offeredVerbs({ name, state }: PartState, isBroken: boolean): OfferedVerb[] {
+  if (state === 'stopped') return ['start'];
+  if (state === 'paused') return ['resume', 'kill'];
+  if (isBroken) return ['start'];
+  return [
+    ...groups.process,
+    ...(name.startsWith('redis-') ? groups.data : []),
+    ...(behindProxy.includes(name) ? groups.network : []),
+    ...(/^api-\d+$/.test(name) ? groups.inside : []),
+  ];
+}
+
+/** From the left to the right, as a purchase goes. */
+const columns: readonly RegExp[] = [
+  /^nginx$/,
+  /^api-\d+$/,
+  /^redis-(main|replica)|^sentinel/,
+  /^redis-\d+$|^zookeeper$/,
+  /^api-worker|^rabbitmq$/,
+  /^mariadb$|^mysql$/,
+];
+
+export const columnsOf = (parts: readonly PartState[]): PartState[][] =>
+  columns
+    .map((column) => parts.filter(({ name }) => column.test(name)))
+    .filter((column) => column.length > 0);

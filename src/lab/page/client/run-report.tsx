@@ -1,0 +1,130 @@
+/** The verdict of a run, what it cost, and the numbers behind it. */
+import { figureRows, fullCells } from '../../report/figure-rows.ts';
+import { Predicted } from './race-verdict.tsx';
+import type { RunView } from './run-model.ts';
+import { costText } from './run-sentences.ts';
+import type { Foretold } from './run-store.ts';
+import { page } from './texts.ts';
+
+type Verdict = NonNullable<RunView['verdict']>;
+
+export function RunChip({ verdict: { verdict } }: { verdict: Verdict }) {
+  const { words } = page.value;
+  const [kind, text] = {
+    violated: ['wrong', `✗ ${words.violated}`],
+    held: ['held', `✓ ${words.held}`],
+    unknown: ['so-far', `? ${words.cannotTell}`],
+  }[verdict];
+  return (
+    <span class={`chip ${kind}`} data-verdict={verdict}>
+      {text}
+    </span>
+  );
+}
+
+const mostReasons = 10;
+
+/** The reasons are the sentences of the audit. */
+export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold | undefined }) {
+  const { verdict } = run;
+  if (!verdict) return null;
+  const { words, more } = page.value;
+  const { reasons, asClaimed = [] } = verdict;
+  return (
+    <section class="panel outcome" aria-live="polite" data-judged={verdict.verdict}>
+      {foretold && <Predicted foretold={foretold} />}
+      <span>
+        <b>{words.audit}</b> <RunChip verdict={verdict} />{' '}
+        {verdict.isAsClaimed && verdict.verdict === 'violated' && words.asClaimed}
+      </span>
+      {foretold && <small>{foretold === verdict.verdict ? words.right : words.notRight}</small>}
+      <p>{costText(run)}</p>
+      <ul>
+        {[...reasons, ...asClaimed].slice(0, mostReasons).map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+        {reasons.length > mostReasons && <li>{more(reasons.length - mostReasons)}</li>}
+      </ul>
+    </section>
+  );
+}
+
+/** @param hasRace its lanes and its verdict are above */
+export function RunTables({ run: { verdict, over }, hasRace }: { run: RunView; hasRace: boolean }) {
+  if (!verdict) return null;
+  const { words } = page.value;
+  const { figures, tables = [], faults, hints = [] } = verdict;
+  const report = over?.report;
+  const counted = Object.entries(faults).map(([name, times]) => [name, `${times} ×`] as const);
+  return (
+    <>
+      {tables.map(({ title, head, rows }) => (
+        <Table key={title} title={title} head={head} rows={rows.map(fullCells)} />
+      ))}
+      <Numbers title={words.figures} rows={figureRows(figures)} />
+      {!hasRace && <Numbers title={words.faults} rows={counted} />}
+      {report && (
+        <section>
+          <h2>{words.repeatIt}</h2>
+          <pre class="code">{[report.command, ...hints].join('\n')}</pre>
+        </section>
+      )}
+      {report && <Numbers title={words.machine} rows={Object.entries(report.machine)} />}
+    </>
+  );
+}
+
+interface TableProps {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+const Table = ({ title, head, rows }: TableProps) => (
+  <section class="wide">
+    <h2>{title}</h2>
+    <table class="numbers">
+      <thead>
+        <tr>
+          {head.map((name) => (
+            <th key={name}>{name}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={index}>
+            {row.map((cell, at) => (
+              <td key={at}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+);
+
+interface NumbersProps {
+  readonly title: string;
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+/** Nothing where there is none. */
+function Numbers({ title, rows }: NumbersProps) {
+  if (rows.length === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <table class="numbers">
+        <tbody>
+          {rows.map(([name, value]) => (
+            <tr key={name}>
+              <th>{name}</th>
+              <td>{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,124 @@
+/** The servers of a sale: what each does now, and what can be done to it. */
+import { signal } from '@preact/signals';
+import type { HandVerb } from '../../by-hand/asked-faults.ts';
+import type { PartState } from '../../stage/events.ts';
+import { isBusy, send } from './api.ts';
+import { columnsOf, offeredVerbs } from './hand-verbs.ts';
+import { ladderRow } from './ladder-rows.ts';
+import { brokenNames, type RunView } from './run-model.ts';
+import { page } from './texts.ts';
+
+const selected = signal('');
+/** What the lab has said about the last fault. */
+const answer = signal('');
+
+interface Shown {
+  readonly run: RunView;
+  readonly rung: string;
+  readonly isLive: boolean;
+}
+
+export function Servers({ run, rung, isLive }: Shown) {
+  const columns = columnsOf(run.parts);
+  const broken = brokenNames(run);
+  const part = run.parts.find(({ name }) => name === selected.value);
+  return (
+    <section class="servers" aria-label={page.value.words.servers}>
+      <div class="parts" role="toolbar" onKeyDown={(event) => walk(event, columns)}>
+        {columns.map((column, index) => (
+          <div class="column" key={index}>
+            {column.map((each) => (
+              <Part key={each.name} part={each} faults={faultsOf(each.name, broken)} />
+            ))}
+          </div>
+        ))}
+      </div>
+      <Quorum parts={run.parts} rung={rung} />
+      {isLive && part && <Menu part={part} faults={faultsOf(part.name, broken)} />}
+    </section>
+  );
+}
+
+/** Of a lock on several masters: whether enough of them run. */
+function Quorum({ parts, rung }: { parts: readonly PartState[]; rung: string }) {
+  const { lockServers = [], lockNeeded = 0 } = ladderRow(rung) ?? {};
+  if (lockServers.length < 2) return null;
+  const isUp = ({ name, state }: PartState) => lockServers.includes(name) && state === 'runs';
+  const up = parts.filter(isUp).length;
+  return (
+    <p class={up < lockNeeded ? 'wrong-text' : 'held-text'} data-quorum={up}>
+      {page.value.answer(up, lockNeeded, lockServers.length)}
+    </p>
+  );
+}
+
+/** `slow the link to redis-3` */
+const faultsOf = (name: string, broken: readonly string[]): string[] =>
+  broken.filter((fault) => fault.split(' ').includes(name));
+
+function Part({ part: { name, state }, faults }: { part: PartState; faults: readonly string[] }) {
+  const { partStates } = page.value;
+  const isOdd = state === 'runs' && faults.length > 0;
+  const marks = { runs: isOdd ? '!' : '●', paused: '∥', stopped: '✕' } as const;
+  return (
+    <button
+      type="button"
+      class={`part ${state} ${isOdd ? 'odd' : ''}`}
+      data-part={name}
+      data-state={isOdd ? 'odd' : state}
+      aria-pressed={selected.value === name}
+      onClick={() => {
+        selected.value = name;
+        answer.value = '';
+      }}
+    >
+      {marks[state]} {name}
+      <small>{isOdd ? faults.at(-1) : partStates[state]}</small>
+    </button>
+  );
+}
+
+/** What each fault will do stands beside it, before it is pressed. */
+function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) {
+  const { handVerbs } = page.value;
+  return (
+    <div class="panel menu" data-menu={part.name}>
+      <b>{part.name}</b>
+      {offeredVerbs(part, faults.length > 0).map((verb) => (
+        <div key={verb} class="row">
+          <button
+            type="button"
+            class={verb === 'start' || verb === 'resume' ? 'next' : 'fault'}
+            data-verb={verb}
+            disabled={isBusy.value}
+            onClick={() => void askForFault(verb, part.name)}
+          >
+            {handVerbs[verb][0]}
+          </button>
+          <small>{handVerbs[verb][1]}</small>
+        </div>
+      ))}
+      {answer.value && <p role="status">{answer.value}</p>}
+    </div>
+  );
+}
+
+export async function askForFault(verb: HandVerb, server = ''): Promise<void> {
+  const said = await send<{ done: string }>('POST', '/api/faults', { verb, server });
+  answer.value = said?.done ?? '';
+}
+
+/** The arrow keys walk the picture. */
+function walk(event: KeyboardEvent, columns: readonly (readonly PartState[])[]): void {
+  const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[
+    event.key
+  ];
+  const at = columns.findIndex((each) => each.some(({ name }) => name === selected.value));
+  const row = columns[at]?.findIndex(({ name }) => name === selected.value) ?? 0;
+  const column = columns[at + (step?.[0] ?? 0)];
+  const next = column?.[Math.min(column.length - 1, Math.max(0, row + (step?.[1] ?? 0)))];
+  if (!step || !next || !(event.currentTarget instanceof Element)) return;
+  event.preventDefault();
+  selected.value = next.name;
+  event.currentTarget.querySelector<HTMLElement>(`[data-part="${next.name}"]`)?.focus();
+}

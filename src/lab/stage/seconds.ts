@@ -1,0 +1,55 @@
+/** What clients saw in each second of an experiment, and when loads and faults began and ended. */
+
+/** The start or the end of a load or of a fault. */
+export interface Mark {
+  readonly atMs: number;
+  readonly of: 'load' | 'fault';
+  readonly isStart: boolean;
+  /** Of the fault: `kill redis-main`. */
+  readonly name: string;
+}
+
+/** What was answered in one second. */
+export interface Second {
+  readonly second: number;
+  /** False between two loads, when nobody asks. */
+  readonly isLoaded: boolean;
+  readonly accepted: number;
+  readonly refusedBecause: Readonly<Record<string, number>>;
+  readonly unknown: number;
+  /** null when no answer came. */
+  readonly p99Ms: number | null;
+}
+
+/** All of it, for a report. */
+export interface Recorded {
+  /** From the beginning to the last mark or answer, without a gap. */
+  readonly seconds: readonly Second[];
+  readonly marks: readonly Mark[];
+  /** The longest time between the answers of two sales of one load. */
+  readonly longestGapMs: number;
+}
+
+/** A mark and its end. */
+export interface Span {
+  readonly name: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export const refusedIn = ({ refusedBecause }: Second): number =>
+  Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
+
+export const secondOf = (ms: number): number => Math.floor(ms / 1_000);
+
+/** Each start with the next end of its name, or with `endMs`, in the order of the starts. */
+export function spansOf(marks: readonly Mark[], of: Mark['of'], endMs: number): Span[] {
+  const ends = marks.filter((mark) => mark.of === of && !mark.isStart);
+  return marks
+    .filter((mark) => mark.of === of && mark.isStart)
+    .map(({ name, atMs: fromMs }) => {
+      const own = ends.findIndex((end) => end.name === name && end.atMs >= fromMs);
+      const [end] = own < 0 ? [] : ends.splice(own, 1);
+      return { name, fromMs, toMs: end?.atMs ?? endMs };
+    });
+}

@@ -1,0 +1,143 @@
+/** Drills in the page, in Chromium on a real lab: begun there, shown there, and broken by hand. */
+import { once } from 'node:events';
+import { readFileSync, rmSync } from 'node:fs';
+import { type ServerType, serve } from '@hono/node-server';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { askLab } from '../../src/lab/by-hand/ask-lab.ts';
+import { Lab } from '../../src/lab/environment/lab.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { addressWithKey } from '../../src/lab/page/access.ts';
+import { pageApp } from '../../src/lab/page/server/app.ts';
+import { Plays } from '../../src/lab/page/server/plays.ts';
+import { Runs } from '../../src/lab/page/server/runs.ts';
+import { openTab, startBrowser } from '../support/browser.ts';
+import { newDataFolder } from '../support/data-home.ts';
+import { ownLab } from '../support/own-lab.ts';
+
+const { folder } = ownLab;
+const runsFolder = newDataFolder();
+let browser: Browser;
+let server: ServerType;
+let host = '';
+let runs: Runs;
+
+beforeAll(async () => {
+  const port = await freePorts(19_400);
+  host = `lab-test.localhost:${port}`;
+  browser = await startBrowser();
+  const plays = new Plays(folder);
+  runs = new Runs(folder, runsFolder, plays);
+  server = serve({
+    fetch: pageApp({ folder, host, plays, runs }).fetch,
+    port,
+    hostname: '127.0.0.1',
+  });
+  await once(server, 'listening');
+});
+afterAll(async () => {
+  await runs.stop();
+  await browser.close();
+  server.close();
+  rmSync(runsFolder, { recursive: true });
+});
+
+async function openPage(path: string): Promise<Page> {
+  const address = new URL(await addressWithKey(folder, `http://${host}`));
+  return openTab(browser, `${address.origin}${path}${address.hash}`);
+}
+const textOf = (tab: Page, selector: string) => tab.locator(selector).first().textContent();
+const countOf = async (tab: Page, id: string): Promise<number> =>
+  Number((await textOf(tab, `[data-count=${id}] dd`))?.replaceAll(/\D/g, '') ?? Number.NaN);
+
+/** Until the sale has gone on by so many. */
+async function sellsOn(tab: Page, more = 20): Promise<void> {
+  const before = await countOf(tab, 'accepted');
+  await expect
+    .poll(() => countOf(tab, 'accepted'), { timeout: 30_000 })
+    .toBeGreaterThan(before + more);
+}
+
+async function breakPart(tab: Page, part: string, verb: string): Promise<void> {
+  await tab.locator(`[data-part=${part}]`).click();
+  await tab.locator(`[data-menu=${part}] [data-verb=${verb}]:not([disabled])`).click();
+}
+const inState = (tab: Page, part: string, state: string) =>
+  tab.locator(`[data-part=${part}][data-state=${state}]`).waitFor({ timeout: 20_000 });
+
+async function begun(rung: string): Promise<Page> {
+  const tab = await openPage(`/break?rung=${rung}&load=100`);
+  await tab.locator('[data-begin]').click();
+  await tab.locator('[data-count=accepted]').waitFor({ timeout: 40_000 });
+  await sellsOn(tab);
+  return tab;
+}
+
+async function ended(tab: Page): Promise<void> {
+  await tab.locator('[data-end]').click();
+  await tab.locator('[data-over=true]').waitFor({ timeout: 60_000 });
+}
+
+test('without two of three masters Redlock has no quorum and sells nothing; mended, it sells on', async () => {
+  const tab = await begun('redlock');
+  expect(await textOf(tab, '[data-quorum]')).toMatch(/3 of 3 masters/);
+  await breakPart(tab, 'redis-2', 'stop');
+  await inState(tab, 'redis-2', 'stopped');
+  await sellsOn(tab); // Two of three are enough.
+  await breakPart(tab, 'redis-3', 'stop');
+  await inState(tab, 'redis-3', 'stopped');
+  await tab.locator('[data-quorum="1"]').waitFor();
+  const refused = await countOf(tab, 'refused');
+  await expect
+    .poll(() => countOf(tab, 'refused'), { timeout: 20_000 })
+    .toBeGreaterThan(refused + 50);
+  await tab.locator('[data-heal]').click();
+  await inState(tab, 'redis-2', 'runs');
+  await sellsOn(tab);
+  await ended(tab);
+  expect(await textOf(tab, '[data-judged]')).toMatch(/every promise held.*2 faults/s);
+  expect(await countOf(tab, 'twice')).toBe(0);
+  expect(
+    await tab.locator('[data-bar="redis-2 stopped"], [data-bar="redis-3 stopped"]').count(),
+  ).toBe(2);
+  const report = (await textOf(tab, '[data-report] code')) ?? '';
+  const result = JSON.parse(readFileSync(`${report}/result.json`, 'utf8'));
+  expect(result).toMatchObject({
+    verdict: 'held',
+    faults: { 'stop redis-2': 1, 'stop redis-3': 1 },
+  });
+  const file = await openTab(browser, `file://${report}/index.html`, { isOffline: true });
+  await file.locator('[data-judged=held]').waitFor();
+  expect(await file.locator('canvas').count()).toBe(2);
+  expect(await file.locator('[data-end]').count()).toBe(0);
+}, 180_000);
+
+test('a worker that is killed with orders in hand loses none, and the terminal breaks the same sale', async () => {
+  const tab = await begun('lua-stream');
+  await breakPart(tab, 'api-worker-1', 'kill');
+  await tab.locator('[data-told=fault]').waitFor();
+  await sellsOn(tab);
+  const lab = Lab.running(folder);
+  const asked = { verb: 'pause', server: 'mariadb', ms: 0 } as const;
+  expect(lab && (await askLab(lab, asked))).toMatch(/^mariadb is paused/);
+  await inState(tab, 'mariadb', 'paused');
+  await expect.poll(() => countOf(tab, 'accepted').then(String)).not.toBe('NaN');
+  await breakPart(tab, 'mariadb', 'resume');
+  await inState(tab, 'mariadb', 'runs');
+  await sellsOn(tab);
+  await ended(tab);
+  expect(await textOf(tab, '[data-judged]')).toMatch(/every promise held/);
+  expect(lab && (await askLab(lab, asked))).toBeNull(); // Nobody takes it any more.
+}, 180_000);
+
+test('a drill is begun in the page once it is predicted, shown while it runs, and reported', async () => {
+  const tab = await openPage('/drills');
+  await tab.locator('[data-drill=script-flush]').click();
+  expect(new URL(tab.url()).pathname).toBe('/run/drill/script-flush');
+  await tab.keyboard.press('1');
+  await tab.locator('[data-told=fault]').first().waitFor({ timeout: 60_000 });
+  await tab.locator('[data-judged=held]').waitFor({ timeout: 120_000 });
+  expect(await textOf(tab, '[data-judged]')).toMatch(/you were right/);
+  expect(await textOf(tab, '.numbers')).not.toBe('');
+  await tab.locator('[data-report]').waitFor({ timeout: 60_000 });
+}, 240_000);

@@ -1,0 +1,135 @@
+/** What the page shows of a run under load: a fold of its events, and the columns of its charts. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { fold } from '../../src/lab/page/client/model.ts';
+import { marksOf, type RunView } from '../../src/lab/page/client/run-model.ts';
+import { costText, toldSentence } from '../../src/lab/page/client/run-sentences.ts';
+import { runSeries } from '../../src/lab/page/client/run-series.ts';
+import { language } from '../../src/lab/page/client/texts.ts';
+import { emitter, type StageEvent } from '../../src/lab/stage/events.ts';
+import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
+import { Timeline } from '../../src/lab/stage/timeline.ts';
+import { recorderOf } from '../support/recorder.ts';
+
+const startMs = 5_000_000;
+let nowMs = 0;
+const nanoseconds = (ms: number) => BigInt(Math.round((startMs + ms) * 1_000_000));
+const now = () => nanoseconds(nowMs);
+const timeline = new Timeline(now);
+const events: StageEvent[] = [];
+const keep = (event: StageEvent) => event.kind !== 'purchase' && events.push(event);
+const recorder = recorderOf([timeline.read, keep], now);
+const emit = emitter([keep]);
+const at = (ms: number) => {
+  nowMs = ms;
+  return recorder;
+};
+const answer = (ms: number, outcome: 'accepted' | 'refused' | 'unknown', reason = 'busy') =>
+  at(ms).attempt({ outcome, reason, latencyMs: 10 });
+
+emit(
+  { kind: 'started', experiment: 'drill-example', about: 'an example', options: {} },
+  String(nanoseconds(-2_000)),
+);
+at(0).loadStarted('redlock');
+answer(200, 'accepted');
+answer(300, 'accepted');
+at(1_250).faultStarted('stop redis-1');
+at(1_300).faultStarted('pause redis-2');
+answer(1_400, 'refused');
+at(3_750).faultEnded('stop redis-1');
+answer(3_800, 'accepted');
+at(4_000).faultEnded('pause redis-2');
+at(4_100).faultStarted('slow the link to redis-3');
+answer(4_200, 'unknown', 'timeout');
+at(4_900).loadEnded('redlock');
+at(6_500).faultEnded('slow the link to redis-3');
+tellSeconds(timeline, emit)();
+emit({
+  ...{ kind: 'verdict', verdict: 'held', reasons: [], figures: {}, isInterrupted: false },
+  ...{ faults: { 'stop redis-1': 1, 'pause redis-2': 1, slow: 1 }, longestGapMs: 3_500 },
+});
+
+function runIn(given: readonly StageEvent[]): RunView {
+  const { run } = fold(given);
+  if (!run) throw new Error('no run is shown');
+  return run;
+}
+const run = runIn(events);
+const seriesOf = (of: RunView) => runSeries({ seconds: of.seconds, marks: marksOf(of) });
+
+afterEach(() => {
+  language.value = 'en';
+});
+
+describe('the charts of a run', () => {
+  const { seconds, accepted, refused, unknown, p99Ms, bars, endSecond } = seriesOf(run);
+
+  test('have one value for each second', () => {
+    expect(seconds).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(endSecond).toBe(7);
+    for (const column of [accepted, refused, unknown, p99Ms])
+      expect(column).toHaveLength(seconds.length);
+  });
+
+  test('show the answers; nothing where there was no load, or no answer to measure', () => {
+    expect(accepted).toEqual([2, 0, 0, 1, 0, null, null]);
+    expect(refused).toEqual([0, 1, 0, 0, 0, null, null]);
+    expect(unknown).toEqual([0, 0, 0, 0, 1, null, null]);
+    const measured = p99Ms.map((value) => value !== null);
+    expect(measured).toEqual([true, true, false, true, true, false, false]);
+  });
+
+  test('have a bar for each load and each fault, from its start to its end', () => {
+    const bar = (
+      row: string,
+      state: string,
+      text: string,
+      fromSecond: number,
+      toSecond: number,
+    ) => ({ row, state, text, fromSecond, toSecond });
+    const slow = 'slow the link to redis-3';
+    expect(bars).toEqual([
+      bar('load', 'load', 'redlock', 0, 4.9),
+      bar('redis-1', 'stopped', 'stopped', 1.25, 3.75),
+      bar('redis-2', 'paused', 'paused', 1.3, 4),
+      bar(slow, 'other', slow, 4.1, 6.5),
+    ]);
+  });
+
+  test('show a fault before its first second is over, and one that goes on', () => {
+    const early = runIn(events.slice(0, 3)); // Until the first fault.
+    expect(early.seconds).toEqual([]);
+    expect(seriesOf(early).bars.map(({ row, fromSecond }) => [row, fromSecond])).toEqual([
+      ['load', 0],
+      ['redis-1', 1.25],
+    ]);
+  });
+});
+
+test('a run is told in sentences, in both languages', () => {
+  const told = () => run.told.map(toldSentence);
+  expect(told()).toEqual([
+    '▶ load: redlock',
+    '▼ stop redis-1',
+    '▼ pause redis-2',
+    '▲ redis-1 runs again',
+    '▲ redis-2 resumes',
+    '▼ slow the link to redis-3',
+    '■ the load of redlock ends',
+    '▲ end of: slow the link to redis-3',
+  ]);
+  language.value = 'zh';
+  expect(told().slice(3, 5)).toEqual(['▲ redis-1 重新运行', '▲ redis-2 恢复']);
+});
+
+test('the verdict says what the run cost, as far as it had a load', () => {
+  expect(costText(run)).toBe(
+    '3 faults. 3 accepted, 1 refused, 1 unknown; the longest time without a sale was 3.5 s.',
+  );
+  expect(costText({ ...run, seconds: [] })).toBe('3 faults.');
+});
+
+test('a run that begins takes the place of the one before', () => {
+  const next = events.slice(0, 2);
+  expect(fold([...events, ...next]).run).toEqual(fold(next).run);
+});

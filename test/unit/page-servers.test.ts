@@ -1,0 +1,56 @@
+/** The picture of the servers: where each stands, and what can be done to it. */
+import { expect, test } from 'vitest';
+import { verbs } from '../../src/lab/faults/by-hand.ts';
+import { columnsOf, offeredVerbs } from '../../src/lab/page/client/hand-verbs.ts';
+import { fold } from '../../src/lab/page/client/model.ts';
+import { brokenNames } from '../../src/lab/page/client/run-model.ts';
+import { en } from '../../src/lab/page/client/texts-en.ts';
+import { zh } from '../../src/lab/page/client/texts-zh.ts';
+import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
+
+const part = (name: string, state: 'runs' | 'paused' | 'stopped' = 'runs') => ({ name, state });
+
+test('every server of a sale has its place, in the order in which a purchase passes them', () => {
+  const names = ['mariadb', 'redis-main', 'zookeeper', 'redis-1', 'nginx', 'rabbitmq', 'api-1'];
+  const all = [...names, 'api-worker-1', 'redis-replica', 'sentinel-1'].map((name) => part(name));
+  const shown = columnsOf(all).map((column) => column.map(({ name }) => name));
+  expect(shown.flat().toSorted()).toEqual(all.map(({ name }) => name).toSorted());
+  expect(shown.map(([first]) => first)).toEqual([
+    ...['nginx', 'api-1', 'redis-main', 'zookeeper', 'rabbitmq', 'mariadb'],
+  ]);
+});
+
+test('what stands still is mended first, and a server is offered what can be done to it', () => {
+  expect(offeredVerbs(part('redis-1', 'stopped'), true)).toEqual(['start']);
+  expect(offeredVerbs(part('nginx', 'paused'), true)).toEqual(['resume', 'kill']);
+  expect(offeredVerbs(part('redis-1'), true)).toEqual(['start']); // It is slow, or cut off.
+  expect(offeredVerbs(part('nginx'), false)).toEqual(['stop', 'kill', 'pause']);
+  expect(offeredVerbs(part('mariadb'), false)).toContain('drop');
+  expect(offeredVerbs(part('redis-2'), false)).toContain('restart-empty');
+  expect(offeredVerbs(part('api-2'), false)).toContain('step-clock-back');
+  expect(offeredVerbs(part('api-worker-1'), false)).not.toContain('step-clock-back');
+});
+
+test('every verb that is offered is one of the lab, and says in both languages what it will do', () => {
+  const states = ['runs', 'paused', 'stopped'] as const;
+  const names = ['nginx', 'redis-1', 'mariadb', 'api-1', 'api-worker-1', 'zookeeper'];
+  const offered = names.flatMap((name) =>
+    states.flatMap((state) => offeredVerbs(part(name, state), false)),
+  );
+  for (const verb of new Set(offered)) {
+    expect([...Object.keys(verbs), 'start', 'resume']).toContain(verb);
+    for (const { handVerbs } of [en, zh]) expect(handVerbs[verb]?.[1], verb).toBeTruthy();
+  }
+});
+
+test('a fault is open until it ends; two of one name are told apart', () => {
+  const emitted: Emitted[] = [
+    { kind: 'started', experiment: 'break-redlock', about: '', options: {} },
+    { kind: 'fault', id: 1, name: 'stop redis-1' },
+    { kind: 'fault', id: 2, name: 'stop redis-1' },
+    { kind: 'healed', id: 1, name: 'stop redis-1' },
+  ];
+  const events = emitted.map((event, number): StageEvent => ({ ...event, number, at: '0' }));
+  const { run } = fold(events);
+  expect(run && brokenNames(run)).toEqual(['stop redis-1']);
+});
