@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { waitUntil } from '../environment/wait-until.ts';
 import { FaultNotTaken } from '../errors.ts';
 import type { FaultVerb } from '../faults/by-hand.ts';
 
@@ -38,13 +39,17 @@ const answerWithinSeconds = 60;
 export const takesFaults = async (redis: Redis): Promise<boolean> =>
   (await redis.exists(keys.taker)) === 1;
 
-/** @returns what was done. @throws FaultNotTaken */
+/** @returns what was done. @throws FaultNotTaken, DeadlinePassed */
 export async function askFault(redis: Redis, asked: AskedFault): Promise<string> {
   const id = randomUUID();
   await redis.rpush(keys.asked, JSON.stringify({ id, ...asked }));
-  const [, text] = (await redis.blpop(keys.answer(id), answerWithinSeconds)) ?? [];
-  if (text === undefined) throw new FaultNotTaken('NO_ANSWER', 'The experiment has not answered.');
-  const answer = JSON.parse(text) as FaultAnswer;
+  let text: string | null = null;
+  // No blocking command: its client gives up earlier.
+  await waitUntil('the experiment to do it', answerWithinSeconds * 1_000, async () => {
+    text = await redis.lpop(keys.answer(id));
+    return text !== null;
+  });
+  const answer = JSON.parse(text ?? '{}') as FaultAnswer;
   if ('done' in answer) return answer.done;
   throw new FaultNotTaken(answer.code, answer.message);
 }

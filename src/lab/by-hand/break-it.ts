@@ -34,33 +34,41 @@ export const breakIt: Experiment<BreakOptions> = {
     const voucherId = await stage.putOnSale({ title: `by hand on ${rung}`, stock, rung });
     const unwatch = watchServers(stage);
     try {
-      await sellUntilEnded(stage, voucherId, { rung, perSecond, minutes });
+      const lastCounts = await sellUntilEnded(stage, voucherId, { rung, perSecond, minutes });
+      const facts = await stage.facts(voucherId, drainWithinMs);
+      await lastCounts();
+      return judge(rung, facts);
     } finally {
       unwatch();
     }
-    return judge(rung, await stage.facts(voucherId, drainWithinMs));
   },
 };
 
-/** What is broken at the end is mended before the last answers are waited for. */
+/**
+ * What is broken at the end is mended before the last answers are waited for.
+ * @returns what counts the sale for the last time
+ */
 async function sellUntilEnded(
   stage: Stage,
   voucherId: string,
   { rung, perSecond, minutes }: BreakOptions,
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const ending = new AbortController();
   const purchases = buyers(voucherId, ending.signal);
   const load = { name: rung, perSecond, purchases, finishWithinMs };
   const hand = new Hand(stage);
-  await stage.during(load, async (tries) => {
-    const unwatch = watchSale(stage, voucherId, tries);
+  return stage.during(load, async (tries) => {
+    const lastCounts = watchSale(stage, voucherId, tries);
     try {
       await hand.takeUntil(minutes * 60_000);
       ending.abort();
       await hand.healAll();
+      return lastCounts;
+    } catch (error) {
+      await lastCounts();
+      throw error;
     } finally {
       ending.abort();
-      unwatch();
     }
   });
 }

@@ -11,24 +11,32 @@ interface Recorded {
   readonly twice: number;
 }
 
-/** @param tries they grow. @returns what ends it */
-export function watchSale(stage: Stage, voucherId: string, tries: readonly Try[]): () => void {
+/** @param tries they grow. @returns what ends it, and counts once more */
+export function watchSale(
+  stage: Stage,
+  voucherId: string,
+  tries: readonly Try[],
+): () => Promise<void> {
   const answered = { accepted: 0, refused: 0, unknown: 0 };
   let counted = 0;
   let isCounting = false;
   const look = async () => {
     if (isCounting) return; // A database that is away answers late.
     isCounting = true;
+    // First: an order is recorded before its buyer is answered, where no queue is between.
+    const recorded = await readRecorded(stage, voucherId).catch(() => null);
     for (; counted < tries.length; counted++) {
       const { outcome = 'unknown' } = tries[counted] ?? {};
       answered[outcome] += 1;
     }
-    const recorded = await readRecorded(stage, voucherId).catch(() => null);
     stage.emit({ kind: 'counts', ...answered, ...recorded });
     isCounting = false;
   };
   const timer = setInterval(() => void look(), everyMs);
-  return () => clearInterval(timer);
+  return async () => {
+    clearInterval(timer);
+    await look();
+  };
 }
 
 async function readRecorded({ connections }: Stage, voucherId: string): Promise<Recorded> {

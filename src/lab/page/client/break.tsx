@@ -12,7 +12,7 @@ const rates = [20, 100, 400, 1_000, 2_000] as const;
 
 /** The address is the choice. */
 export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
-  const { words, perSecond } = page.value;
+  const { words } = page.value;
   const change = (more: Partial<WantedBreak>) => show({ is: 'run', ...wanted, ...more });
   return (
     <section class="panel predict">
@@ -30,14 +30,14 @@ export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
         </select>
       </label>
       <label>
-        {words.load}{' '}
+        {words.rate}{' '}
         <select
           value={wanted.perSecond}
           onChange={({ currentTarget }) => change({ perSecond: Number(currentTarget.value) })}
         >
           {rates.map((rate) => (
             <option key={rate} value={rate}>
-              {perSecond(rate)}
+              {rate.toLocaleString('en-US')}
             </option>
           ))}
         </select>
@@ -65,7 +65,7 @@ export function Counts({ run: { counts } }: { run: RunView }) {
   const rows = [
     ['accepted', words.accepted, accepted],
     ['recorded', words.recordedOrders, recorded],
-    ['waiting', words.waiting, recorded === undefined ? undefined : accepted - recorded],
+    ['waiting', words.waiting, recorded && Math.max(0, accepted - recorded)],
     ['refused', words.refused, refused],
     ['unknown', words.unknown, unknown],
   ] as const;

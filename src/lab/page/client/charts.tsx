@@ -31,7 +31,7 @@ function Legend() {
   return (
     <p class="legend">
       <i class="accepted" /> {words.accepted} <i class="refused" /> {words.refused}{' '}
-      <i class="unknown" /> {words.unknownAnswer}
+      <i class="unknown" /> <span title={words.unknownAnswer}>{words.unknown}</span>
     </p>
   );
 }
@@ -171,7 +171,7 @@ function Answers({ series: { seconds, accepted, refused, unknown }, width }: Dra
     axes: axes({ label: words.answersPerSecond }),
     series: [
       { label: words.second },
-      bars(words.unknownAnswer, 'unknown', unknown),
+      bars(words.unknown, 'unknown', unknown),
       bars(words.refused, 'wait', refused),
       bars(words.accepted, 'held', accepted),
     ],

@@ -35,17 +35,16 @@ export function offeredVerbs({ name, state }: PartState, isBroken: boolean): Off
   ];
 }
 
-/** From the left to the right, as a purchase goes. */
-const columns: readonly RegExp[] = [
+/** From the top to the bottom, as a purchase goes. */
+const tiers: readonly RegExp[] = [
   /^nginx$/,
-  /^api-\d+$/,
+  /^api-/,
   /^redis-(main|replica)|^sentinel/,
-  /^redis-\d+$|^zookeeper$/,
-  /^api-worker|^rabbitmq$/,
+  /^redis-\d+$|^zookeeper$|^rabbitmq$/,
   /^mariadb$|^mysql$/,
 ];
 
-export const columnsOf = (parts: readonly PartState[]): PartState[][] =>
-  columns
-    .map((column) => parts.filter(({ name }) => column.test(name)))
-    .filter((column) => column.length > 0);
+export const tiersOf = (parts: readonly PartState[]): PartState[][] =>
+  tiers
+    .map((tier) => parts.filter(({ name }) => tier.test(name)))
+    .filter((tier) => tier.length > 0);

@@ -138,6 +138,7 @@ export interface PageText {
       | 'breakIt'
       | 'breakItIs'
       | 'beginLoad'
+      | 'rate'
       | 'itSells'
       | 'servers'
       | 'recordedOrders'

@@ -22,7 +22,7 @@ import {
   shownRun,
   stopRun,
 } from './run-store.ts';
-import { Servers } from './servers.tsx';
+import { Quorum, Servers } from './servers.tsx';
 import type { WantedRun } from './store.ts';
 import { language, page } from './texts.ts';
 
@@ -37,13 +37,19 @@ export function Run({ wanted }: { wanted: WantedRun }) {
       {isLive && !run && <Before wanted={wanted} foretold={foretold} />}
       {race && <Lanes of={race} />}
       {run && <Progress wanted={wanted} run={run} />}
+      {run && !race?.judged && <JudgedRun run={run} foretold={foretold} />}
       {run && run.parts.length > 0 && (
-        <Servers run={run} rung={rungOf(run)} isLive={isLive && !run.verdict} />
+        <div class="broken">
+          <Servers run={run} isLive={isLive && !run.verdict} />
+          <section>
+            <Counts run={run} />
+            <Quorum run={run} rung={rungOf(run)} />
+            <Charts run={run} />
+          </section>
+        </div>
       )}
-      {run && <Counts run={run} />}
       {race && <JudgedRace race={race} foretold={foretold} />}
-      {run && !race && <JudgedRun run={run} foretold={foretold} />}
-      {run && <Charts run={run} />}
+      {run && run.parts.length === 0 && <Charts run={run} />}
       {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
       {run?.verdict && <RunTables run={run} hasRace={race !== undefined} />}
       {run && <RunFeed run={run} />}

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import type { HandVerb } from '../../by-hand/asked-faults.ts';
 import type { PartState } from '../../stage/events.ts';
 import { isBusy, send } from './api.ts';
-import { columnsOf, offeredVerbs } from './hand-verbs.ts';
+import { offeredVerbs, tiersOf } from './hand-verbs.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { brokenNames, type RunView } from './run-model.ts';
 import { page } from './texts.ts';
@@ -14,33 +14,31 @@ const answer = signal('');
 
 interface Shown {
   readonly run: RunView;
-  readonly rung: string;
   readonly isLive: boolean;
 }
 
-export function Servers({ run, rung, isLive }: Shown) {
-  const columns = columnsOf(run.parts);
+export function Servers({ run, isLive }: Shown) {
+  const tiers = tiersOf(run.parts);
   const broken = brokenNames(run);
   const part = run.parts.find(({ name }) => name === selected.value);
   return (
-    <section class="servers" aria-label={page.value.words.servers}>
-      <div class="parts" role="toolbar" onKeyDown={(event) => walk(event, columns)}>
-        {columns.map((column, index) => (
-          <div class="column" key={index}>
-            {column.map((each) => (
+    <section aria-label={page.value.words.servers}>
+      <div class="parts" role="toolbar" onKeyDown={(event) => walk(event, tiers)}>
+        {tiers.map((tier, index) => (
+          <div class="tier" key={index}>
+            {tier.map((each) => (
               <Part key={each.name} part={each} faults={faultsOf(each.name, broken)} />
             ))}
           </div>
         ))}
       </div>
-      <Quorum parts={run.parts} rung={rung} />
       {isLive && part && <Menu part={part} faults={faultsOf(part.name, broken)} />}
     </section>
   );
 }
 
 /** Of a lock on several masters: whether enough of them run. */
-function Quorum({ parts, rung }: { parts: readonly PartState[]; rung: string }) {
+export function Quorum({ run: { parts }, rung }: { run: RunView; rung: string }) {
   const { lockServers = [], lockNeeded = 0 } = ladderRow(rung) ?? {};
   if (lockServers.length < 2) return null;
   const isUp = ({ name, state }: PartState) => lockServers.includes(name) && state === 'runs';
@@ -85,18 +83,16 @@ function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) 
     <div class="panel menu" data-menu={part.name}>
       <b>{part.name}</b>
       {offeredVerbs(part, faults.length > 0).map((verb) => (
-        <div key={verb} class="row">
-          <button
-            type="button"
-            class={verb === 'start' || verb === 'resume' ? 'next' : 'fault'}
-            data-verb={verb}
-            disabled={isBusy.value}
-            onClick={() => void askForFault(verb, part.name)}
-          >
-            {handVerbs[verb][0]}
-          </button>
-          <small>{handVerbs[verb][1]}</small>
-        </div>
+        <button
+          type="button"
+          key={verb}
+          class={verb === 'start' || verb === 'resume' ? 'next' : 'fault'}
+          data-verb={verb}
+          disabled={isBusy.value}
+          onClick={() => void askForFault(verb, part.name)}
+        >
+          <b>{handVerbs[verb][0]}</b> <small>{handVerbs[verb][1]}</small>
+        </button>
       ))}
       {answer.value && <p role="status">{answer.value}</p>}
     </div>
@@ -109,14 +105,14 @@ export async function askForFault(verb: HandVerb, server = ''): Promise<void> {
 }
 
 /** The arrow keys walk the picture. */
-function walk(event: KeyboardEvent, columns: readonly (readonly PartState[])[]): void {
-  const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[
+function walk(event: KeyboardEvent, tiers: readonly (readonly PartState[])[]): void {
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[
     event.key
   ];
-  const at = columns.findIndex((each) => each.some(({ name }) => name === selected.value));
-  const row = columns[at]?.findIndex(({ name }) => name === selected.value) ?? 0;
-  const column = columns[at + (step?.[0] ?? 0)];
-  const next = column?.[Math.min(column.length - 1, Math.max(0, row + (step?.[1] ?? 0)))];
+  const at = tiers.findIndex((each) => each.some(({ name }) => name === selected.value));
+  const place = tiers[at]?.findIndex(({ name }) => name === selected.value) ?? 0;
+  const tier = tiers[at + (step?.[0] ?? 0)];
+  const next = tier?.[Math.min(tier.length - 1, Math.max(0, place + (step?.[1] ?? 0)))];
   if (!step || !next || !(event.currentTarget instanceof Element)) return;
   event.preventDefault();
   selected.value = next.name;

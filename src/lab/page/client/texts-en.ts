@@ -2,7 +2,7 @@ import { markText } from '../../report/fault-words.ts';
 import type { PageText } from './page-text.ts';
 
 const count = (number: number, noun: string): string =>
-  `${number} ${noun}${number === 1 ? '' : 's'}`;
+  `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
 
 const looks = {
   'one-user': 'looks for an order',
@@ -118,7 +118,8 @@ export const en: PageText = {
     machine: 'Machine and versions',
     breakIt: 'Break it',
     breakItIs:
-      'Steady purchases on one rung, through nginx, on four instances. Break and mend its servers while it sells; the audit tells what it cost.',
+      'Steady purchases on one rung, through nginx, on four instances; every tenth buyer asks twice. Break and mend its servers while it sells; the audit tells what it cost.',
+    rate: 'purchases a second',
     beginLoad: 'Begin the load',
     itSells: 'It sells. Choose a server, and break it.',
     servers: 'The servers of the sale',

@@ -112,7 +112,9 @@ export const zh: PageText = {
     repeatIt: '重复',
     machine: '机器与版本',
     breakIt: '破坏它',
-    breakItIs: '在一个台阶上持续购买，经过 nginx，四个实例。销售时破坏并修复服务器，审计说明代价。',
+    breakItIs:
+      '在一个台阶上持续购买，经过 nginx，四个实例；每十个买家有一个问两次。销售时破坏并修复服务器，审计说明代价。',
+    rate: '每秒购买',
     beginLoad: '开始负载',
     itSells: '正在销售。选一个服务器，破坏它。',
     servers: '销售用到的服务器',
