@@ -84,6 +84,7 @@ export class Hand {
 
   async #break(verb: FaultVerb, server: string, ms: number): Promise<void> {
     const { lab } = this.#stage;
+    lab.server(server); // Else a fault would be in the record that hit nothing.
     const undo = await this.#stage.inject(verbs[verb].fault(server, ms, lab));
     if (isMomentary(verb)) await undo();
     else this.#done.push({ server, undo });
