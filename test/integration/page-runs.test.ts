@@ -106,6 +106,9 @@ test('without two of three masters Redlock has no quorum and sells nothing; mend
     verdict: 'held',
     faults: { 'stop redis-2': 1, 'stop redis-3': 1 },
   });
+  const trace = JSON.parse(readFileSync(`${report}/trace.json`, 'utf8'));
+  const names = trace.traceEvents.map(({ name }: { name: string }) => name);
+  expect(names).toEqual(expect.arrayContaining(['stop redis-2', 'stop redis-3']));
   const file = await openTab(browser, `file://${report}/index.html`, { isOffline: true });
   await file.locator('[data-judged=held]').waitFor();
   expect(await file.locator('canvas').count()).toBe(2);

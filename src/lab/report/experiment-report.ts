@@ -4,6 +4,7 @@ import type { Database } from '../environment/servers/database.ts';
 import type { ReportAbout, StageEvent } from '../stage/events.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { isAsExpected, type Judged, type Result } from '../stage/result.ts';
+import { chromeTrace } from './chrome-trace.ts';
 import { eventsFile, factsFiles } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';
 import { describeMachine, type Machine } from './machine.ts';
@@ -89,6 +90,7 @@ export async function writeReport<Options extends object, Own>(
     ...ownReport?.files,
     ...replay,
     ...eventsFile(shown.events),
+    'trace.json': JSON.stringify(chromeTrace(shown.events, facts)),
     ...factsFiles(facts.map((each) => ({ facts: each }))),
   });
   return { about: { ...about, folder }, result, replay: Object.keys(replay)[0], ownReport };
