@@ -10,6 +10,8 @@ import { canAim, saleOf, stopsOf } from '../dist/lab/choices/set-up.js';
 import { drillNames, drills } from '../dist/lab/drills/drills.js';
 import { raceNames, schedules } from '../dist/lab/races/schedules.js';
 import { said } from '../dist/lab/races/schedules-zh.js';
+import { outageFaults, safetyFaults, scoredRungs } from '../dist/lab/scoreboard/columns.js';
+import { racesOf } from '../dist/lab/scoreboard/plan.js';
 import { claimOf, showsInRush } from '../dist/ladder/claims.js';
 import { rungNamed, rungNames } from '../dist/ladder/rungs.js';
 
@@ -129,6 +131,37 @@ export function ladderRows() {
   });
 }
 
+/** The cells of a table of docs/scoreboard.md, by the rung. */
+function publishedCells(title) {
+  const text = read('docs/scoreboard.md');
+  const from = text.indexOf(`### ${title}`);
+  const table = text.slice(from, text.indexOf('\n\n- ', from));
+  const rows = [...table.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)];
+  return new Map(
+    rows.map(([, rung, cells]) => [rung, cells.split('|').map((cell) => cell.trim())]),
+  );
+}
+
+/** @returns what was published (src/lab/page/client/score-rows.ts) */
+export function scoreboard() {
+  const listed = [...read('docs/scoreboard.md').matchAll(/^\d+\. `([a-z-]+)`: /gm)];
+  const faults = listed.map(([, fault]) => fault);
+  const outages = outageFaults.map(({ name }) => name);
+  const [safety, sales] = ['Is the sale right?', 'Does it sell on?'].map(publishedCells);
+  const races = racesOf({ rungs: scoredRungs, faults: safetyFaults });
+  const raceOf = (rung, fault) =>
+    races.find((race) => race.rung === rung && race.fault === fault)?.race;
+  const rows = scoredRungs.map((rung) => ({
+    rung,
+    safety: faults.map((fault, index) => {
+      const [mark, race] = [safety.get(rung)?.[index] ?? '', raceOf(rung, fault)];
+      return mark && race ? { mark, race } : null;
+    }),
+    outages: outages.map((_, index) => sales.get(rung)?.[index + 1] ?? ''), // Behind `needs`.
+  }));
+  return { faults, outages, rows };
+}
+
 /** @returns the drills (src/lab/page/client/drill-rows.ts) */
 const drillRows = () => drillNames.map((name) => ({ name, about: drills[name].about }));
 
@@ -138,6 +171,7 @@ async function bundle() {
     define: {
       LADDER_ROWS: JSON.stringify(ladderRows()),
       DRILL_ROWS: JSON.stringify(drillRows()),
+      SCOREBOARD: JSON.stringify(scoreboard()),
     },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {

@@ -3,11 +3,17 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import type { LadderRow, Source } from '../../src/lab/page/client/ladder-rows.ts';
+import type { ScoreTable } from '../../src/lab/page/client/score-rows.ts';
+import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
+import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
 import { rungNames } from '../../src/ladder/rungs.ts';
 
 // From dist/, as the build has it: `npm run build` is before every test.
 const module = '../../scripts/page.mjs';
-const { ladderRows } = (await import(module)) as { ladderRows: () => LadderRow[] };
+const { ladderRows, scoreboard } = (await import(module)) as {
+  ladderRows: () => LadderRow[];
+  scoreboard: () => ScoreTable;
+};
 const rows = ladderRows();
 
 test('the page has every rung of the ladder, in its order', () => {
@@ -44,3 +50,22 @@ test('every rung of which all orders are played has the count of orders that doc
 
 const lineOf = ({ file, line }: Source): string =>
   readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n')[line - 1] ?? '';
+
+test('the scoreboard has every cell that docs/scoreboard.md has, and each cell the race that plays it', () => {
+  const { faults, outages, rows: scored } = scoreboard();
+  const text = readFileSync(new URL('../../docs/scoreboard.md', import.meta.url), 'utf8');
+  const played = Number(/(\d+) cells played/.exec(text)?.[1]);
+  const cells = scored.flatMap((row) => [...row.safety, ...row.outages]).filter(Boolean);
+  expect(cells).toHaveLength(played);
+  expect(faults).toEqual(safetyFaults);
+  expect(outages).toEqual(outageFaults.map(({ name }) => name));
+  const redlock = scored.find(({ rung }) => rung === 'redlock');
+  const cell = redlock?.safety[faults.indexOf('restart-empty')];
+  expect(cell).toEqual({ mark: '✗1', race: 'restart-empty' });
+  for (const row of scored)
+    for (const [index, { race } = { race: '' }] of row.safety
+      .map((each) => each ?? undefined)
+      .entries())
+      if (race)
+        expect(schedules[race as RaceName].under, `${row.rung} ${race}`).toBe(faults[index]);
+});

@@ -1,6 +1,7 @@
 /** What the page shows of a run under load: a fold of its events, and the columns of its charts. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { fold } from '../../src/lab/page/client/model.ts';
+import { momentsOf } from '../../src/lab/page/client/moments.ts';
 import { marksOf, type RunView } from '../../src/lab/page/client/run-model.ts';
 import { costText, toldSentence } from '../../src/lab/page/client/run-sentences.ts';
 import { runSeries } from '../../src/lab/page/client/run-series.ts';
@@ -127,6 +128,30 @@ test('the verdict says what the run cost, as far as it had a load', () => {
     '3 faults. 3 accepted, 1 refused, 1 unknown; the longest time without a sale was 3.5 s.',
   );
   expect(costText({ ...run, seconds: [] })).toBe('3 faults.');
+});
+
+test('one jumps to each fault and its end, to each step of a race, and to what went wrong', () => {
+  const began = startMs;
+  const moments = momentsOf(run, undefined).map(({ kind, atMs }) => [kind, atMs - began]);
+  expect(moments).toEqual([
+    ...[
+      ['fault', 1_250],
+      ['fault', 1_300],
+      ['healed', 3_750],
+      ['healed', 4_000],
+    ],
+    ...[
+      ['fault', 4_100],
+      ['healed', 6_500],
+    ],
+  ]);
+  const violated = run.verdict && {
+    ...run,
+    verdict: { ...run.verdict, verdict: 'violated' as const },
+  };
+  expect(violated && momentsOf(violated, undefined).some(({ kind }) => kind === 'wrong')).toBe(
+    true,
+  );
 });
 
 test('a run that begins takes the place of the one before', () => {

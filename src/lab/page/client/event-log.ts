@@ -7,7 +7,8 @@ import { add, emptyWorld, fold, type World } from './model.ts';
 export const events: StageEvent[] = [];
 /** How many of the events are shown; null: all. */
 export const cursor = signal<number | null>(null);
-const live = signal<World>(emptyWorld);
+/** With every event, whatever is shown. */
+export const liveWorld = signal<World>(emptyWorld);
 /** The world after so many events, kept: a cursor that jumps begins at the nearest one. */
 const keptEvery = 500;
 const kept: World[] = [];
@@ -18,10 +19,10 @@ export const feedPlace = (): FeedPlace => place;
 
 export function take(event: StageEvent): void {
   if (event.number <= place.last) return; // It came twice.
-  if (events.length % keptEvery === 0) kept.push(live.value);
+  if (events.length % keptEvery === 0) kept.push(liveWorld.value);
   events.push(event);
   place = { ...place, last: event.number };
-  live.value = add(live.value, event);
+  liveWorld.value = add(liveWorld.value, event);
 }
 
 /** The page begins anew here: what came before is over. */
@@ -29,7 +30,7 @@ export function beginAt(next: FeedPlace): void {
   place = next;
   events.length = 0;
   kept.length = 0;
-  live.value = emptyWorld;
+  liveWorld.value = emptyWorld;
 }
 
 function worldAt(count: number): World {
@@ -38,5 +39,5 @@ function worldAt(count: number): World {
 }
 
 export const world = computed<World>(() =>
-  cursor.value === null ? live.value : worldAt(cursor.value),
+  cursor.value === null ? liveWorld.value : worldAt(cursor.value),
 );

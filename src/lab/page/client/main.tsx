@@ -10,7 +10,7 @@ import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
 import { closeCompare } from './compare.tsx';
 import { Drills } from './drills.tsx';
-import { beginAt, cursor, events, feedPlace, take, world } from './event-log.ts';
+import { beginAt, cursor, events, feedPlace, liveWorld, take } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { Race } from './race.tsx';
 import { RaceList, recordedView } from './recorded.tsx';
@@ -18,6 +18,7 @@ import { addressOf, linkTo, show, viewAt, wantedBreak } from './route.ts';
 import { Run } from './run.tsx';
 import { foretellByKey, isRunning, nextRun, shownRun } from './run-store.ts';
 import { saveReplay } from './save-replay.ts';
+import { Scoreboard } from './scoreboard.tsx';
 import {
   backTo,
   begin,
@@ -51,6 +52,7 @@ function Page() {
 function Shown({ wanted }: { wanted: View }) {
   if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
   if (wanted.is === 'drills') return <Drills />;
+  if (wanted.is === 'scoreboard') return <Scoreboard />;
   return wanted.is === 'run' ? <Run wanted={wanted} /> : <Race wanted={wanted} />;
 }
 
@@ -61,12 +63,31 @@ const NoKey = () => (
   </main>
 );
 
+interface NavLinkProps {
+  readonly to: View;
+  readonly isHere: boolean;
+  readonly children: string;
+}
+
+const NavLink = ({ to, isHere, children }: NavLinkProps) => (
+  <a
+    href={addressOf(to)}
+    aria-current={isHere ? 'page' : undefined}
+    onClick={(event) => {
+      event.preventDefault();
+      show(to);
+    }}
+  >
+    {children}
+  </a>
+);
+
 function Head() {
   const { words } = page.value;
   const wanted = view.value;
   const isBreak = wanted.is === 'run' && wanted.of === 'break';
   const isDrill = wanted.is === 'drills' || (wanted.is === 'run' && wanted.of === 'drill');
-  const isRace = wanted.is !== 'ladder' && !isDrill && !isBreak;
+  const isRace = wanted.is === 'race' || (wanted.is === 'run' && wanted.of === 'race');
   const isLive = connection.value !== 'recorded';
   const isPlaying = play.value !== undefined && !play.value.ended;
   const isHeldElsewhere = held.includes(problem.value?.code ?? '');
@@ -75,37 +96,25 @@ function Head() {
       <b>Lockstep</b>
       {isLive && (
         <nav>
-          <a
-            href="/ladder/2"
-            aria-current={wanted.is === 'ladder' ? 'page' : undefined}
-            onClick={(event) => {
-              event.preventDefault();
-              show({ is: 'ladder', chapter: selectedChapter() });
-            }}
+          <NavLink
+            to={{ is: 'ladder', chapter: selectedChapter() }}
+            isHere={wanted.is === 'ladder'}
           >
             {words.ladder}
-          </a>
+          </NavLink>
           {isRace && <span aria-current="page">{words.race}</span>}
-          <a
-            href="/break"
-            aria-current={isBreak ? 'page' : undefined}
-            onClick={(event) => {
-              event.preventDefault();
-              show({ is: 'run', ...wantedBreak(current.value?.rung ?? 'redlock', 100) });
-            }}
+          <NavLink
+            to={{ is: 'run', ...wantedBreak(current.value?.rung ?? 'redlock', 100) }}
+            isHere={isBreak}
           >
             {words.breakIt}
-          </a>
-          <a
-            href="/drills"
-            aria-current={isDrill ? 'page' : undefined}
-            onClick={(event) => {
-              event.preventDefault();
-              show({ is: 'drills' });
-            }}
-          >
+          </NavLink>
+          <NavLink to={{ is: 'drills' }} isHere={isDrill}>
             {words.drills}
-          </a>
+          </NavLink>
+          <NavLink to={{ is: 'scoreboard' }} isHere={wanted.is === 'scoreboard'}>
+            {words.scoreboard}
+          </NavLink>
         </nav>
       )}
       <span class="right">
@@ -165,7 +174,7 @@ function ProblemLine() {
 
 /** The events so far, of a recording of one thing. */
 function Cursor() {
-  if (world.value.races.size > 1 && !world.value.run) return null;
+  if (liveWorld.value.races.size > 1 || liveWorld.value.run) return null;
   return (
     <label class="cursor">
       {page.value.words.cursor}

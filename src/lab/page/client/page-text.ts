@@ -135,6 +135,20 @@ export interface PageText {
       | 'faults'
       | 'repeatIt'
       | 'machine'
+      | 'scoreboard'
+      | 'scoreboardIs'
+      | 'isSaleRight'
+      | 'doesItSell'
+      | 'marks'
+      | 'outagesAre'
+      | 'time'
+      | 'nextMoment'
+      | 'momentBefore'
+      | 'runTime'
+      | 'halt'
+      | 'speed'
+      | 'live'
+      | 'theEnd'
       | 'breakIt'
       | 'breakItIs'
       | 'beginLoad'
@@ -182,6 +196,8 @@ export interface PageText {
   readonly handVerbs: Readonly<Record<OfferedVerb, readonly [name: string, does: string]>>;
   readonly partStates: Readonly<Record<PartState['state'], string>>;
   readonly breakOn: (rung: string) => string;
+  /** `2-stopped` */
+  readonly outage: (name: string) => string;
   readonly more: (count: number) => string;
   /** @param about in English */
   readonly drillAbout: (name: string, about: string) => string;

@@ -1,6 +1,7 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
 import { lanesOf } from '../../choices/letters.ts';
 import { drillRows } from './drill-rows.ts';
+import { cursor } from './event-log.ts';
 import { ladderRow, ladderRows } from './ladder-rows.ts';
 import { buyersIn, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
@@ -40,6 +41,7 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
     return { is: 'run', ...wantedBreak(asked.get('rung') ?? 'redlock', perSecond) };
   }
   if (pathname === '/drills') return { is: 'drills' };
+  if (pathname === '/scoreboard') return { is: 'scoreboard' };
   const chapter = Number(/^\/ladder\/(\d)$/.exec(pathname)?.[1] ?? 2);
   return { is: 'ladder', chapter: Math.min(6, Math.max(1, chapter)) };
 }
@@ -47,6 +49,7 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
 export function addressOf(wanted: View): string {
   if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
   if (wanted.is === 'drills') return '/drills';
+  if (wanted.is === 'scoreboard') return '/scoreboard';
   if (wanted.is === 'run') return addressOfRun(wanted);
   const { rung, choices, lanes, isFine } = wanted;
   const asked = [
@@ -80,6 +83,7 @@ export function linkTo(of: PlayView): Wanted {
 export function show(next: View): void {
   history.pushState(null, '', addressOf(next));
   beside.value = '';
+  cursor.value = null;
   view.value = next;
 }
 

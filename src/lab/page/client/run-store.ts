@@ -2,7 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { Verdict } from '../../../domain.ts';
 import { connection, send } from './api.ts';
-import { world } from './event-log.ts';
+import { liveWorld, world } from './event-log.ts';
 import { famousRace, ladderRows } from './ladder-rows.ts';
 import { type RaceView, raceKey } from './race-model.ts';
 import type { RunView } from './run-model.ts';
@@ -37,7 +37,11 @@ export const shownRace = computed<RaceView | undefined>(() => {
   return isOfRace && isKnown ? world.value.races.get(raceKey(wanted)) : undefined;
 });
 
-export const isRunning = computed(() => world.value.run !== undefined && !world.value.run.over);
+/** Now, also while an earlier moment is shown. */
+export const isRunning = computed(() => {
+  const { run } = liveWorld.value;
+  return run !== undefined && !run.over;
+});
 
 /** The run that was asked for, until its first event is here. */
 const asked = signal('');

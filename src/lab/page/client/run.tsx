@@ -2,6 +2,7 @@
 import { connection } from './api.ts';
 import { ChooseBreak, Counts, EndLoad } from './break.tsx';
 import { Charts } from './charts.tsx';
+import { cursor } from './event-log.ts';
 import { famousRace } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
 import type { RaceView } from './race-model.ts';
@@ -22,6 +23,7 @@ import {
   shownRun,
   stopRun,
 } from './run-store.ts';
+import { Scrubber } from './scrubber.tsx';
 import { Quorum, Servers } from './servers.tsx';
 import type { WantedRun } from './store.ts';
 import { language, page } from './texts.ts';
@@ -29,14 +31,16 @@ import { language, page } from './texts.ts';
 export function Run({ wanted }: { wanted: WantedRun }) {
   const race = shownRace.value;
   const run = shownRun.value;
-  const isLive = connection.value !== 'recorded';
+  const isNow = cursor.value === null;
+  const isLive = connection.value !== 'recorded' && isNow;
   const foretold = isLive ? foretoldOf(wanted) : undefined;
   return (
     <main class="race run" data-over={run?.over !== undefined}>
       <Head wanted={wanted} race={race} run={run} />
       {isLive && !run && <Before wanted={wanted} foretold={foretold} />}
       {race && <Lanes of={race} />}
-      {run && <Progress wanted={wanted} run={run} />}
+      {run && isNow && <Progress wanted={wanted} run={run} />}
+      {run && <Scrubber />}
       {run && !race?.judged && <JudgedRun run={run} foretold={foretold} />}
       {run && run.parts.length > 0 && (
         <div class="broken">

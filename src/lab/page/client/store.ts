@@ -51,6 +51,7 @@ export type WantedRun =
 export type View =
   | { readonly is: 'ladder'; readonly chapter: number }
   | { readonly is: 'drills' }
+  | { readonly is: 'scoreboard' }
   | ({ readonly is: 'run' } & WantedRun)
   | ({ readonly is: 'race' } & Wanted);
 export const view = signal<View>({ is: 'ladder', chapter: 2 });

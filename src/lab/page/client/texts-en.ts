@@ -129,6 +129,23 @@ export const en: PageText = {
     twice: 'second orders',
     healAll: 'Mend everything',
     endLoad: 'End the load, and audit',
+    time: 'Time',
+    nextMoment: 'next',
+    momentBefore: 'back',
+    runTime: 'run',
+    halt: 'halt',
+    speed: 'speed',
+    live: 'LIVE',
+    theEnd: 'to the end',
+    scoreboard: 'Scoreboard',
+    scoreboardIs:
+      'Each cell is a lock that met a fault, as docs/scoreboard.md has it; the small mark is what you have seen here. Choose a cell to play it.',
+    isSaleRight: 'Is the sale right?',
+    doesItSell: 'Does it sell on, while lock servers are away?',
+    marks:
+      '✓ every promise held · ✗ the data is wrong · ∥ two owners at once, the data is right · ⊘ a free lock could not be acquired · ? could not tell; the number counts the cases',
+    outagesAre:
+      '✓ sold on, – sold nothing meanwhile; seconds without a sale; + seconds until the first sale afterwards; ⊘ locks left behind. A cell opens the load that you break yourself.',
   },
   outcomes: {
     'one-user': {
@@ -257,6 +274,7 @@ export const en: PageText = {
   },
   partStates: { runs: 'runs', paused: 'paused', stopped: 'stopped' },
   breakOn: (rung) => `Break it: ${rung}`,
+  outage: (name) => name.replace('-', ' '),
   more: (count) => `and ${count} more`,
   drillAbout: (_, about) => about,
   barText: (_, text) => text,

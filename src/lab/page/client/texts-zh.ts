@@ -7,6 +7,9 @@ const looks = {
   'last-one-queued': '请求最后一张',
 } as const;
 
+const outagesInChinese: Readonly<Record<string, string>> = {
+  ...{ stopped: '停止', hung: '挂起', late: '迟到' },
+};
 const barsInChinese: Readonly<Record<string, string>> = { stopped: '已停止', paused: '已暂停' };
 
 export const zh: PageText = {
@@ -124,6 +127,23 @@ export const zh: PageText = {
     twice: '重复订单',
     healAll: '全部修复',
     endLoad: '结束负载并审计',
+    time: '时间',
+    nextMoment: '下一刻',
+    momentBefore: '上一刻',
+    runTime: '播放',
+    halt: '暂停',
+    speed: '速度',
+    live: '实时',
+    theEnd: '到结尾',
+    scoreboard: '记分板',
+    scoreboardIs:
+      '每一格是一个锁遇到一种故障，数据来自 docs/scoreboard.md；小标记是你在这里看到的。选一格来运行。',
+    isSaleRight: '销售正确吗？',
+    doesItSell: '锁服务器不在时，还能继续销售吗？',
+    marks:
+      '✓ 承诺都守住 · ✗ 数据错误 · ∥ 同时有两个持有者，数据正确 · ⊘ 空闲的锁拿不到 · ? 无法判断；数字是次数',
+    outagesAre:
+      '✓ 继续销售，– 期间没有成交；没有成交的秒数；+ 恢复后到第一笔成交的秒数；⊘ 留下的锁。选一格，自己在负载下破坏它。',
   },
   outcomes: {
     'one-user': {
@@ -251,6 +271,10 @@ export const zh: PageText = {
   },
   partStates: { runs: '运行', paused: '已暂停', stopped: '已停止' },
   breakOn: (rung) => `破坏它：${rung}`,
+  outage: (name) => {
+    const [count, away = ''] = name.split('-');
+    return `${count} 个${outagesInChinese[away] ?? away}`;
+  },
   more: (count) => `还有 ${count} 条`,
   drillAbout: (name, about) => drillsInChinese[name] ?? about,
   barText: (state, text) => barsInChinese[state] ?? text,

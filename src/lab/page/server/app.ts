@@ -94,6 +94,7 @@ function addFiles(app: Hono<Env>): void {
     '/run/:of/:name',
     '/drills',
     '/break',
+    '/scoreboard',
   ])
     app.get(path, (c) => file(c, 'index.html'));
 }

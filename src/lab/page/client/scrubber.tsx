@@ -1,0 +1,143 @@
+/** The time of a run: painted with what happened, and shown as it was at any moment of it. */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { connection } from './api.ts';
+import { cursor, events, liveWorld } from './event-log.ts';
+import { msOf } from './lane-rows.ts';
+import { type Moment, momentsOf } from './moments.ts';
+import { page } from './texts.ts';
+
+const speeds = [1, 0.1, 0.01, 0.001] as const;
+const speed = signal<number>(1);
+const isPlaying = signal(false);
+/** The moment that is shown; without one, the last. */
+const shownMs = signal<number | null>(null);
+
+export function backToLive(): void {
+  cursor.value = null;
+  shownMs.value = null;
+  isPlaying.value = false;
+}
+
+function showAt(ms: number): void {
+  shownMs.value = ms;
+  const last = events.findLastIndex((event) => msOf(event) <= ms);
+  cursor.value = Math.max(1, last + 1);
+}
+
+export function Scrubber() {
+  const { run, races } = liveWorld.value;
+  usePlaying();
+  if (!run) return null;
+  const endMs = events.length > 0 ? Math.max(...events.slice(-50).map(msOf)) : run.beganAtMs;
+  const lengthMs = Math.max(1, endMs - run.beganAtMs);
+  const race = [...races.values()].findLast((each) => each.beganAtMs >= run.beganAtMs);
+  const moments = momentsOf(run, race);
+  const atMs = Math.min(endMs, shownMs.value ?? endMs);
+  return (
+    <section class="scrubber" aria-label={page.value.words.time}>
+      <svg
+        width="100%"
+        height="18"
+        viewBox="0 0 1000 18"
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
+        {moments.map(({ kind, atMs: ms, number }) => (
+          <path
+            key={number}
+            class={kind}
+            d={`M${(1_000 * (ms - run.beganAtMs)) / lengthMs} ${kind === 'healed' ? '9V18' : '0V9'}`}
+          />
+        ))}
+      </svg>
+      <input
+        type="range"
+        min={run.beganAtMs}
+        max={endMs}
+        step="any"
+        value={atMs}
+        aria-label={page.value.words.time}
+        onInput={({ currentTarget }) => {
+          isPlaying.value = false;
+          showAt(Number(currentTarget.value));
+        }}
+      />
+      <Controls moments={moments} atMs={atMs} beganAtMs={run.beganAtMs} />
+    </section>
+  );
+}
+
+interface ControlsProps {
+  readonly moments: readonly Moment[];
+  readonly atMs: number;
+  readonly beganAtMs: number;
+}
+
+function Controls({ moments, atMs, beganAtMs }: ControlsProps) {
+  const { words } = page.value;
+  const next = moments.find((moment) => moment.atMs > atMs + 0.5);
+  const before = moments.findLast((moment) => moment.atMs < atMs - 0.5);
+  const jump = (to: Moment | undefined) => () => {
+    isPlaying.value = false;
+    if (to) showAt(to.atMs);
+  };
+  return (
+    <div class="row wrap">
+      <b data-shown-at>{((atMs - beganAtMs) / 1_000).toFixed(1)} s</b>
+      <button type="button" data-jump="before" disabled={!before} onClick={jump(before)}>
+        ⏮ {words.momentBefore}
+      </button>
+      <button type="button" data-jump="next" disabled={!next} onClick={jump(next)}>
+        {words.nextMoment} ⏭
+      </button>
+      <button type="button" data-run-time onClick={() => play(atMs)}>
+        {isPlaying.value ? `∥ ${words.halt}` : `▶ ${words.runTime}`}
+      </button>
+      <select
+        aria-label={words.speed}
+        value={speed.value}
+        onChange={({ currentTarget }) => {
+          speed.value = Number(currentTarget.value);
+        }}
+      >
+        {speeds.map((each) => (
+          <option key={each} value={each}>
+            {each === 1 ? '1×' : `1/${Math.round(1 / each)}×`}
+          </option>
+        ))}
+      </select>
+      {shownMs.value !== null && (
+        <button type="button" class="next" data-live onClick={backToLive}>
+          {connection.value === 'recorded' ? words.theEnd : words.live}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function play(atMs: number): void {
+  if (!isPlaying.value) showAt(atMs);
+  isPlaying.value = !isPlaying.value;
+}
+
+/** A frame shows what has happened since the one before. */
+function usePlaying(): void {
+  const isOn = isPlaying.value;
+  useEffect(() => {
+    if (!isOn) return;
+    let before = performance.now();
+    const step = (now: number) => {
+      const next = (shownMs.peek() ?? 0) + (now - before) * speed.peek();
+      before = now;
+      const last = events.at(-1);
+      if (last && next > msOf(last)) backToLive();
+      else {
+        showAt(next);
+        frame = requestAnimationFrame(step);
+      }
+    };
+    let frame = requestAnimationFrame(step);
+    return () => cancelAnimationFrame(frame);
+  }, [isOn]);
+}
