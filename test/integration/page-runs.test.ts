@@ -44,7 +44,9 @@ afterAll(async () => {
 
 async function openPage(path: string): Promise<Page> {
   const address = new URL(await addressWithKey(folder, `http://${host}`));
-  return openTab(browser, `${address.origin}${path}${address.hash}`);
+  const tab = await openTab(browser, `${address.origin}${path}${address.hash}`);
+  await tab.locator('[data-connection=open]').waitFor();
+  return tab;
 }
 const textOf = (tab: Page, selector: string) => tab.locator(selector).first().textContent();
 const countOf = async (tab: Page, id: string): Promise<number> =>
@@ -147,10 +149,27 @@ test('a worker that is killed with orders in hand loses none, and the terminal b
   expect(lab && (await askLab(lab, asked))).toBeNull(); // Nobody takes it any more.
 }, 180_000);
 
+test('a cell of the scoreboard plays its race, and the verdict seen here stands beside the published', async () => {
+  const tab = await openPage('/scoreboard');
+  const cell = tab.locator('[data-cell=race-restart-empty-redlock]');
+  expect(await cell.textContent()).toBe('✗1');
+  await cell.focus();
+  await tab.keyboard.press('ArrowUp');
+  await tab.keyboard.press('ArrowDown');
+  await tab.keyboard.press('Enter');
+  expect(new URL(tab.url()).pathname).toBe('/run/race/restart-empty');
+  await tab.locator('[data-foretell=violated]:not([disabled])').click();
+  await tab.locator('[data-judged=violated]').waitFor({ timeout: 60_000 });
+  await tab.locator('[data-over=true]').waitFor({ timeout: 60_000 });
+  await tab.goBack();
+  expect(await textOf(tab, '[data-cell=race-restart-empty-redlock] [data-seen]')).toMatch(/✗/);
+}, 180_000);
+
 test('a drill is begun in the page once it is predicted, shown while it runs, and reported', async () => {
   const tab = await openPage('/drills');
   await tab.locator('[data-drill=script-flush]').click();
   expect(new URL(tab.url()).pathname).toBe('/run/drill/script-flush');
+  await tab.locator('[data-foretell=held]:not([disabled])').waitFor();
   await tab.keyboard.press('1');
   await tab.locator('[data-told=fault]').first().waitFor({ timeout: 60_000 });
   await tab.locator('[data-judged=held]').waitFor({ timeout: 120_000 });

@@ -21,6 +21,11 @@ export interface BreakOptions {
 
 /** Every store is behind its proxy: so each can be slowed, and cut off. */
 const shape: ServiceShape = { instances: 4, balancer: 'nginx', network: 'proxied' };
+/** A faster sale keeps no history: its locks are not audited, only its data. */
+const mostWithHistory = 400;
+const withoutHistory = { ...shape, settings: { HISTORY_FOLDER: '' } };
+/** The audit reads all of them at once. */
+const mostPurchases = 200_000;
 const warmSeed = 1;
 const finishWithinMs = 20_000;
 const drainWithinMs = 60_000;
@@ -28,13 +33,16 @@ const drainWithinMs = 60_000;
 export const breakIt: Experiment<BreakOptions> = {
   about: 'steady purchases on one rung, while somebody breaks and mends its servers by hand',
   async play(stage, { rung, perSecond, minutes }) {
-    await stage.serve(shape);
+    await stage.serve(perSecond > mostWithHistory ? withoutHistory : shape);
     await warmRung(stage, rung, warmSeed);
-    const stock = Math.ceil((minutes * 60 + finishWithinMs / 1_000) * perSecond);
+    const lastsMs = Math.min(minutes * 60_000, (mostPurchases / perSecond) * 1_000);
+    if (lastsMs < minutes * 60_000)
+      stage.note(`It ends after ${mostPurchases} purchases: in ${Math.round(lastsMs / 1_000)} s.`);
+    const stock = Math.ceil(((lastsMs + finishWithinMs) / 1_000) * perSecond);
     const voucherId = await stage.putOnSale({ title: `by hand on ${rung}`, stock, rung });
     const unwatch = watchServers(stage);
     try {
-      const lastCounts = await sellUntilEnded(stage, voucherId, { rung, perSecond, minutes });
+      const lastCounts = await sellUntilEnded(stage, voucherId, { rung, perSecond, lastsMs });
       const facts = await stage.facts(voucherId, drainWithinMs);
       await lastCounts();
       return judge(rung, facts);
@@ -44,6 +52,10 @@ export const breakIt: Experiment<BreakOptions> = {
   },
 };
 
+interface Lasting extends Pick<BreakOptions, 'rung' | 'perSecond'> {
+  readonly lastsMs: number;
+}
+
 /**
  * What is broken at the end is mended before the last answers are waited for.
  * @returns what counts the sale for the last time
@@ -51,7 +63,7 @@ export const breakIt: Experiment<BreakOptions> = {
 async function sellUntilEnded(
   stage: Stage,
   voucherId: string,
-  { rung, perSecond, minutes }: BreakOptions,
+  { rung, perSecond, lastsMs }: Lasting,
 ): Promise<() => Promise<void>> {
   const ending = new AbortController();
   const purchases = buyers(voucherId, ending.signal);
@@ -60,7 +72,7 @@ async function sellUntilEnded(
   return stage.during(load, async (tries) => {
     const lastCounts = watchSale(stage, voucherId, tries);
     try {
-      await hand.takeUntil(minutes * 60_000);
+      await hand.takeUntil(lastsMs);
       ending.abort();
       await hand.healAll();
       return lastCounts;

@@ -131,6 +131,8 @@ export interface SaleCounts {
   readonly recorded?: number;
   /** So many of them are a second order of a user. */
   readonly twice?: number;
+  /** Dead-lettered: they can never be recorded. */
+  readonly dead?: number;
 }
 
 /** A sentence of a schedule. */

@@ -1,5 +1,5 @@
 /** Break it: the rung and the load that somebody chooses, and the counts of the sale. */
-import { isBusy } from './api.ts';
+import { connection, isBusy } from './api.ts';
 import { ladderRows } from './ladder-rows.ts';
 import { show } from './route.ts';
 import type { RunView } from './run-model.ts';
@@ -46,7 +46,7 @@ export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
         type="button"
         class="next"
         data-begin
-        disabled={isBusy.value}
+        disabled={isBusy.value || connection.value !== 'open'}
         onClick={() => void beginRun(wanted)}
       >
         {words.beginLoad}
@@ -61,11 +61,13 @@ const number = (value: number | undefined): string => value?.toLocaleString('en-
 export function Counts({ run: { counts } }: { run: RunView }) {
   if (!counts) return null;
   const { words } = page.value;
-  const { accepted, refused, unknown, recorded, twice } = counts;
+  const { accepted, refused, unknown, recorded, twice, dead = 0 } = counts;
+  const waiting = recorded === undefined ? undefined : Math.max(0, accepted - recorded - dead);
   const rows = [
     ['accepted', words.accepted, accepted],
     ['recorded', words.recordedOrders, recorded],
-    ['waiting', words.waiting, recorded && Math.max(0, accepted - recorded)],
+    ['waiting', words.waiting, waiting],
+    ...(dead > 0 ? [['dead', words.dead, dead] as const] : []),
     ['refused', words.refused, refused],
     ['unknown', words.unknown, unknown],
   ] as const;

@@ -135,6 +135,7 @@ export interface PageText {
       | 'faults'
       | 'repeatIt'
       | 'machine'
+      | 'dead'
       | 'scoreboard'
       | 'scoreboardIs'
       | 'isSaleRight'

@@ -51,7 +51,7 @@ effect(() => {
 });
 
 export async function beginRun(wanted: WantedRun): Promise<void> {
-  if (isRunning.value || isAsked(wanted)) return;
+  if (isRunning.value || isAsked(wanted) || connection.value !== 'open') return;
   asked.value = runName(wanted);
   if ((await send('POST', '/api/runs', askedOf(wanted))) === null) asked.value = '';
 }
@@ -74,7 +74,7 @@ export function foretell(wanted: WantedRun, outcome: Foretold): void {
 /** `1`, `2` */
 export function foretellByKey(key: string, wanted: WantedRun): boolean {
   const outcome = foretellings[Number(key) - 1];
-  if (!outcome || foretoldOf(wanted) !== undefined) return false;
+  if (!outcome || foretoldOf(wanted) !== undefined || connection.value !== 'open') return false;
   foretell(wanted, outcome);
   return true;
 }

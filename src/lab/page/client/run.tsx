@@ -118,6 +118,7 @@ function Foretell({ wanted }: { wanted: WantedRun }) {
           type="button"
           key={outcome}
           data-foretell={outcome}
+          disabled={connection.value !== 'open'}
           onClick={() => foretell(wanted, outcome)}
         >
           <kbd>{index + 1}</kbd> {texts[outcome]}

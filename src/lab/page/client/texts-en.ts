@@ -146,6 +146,7 @@ export const en: PageText = {
       '✓ every promise held · ✗ the data is wrong · ∥ two owners at once, the data is right · ⊘ a free lock could not be acquired · ? could not tell; the number counts the cases',
     outagesAre:
       '✓ sold on, – sold nothing meanwhile; seconds without a sale; + seconds until the first sale afterwards; ⊘ locks left behind. A cell opens the load that you break yourself.',
+    dead: 'dead-lettered',
   },
   outcomes: {
     'one-user': {
