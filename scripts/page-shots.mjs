@@ -15,5 +15,20 @@ await withPage(async (open) => {
   const dark = await open('/ladder/3', { colorScheme: 'dark', locale: 'zh-CN' });
   await dark.locator('[data-rung=redis-atomic]').click();
   await dark.screenshot({ path: 'docs/page-ladder.png' });
+  await race.context().close(); // Nobody plays while a load has the lab.
+  const broken = await open('/break?rung=redlock&load=100');
+  await broken.locator('[data-begin]:not([disabled])').click();
+  await broken.locator('[data-count=accepted]').waitFor({ timeout: 60_000 });
+  for (const server of ['redis-2', 'redis-3']) {
+    await broken.waitForTimeout(4_000); // So long it sells in the picture.
+    await broken.locator(`[data-part=${server}]`).click();
+    await broken.locator(`[data-menu=${server}] [data-verb=stop]`).click();
+    await broken.locator(`[data-part=${server}][data-state=stopped]`).waitFor();
+  }
+  await broken.locator('[data-quorum="1"]').waitFor();
+  await broken.waitForTimeout(2_500);
+  await broken.screenshot({ path: 'docs/page-break.png' });
+  await broken.locator('[data-end]').click();
+  await broken.locator('[data-over=true]').waitFor({ timeout: 60_000 });
 });
-console.log('docs/page-race.png, docs/page-compare.png, docs/page-ladder.png');
+console.log('docs/page-race.png, page-compare.png, page-ladder.png, page-break.png');

@@ -1,6 +1,6 @@
 /** The page in Chromium, on a real lab: what a viewer does by hand, and who is refused. */
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -21,12 +21,10 @@ import { Plays } from '../../src/lab/page/server/plays.ts';
 import { Runs } from '../../src/lab/page/server/runs.ts';
 import { en } from '../../src/ladder/texts/en.ts';
 import { choose, openTab, startBrowser } from '../support/browser.ts';
-import { newDataFolder } from '../support/data-home.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 const { folder } = ownLab;
-let runsFolder = '';
 let browser: Browser;
 let port = 0;
 let plays: Plays;
@@ -37,7 +35,7 @@ const host = () => `lab-test.localhost:${port}`;
 
 async function startPage(): Promise<void> {
   plays = new Plays(folder);
-  runs = new Runs(folder, runsFolder, plays);
+  runs = new Runs(folder, '', plays);
   const app = pageApp({ folder, host: host(), plays, runs });
   server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' });
   await once(server, 'listening');
@@ -50,7 +48,6 @@ async function stopPage(): Promise<void> {
 }
 
 beforeAll(async () => {
-  runsFolder = newDataFolder();
   port = await freePorts(19_300);
   browser = await startBrowser();
   await startPage();
@@ -58,7 +55,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await stopPage();
-  rmSync(runsFolder, { recursive: true });
 });
 
 const keyed = () => addressWithKey(folder, `http://${host()}`);
@@ -161,44 +157,6 @@ test('a famous race is a link on the ladder: a late release lets a third request
   expect(await textOf(tab, 'g[data-kind=fault]')).toMatch(/its lease ends/);
   expect(await textOf(tab, '[data-verdict=violated]')).toMatch(/never two orders for one user/);
 });
-
-test('a race with a fault that is no choice plays itself, once it is predicted, and on the next rung', async () => {
-  const tab = await openPage('/ladder/4');
-  await tab.locator('[data-rung=redlock]').click();
-  await tab.locator('[data-race=restart-empty]').click();
-  await tab.locator('[data-foretell=held]').waitFor();
-  expect(await tab.locator('[data-kind]').count()).toBe(0);
-  await tab.keyboard.press('2');
-  await tab.locator('[data-judged=violated]').waitFor({ timeout: 50_000 });
-  expect(await tab.locator('svg g[data-kind]').count()).toBe(7);
-  expect(await textOf(tab, 'g.is-wrong')).toMatch(/second order/);
-  expect(await textOf(tab, '[data-judged]')).toMatch(/as the ladder claims.*you were right/);
-  const report = (await textOf(tab, '[data-report] code')) ?? '';
-  expect(report).toContain(runsFolder);
-  const replay = await openTab(browser, `file://${report}/index.html`, { isOffline: true });
-  await replay.locator('[data-judged=violated]').waitFor();
-  expect(await replay.locator('svg g[data-kind]').count()).toBe(7);
-  await tab.keyboard.press('n');
-  await tab.locator('[data-foretell=held]').click();
-  await tab.locator('[data-judged=held]').waitFor({ timeout: 50_000 });
-  expect(new URL(tab.url()).search).toBe('?rung=fenced');
-  await tab.locator('[data-over=true]').waitFor({ timeout: 50_000 });
-}, 120_000);
-
-test('a race that runs is stopped, and nothing else begins meanwhile', async () => {
-  const tab = await openPage('/run/race/lease-expires-during-sale', { mayFail: true });
-  await tab.locator('[data-foretell=held]').click();
-  await tab.locator('[data-stop]').waitFor({ timeout: 60_000 });
-  const two = await tab.context().newPage();
-  await two.goto(`${new URL(tab.url()).origin}/race/redis-atomic`);
-  await two.locator('[data-predict=one]').click();
-  await two.locator('[data-problem=LAB_BUSY]').waitFor();
-  await tab.locator('[data-stop]').click();
-  await tab.locator('[data-over=true]').waitFor({ timeout: 60_000 });
-  expect(await textOf(tab, '[data-judged]')).toMatch(/Interrupted/);
-  await two.locator('[data-retry]').click();
-  await two.locator('button[data-lane=A]:not([disabled])').waitFor();
-}, 120_000);
 
 test('faults are buttons and letters: a paused buyer cannot go, a stopped master is no quorum', async () => {
   const tab = await predicted('/race/redlock?do=AA');
@@ -315,6 +273,24 @@ test('an exported file replays from the disk without a network, at any event', a
   await replay.locator('.cursor input').fill('12');
   expect(await replay.locator('g[data-kind=answered]').count()).toBe(0);
   expect(await replay.locator('[data-verdict=violated]').count()).toBe(0);
+});
+
+test('what is predicted before the page has its session is played once it has it', async () => {
+  const tab = await (await browser.newContext()).newPage();
+  onTestFinished(() => tab.context().close());
+  const refused: string[] = [];
+  tab.on('response', (answer) => void (answer.status() >= 400 && refused.push(answer.url())));
+  let enter = () => {};
+  await tab.route('**/session', (route) => {
+    enter = () => void route.continue();
+  });
+  const address = new URL(await keyed());
+  await tab.goto(`${address.origin}/race/redis-atomic${address.hash}`, { waitUntil: 'commit' });
+  await tab.locator('[data-predict=one]').click();
+  await tab.locator('[role=status]').nth(1).waitFor(); // It waits, and asks for nothing.
+  enter();
+  await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
+  expect(refused).toEqual([]);
 });
 
 test('when the server ends the page says so, and plays again when it is back', async () => {

@@ -89,7 +89,10 @@ async function ask(side: Side, wanted: Wanted): Promise<void> {
   if (side === 'main') isBeginning.value = false;
 }
 
-export const begin = (wanted: Wanted): Promise<void> => ask('main', wanted);
+/** Before the page has its session, the view begins by itself later. */
+export async function begin(wanted: Wanted): Promise<void> {
+  if (connection.value === 'open') await ask('main', wanted);
+}
 
 /** A play is on its way: what is shown is the one before. */
 export const isBeginning = signal(false);

@@ -1,4 +1,4 @@
-/** Drills in the page, in Chromium on a real lab: begun there, shown there, and broken by hand. */
+/** Races and drills in the page, in Chromium on a real lab: begun, shown, and broken by hand. */
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { type ServerType, serve } from '@hono/node-server';
@@ -42,9 +42,9 @@ afterAll(async () => {
   rmSync(runsFolder, { recursive: true });
 });
 
-async function openPage(path: string): Promise<Page> {
+async function openPage(path: string, more: Parameters<typeof openTab>[2] = {}): Promise<Page> {
   const address = new URL(await addressWithKey(folder, `http://${host}`));
-  const tab = await openTab(browser, `${address.origin}${path}${address.hash}`);
+  const tab = await openTab(browser, `${address.origin}${path}${address.hash}`, more);
   await tab.locator('[data-connection=open]').waitFor();
   return tab;
 }
@@ -92,6 +92,44 @@ async function ended(tab: Page): Promise<void> {
   await tab.locator('[data-end]').click();
   await tab.locator('[data-over=true]').waitFor({ timeout: 60_000 });
 }
+
+test('a race with a fault that is no choice plays itself, once it is predicted, and on the next rung', async () => {
+  const tab = await openPage('/ladder/4');
+  await tab.locator('[data-rung=redlock]').click();
+  await tab.locator('[data-race=restart-empty]').click();
+  await tab.locator('[data-foretell=held]').waitFor();
+  expect(await tab.locator('[data-kind]').count()).toBe(0);
+  await tab.keyboard.press('2');
+  await tab.locator('[data-judged=violated]').waitFor({ timeout: 50_000 });
+  expect(await tab.locator('svg g[data-kind]').count()).toBe(7);
+  expect(await textOf(tab, 'g.is-wrong')).toMatch(/second order/);
+  expect(await textOf(tab, '[data-judged]')).toMatch(/as the ladder claims.*you were right/);
+  const report = (await textOf(tab, '[data-report] code')) ?? '';
+  expect(report).toContain(runsFolder);
+  const replay = await openTab(browser, `file://${report}/index.html`, { isOffline: true });
+  await replay.locator('[data-judged=violated]').waitFor();
+  expect(await replay.locator('svg g[data-kind]').count()).toBe(7);
+  await tab.keyboard.press('n');
+  await tab.locator('[data-foretell=held]').click();
+  await tab.locator('[data-judged=held]').waitFor({ timeout: 50_000 });
+  expect(new URL(tab.url()).search).toBe('?rung=fenced');
+  await tab.locator('[data-over=true]').waitFor({ timeout: 50_000 });
+}, 120_000);
+
+test('a race that runs is stopped, and nothing else begins meanwhile', async () => {
+  const tab = await openPage('/run/race/lease-expires-during-sale', { mayFail: true });
+  await tab.locator('[data-foretell=held]').click();
+  await tab.locator('[data-stop]').waitFor({ timeout: 60_000 });
+  const two = await tab.context().newPage();
+  await two.goto(`${new URL(tab.url()).origin}/race/redis-atomic`);
+  await two.locator('[data-predict=one]').click();
+  await two.locator('[data-problem=LAB_BUSY]').waitFor();
+  await tab.locator('[data-stop]').click();
+  await tab.locator('[data-over=true]').waitFor({ timeout: 60_000 });
+  expect(await textOf(tab, '[data-judged]')).toMatch(/Interrupted/);
+  await two.locator('[data-retry]').click();
+  await two.locator('button[data-lane=A]:not([disabled])').waitFor();
+}, 120_000);
 
 test('without two of three masters Redlock has no quorum and sells nothing; mended, it sells on', async () => {
   const tab = await begun('redlock');
