@@ -61,9 +61,11 @@ export function copySources(...names: readonly string[]): string {
   return folder;
 }
 
-/** @throws the compiler's messages. */
+/** Its reports show the page of the original. @throws the compiler's messages. */
 export async function compile(folder: string): Promise<void> {
   await execa(join(root, 'node_modules/.bin/tsc'), { cwd: folder });
+  const page = 'dist/lab/page/client';
+  cpSync(join(root, page), join(folder, page), { recursive: true });
 }
 
 /** @throws the compiler's messages. */
