@@ -27,6 +27,7 @@ await withPage(async (open) => {
   }
   await broken.locator('[data-quorum="1"]').waitFor();
   await broken.waitForTimeout(2_500);
+  await broken.evaluate(() => scrollTo(0, 0));
   await broken.screenshot({ path: 'docs/page-break.png' });
   await broken.locator('[data-end]').click();
   await broken.locator('[data-over=true]').waitFor({ timeout: 60_000 });

@@ -40,7 +40,6 @@ export function Run({ wanted }: { wanted: WantedRun }) {
       {isLive && !run && <Before wanted={wanted} foretold={foretold} />}
       {race && <Lanes of={race} />}
       {run && isNow && <Progress wanted={wanted} run={run} />}
-      {run && <Scrubber />}
       {run && !race?.judged && <JudgedRun run={run} foretold={foretold} />}
       {run && run.parts.length > 0 && (
         <div class="broken">
@@ -54,6 +53,7 @@ export function Run({ wanted }: { wanted: WantedRun }) {
       )}
       {race && <JudgedRace race={race} foretold={foretold} />}
       {run && run.parts.length === 0 && <Charts run={run} />}
+      {run && <Scrubber />}
       {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
       {run?.verdict && <RunTables run={run} hasRace={race !== undefined} />}
       {run && <RunFeed run={run} />}

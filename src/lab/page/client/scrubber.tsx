@@ -86,10 +86,10 @@ function Controls({ moments, atMs, beganAtMs }: ControlsProps) {
     <div class="row wrap">
       <b data-shown-at>{((atMs - beganAtMs) / 1_000).toFixed(1)} s</b>
       <button type="button" data-jump="before" disabled={!before} onClick={jump(before)}>
-        ⏮ {words.momentBefore}
+        ← {words.momentBefore}
       </button>
       <button type="button" data-jump="next" disabled={!next} onClick={jump(next)}>
-        {words.nextMoment} ⏭
+        {words.nextMoment} →
       </button>
       <button type="button" data-run-time onClick={() => play(atMs)}>
         {isPlaying.value ? `∥ ${words.halt}` : `▶ ${words.runTime}`}
