@@ -47,6 +47,7 @@ export const playSettings = {
   MYSQL_ANSWER_MS: anHour,
   BATCH_LIMIT_MS: anHour,
   PROGRESS_WITHIN_MS: anHour,
+  MYSQL_POOL_SIZE: '60', // A lane that stands in its transaction keeps a connection.
   CLAIM_IDLE_MS: '500', // Only one order worker runs: nobody claims what it has in hand.
 } as const;
 

@@ -77,6 +77,7 @@ export class ChoicePlay {
     const stock = stockOf(rung);
     const voucherId = await stage.putOnSale({ title: `choices on ${rung}`, stock, rung });
     const play = new ChoicePlay(stage, setUp, voucherId);
+    setUp.begins?.(play.id);
     const lanes = play.#played;
     if (hasWorker(rung)) {
       const player = play.#player;
@@ -130,12 +131,6 @@ export class ChoicePlay {
 
   #tell(event: PlayEvent): void {
     this.#stage.emit({ ...event, player: this.id });
-  }
-
-  /** The lanes that wait for a row of MySQL. */
-  get rowWaiters(): number {
-    return [...this.#places.values()].filter((place) => place.is === 'waits' && place.on === 'row')
-      .length;
   }
 
   /** The lanes that a choice would move. */
@@ -472,4 +467,6 @@ export interface SetUp {
   readonly planned?: string;
   readonly slot?: string;
   readonly request?: string;
+  /** Called with the id of the play, before its first event. */
+  readonly begins?: (id: string) => void;
 }

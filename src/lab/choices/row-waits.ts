@@ -4,17 +4,28 @@ import type { RowDataPacket } from 'mysql2/promise';
 import { asDatabaseRoot } from '../environment/database-root.ts';
 import type { Lab } from '../environment/lab.ts';
 
-export type RowWaits = () => Promise<number>;
+/** @param others vouchers whose rows do not count */
+export type RowWaits = (others?: readonly string[]) => Promise<number>;
+
+/** The index entry that each of them waits for. */
+const waits = {
+  mariadb: `SELECT DISTINCT waiting.requesting_trx_id, place.lock_data AS entry
+    FROM information_schema.INNODB_LOCK_WAITS AS waiting
+    JOIN information_schema.INNODB_LOCKS AS place ON place.lock_id = waiting.requested_lock_id`,
+  mysql: `SELECT LOCK_DATA AS entry FROM performance_schema.data_locks
+    WHERE LOCK_STATUS = 'WAITING'`,
+};
 
 export const withRowWaits = <T>(
   { folder, database }: Lab,
   work: (rowWaits: RowWaits) => Promise<T>,
 ): Promise<T> =>
   asDatabaseRoot(join(folder, database), (root) =>
-    work(async () => {
-      const [rows] = await root.query<RowDataPacket[]>(
-        "SELECT COUNT(*) AS waits FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'",
-      );
-      return Number(rows[0]?.['waits']);
+    work(async (others = []) => {
+      const [rows] = await root.query<RowDataPacket[]>(waits[database]);
+      return rows.filter(({ entry }) => !others.includes(voucherIn(String(entry)))).length;
     }),
   );
+
+/** Every key of a table that lanes wait in begins with the voucher; that of a fence names it. */
+const voucherIn = (entry: string): string => /\d+/.exec(entry)?.[0] ?? '';

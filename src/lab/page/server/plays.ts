@@ -1,11 +1,12 @@
 /** What the viewers play: each has a feed of events, and one play in each of its views. */
-import { Mutex } from 'async-mutex';
+import { Mutex, Semaphore } from 'async-mutex';
 import { type RungName, rungNamed } from '../../../ladder/rungs.ts';
 import { countOrders, type OrdersOfRung } from '../../choices/all-orders.ts';
 import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../choices/judged-play.ts';
-import { choicesIn, lanesOf } from '../../choices/letters.ts';
+import { choicesIn, hasFaults, lanesOf } from '../../choices/letters.ts';
 import type { Choice } from '../../choices/places.ts';
 import { ChoicePlay } from '../../choices/play.ts';
+import { hasWorker } from '../../choices/set-up.ts';
 import { PlaysGoOn, ProcessPaused, UnknownLane, WorkerHeld } from '../../errors.ts';
 import type { StageEvent } from '../../stage/events.ts';
 import { Feed } from './feed.ts';
@@ -30,21 +31,21 @@ interface Viewer {
   /** By the view. */
   readonly plays: Map<string, ChoicePlay>;
   readonly firstInstance: number;
+  /** One of his commands at a time. */
+  readonly turn: Mutex;
 }
 
 const mostPlays = 8;
+/** Commands at once. One that concerns the plays of others is alone. */
+const mostCommands = 64;
 
 export class Plays {
   readonly #seat: Seat;
   readonly #viewers = new Map<string, Viewer>();
   /** Of every play that is shown, by its player. */
   readonly #owners = new Map<string, Viewer>();
-  /** One command at a time: a step must find nothing else that moves. */
-  readonly #turn = new Mutex();
+  readonly #commands = new Semaphore(mostCommands);
   readonly #counted = new Map<RungName, OrdersOfRung>();
-  #beginning: Viewer | undefined;
-  /** The play that its view shows. */
-  #begun = '';
   #usedAt = performance.now();
 
   constructor(folder: string) {
@@ -58,40 +59,47 @@ export class Plays {
   /** @returns the id of the play. @throws LockstepError: then the view has none */
   begin(viewerName: string, wanted: Wanted): Promise<string> {
     const viewer = this.#viewer(viewerName);
-    return this.#inTurn(async (table) => {
-      // That of the view, and that of its comparison.
-      const slots = [wanted.slot, wanted.slot.replace('main', 'beside')];
-      const ending = slots.flatMap((slot) => viewer.plays.get(slot) ?? []);
-      await this.#refuseBroken(wanted.rung, ending);
-      const before = viewer.plays.get(wanted.slot)?.id;
-      for (const slot of slots) await this.#end(viewer, slot);
-      await this.#makeRoom(viewer);
-      this.#beginning = viewer;
-      this.#begun = before ?? '';
-      try {
-        const play = await this.#beginPlay(viewer, wanted, table);
-        viewer.plays.set(wanted.slot, play);
-        for (const choice of choicesIn(wanted.choices) ?? [])
-          await this.#step(viewer, wanted.slot, play, choice);
-        return play.id;
-      } catch (error) {
-        this.#tellEnd(viewer, this.#begun, 'failed');
-        throw error;
-      } finally {
-        this.#beginning = undefined;
-      }
-    });
+    const isAlone = hasWorker(wanted.rung) || hasFaults(wanted.choices);
+    return this.#inTurn((table) => this.#replace(viewer, wanted, table), isAlone ? null : viewer);
   }
 
-  #beginPlay(viewer: Viewer, wanted: Wanted, { stage, rowWaits }: Table): Promise<ChoicePlay> {
+  /** Ends the play of the view, and that of its comparison. */
+  async #replace(viewer: Viewer, wanted: Wanted, table: Table): Promise<string> {
+    const slots = [wanted.slot, wanted.slot.replace('main', 'beside')];
+    const ending = slots.flatMap((slot) => viewer.plays.get(slot) ?? []);
+    await this.#refuseBroken(wanted.rung, ending);
+    let shown = viewer.plays.get(wanted.slot)?.id ?? '';
+    for (const slot of slots) await this.#end(viewer, slot);
+    await this.#makeRoom(viewer);
+    const begins = (id: string) => {
+      this.#owners.set(id, viewer);
+      shown = id;
+    };
+    try {
+      const play = await this.#beginPlay(viewer, wanted, table, begins);
+      viewer.plays.set(wanted.slot, play);
+      for (const choice of choicesIn(wanted.choices) ?? [])
+        await this.#step(viewer, wanted.slot, play, choice);
+      return play.id;
+    } catch (error) {
+      this.#tellEnd(viewer, shown, 'failed');
+      throw error;
+    }
+  }
+
+  #beginPlay(
+    viewer: Viewer,
+    wanted: Wanted,
+    { stage, rowWaits }: Table,
+    begins: (id: string) => void,
+  ): Promise<ChoicePlay> {
     const { rung, slot, request, isFine, choices } = wanted;
-    const others = () => this.#rowWaitersBut(viewer, slot);
     // A comparison that kills a process does not kill that of the play beside it.
     const firstInstance = viewer.firstInstance + (slot.endsWith('beside') ? 2 : 0);
     return ChoicePlay.begin(stage, {
-      ...{ rung, slot, request, isFine, firstInstance, isObserved: true },
+      ...{ rung, slot, request, isFine, firstInstance, isObserved: true, begins },
       ...{ planned: choices, lanes: lanesOf(choices, wanted.lanes) },
-      rowWaits: async () => (await rowWaits()) - others(),
+      rowWaits: () => rowWaits(this.#vouchersBut(viewer.plays.get(slot))),
     });
   }
 
@@ -103,15 +111,17 @@ export class Plays {
   /** @returns false when there is no such play. @throws LockstepError */
   choose(viewerName: string, id: string, choice: string): Promise<boolean> {
     const viewer = this.#viewer(viewerName);
-    return this.#turn.runExclusive(async () => {
-      this.#usedAt = performance.now();
+    const shown = [...viewer.plays.values()].find((each) => each.id === id);
+    const isAlone = hasFaults(choice) || shown?.hasWorker;
+    const choosing = async () => {
       const [slot, play] = [...viewer.plays].find(([, each]) => each.id === id) ?? [];
       if (slot === undefined || !play) return false;
       if (!play.knows(choice)) throw new UnknownLane(choice, play.lanes);
       if (play.hasWorker) await this.#refuseHeldWorker([play]);
       await this.#step(viewer, slot, play, choice);
       return true;
-    });
+    };
+    return this.#command(choosing, isAlone ? null : viewer);
   }
 
   /** Plays these choices again and again. @returns how often a promise broke */
@@ -149,7 +159,7 @@ export class Plays {
 
   /** Gives the lab back. */
   async leave(): Promise<void> {
-    await this.#turn.runExclusive(async () => {
+    await this.#command(async () => {
       for (const viewer of this.#viewers.values())
         for (const slot of [...viewer.plays.keys()]) await this.#giveUp(viewer, slot);
       await this.#seat.leave();
@@ -203,15 +213,22 @@ export class Plays {
     if (this.#seat.isTaken && performance.now() - this.#usedAt > idleMs) await this.leave();
   }
 
-  #inTurn<T>(work: (table: Table) => Promise<T>): Promise<T> {
-    return this.#turn.runExclusive(async () => {
-      const table = await this.#seat.take();
+  /** @param of the viewer whose plays alone it concerns; null: nothing else moves meanwhile */
+  #command<T>(work: () => Promise<T>, of: Viewer | null = null): Promise<T> {
+    const used = async () => {
+      this.#usedAt = performance.now();
       try {
-        return await work(table);
+        return await work();
       } finally {
         this.#usedAt = performance.now();
       }
-    });
+    };
+    if (!of) return this.#commands.runExclusive(used, mostCommands);
+    return of.turn.runExclusive(() => this.#commands.runExclusive(used));
+  }
+
+  #inTurn<T>(work: (table: Table) => Promise<T>, of: Viewer | null = null): Promise<T> {
+    return this.#command(async () => work(await this.#seat.take()), of);
   }
 
   /** A play that failed is over: it proves nothing. */
@@ -235,32 +252,25 @@ export class Plays {
     await play.end();
   }
 
-  #ownRows = (rowWaits: Table['rowWaits']) => async () =>
-    (await rowWaits()) - this.#rowWaitersBut();
+  #ownRows = (rowWaits: Table['rowWaits']) => () => rowWaits(this.#vouchersBut());
 
-  /** The lanes of all other plays that wait for a row of MySQL. */
-  #rowWaitersBut(viewer?: Viewer, slot?: string): number {
-    const own = slot === undefined ? undefined : viewer?.plays.get(slot);
+  #vouchersBut(own?: ChoicePlay): string[] {
     return this.#plays()
       .filter((play) => play !== own)
-      .reduce((sum, play) => sum + play.rowWaiters, 0);
+      .map(({ voucherId }) => voucherId);
   }
 
   #viewer(name: string): Viewer {
     const known = this.#viewers.get(name);
     if (known) return known;
-    const viewer = { feed: new Feed(), plays: new Map(), firstInstance: this.#viewers.size };
+    const firstInstance = this.#viewers.size;
+    const viewer = { feed: new Feed(), plays: new Map(), firstInstance, turn: new Mutex() };
     this.#viewers.set(name, viewer);
     return viewer;
   }
 
   /** The feeds have what happens in plays, and nothing else. */
   #read(event: StageEvent): void {
-    if (!('player' in event)) return;
-    if (event.kind === 'play' && this.#beginning) {
-      this.#owners.set(event.player, this.#beginning);
-      this.#begun = event.player;
-    }
-    this.#owners.get(event.player)?.feed.push(event);
+    if ('player' in event) this.#owners.get(event.player)?.feed.push(event);
   }
 }
