@@ -107,6 +107,49 @@ export class PlaysGoOn extends LockstepError {
   }
 }
 
+/** In a room a fault of a process, and the order worker, hit everybody. */
+export class InstructorsAlone extends LockstepError {
+  readonly code = 'INSTRUCTORS_ALONE';
+
+  constructor() {
+    super('Processes, servers and the order worker are the instructor’s: a fault there hits all.');
+  }
+}
+
+export class RoomFull extends LockstepError {
+  readonly code = 'ROOM_FULL';
+
+  constructor(most: number) {
+    super(`${most} learners are in the room. A place is free when one of them closes the page.`);
+  }
+}
+
+export class WrongCode extends LockstepError {
+  readonly code = 'WRONG_CODE';
+
+  constructor() {
+    super('This is not the code of the room. It stands beside its address, on the projector.');
+  }
+}
+
+/** So that nobody can try them all. */
+export class TooManyCodes extends LockstepError {
+  readonly code = 'TOO_MANY_CODES';
+
+  constructor(waitSeconds: number) {
+    super(`Too many wrong codes were sent. Wait ${waitSeconds} seconds, and type it again.`);
+  }
+}
+
+/** An address that this machine does not have, or whose port is taken. */
+export class RoomNotOpened extends LockstepError {
+  readonly code = 'ROOM_NOT_OPENED';
+
+  constructor(address: string, options: ErrorOptions = {}) {
+    super(`The room cannot open at ${address}. Choose an address of this machine.`, options);
+  }
+}
+
 export class UnknownDrill extends LockstepError {
   readonly code = 'UNKNOWN_DRILL';
 

@@ -18,6 +18,7 @@ import { addressWithKey } from '../../src/lab/page/access.ts';
 import { pageApp } from '../../src/lab/page/server/app.ts';
 import { Feed } from '../../src/lab/page/server/feed.ts';
 import { Plays } from '../../src/lab/page/server/plays.ts';
+import { RoomDoor } from '../../src/lab/page/server/room-door.ts';
 import { Runs } from '../../src/lab/page/server/runs.ts';
 import { en } from '../../src/ladder/texts/en.ts';
 import { choose, openTab, startBrowser } from '../support/browser.ts';
@@ -29,6 +30,7 @@ let browser: Browser;
 let port = 0;
 let plays: Plays;
 let runs: Runs;
+let door: RoomDoor;
 let server: ServerType;
 
 const host = () => `lab-test.localhost:${port}`;
@@ -36,12 +38,14 @@ const host = () => `lab-test.localhost:${port}`;
 async function startPage(): Promise<void> {
   plays = new Plays(folder);
   runs = new Runs(folder, '', plays);
-  const app = pageApp({ folder, host: host(), plays, runs });
+  door = new RoomDoor({ folder, port, plays });
+  const app = pageApp({ folder, host: host(), plays, runs, door });
   server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' });
   await once(server, 'listening');
 }
 
 async function stopPage(): Promise<void> {
+  await door.close();
   await Promise.all([plays.leave(), runs.stop()]);
   if ('closeAllConnections' in server) server.closeAllConnections();
   server.close();
@@ -385,6 +389,94 @@ test('a feed gives a page that comes back what it missed, or says that it is gon
   expect(after(50_000)).toEqual([]);
   for (const last of [50_001, 1]) expect(after(last)).toBeNull();
   expect(feed.after({ feed: 'of a server before', last: 50_000 })).toBeNull();
+});
+
+/** The instructor opens it at an address that only this machine has. */
+async function openRoom(): Promise<{ readonly tab: Page; readonly code: string }> {
+  const tab = await openPage('/room');
+  await tab.locator('input[name=address]').fill('127.0.0.2');
+  await tab.locator('[data-open-room]').click();
+  return { tab, code: (await tab.locator('[data-code]').textContent()) ?? '' };
+}
+
+const roomAddress = () => `http://127.0.0.2:${port}`;
+
+test('learners of a room play at once on vouchers of their own, and hit no server', async () => {
+  const { tab: instructor, code } = await openRoom();
+  const mayFail = { mayFail: true }; // Refused codes, and a room that closes, are errors there.
+  const strangers = await openTab(browser, roomAddress(), mayFail);
+  await strangers.locator('input[name=code]').fill('WRONG2');
+  await strangers.locator('[data-join]').click();
+  await strangers.locator('[data-problem=WRONG_CODE]').waitFor();
+  const join = () => openTab(browser, `${roomAddress()}/#join=${code}`, mayFail);
+  const learners = await Promise.all([join(), join()]);
+  await instructor.locator('[data-here="2"]').waitFor();
+  await instructor.locator('[data-bring]').selectOption('mutex-per-user');
+  await Promise.all(
+    learners.map(async (tab) => {
+      await tab.locator('[data-room-at=mutex-per-user] [data-go-there]').click();
+      await tab.locator('[data-predict=one]').click();
+      await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
+      expect(await tab.locator('[data-fault^=X]').count()).toBe(0);
+      await choose(tab, 'AABBAB');
+      await tab.locator('[data-outcome=two]').waitFor();
+    }),
+  );
+  const tally = instructor.locator('[data-tally=mutex-per-user]');
+  await tally.locator('[data-broke="2"]').waitFor();
+  expect(await tally.locator('[data-outcome=one] [data-count="predicted 2"]').count()).toBe(1);
+  expect(await tally.locator('[data-outcome=two] [data-count="seen 2"]').count()).toBe(1);
+  await instructor.locator('[data-close-room]').click();
+  await learners[0]?.getByText('The room is closed.').waitFor();
+  await expect(request(roomAddress())).rejects.toThrow('ECONNREFUSED');
+});
+
+/** @returns what a learner asks with his own cookie */
+async function joined(code: string) {
+  const headers = { origin: roomAddress(), 'content-type': 'application/json' };
+  const join = await request(`${roomAddress()}/join`, {
+    ...{ method: 'POST', headers, body: JSON.stringify({ code }) },
+  });
+  await join.body.dump();
+  const cookie = String(join.headers['set-cookie']).split(';')[0] ?? '';
+  const ask = async (method: 'POST' | 'DELETE', path: string, body: object = {}) => {
+    const answer = await request(`${roomAddress()}${path}`, {
+      ...{ method, headers: { ...headers, cookie }, body: JSON.stringify(body) },
+    });
+    return {
+      status: answer.statusCode,
+      ...((await answer.body.json().catch(() => ({}))) as object),
+    };
+  };
+  return { status: join.statusCode, ask };
+}
+
+test('a learner cannot stop a server, and the 31st is refused', async () => {
+  const { tab, code } = await openRoom();
+  const { ask } = await joined(code);
+  const play = { rung: 'redlock', slot: 'a main', choices: 'A' };
+  const begun = (await ask('POST', '/api/plays', play)) as { status: number; player: string };
+  expect(begun.status).toBe(201);
+  const choices = `/api/plays/${begun.player}/choices`;
+  for (const choice of ['S2', 'XA', 'PA', 'SW'])
+    expect(await ask('POST', choices, { choice })).toMatchObject({ code: 'INSTRUCTORS_ALONE' });
+  expect(await ask('POST', '/api/plays', { ...play, choices: 'S2' })).toMatchObject({
+    status: 403,
+  });
+  expect(await ask('POST', '/api/plays', { ...play, rung: 'lua-stream' })).toMatchObject({
+    code: 'INSTRUCTORS_ALONE',
+  });
+  const instructors = ['/api/faults', '/api/runs', '/api/again', '/api/room', '/session'];
+  for (const path of instructors) expect(await ask('POST', path)).toMatchObject({ status: 404 });
+  for (const path of ['/api/plays', '/api/room'])
+    expect(await ask('DELETE', path)).toMatchObject({ status: 404 });
+  expect(await ask('POST', choices, { choice: 'A' })).toMatchObject({ status: 200 });
+
+  for (let count = 2; count <= 30; count++)
+    expect(await joined(code)).toMatchObject({ status: 201 });
+  expect(await joined(code)).toMatchObject({ status: 409 });
+  await tab.locator('[data-close-room]').click();
+  await tab.locator('[data-open-room]').waitFor();
 });
 
 test('two tabs of one browser play side by side, and neither ends the play of the other', async () => {

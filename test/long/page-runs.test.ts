@@ -10,6 +10,7 @@ import { freePorts } from '../../src/lab/environment/ports.ts';
 import { addressWithKey } from '../../src/lab/page/access.ts';
 import { pageApp } from '../../src/lab/page/server/app.ts';
 import { Plays } from '../../src/lab/page/server/plays.ts';
+import { RoomDoor } from '../../src/lab/page/server/room-door.ts';
 import { Runs } from '../../src/lab/page/server/runs.ts';
 import { openTab, startBrowser } from '../support/browser.ts';
 import { newDataFolder } from '../support/data-home.ts';
@@ -29,7 +30,8 @@ beforeAll(async () => {
   const plays = new Plays(folder);
   runs = new Runs(folder, runsFolder, plays);
   server = serve({
-    fetch: pageApp({ folder, host, plays, runs }).fetch,
+    fetch: pageApp({ folder, host, plays, runs, door: new RoomDoor({ folder, port, plays }) })
+      .fetch,
     port,
     hostname: '127.0.0.1',
   });

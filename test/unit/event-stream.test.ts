@@ -6,7 +6,7 @@ import { Feed } from '../../src/lab/page/server/feed.ts';
 
 /** What the stream says first. */
 async function firstText(feed: Feed, query: string, lastEventId?: string): Promise<string> {
-  const app = new Hono().get('/', (c) => eventStream(c, feed));
+  const app = new Hono().get('/', (c) => eventStream(c, feed, () => 'null'));
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const { body } = await app.request(`/?feed=${feed.place.feed}&${query}`, { headers });
   const reader = (body as ReadableStream<Uint8Array>).getReader();

@@ -44,6 +44,12 @@ export function choicesIn(text: string): string[] | null {
 export const hasFaults = (choices: string): boolean =>
   (choicesIn(choices) ?? []).some((choice) => actOf(choice).does !== 'move');
 
+/** Without a fault that other plays would feel: that of a process, or of a server. */
+export const isOfOwnPlay = (choices: string): boolean =>
+  (choicesIn(choices) ?? []).every((choice) =>
+    ['move', 'end-lease', 'lose-answer'].includes(actOf(choice).does),
+  );
+
 /** As many lanes as the choices name; two at least. */
 export function lanesOf(choices: string, atLeast = 2): string[] {
   const named = [...choices].map((letter) => (laneNames as readonly string[]).indexOf(letter));

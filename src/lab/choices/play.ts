@@ -30,8 +30,8 @@ import type { Wire } from './wire.ts';
 /** A lane that still moves after it proves nothing. */
 const stillWithinMs = 10_000;
 const lookEveryMs = 2;
-/** Longer than InnoDB's table of transactions may be old (100 ms in MariaDB). */
-const rowLooksApartMs = 120;
+/** Longer than what is read of InnoDB's transactions may be old. */
+const rowLooksApartMs = 130;
 const silentMs = 30;
 /** It waits for a lock that no lane has: much longer than a free lock stays unnoticed. */
 const ownerlessMs = 1_000;
@@ -364,10 +364,11 @@ export class ChoicePlay {
   /** Lanes at a checkpoint that is no stop go on. @returns whether anything has happened */
   async #look(): Promise<boolean> {
     const arrived = await this.#player.look();
-    const events = this.#history.read();
-    for (const event of events) {
+    let hasRead = false;
+    for (const event of this.#history.read()) {
       const lane = this.lanes.find((each) => this.#player.requestId(each) === event.requestId);
-      if (!lane) continue;
+      if (!lane) continue; // Of another play.
+      hasRead = true;
       this.#readLock(lane, event);
       this.#worker?.read(event);
     }
@@ -379,7 +380,7 @@ export class ChoicePlay {
       await this.#player.resume(lane);
       hasPassed = true;
     }
-    return arrived || hasPassed || events.length > 0;
+    return arrived || hasPassed || hasRead;
   }
 
   #readLock(lane: string, event: HistoryEvent): void {

@@ -24,17 +24,29 @@ function secretOf(folder: string): string {
 
 type Purpose = 'key' | 'session';
 
-const made = (folder: string, purpose: Purpose, lastsSeconds: number): Promise<string> =>
-  sign(
-    { purpose, jti: randomUUID(), exp: Math.floor(Date.now() / 1_000) + lastsSeconds },
-    secretOf(folder),
-  );
+export interface Viewer {
+  readonly id: string;
+  /** Of a learner: the opening of the room that he has joined. */
+  readonly room?: string;
+}
 
-/** @returns the id in a token of this purpose that is valid; else null */
-async function idIn(folder: string, purpose: Purpose, token: string): Promise<string | null> {
+const made = (
+  folder: string,
+  purpose: Purpose,
+  lastsSeconds: number,
+  viewer: Viewer = { id: randomUUID() },
+): Promise<string> => {
+  const { id: jti, ...more } = viewer;
+  const exp = Math.floor(Date.now() / 1_000) + lastsSeconds;
+  return sign({ purpose, ...more, jti, exp }, secretOf(folder));
+};
+
+/** @returns who has a token of this purpose that is valid; else null */
+async function viewerOf(folder: string, purpose: Purpose, token: string): Promise<Viewer | null> {
   const payload = await verify(token, secretOf(folder), 'HS256').catch(() => null);
-  const id = payload?.['jti'];
-  return payload?.['purpose'] === purpose && typeof id === 'string' ? id : null;
+  const { jti: id, room } = payload ?? {};
+  if (payload?.['purpose'] !== purpose || typeof id !== 'string') return null;
+  return typeof room === 'string' ? { id, room } : { id };
 }
 
 /** The address with a key that opens the page once, within twelve hours. */
@@ -43,13 +55,17 @@ export const addressWithKey = async (folder: string, url: string): Promise<strin
 
 /** @returns the cookie of a new session; null when the key was used, or was never given */
 export async function useKey(folder: string, key: string): Promise<string | null> {
-  const id = await idIn(folder, 'key', key);
+  const { id = null } = (await viewerOf(folder, 'key', key)) ?? {};
   const used = existsSync(usedFile(folder)) ? readFileSync(usedFile(folder), 'utf8') : '';
   if (id === null || used.includes(id)) return null;
   appendFileSync(usedFile(folder), `${id}\n`);
   return made(folder, 'session', sessionLastsSeconds);
 }
 
-/** @returns the name of the viewer; null without a valid session */
-export const viewerIn = (folder: string, cookie: string): Promise<string | null> =>
-  idIn(folder, 'session', cookie);
+/** @returns the cookie of a learner, who may play as long as his room is open */
+export const learnerSession = (folder: string, learner: Required<Viewer>): Promise<string> =>
+  made(folder, 'session', sessionLastsSeconds, learner);
+
+/** @returns null without a valid session */
+export const viewerIn = (folder: string, cookie: string): Promise<Viewer | null> =>
+  viewerOf(folder, 'session', cookie);

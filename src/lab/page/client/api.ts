@@ -1,9 +1,10 @@
 /** The way to the server: events come as a stream, commands go as requests. */
 import { signal } from '@preact/signals';
 import type { StageEvent } from '../../stage/events.ts';
+import type { RoomNow } from '../room-now.ts';
 import type { FeedPlace } from '../server/feed.ts';
 
-export type Connection = 'entering' | 'open' | 'lost' | 'no-key' | 'recorded';
+export type Connection = 'entering' | 'open' | 'lost' | 'no-key' | 'no-code' | 'recorded';
 export const connection = signal<Connection>('entering');
 
 /** The last command that was refused: its code, and a sentence in English. */
@@ -12,27 +13,58 @@ export interface Problem {
   readonly title: string;
 }
 export const problem = signal<Problem | null>(null);
+/** The room that is open; null: it is closed; undefined: not told yet. */
+export const room = signal<RoomNow | null | undefined>(undefined);
+/** Of the room: he has the plays alone, without what would hit those of others. */
+export const isLearner = signal(false);
+
 /** A command is under way. */
 export const isBusy = signal(false);
 
 const againAfterMs = 1_000;
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+interface Entered extends FeedPlace {
+  readonly isLearner?: boolean;
+}
+
 /** Tries until the lab answers. @returns null without a session */
 export async function enter(): Promise<FeedPlace | null> {
-  const key = /^#key=([\w.-]+)$/.exec(location.hash)?.[1];
-  if (key !== undefined) {
-    history.replaceState(null, '', location.pathname + location.search);
-    await send('POST', '/session', { key });
-    problem.value = null; // A key that was used is no harm where a session is.
-  }
+  await useHash();
   for (;;) {
     const answer = await fetch('/api/feed').catch(() => null);
-    if (answer?.ok) return (await answer.json()) as FeedPlace;
-    connection.value = answer ? 'no-key' : 'lost';
+    const body = (await answer?.json().catch(() => ({}))) as Partial<Entered & Problem>;
+    if (answer?.ok) {
+      isLearner.value = body.isLearner ?? false;
+      return body as FeedPlace;
+    }
+    const refused = body?.code === 'join-first' ? 'no-code' : 'no-key';
+    connection.value = answer ? refused : 'lost';
     if (answer) return null;
     await rest(againAfterMs);
   }
+}
+
+/** A key, or the code of a room: no server and no log sees this part of the address. */
+async function useHash(): Promise<void> {
+  const [, what, secret] = /^#(key|join)=([\w.-]+)$/.exec(location.hash) ?? [];
+  if (what === undefined || secret === undefined) return;
+  history.replaceState(null, '', location.pathname + location.search);
+  if (what === 'join') await send('POST', '/join', { code: secret });
+  else await send('POST', '/session', { key: secret });
+  if (what === 'key') problem.value = null; // A key that was used is no harm where a session is.
+}
+
+export async function joinRoom(code: string): Promise<void> {
+  if ((await send('POST', '/join', { code })) !== null) location.reload();
+}
+
+/** What a learner predicts is counted, without his name. */
+export async function tellPrediction(rung: string, outcome: string): Promise<void> {
+  if (!isLearner.value) return;
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ rung, outcome });
+  await fetch('/api/predictions', { method: 'POST', headers, body }).catch(() => null);
 }
 
 /** @returns null when it was refused: `problem` says why */
@@ -73,6 +105,9 @@ export function followEvents(
     const { feed, last } = place();
     source = new EventSource(`/api/events?feed=${feed}&after=${last}`);
     source.onmessage = ({ data }) => take(JSON.parse(data as string) as StageEvent);
+    source.addEventListener('room', ({ data }) => {
+      room.value = JSON.parse(data as string) as RoomNow | null;
+    });
     source.addEventListener('gone', ({ data }) => gone(JSON.parse(data as string) as FeedPlace));
     source.onopen = () => {
       connection.value = 'open';

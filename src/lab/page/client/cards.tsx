@@ -2,21 +2,14 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../choices/all-orders.ts';
+import { isLaneName, type Outcome, outcomesFor } from '../../choices/outcomes.ts';
 import type { Choice } from '../../choices/places.ts';
 import type { SaleKind } from '../../choices/set-up.ts';
-import { connection, send } from './api.ts';
+import { connection, isLearner, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { isDone, isOver, lettersOf, type PlayView, soldIn } from './model.ts';
 import type { OutcomeTexts } from './page-text.ts';
-import {
-  isLaneName,
-  type Outcome,
-  outcomeSeen,
-  outcomesFor,
-  predict,
-  predictions,
-  wasRight,
-} from './predictions.ts';
+import { outcomeSeen, predict, predictions, wasRight } from './predictions.ts';
 import { reasonOf } from './reasons.ts';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
@@ -125,6 +118,9 @@ export function Verdict({ of }: { of: PlayView }) {
   );
 }
 
+/** More plays have the lab for themselves: they are not for one learner among many. */
+const mayAsk = (): boolean => connection.value !== 'recorded' && !isLearner.value;
+
 /** The play whose violation is shown. */
 export const proof = signal('');
 const again = signal<ReadonlyMap<string, { violated: number; times: number }>>(new Map());
@@ -156,7 +152,7 @@ export function Proof({ of }: { of: PlayView }) {
           <b>{words.because}</b> {ladder.value.reasons[because]}
         </p>
       )}
-      {connection.value !== 'recorded' && (
+      {mayAsk() && (
         <button type="button" data-again onClick={() => void playAgain(of)}>
           {words.again}
         </button>
@@ -175,7 +171,7 @@ const commands = signal<ReadonlyMap<string, Sent>>(new Map());
 function Commands({ of }: { of: PlayView }) {
   const { words } = page.value;
   const sent = commands.value.get(of.id);
-  if (!sent && connection.value === 'recorded') return null;
+  if (!sent && !mayAsk()) return null;
   if (!sent)
     return (
       <button type="button" data-commands onClick={() => void listen(of)}>
@@ -235,7 +231,7 @@ async function count(rung: string): Promise<void> {
 /** The end of a rung that some orders break, without a violation. */
 function LetOff({ of }: { of: PlayView }) {
   const isBreakable = (ladderRow(of.rung)?.breaks.length ?? 0) > 0;
-  const isLive = connection.value !== 'recorded';
+  const isLive = mayAsk();
   useEffect(() => {
     if (isBreakable && isLive) void count(of.rung);
   }, [of.rung, isBreakable, isLive]);

@@ -2,6 +2,7 @@
 import { notRead } from '../../stage/events.ts';
 import { workerLane } from '../../stage/lane-messages.ts';
 import { ladderRow } from './ladder-rows.ts';
+import { mayChoose } from './learner.ts';
 import { isDone, type PlayView } from './model.ts';
 
 /** A queue in the instances has no worker of its own. */
@@ -27,7 +28,7 @@ export function faultsIn(of: PlayView): string[] {
   const mayLose = [...inState('idle'), ...inState('at')].filter(
     (name) => name !== workerLane && !losing.has(name),
   );
-  return [
+  const all = [
     ...inState('at').flatMap((name) => (name === workerLane ? [] : [`X${name}`, `P${name}`])),
     ...workerFaults(of),
     ...mayLose.map((name) => `U${name}`),
@@ -35,4 +36,5 @@ export function faultsIn(of: PlayView): string[] {
     ...[...owners].map((name) => `E${name}`),
     ...masters.map((server) => `${isAway(server) ? 'H' : 'S'}${server.at(-1)}`),
   ];
+  return all.filter(mayChoose);
 }

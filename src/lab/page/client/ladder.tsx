@@ -3,7 +3,9 @@
 import { signal } from '@preact/signals';
 import { lanesOf } from '../../choices/letters.ts';
 import { type FamousRace, type LadderRow, ladderRows } from './ladder-rows.ts';
+import { mayBegin, mayPlay } from './learner.ts';
 import { type Known, known } from './predictions.ts';
+import { roomText } from './room-texts.ts';
 import { addressOf, go, show } from './route.ts';
 import { SourceLines } from './state.tsx';
 import type { View } from './store.ts';
@@ -135,10 +137,14 @@ function About({ row }: { row: LadderRow }) {
     <aside class="panel">
       <h2>{row.name}</h2>
       <p>{idea}</p>
-      <button type="button" class="next" data-play onClick={() => playRung(row)}>
-        {words.play}
-        <kbd>↵</kbd>
-      </button>
+      {mayPlay(row) ? (
+        <button type="button" class="next" data-play onClick={() => playRung(row)}>
+          {words.play}
+          <kbd>↵</kbd>
+        </button>
+      ) : (
+        <p class="dim">{roomText.value.instructorsAlone}</p>
+      )}
       {known.value.get(row.name)?.seen && <p class="lesson">{lesson}</p>}
       <Races row={row} />
       <Faults row={row} />
@@ -158,11 +164,12 @@ type RaceOrRun = Extract<View, { readonly is: 'race' | 'run' }>;
 
 /** Each is a link. */
 function Races({ row }: { row: LadderRow }) {
-  if (row.races.length === 0) return null;
+  const races = row.races.filter(mayBegin);
+  if (races.length === 0) return null;
   return (
     <>
       <h2>{page.value.words.famous}</h2>
-      {row.races.map((race) => {
+      {races.map((race) => {
         const { name, title } = race;
         const wanted = viewOf(race, row.name);
         return (
@@ -202,8 +209,9 @@ function Faults({ row }: { row: LadderRow }) {
   );
 }
 
-export const playRung = ({ name }: LadderRow): void =>
-  go({ rung: name, choices: '', lanes: 2, isFine: false });
+export function playRung(row: LadderRow): void {
+  if (mayPlay(row)) go({ rung: row.name, choices: '', lanes: 2, isFine: false });
+}
 
 /** `by` rows down, or up. */
 export function selectRung(chapter: number, by: number): void {

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { choicesIn } from '../../choices/letters.ts';
 import { recordedId } from '../../report/replay-file.ts';
 import type { StageEvent } from '../../stage/events.ts';
-import { connection, enter, followEvents, problem, send } from './api.ts';
+import { connection, enter, followEvents, isLearner, problem, send } from './api.ts';
 import { closeProof, predictByKey, proof } from './cards.tsx';
 import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
@@ -14,6 +14,8 @@ import { beginAt, cursor, events, feedPlace, liveWorld, take } from './event-log
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { Race } from './race.tsx';
 import { RaceList, recordedView } from './recorded.tsx';
+import { Join, Room, RoomLine } from './room.tsx';
+import { roomText } from './room-texts.ts';
 import { addressOf, linkTo, show, viewAt, wantedBreak } from './route.ts';
 import { Run } from './run.tsx';
 import { foretellByKey, isRunning, nextRun, shownRun } from './run-store.ts';
@@ -44,12 +46,16 @@ function Page() {
       <ProblemLine />
       {connection.value === 'recorded' && <Cursor />}
       {connection.value === 'recorded' && <RaceList />}
-      {connection.value === 'no-key' ? <NoKey /> : <Shown wanted={wanted} />}
+      <RoomLine />
+      <Shown wanted={wanted} />
     </>
   );
 }
 
 function Shown({ wanted }: { wanted: View }) {
+  if (connection.value === 'no-key') return <NoKey />;
+  if (connection.value === 'no-code') return <Join />;
+  if (wanted.is === 'room') return <Room />;
   if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
   if (wanted.is === 'drills') return <Drills />;
   if (wanted.is === 'scoreboard') return <Scoreboard />;
@@ -85,11 +91,10 @@ const NavLink = ({ to, isHere, children }: NavLinkProps) => (
 function Head() {
   const { words } = page.value;
   const wanted = view.value;
-  const isBreak = wanted.is === 'run' && wanted.of === 'break';
-  const isDrill = wanted.is === 'drills' || (wanted.is === 'run' && wanted.of === 'drill');
   const isRace = wanted.is === 'race' || (wanted.is === 'run' && wanted.of === 'race');
   const isLive = connection.value !== 'recorded';
   const isPlaying = play.value !== undefined && !play.value.ended;
+  const mayGiveBack = isLive && !isLearner.value;
   const isHeldElsewhere = held.includes(problem.value?.code ?? '');
   return (
     <header>
@@ -103,23 +108,12 @@ function Head() {
             {words.ladder}
           </NavLink>
           {isRace && <span aria-current="page">{words.race}</span>}
-          <NavLink
-            to={{ is: 'run', ...wantedBreak(current.value?.rung ?? 'redlock', 100) }}
-            isHere={isBreak}
-          >
-            {words.breakIt}
-          </NavLink>
-          <NavLink to={{ is: 'drills' }} isHere={isDrill}>
-            {words.drills}
-          </NavLink>
-          <NavLink to={{ is: 'scoreboard' }} isHere={wanted.is === 'scoreboard'}>
-            {words.scoreboard}
-          </NavLink>
+          {!isLearner.value && <InstructorsLinks wanted={wanted} />}
         </nav>
       )}
       <span class="right">
         <Connected />
-        {isLive && (isPlaying || isHeldElsewhere || isRunning.value) && (
+        {mayGiveBack && (isPlaying || isHeldElsewhere || isRunning.value) && (
           <button type="button" data-give-back onClick={() => void giveBack()}>
             {isGivingBack.value ? words.givingBack : words.giveBack}
           </button>
@@ -138,6 +132,29 @@ function Head() {
   );
 }
 
+function InstructorsLinks({ wanted }: { wanted: View }) {
+  const { words } = page.value;
+  const isBreak = wanted.is === 'run' && wanted.of === 'break';
+  const isDrill = wanted.is === 'drills' || (wanted.is === 'run' && wanted.of === 'drill');
+  const breakIt = wantedBreak(current.value?.rung ?? 'redlock', 100);
+  return (
+    <>
+      <NavLink to={{ is: 'run', ...breakIt }} isHere={isBreak}>
+        {words.breakIt}
+      </NavLink>
+      <NavLink to={{ is: 'drills' }} isHere={isDrill}>
+        {words.drills}
+      </NavLink>
+      <NavLink to={{ is: 'scoreboard' }} isHere={wanted.is === 'scoreboard'}>
+        {words.scoreboard}
+      </NavLink>
+      <NavLink to={{ is: 'room' }} isHere={wanted.is === 'room'}>
+        {roomText.value.room}
+      </NavLink>
+    </>
+  );
+}
+
 /** Another play, or a race, has what this one needs. */
 const held = ['WORKER_HELD', 'PROCESS_PAUSED', 'PLAYS_GO_ON', 'RUN_GOES_ON'];
 const isGivingBack = signal(false);
@@ -153,7 +170,7 @@ async function giveBack(): Promise<void> {
 function Connected() {
   const { words } = page.value;
   const state = connection.value;
-  if (state === 'no-key') return null; // The view says it.
+  if (state === 'no-key' || state === 'no-code') return null; // The view says it.
   const text = { open: '●', lost: '✕', recorded: '■', entering: '◌' }[state];
   return (
     <small role="status" data-connection={state}>

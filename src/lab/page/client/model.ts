@@ -4,6 +4,7 @@
  */
 import type { Attempt } from '../../../audit/facts.ts';
 import { actOf, choicesIn } from '../../choices/letters.ts';
+import { ordersIn } from '../../choices/outcomes.ts';
 import {
   answerLost,
   type BrokenPromise,
@@ -298,11 +299,7 @@ export function isOver({ lanes, isStill }: PlayView): boolean {
   return isStill && all.every(({ state }) => !movable.includes(state));
 }
 
-/** The number of orders that are in the readings. */
-export const soldIn = ({ readings }: PlayView): number =>
-  readings
-    .filter(({ id }) => id === 'orders')
-    .reduce((sum, { value }) => sum + value.split(' ').filter(Boolean).length, 0);
+export const soldIn = ({ readings }: PlayView): number => ordersIn(readings);
 
 /** The first row at which two plays of the same choices differ. */
 export function firstDifference(one: PlayView, other: PlayView): number | undefined {

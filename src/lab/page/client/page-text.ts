@@ -1,11 +1,11 @@
 /** The sentences of the page in one language: complete by type. */
 
+import type { LaneName, OutcomeSeen } from '../../choices/outcomes.ts';
 import type { SaleKind } from '../../choices/set-up.ts';
 import type { FaultWords } from '../../report/fault-words.ts';
 import type { PartState, Reading } from '../../stage/events.ts';
 import type { OfferedVerb } from './hand-verbs.ts';
 import type { Wait } from './lane-rows.ts';
-import type { LaneName, OutcomeSeen } from './predictions.ts';
 import type { Bar } from './run-series.ts';
 
 export interface OutcomeTexts extends Readonly<Record<OutcomeSeen, string>> {

@@ -1,21 +1,9 @@
 /** What the viewer predicted and saw on each rung. It is kept in his browser alone. */
 import { signal } from '@preact/signals';
-import { laneNames } from '../../choices/letters.ts';
+import { isLaneName, type Outcome, type OutcomeSeen, outcomeIn } from '../../choices/outcomes.ts';
+import { tellPrediction } from './api.ts';
 import type { Row } from './lane-rows.ts';
-import { type PlayView, soldIn } from './model.ts';
-
-export type LaneName = (typeof laneNames)[number];
-/** How many of the buyers get an order, `two` is two or more; or which buyer alone gets one. */
-export type OutcomeSeen = 'one' | 'two' | 'none';
-export type Outcome = OutcomeSeen | LaneName;
-
-/** @param isWhole the choices that will be played bring every buyer to an end: then who gets it */
-export const outcomesFor = (lanes: number, isWhole: boolean): readonly Outcome[] => [
-  ...(isWhole ? laneNames.slice(0, lanes) : (['one'] as const)),
-  ...(['two', 'none'] as const),
-];
-export const isLaneName = (outcome: Outcome): outcome is LaneName =>
-  (laneNames as readonly string[]).includes(outcome);
+import type { PlayView } from './model.ts';
 
 export interface Known {
   readonly predicted?: Outcome;
@@ -44,6 +32,7 @@ export const predictions = signal<ReadonlyMap<string, Outcome>>(new Map());
 export function predict(rung: string, outcome: Outcome): void {
   predictions.value = new Map(predictions.value).set(rung, outcome);
   remember(rung, { predicted: outcome });
+  void tellPrediction(rung, outcome);
 }
 
 export function rememberSeen(
@@ -67,10 +56,7 @@ function remember(rung: string, more: Known): void {
   }
 }
 
-export function outcomeSeen(play: PlayView): OutcomeSeen {
-  const sold = soldIn(play);
-  return sold === 0 ? 'none' : sold === 1 ? 'one' : 'two';
-}
+export const outcomeSeen = ({ readings }: PlayView): OutcomeSeen => outcomeIn(readings);
 
 /** The buyer that was told the number of the only order. */
 function buyerSeen({ readings, rows }: PlayView): string | undefined {

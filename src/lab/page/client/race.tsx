@@ -9,6 +9,7 @@ import { Ends } from './ends.tsx';
 import { Feed } from './feed.tsx';
 import { ladderRow, nextRow } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
+import { mayPlay } from './learner.ts';
 import type { PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { Code, TrueNow } from './state.tsx';
@@ -35,6 +36,7 @@ export function Race({ wanted }: { wanted: Wanted }) {
 function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
   const { words, aim } = page.value;
   const row = ladderRow(wanted.rung);
+  const next = nextRow(wanted.rung);
   const asked = of?.planned ?? wanted.choices;
   const race = row?.races.find(({ byHand }) => byHand?.choices === asked);
   return (
@@ -42,7 +44,7 @@ function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
       <div class="row wrap">
         <h1>{wanted.rung}</h1>
         {of && <Verdict of={of} />}
-        {of && nextRow(wanted.rung) && connection.value !== 'recorded' && (
+        {of && next && mayPlay(next) && connection.value !== 'recorded' && (
           <button type="button" class="right" data-compare onClick={compareNext}>
             {words.nextRung}
             <kbd>N</kbd>

@@ -41,6 +41,7 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
     return { is: 'run', ...wantedBreak(asked.get('rung') ?? 'redlock', perSecond) };
   }
   if (pathname === '/drills') return { is: 'drills' };
+  if (pathname === '/room') return { is: 'room' };
   if (pathname === '/scoreboard') return { is: 'scoreboard' };
   const chapter = Number(/^\/ladder\/(\d)$/.exec(pathname)?.[1] ?? 2);
   return { is: 'ladder', chapter: Math.min(6, Math.max(1, chapter)) };
@@ -49,6 +50,7 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
 export function addressOf(wanted: View): string {
   if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
   if (wanted.is === 'drills') return '/drills';
+  if (wanted.is === 'room') return '/room';
   if (wanted.is === 'scoreboard') return '/scoreboard';
   if (wanted.is === 'run') return addressOfRun(wanted);
   const { rung, choices, lanes, isFine } = wanted;

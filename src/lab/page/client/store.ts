@@ -52,6 +52,7 @@ export type View =
   | { readonly is: 'ladder'; readonly chapter: number }
   | { readonly is: 'drills' }
   | { readonly is: 'scoreboard' }
+  | { readonly is: 'room' }
   | ({ readonly is: 'run' } & WantedRun)
   | ({ readonly is: 'race' } & Wanted);
 export const view = signal<View>({ is: 'ladder', chapter: 2 });

@@ -300,6 +300,11 @@ export const en: PageText = {
   order: (id) => `order …${id.slice(-4)}`,
   perSecond: (sales) => String(sales),
   problem: {
+    INSTRUCTORS_ALONE: 'Processes, servers and the order worker are the instructor’s alone.',
+    ROOM_FULL: 'The room is full. A place is free when a learner closes the page.',
+    WRONG_CODE: 'This is not the code of the room. It stands on the projector.',
+    TOO_MANY_CODES: 'Too many wrong codes were sent. Wait ten seconds, and type it again.',
+    ROOM_NOT_OPENED: 'The room cannot open there. Choose an address of this machine.',
     NOTHING_TO_END: 'No load runs here.',
     RUN_GOES_ON: 'A race or a drill is running here. Wait for its end, or stop it.',
     PLAYS_GO_ON: 'Another viewer is playing. Give the lab back to end all plays, and begin again.',

@@ -301,6 +301,11 @@ export const zh: PageText = {
   order: (id) => `订单 …${id.slice(-4)}`,
   perSecond: (sales) => String(sales),
   problem: {
+    INSTRUCTORS_ALONE: '进程、服务器和订单工作进程只由讲师操作。',
+    ROOM_FULL: '课堂已满。有学员关闭页面后就有空位。',
+    WRONG_CODE: '加入码不对。请看投影上的加入码。',
+    TOO_MANY_CODES: '错误的加入码太多。请等十秒再输入。',
+    ROOM_NOT_OPENED: '不能在这个地址开放课堂。请选择本机的地址。',
     NOTHING_TO_END: '这里没有负载在运行。',
     RUN_GOES_ON: '这里正在运行一个竞态或演练。等它结束，或停止它。',
     PLAYS_GO_ON: '另一个浏览器正在操作。“交还环境”会结束所有操作，之后可重新开始。',

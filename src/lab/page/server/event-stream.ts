@@ -10,7 +10,8 @@ const beatMs = 15_000;
 const text = (event: StageEvent): string =>
   `id: ${event.number}\ndata: ${JSON.stringify(event)}\n\n`;
 
-export function eventStream(c: Context, feed: Feed): Response {
+/** @param room what the viewer may know of the room, as JSON: told when it has changed */
+export function eventStream(c: Context, feed: Feed, room: () => string): Response {
   const last = c.req.header('last-event-id') ?? c.req.query('after') ?? 0; // It comes back by itself.
   const known = { feed: c.req.query('feed') ?? '', last: Number(last) };
   return streamSSE(c, async (stream) => {
@@ -21,6 +22,7 @@ export function eventStream(c: Context, feed: Feed): Response {
       wake();
     });
     let place: FeedPlace = known;
+    let toldRoom = '';
     await stream.write(': open\n\n');
     while (!stream.aborted) {
       const events = feed.after(place);
@@ -28,13 +30,17 @@ export function eventStream(c: Context, feed: Feed): Response {
       place = { ...feed.place, last };
       if (events === null) await stream.writeSSE({ event: 'gone', data: JSON.stringify(place) });
       else if (events.length > 0) await stream.write(events.map(text).join(''));
+      if (room() !== toldRoom) {
+        toldRoom = room();
+        await stream.writeSSE({ event: 'room', data: toldRoom });
+      }
       const isBeat = await new Promise<boolean>((resolve) => {
         const timer = setTimeout(() => resolve(true), beatMs);
         wake = () => {
           clearTimeout(timer);
           resolve(false);
         };
-        if (feed.place.last > last || stream.aborted) wake();
+        if (feed.place.last > last || room() !== toldRoom || stream.aborted) wake();
       });
       if (isBeat) await stream.write(': \n\n');
     }

@@ -20,6 +20,11 @@ export class Feed {
     this.#last += 1;
     this.#events.push({ ...event, number: this.#last });
     if (this.#events.length > 2 * kept) this.#events.splice(0, kept);
+    this.wake();
+  }
+
+  /** Its readers look again, also for what is no event. */
+  wake(): void {
     for (const wake of this.#wakes) wake();
   }
 

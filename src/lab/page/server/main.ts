@@ -5,6 +5,7 @@ import { placeOfWork } from '../../environment/place.ts';
 import { LabNotRunning } from '../../errors.ts';
 import { pageApp } from './app.ts';
 import { Plays } from './plays.ts';
+import { RoomDoor } from './room-door.ts';
 import { Runs } from './runs.ts';
 
 /** A viewer who has gone gives the lab back. */
@@ -17,5 +18,6 @@ const { host, port } = new URL(lab.pageUrl);
 const plays = new Plays(folder);
 const runs = new Runs(folder, placeOfWork(process.env).runsFolder, plays);
 setInterval(() => void plays.leaveAfter(idleMs).catch(console.error), 30_000).unref();
-const { fetch } = pageApp({ folder, host, plays, runs });
+const door = new RoomDoor({ folder, port: Number(port), plays });
+const { fetch } = pageApp({ folder, host, plays, runs, door });
 serve({ fetch, port: Number(port), hostname: '127.0.0.1' });

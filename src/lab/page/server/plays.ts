@@ -22,11 +22,17 @@ export interface Wanted {
   readonly request: string;
   readonly lanes: number;
   readonly isFine: boolean;
+  /** So many of his plays stay; the oldest one ends. */
+  readonly mostPlays: number;
 }
+
+/** Hears what happens in the plays of a viewer. */
+export type PlayReader = (viewer: string, event: StageEvent) => void;
 
 type Asked = Omit<PlayRequest, 'toTheEnd' | 'isQuick'>;
 
 interface Viewer {
+  readonly name: string;
   readonly feed: Feed;
   /** By the view. */
   readonly plays: Map<string, ChoicePlay>;
@@ -35,7 +41,6 @@ interface Viewer {
   readonly turn: Mutex;
 }
 
-const mostPlays = 8;
 /** Commands at once. One that concerns the plays of others is alone. */
 const mostCommands = 64;
 
@@ -46,6 +51,7 @@ export class Plays {
   readonly #owners = new Map<string, Viewer>();
   readonly #commands = new Semaphore(mostCommands);
   readonly #counted = new Map<RungName, OrdersOfRung>();
+  readonly #readers = new Set<PlayReader>();
   #usedAt = performance.now();
 
   constructor(folder: string) {
@@ -54,6 +60,20 @@ export class Plays {
 
   feedOf(viewer: string): Feed {
     return this.#viewer(viewer).feed;
+  }
+
+  /** @returns what ends it */
+  listen(reader: PlayReader): () => void {
+    this.#readers.add(reader);
+    return () => this.#readers.delete(reader);
+  }
+
+  /** A viewer who has gone: nothing of him stands in the way of others. */
+  forget(viewerName: string): Promise<void> {
+    const viewer = this.#viewer(viewerName);
+    return this.#command(async () => {
+      for (const slot of [...viewer.plays.keys()]) await this.#giveUp(viewer, slot);
+    }, viewer);
   }
 
   /** @returns the id of the play. @throws LockstepError: then the view has none */
@@ -70,7 +90,7 @@ export class Plays {
     await this.#refuseBroken(wanted.rung, ending);
     let shown = viewer.plays.get(wanted.slot)?.id ?? '';
     for (const slot of slots) await this.#end(viewer, slot);
-    await this.#makeRoom(viewer);
+    await this.#makeRoom(viewer, wanted.mostPlays);
     const begins = (id: string) => {
       this.#owners.set(id, viewer);
       shown = id;
@@ -197,7 +217,7 @@ export class Plays {
   }
 
   /** Of tabs that were closed. */
-  async #makeRoom(viewer: Viewer): Promise<void> {
+  async #makeRoom(viewer: Viewer, mostPlays: number): Promise<void> {
     const [oldest] = viewer.plays.keys();
     if (oldest !== undefined && viewer.plays.size >= mostPlays) await this.#giveUp(viewer, oldest);
   }
@@ -264,13 +284,17 @@ export class Plays {
     const known = this.#viewers.get(name);
     if (known) return known;
     const firstInstance = this.#viewers.size;
-    const viewer = { feed: new Feed(), plays: new Map(), firstInstance, turn: new Mutex() };
+    const feed = new Feed();
+    const viewer = { name, feed, plays: new Map(), firstInstance, turn: new Mutex() };
     this.#viewers.set(name, viewer);
     return viewer;
   }
 
   /** The feeds have what happens in plays, and nothing else. */
   #read(event: StageEvent): void {
-    if ('player' in event) this.#owners.get(event.player)?.feed.push(event);
+    const viewer = 'player' in event ? this.#owners.get(event.player) : undefined;
+    if (!viewer) return;
+    viewer.feed.push(event);
+    for (const read of this.#readers) read(viewer.name, event);
   }
 }
