@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { fold } from '../../src/lab/page/client/model.ts';
 import { momentsOf } from '../../src/lab/page/client/moments.ts';
-import { marksOf, type RunView } from '../../src/lab/page/client/run-model.ts';
+import { marksOf, mayOutlastLease, type RunView } from '../../src/lab/page/client/run-model.ts';
 import { costText, toldSentence } from '../../src/lab/page/client/run-sentences.ts';
 import { runSeries } from '../../src/lab/page/client/run-series.ts';
 import { language } from '../../src/lab/page/client/texts.ts';
@@ -157,4 +157,36 @@ test('one jumps to each fault and its end, to each step of a race, and to what w
 test('a run that begins takes the place of the one before', () => {
   const next = events.slice(0, 2);
   expect(fold([...events, ...next]).run).toEqual(fold(next).run);
+});
+
+describe('the locks of a sale', () => {
+  const lock = (leftMs: number | null, user = '7') => ({
+    ...{ resource: `voucher:3:user:${user}`, owner: 'a1b2c3d4' },
+    leftOn: { 'redis-1': leftMs, 'redis-2': leftMs },
+  });
+  const told = (locks: readonly ReturnType<typeof lock>[], p99Ms: number | null): StageEvent => ({
+    ...{ kind: 'locks', locks, p99Ms, number: events.length + 1, at: '9000000000000' },
+  });
+  const locksAfter = (...more: readonly StageEvent[]) => {
+    const { locks } = runIn([...events, ...more]);
+    if (!locks) throw new Error('no locks are shown');
+    return locks;
+  };
+
+  test('a lease that grows again was renewed; one that runs out was not', () => {
+    const view = locksAfter(
+      told([lock(9_900), lock(9_000, '8')], 20),
+      told([lock(8_900), lock(8_000, '8')], 20),
+      told([lock(9_950), lock(7_000, '8')], 20),
+    );
+    expect([...view.renewed.values()]).toEqual([1, 0]);
+    expect(view.leaseMs).toBe(9_950);
+  });
+
+  test('what is kept for most of its lease is unsafe, and without a lease nothing is said', () => {
+    expect(mayOutlastLease(locksAfter(told([lock(9_900)], 7_000)))).toBe(false);
+    expect(mayOutlastLease(locksAfter(told([lock(9_900)], 8_500)))).toBe(true);
+    expect(mayOutlastLease(locksAfter(told([lock(null)], 8_500)))).toBe(false);
+    expect(mayOutlastLease(locksAfter(told([lock(9_900)], null)))).toBe(false);
+  });
 });

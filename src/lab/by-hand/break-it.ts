@@ -9,6 +9,7 @@ import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Purchase } from '../workload/steady-purchases.ts';
 import { Hand } from './hand.ts';
+import { watchLocks } from './watch-locks.ts';
 import { watchSale } from './watch-sale.ts';
 import { watchServers } from './watch-servers.ts';
 
@@ -40,14 +41,18 @@ export const breakIt: Experiment<BreakOptions> = {
       stage.note(`It ends after ${mostPurchases} purchases: in ${Math.round(lastsMs / 1_000)} s.`);
     const stock = Math.ceil(((lastsMs + finishWithinMs) / 1_000) * perSecond);
     const voucherId = await stage.putOnSale({ title: `by hand on ${rung}`, stock, rung });
-    const unwatch = watchServers(stage);
+    const hasHistory = perSecond <= mostWithHistory;
+    const unwatch = [
+      watchServers(stage),
+      watchLocks(stage, { rung: rungNamed(rung), voucherId, hasHistory }),
+    ];
     try {
       const lastCounts = await sellUntilEnded(stage, voucherId, { rung, perSecond, lastsMs });
       const facts = await stage.facts(voucherId, drainWithinMs);
       await lastCounts();
       return judge(rung, facts);
     } finally {
-      unwatch();
+      for (const end of unwatch) end();
     }
   },
 };
@@ -70,7 +75,7 @@ async function sellUntilEnded(
   const load = { name: rung, perSecond, purchases, finishWithinMs };
   const hand = new Hand(stage);
   return stage.during(load, async (tries) => {
-    const lastCounts = watchSale(stage, voucherId, tries);
+    const lastCounts = watchSale(stage, { voucherId, rung: rungNamed(rung), tries });
     try {
       await hand.takeUntil(lastsMs);
       ending.abort();

@@ -1,36 +1,64 @@
 /** Counts a sale while it goes on: what was answered, and what MySQL has. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RowDataPacket } from 'mysql2/promise';
+import type { Rung } from '../../ladder/rung.ts';
 import type { SaleCounts } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Try } from '../workload/steady-purchases.ts';
+import { type QueueDepth, queueDepthOf } from './queue-depth.ts';
 
 const everyMs = 500;
+/** Later, what it has is not known now. */
+const answerWithinMs = 1_000;
+const rest = (ms: number) => sleep(ms, null, { ref: false });
 /** Counting many orders takes MySQL long: it rests so many times as long. */
 const restShare = 20;
 
-/** @param tries they grow. @returns what ends it, and counts once more */
+export interface WatchedSale {
+  readonly voucherId: string;
+  readonly rung: Rung;
+  /** They grow. */
+  readonly tries: readonly Try[];
+}
+
+/** @returns what ends it, and counts once more */
 export function watchSale(
   stage: Stage,
-  voucherId: string,
-  tries: readonly Try[],
+  { voucherId, rung, tries }: WatchedSale,
 ): () => Promise<void> {
   const answered = { accepted: 0, refused: 0, unknown: 0 };
+  const depthOf = queueDepthOf(stage.connections, rung);
   let counted = 0;
+  let reading: Promise<Recorded | null> | undefined;
+  /** One at a time: MySQL may stand still. */
+  const read = () => {
+    reading ??= readRecorded(stage, voucherId)
+      .catch(() => null)
+      .finally(() => {
+        reading = undefined;
+      });
+    return reading;
+  };
   const count = async () => {
-    // First: an order is recorded before its buyer is answered, where no queue is between.
-    const recorded = await readRecorded(stage, voucherId).catch(() => null);
+    const acceptedBefore = answered.accepted;
+    // The queue first: an order that goes on meanwhile is in both, and not in none.
+    const queued = await depthOf?.().catch(() => null);
+    // Then MySQL: without a queue, an order is recorded before its buyer is answered.
+    const recorded = await Promise.race([read(), rest(answerWithinMs)]);
     for (; counted < tries.length; counted++) {
       const { outcome = 'unknown' } = tries[counted] ?? {};
       answered[outcome] += 1;
     }
-    stage.emit({ kind: 'counts', ...answered, ...recorded });
+    const queue = queued && { ...queued, ...nowhere(acceptedBefore, queued, recorded) };
+    stage.emit({ kind: 'counts', ...answered, ...recorded, ...(queue && { queue }) });
+    return recorded !== null;
   };
   let timer: NodeJS.Timeout;
   let counting = Promise.resolve();
   const countAgain = () => {
     const startedAt = performance.now();
-    counting = count().then(() => {
-      const tookMs = performance.now() - startedAt;
+    counting = count().then((isAnswered) => {
+      const tookMs = isAnswered ? performance.now() - startedAt : 0;
       timer = setTimeout(countAgain, Math.max(everyMs, restShare * tookMs));
     });
   };
@@ -41,6 +69,13 @@ export function watchSale(
     clearTimeout(timer);
     await count();
   };
+}
+
+/** Of the orders that were accepted before the stores were read; unknown while one is away. */
+function nowhere(accepted: number, { depth }: QueueDepth, recorded: Recorded | null) {
+  if (!recorded) return {};
+  const { recorded: rows = 0, dead = 0 } = recorded;
+  return { nowhere: Math.max(0, accepted - depth - rows - dead) };
 }
 
 type Recorded = Pick<SaleCounts, 'recorded' | 'twice' | 'dead'>;

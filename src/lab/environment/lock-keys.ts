@@ -22,11 +22,13 @@ export async function lockKeys(lab: Lab): Promise<LockKey[]> {
   const names = lab.servers
     .map(({ name }) => name)
     .filter((name) => /^redis-(main|\d)$/.test(name));
-  const found = names.map((name) =>
-    withRedis(lab.portOf(name), (redis) => keysIn(redis, name)).catch(() => []),
-  );
-  return (await Promise.all(found)).flat();
+  const found = await Promise.all(names.map((name) => lockKeysOf(lab, name)));
+  return found.flatMap((keys) => keys ?? []);
 }
+
+/** @returns null when this Redis does not answer */
+export const lockKeysOf = (lab: Lab, name: string): Promise<LockKey[] | null> =>
+  withRedis(lab.portOf(name), (redis) => keysIn(redis, name)).catch(() => null);
 
 async function keysIn(redis: Redis, server: string): Promise<LockKey[]> {
   const keys: string[] = [];

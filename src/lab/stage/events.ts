@@ -122,6 +122,14 @@ export interface PartState {
   readonly state: 'runs' | 'paused' | 'stopped';
 }
 
+/** A lock that Redis servers have: by the server, what is left of its lease; null without one. */
+export interface LockOnServers {
+  readonly resource: string;
+  /** The first letters of its id. */
+  readonly owner: string;
+  readonly leftOn: Readonly<Record<string, number | null>>;
+}
+
 /** A sale so far. */
 export interface SaleCounts {
   readonly accepted: number;
@@ -133,6 +141,15 @@ export interface SaleCounts {
   readonly twice?: number;
   /** Dead-lettered: they can never be recorded. */
   readonly dead?: number;
+  /** Behind a queue whose server answers. */
+  readonly queue?: {
+    /** The orders that the queue has, and those of them that are given to an order worker. */
+    readonly depth: number;
+    /** Null: the queue does not say it. */
+    readonly inHand: number | null;
+    /** Accepted, and neither in the queue nor in MySQL: in the memory of a process, or lost. */
+    readonly nowhere?: number;
+  };
 }
 
 /** A sentence of a schedule. */
@@ -204,6 +221,12 @@ export type Emitted =
   /** Every server that is part of the sale, when one of them has changed. */
   | { readonly kind: 'servers'; readonly parts: readonly PartState[] }
   | ({ readonly kind: 'counts' } & SaleCounts)
+  /** The oldest locks, and how long locks are kept. Null: nobody knows, or none was granted. */
+  | {
+      readonly kind: 'locks';
+      readonly locks: readonly LockOnServers[];
+      readonly p99Ms: number | null;
+    }
   | ({ readonly kind: 'verdict' } & Told)
   /** The lab is as it was before. Without a report it failed, and proves nothing. */
   | { readonly kind: 'over'; readonly report?: ReportAbout; readonly because?: string };

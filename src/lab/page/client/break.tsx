@@ -1,4 +1,5 @@
 /** Break it: the rung and the load that somebody chooses, and the counts of the sale. */
+import type { SaleCounts } from '../../stage/events.ts';
 import { connection, isBusy } from './api.ts';
 import { ladderRows } from './ladder-rows.ts';
 import { show } from './route.ts';
@@ -55,26 +56,43 @@ export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
   );
 }
 
-const number = (value: number | undefined): string => value?.toLocaleString('en-US') ?? '–';
+const number = (value: number | null | undefined): string => value?.toLocaleString('en-US') ?? '–';
 
-/** While it sells: what was answered, and what MySQL has. */
+type Count = readonly [id: string, name: string, value: number | null | undefined];
+
+/** Where the accepted orders are, from the sale to MySQL. */
+function ordersIn({ accepted, recorded, dead = 0, queue }: SaleCounts): Count[] {
+  const { words } = page.value;
+  const waiting = recorded === undefined ? undefined : Math.max(0, accepted - recorded - dead);
+  const inQueue: Count[] = queue
+    ? [
+        ['queued', words.queued, queue.depth - (queue.inHand ?? 0)],
+        ...(queue.inHand === null ? [] : [['in-hand', words.inHand, queue.inHand] as const]),
+      ]
+    : [['waiting', words.waiting, waiting]];
+  return [
+    ['accepted', words.accepted, accepted],
+    ...inQueue,
+    ['recorded', words.recordedOrders, recorded],
+    ...(queue || dead > 0 ? [['dead', words.dead, dead] as const] : []),
+    ...(queue ? [['nowhere', words.nowhere, queue.nowhere] as const] : []),
+  ];
+}
+
+/** While it sells: what was answered, and where the orders are. */
 export function Counts({ run: { counts } }: { run: RunView }) {
   if (!counts) return null;
   const { words } = page.value;
-  const { accepted, refused, unknown, recorded, twice, dead = 0 } = counts;
-  const waiting = recorded === undefined ? undefined : Math.max(0, accepted - recorded - dead);
-  const rows = [
-    ['accepted', words.accepted, accepted],
-    ['recorded', words.recordedOrders, recorded],
-    ['waiting', words.waiting, waiting],
-    ...(dead > 0 ? [['dead', words.dead, dead] as const] : []),
+  const { refused, unknown, twice } = counts;
+  const rows: Count[] = [
+    ...ordersIn(counts),
     ['refused', words.refused, refused],
     ['unknown', words.unknown, unknown],
-  ] as const;
+  ];
   return (
     <dl class="counts">
       {rows.map(([id, name, value]) => (
-        <div key={id} data-count={id}>
+        <div key={id} data-count={id} class={id === 'nowhere' && value ? 'wrong-text' : ''}>
           <dt>{name}</dt>
           <dd>{number(value)}</dd>
         </div>

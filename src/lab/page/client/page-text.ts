@@ -157,6 +157,11 @@ export interface PageText {
       | 'itSells'
       | 'servers'
       | 'recordedOrders'
+      | 'queued'
+      | 'inHand'
+      | 'nowhere'
+      | 'locksNow'
+      | 'owned'
       | 'waiting'
       | 'unknown'
       | 'twice'
@@ -195,6 +200,9 @@ export interface PageText {
   readonly quorum: (have: number, needed: number, all: number) => string;
   /** Its name, and what it will do. */
   readonly handVerbs: Readonly<Record<OfferedVerb, readonly [name: string, does: string]>>;
+  readonly insideFor: (time: string) => string;
+  readonly leaseEndsInside: (lease: string, time: string) => string;
+  readonly renewed: (times: number) => string;
   readonly partStates: Readonly<Record<PartState['state'], string>>;
   readonly breakOn: (rung: string) => string;
   /** `2-stopped` */

@@ -1,5 +1,5 @@
 /** An experiment that runs in the lab, or has run, as a pure function of its events. */
-import type { PartState, SaleCounts, StageEvent } from '../../stage/events.ts';
+import type { LockOnServers, PartState, SaleCounts, StageEvent } from '../../stage/events.ts';
 import type { Mark, Second } from '../../stage/seconds.ts';
 import { msOf } from './lane-rows.ts';
 
@@ -19,6 +19,39 @@ export type ToldEvent = Event<(typeof toldKinds)[number]>;
 const isTold = (event: StageEvent): event is ToldEvent =>
   toldKinds.some((kind) => kind === event.kind);
 
+/** The locks of the servers now, and the longest lease that was seen. */
+export interface LocksView {
+  readonly locks: readonly LockOnServers[];
+  readonly p99Ms: number | null;
+  /** 0: no lock has had a lease. */
+  readonly leaseMs: number;
+  /** How often the lease of a lock that is there now was renewed, by its resource and owner. */
+  readonly renewed: ReadonlyMap<string, number>;
+}
+
+/** A lock that is kept longer than this share of its lease may outlast it. */
+const unsafeShare = 0.8;
+export const mayOutlastLease = ({ p99Ms, leaseMs }: LocksView): boolean =>
+  leaseMs > 0 && p99Ms !== null && p99Ms > leaseMs * unsafeShare;
+
+export const lockId = ({ resource, owner }: LockOnServers): string => `${resource} ${owner}`;
+/** Less is the jitter of a look. */
+const renewedByMs = 200;
+
+function addLocks(before: LocksView | undefined, { locks, p99Ms }: Event<'locks'>): LocksView {
+  const left = (lock: LockOnServers) => Math.max(0, ...Object.values(lock.leftOn).map(Number));
+  const known = new Map(before?.locks.map((lock) => [lockId(lock), left(lock)]));
+  const renewed = new Map<string, number>();
+  for (const lock of locks) {
+    const isRenewed =
+      left(lock) > (known.get(lockId(lock)) ?? Number.POSITIVE_INFINITY) + renewedByMs;
+    const times = (before?.renewed.get(lockId(lock)) ?? 0) + (isRenewed ? 1 : 0);
+    renewed.set(lockId(lock), times);
+  }
+  const leaseMs = Math.max(before?.leaseMs ?? 0, ...locks.map(left));
+  return { locks, p99Ms, leaseMs, renewed };
+}
+
 export interface RunView {
   /** `race-dead-holder-redis-atomic` */
   readonly experiment: string;
@@ -32,6 +65,7 @@ export interface RunView {
   /** The servers of the sale; none where nobody breaks them by hand. */
   readonly parts: readonly PartState[];
   readonly counts?: SaleCounts;
+  readonly locks?: LocksView;
   readonly verdict?: Event<'verdict'>;
   readonly over?: Event<'over'>;
 }
@@ -58,6 +92,7 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
       zeroMs: run.zeroMs ?? Number(event.beganAt) / 1_000_000,
     };
   if (event.kind === 'servers') return { ...run, parts: event.parts };
+  if (event.kind === 'locks') return { ...run, locks: addLocks(run.locks, event) };
   if (event.kind === 'counts') return { ...run, counts: event };
   if (event.kind === 'verdict') return { ...run, verdict: event };
   return event.kind === 'over' ? { ...run, over: event } : run;

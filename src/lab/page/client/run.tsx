@@ -5,6 +5,7 @@ import { Charts } from './charts.tsx';
 import { cursor } from './event-log.ts';
 import { famousRace } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
+import { Locks } from './locks.tsx';
 import type { RaceView } from './race-model.ts';
 import { JudgedChip, JudgedRace } from './race-verdict.tsx';
 import { go, show } from './route.ts';
@@ -47,6 +48,7 @@ export function Run({ wanted }: { wanted: WantedRun }) {
           <section>
             <Counts run={run} />
             <Quorum run={run} rung={rungOf(run)} />
+            {!run.verdict && <Locks run={run} rung={rungOf(run)} />}
             <Charts run={run} />
           </section>
         </div>

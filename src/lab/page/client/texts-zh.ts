@@ -122,6 +122,11 @@ export const zh: PageText = {
     itSells: '正在销售。选一个服务器，破坏它。',
     servers: '销售用到的服务器',
     recordedOrders: '已写入 MySQL',
+    queued: '排队中',
+    inHand: '工作进程处理中',
+    nowhere: '不在任何存储中（在内存中，或已丢失）',
+    locksNow: '现在的锁，最早的在前',
+    owned: '拥有',
     waiting: '尚未写入',
     unknown: '未知',
     twice: '重复订单',
@@ -270,6 +275,10 @@ export const zh: PageText = {
     'step-clock-back': ['时钟拨回', '墙上时钟慢 2 秒'],
     'step-clock-forward': ['时钟拨快', '墙上时钟快 2 秒'],
   },
+  insideFor: (time) => `99% 的锁持有不超过 ${time}`,
+  leaseEndsInside: (lease, time) =>
+    `不安全：租期 ${lease}，而 1% 的锁持有 ${time} 或更久。租期会在里面结束。`,
+  renewed: (times) => `已续租 ${times} 次`,
   partStates: { runs: '运行', paused: '已暂停', stopped: '已停止' },
   breakOn: (rung) => `破坏它：${rung}`,
   outage: (name) => {
