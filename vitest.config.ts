@@ -72,7 +72,7 @@ export const projects = [
   }),
   onMariadb('contracts', 1, 'test/contracts/*.test.ts'),
   onMariadb('integration', 1, 'test/integration/*.test.ts'),
-  onMariadb('drills', 2, 'test/drills/*.test.ts'),
+  onMariadb('drills', 1, 'test/drills/*.test.ts'),
   onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 2 }),
   // Their verdict is about time: how soon a lock sells again, how long an answer takes.
   onMariadb('long alone', 6, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),

@@ -4,13 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { begin, withPage } from './page-browser.mjs';
+import { percentile } from './percentile.mjs';
 
 const rounds = 12;
 const recordedEvents = 10_000;
 let isAbove = false;
-
-const percentile = (values, share) =>
-  values.toSorted((one, other) => one - other)[Math.ceil(values.length * share) - 1];
 
 function print(name, values, share, limitMs) {
   const value = percentile(values, share);

@@ -2,6 +2,7 @@
 // The instructor's page is open in Chromium. Usage: npm run room-figures [-- seconds]
 // Exit code: 1 when a step is slower than its limit, a verdict is not as expected, or a 31st joins.
 import { withPage } from './page-browser.mjs';
+import { percentile } from './percentile.mjs';
 
 const seconds = Number(process.argv[2] ?? 60);
 const learners = 30;
@@ -26,8 +27,6 @@ const choicesOf = (rung) =>
   ['check-then-insert', 'row-lock'].includes(rung) ? 'ABABAB' : 'AABBABABAB';
 
 const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const percentile = (values, share) =>
-  values.toSorted((one, other) => one - other)[Math.ceil(values.length * share) - 1];
 
 /** What a browser would do: join, follow the events, and send choices. */
 class Learner {
@@ -68,14 +67,20 @@ class Learner {
     if (!message.startsWith('id:')) return;
     const event = JSON.parse(message.slice(message.indexOf('data: ') + 6));
     if (!('player' in event)) return;
-    const known = this.#events.get(event.player) ?? { stills: 0 };
+    const known = this.#known(event.player);
     if (event.kind === 'still') {
       known.stills += 1;
       known.wake?.();
     }
     if (event.kind === 'judged' && (event.isFinal || event.broken.length > 0))
       known.isBroken = event.broken.length > 0;
-    this.#events.set(event.player, known);
+  }
+
+  /** What was told of a play: perhaps before the answer that names it. */
+  #known(player) {
+    const known = this.#events.get(player) ?? { stills: 0 };
+    this.#events.set(player, known);
+    return known;
   }
 
   /** @returns whether a promise broke; undefined when the play did not come to its end */
@@ -85,8 +90,7 @@ class Learner {
     if (!begun.ok) throw new Error(`${rung}: ${await begun.text()}`);
     const { player } = await begun.json();
     await this.#post('/api/predictions', { rung, outcome: 'one' });
-    const known = this.#events.get(player) ?? { stills: 0 };
-    this.#events.set(player, known);
+    const known = this.#known(player);
     for (const choice of choicesOf(rung)) {
       await rest(thinkMs());
       if (isOver()) return undefined;
@@ -134,8 +138,7 @@ await withPage(async (open) => {
   const all = Array.from({ length: learners }, () => new Learner());
   for (const learner of all) await learner.join(origin, code);
   const last = await new Learner().join(origin, code);
-  const first = all[0];
-  await first.play('mutex-per-user', [], () => false); // The lab gets ready.
+  await all[0].play('mutex-per-user', [], () => false); // The lab gets ready.
   const told = { times: [], plays: 0, unexpected: [] };
   const until = performance.now() + seconds * 1_000;
   await Promise.all(all.map((learner, number) => playOn(learner, number, until, told)));

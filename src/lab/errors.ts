@@ -120,7 +120,9 @@ export class RoomFull extends LockstepError {
   readonly code = 'ROOM_FULL';
 
   constructor(most: number) {
-    super(`${most} learners are in the room. A place is free when one of them closes the page.`);
+    super(
+      `${most} learners are in the room. A place is free two minutes after one of them closes the page.`,
+    );
   }
 }
 

@@ -13,7 +13,7 @@ const stateOf = (name: string) =>
 
 test('a fault from another terminal is in the record of `break`, and end brings the audit', async () => {
   const runs = someFolder();
-  const selling = execa('node', [program, 'break', 'redlock', '--minutes', '5'], {
+  const selling = execa('node', [program, 'break', 'lua-stream', '--minutes', '5'], {
     env: { ...env, LOCKSTEP_RUNS: runs },
     reject: false,
   });
@@ -21,7 +21,7 @@ test('a fault from another terminal is in the record of `break`, and end brings 
   selling.stderr.on('data', (text) => {
     told += text;
   });
-  await expect.poll(() => told, { timeout: 40_000 }).toContain('load: redlock');
+  await expect.poll(() => told, { timeout: 40_000 }).toContain('load: lua-stream');
   expect((await lockstep('fault', 'stop', 'redis-2')).stdout).toMatch(/^redis-2 is stopped/);
   expect(stateOf('redis-2')).toBe('stopped');
   const unknown = await lockstep('fault', 'kill', 'redis-9', '--json');

@@ -14,7 +14,7 @@ import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import { alone } from '../../src/lab/environment/session.ts';
-import { addressWithKey } from '../../src/lab/page/access.ts';
+import { addressWithKey, useKey } from '../../src/lab/page/access.ts';
 import { pageApp } from '../../src/lab/page/server/app.ts';
 import { Feed } from '../../src/lab/page/server/feed.ts';
 import { Plays } from '../../src/lab/page/server/plays.ts';
@@ -448,7 +448,17 @@ async function joined(code: string) {
       ...((await answer.body.json().catch(() => ({}))) as object),
     };
   };
-  return { status: join.statusCode, ask };
+  return { status: join.statusCode, cookie, ask };
+}
+
+/** What the page of the instructor answers to this session. */
+async function instructorsAnswer(session: string): Promise<number> {
+  const cookie = `lockstep-${host().replaceAll(/\W/g, '-')}=${session}`;
+  const answer = await request(`http://127.0.0.1:${port}/api/feed`, {
+    headers: { host: host(), cookie },
+  });
+  await answer.body.dump();
+  return answer.statusCode;
 }
 
 test('a learner cannot stop a server, and the 31st is refused', async () => {
@@ -475,6 +485,23 @@ test('a learner cannot stop a server, and the 31st is refused', async () => {
   for (let count = 2; count <= 30; count++)
     expect(await joined(code)).toMatchObject({ status: 201 });
   expect(await joined(code)).toMatchObject({ status: 409 });
+  await tab.locator('[data-close-room]').click();
+  await tab.locator('[data-open-room]').waitFor();
+});
+
+test('the cookie of a learner opens his room alone, and only as long as it is open', async () => {
+  const { tab, code } = await openRoom();
+  const { ask, cookie } = await joined(code);
+  const play = { rung: 'redis-atomic', slot: 'a main' };
+  expect(await ask('POST', '/api/plays', play)).toMatchObject({ status: 201 });
+  const key = new URL(await keyed()).hash.slice('#key='.length);
+  const session = await useKey(folder, key);
+  expect(await instructorsAnswer(session ?? '')).toBe(200);
+  expect(await instructorsAnswer(cookie.split('=')[1] ?? '')).toBe(401);
+  await tab.locator('[data-close-room]').click();
+  await tab.locator('[data-open-room]').click();
+  await tab.locator('[data-code]').waitFor();
+  expect(await ask('POST', '/api/plays', play)).toMatchObject({ code: 'join-first' });
   await tab.locator('[data-close-room]').click();
   await tab.locator('[data-open-room]').waitFor();
 });

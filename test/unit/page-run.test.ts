@@ -188,5 +188,7 @@ describe('the locks of a sale', () => {
     expect(mayOutlastLease(locksAfter(told([lock(9_900)], 8_500)))).toBe(true);
     expect(mayOutlastLease(locksAfter(told([lock(null)], 8_500)))).toBe(false);
     expect(mayOutlastLease(locksAfter(told([lock(9_900)], null)))).toBe(false);
+    const renewed = locksAfter(told([lock(3_000)], 8_000), told([lock(9_900)], 8_500));
+    expect(mayOutlastLease(renewed)).toBe(false);
   });
 });

@@ -11,6 +11,7 @@ import { type LockKey, lockKeysOf } from '../environment/lock-keys.ts';
 import type { LockOnServers } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import { percentiles } from '../workload/percentiles.ts';
+import { answerSoon } from './answer-soon.ts';
 
 const everyMs = 1_000;
 /** The oldest: the others come and go between two looks. */
@@ -38,7 +39,7 @@ export function watchLocks(stage: Stage, { rung, voucherId, hasHistory }: Watche
   const look = async () => {
     if (isLooking) return;
     isLooking = true;
-    const found = await Promise.all(servers.map((name) => lockKeysOf(stage.lab, name)));
+    const found = await Promise.all(servers.map((name) => answerSoon(lockKeysOf(stage.lab, name))));
     const own = found.flatMap((keys) => keys ?? []).filter(isOfSale);
     stage.emit({ kind: 'locks', locks: oldest(own), p99Ms: inside?.p99Ms() ?? null });
     isLooking = false;

@@ -1,16 +1,13 @@
 /** Counts a sale while it goes on: what was answered, and what MySQL has. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RowDataPacket } from 'mysql2/promise';
 import type { Rung } from '../../ladder/rung.ts';
 import type { SaleCounts } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Try } from '../workload/steady-purchases.ts';
+import { answerSoon } from './answer-soon.ts';
 import { type QueueDepth, queueDepthOf } from './queue-depth.ts';
 
 const everyMs = 500;
-/** Later, what it has is not known now. */
-const answerWithinMs = 1_000;
-const rest = (ms: number) => sleep(ms, null, { ref: false });
 /** Counting many orders takes MySQL long: it rests so many times as long. */
 const restShare = 20;
 
@@ -44,7 +41,7 @@ export function watchSale(
     // The queue first: an order that goes on meanwhile is in both, and not in none.
     const queued = await depthOf?.().catch(() => null);
     // Then MySQL: without a queue, an order is recorded before its buyer is answered.
-    const recorded = await Promise.race([read(), rest(answerWithinMs)]);
+    const recorded = await answerSoon(read());
     for (; counted < tries.length; counted++) {
       const { outcome = 'unknown' } = tries[counted] ?? {};
       answered[outcome] += 1;

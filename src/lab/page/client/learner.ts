@@ -4,10 +4,11 @@ import { isLearner } from './api.ts';
 import type { FamousRace, LadderRow } from './ladder-rows.ts';
 
 /** There is one order worker for all. */
-export const mayPlay = ({ sale }: LadderRow): boolean =>
-  !isLearner.value || sale !== 'last-one-queued';
+export const isForLearners = ({ sale }: LadderRow): boolean => sale !== 'last-one-queued';
+
+export const mayPlay = (row: LadderRow): boolean => !isLearner.value || isForLearners(row);
 
 export const mayChoose = (choices: string): boolean => !isLearner.value || isOfOwnPlay(choices);
 
 export const mayBegin = ({ byHand }: FamousRace): boolean =>
-  !isLearner.value || (byHand !== undefined && byHand !== null && isOfOwnPlay(byHand.choices));
+  !isLearner.value || (byHand !== undefined && isOfOwnPlay(byHand.choices));

@@ -2,13 +2,13 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { encode } from 'uqr';
-import type { OutcomeSeen } from '../../choices/outcomes.ts';
-import { isLaneName, type Outcome } from '../../choices/outcomes.ts';
+import { laneNames } from '../../choices/letters.ts';
+import { isLaneName, type Outcome, type OutcomeSeen, outcomesFor } from '../../choices/outcomes.ts';
 import type { RoomNow, RungTally } from '../room-now.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
 import { playRung } from './ladder.tsx';
 import { ladderRows } from './ladder-rows.ts';
-import { mayPlay } from './learner.ts';
+import { isForLearners, mayPlay } from './learner.ts';
 import { roomText } from './room-texts.ts';
 import { view } from './store.ts';
 import { ladder, page } from './texts.ts';
@@ -123,7 +123,7 @@ function QrCode({ text }: { text: string }) {
 }
 
 function BringTo({ at }: { at: string }) {
-  const shown = ladderRows.filter(({ sale }) => sale !== 'last-one-queued');
+  const shown = ladderRows.filter(isForLearners);
   return (
     <label class="row wrap">
       {roomText.value.bring}{' '}
@@ -147,7 +147,7 @@ function BringTo({ at }: { at: string }) {
   );
 }
 
-const orderOf: readonly Outcome[] = ['one', 'A', 'B', 'C', 'D', 'two', 'none'];
+const allOutcomes: readonly Outcome[] = ['one', ...outcomesFor(laneNames.length, true)];
 
 function TallyOf({ rung, predicted, seen, broken }: RungTally) {
   if (rung === '') return null;
@@ -156,7 +156,7 @@ function TallyOf({ rung, predicted, seen, broken }: RungTally) {
   const sum = (counts: readonly (number | undefined)[]) =>
     counts.reduce<number>((all, count = 0) => all + count, 0);
   const [guesses, plays] = [sum(Object.values(predicted)), sum(Object.values(seen))];
-  const shown = orderOf.filter((each) => predicted[each] || (!isLaneName(each) && seen[each]));
+  const shown = allOutcomes.filter((each) => predicted[each] || (!isLaneName(each) && seen[each]));
   return (
     <section class="panel tally" data-tally={rung}>
       <h2>{rung}</h2>

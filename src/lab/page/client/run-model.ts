@@ -29,10 +29,13 @@ export interface LocksView {
   readonly renewed: ReadonlyMap<string, number>;
 }
 
-/** A lock that is kept longer than this share of its lease may outlast it. */
+/** A lock that is kept longer than this share of its lease may outlast it, unless it is renewed. */
 const unsafeShare = 0.8;
-export const mayOutlastLease = ({ p99Ms, leaseMs }: LocksView): boolean =>
-  leaseMs > 0 && p99Ms !== null && p99Ms > leaseMs * unsafeShare;
+export const mayOutlastLease = ({ p99Ms, leaseMs, renewed }: LocksView): boolean =>
+  leaseMs > 0 &&
+  p99Ms !== null &&
+  p99Ms > leaseMs * unsafeShare &&
+  [...renewed.values()].every((times) => times === 0);
 
 export const lockId = ({ resource, owner }: LockOnServers): string => `${resource} ${owner}`;
 /** Less is the jitter of a look. */

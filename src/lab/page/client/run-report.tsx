@@ -35,7 +35,7 @@ export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold 
       {foretold && <Predicted foretold={foretold} />}
       <span>
         <b>{words.audit}</b> <RunChip verdict={verdict} />{' '}
-        {verdict.isAsClaimed && verdict.verdict === 'violated' && words.asClaimed}
+        {verdict.verdict === 'violated' && <Claimed verdict={verdict} />}
       </span>
       {foretold && <small>{foretold === verdict.verdict ? words.right : words.notRight}</small>}
       <p>{costText(run)}</p>
@@ -47,6 +47,13 @@ export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold 
       </ul>
     </section>
   );
+}
+
+/** Undefined: its experiment claims nothing. */
+function Claimed({ verdict: { isAsClaimed } }: { verdict: Verdict }) {
+  const { words } = page.value;
+  if (isAsClaimed === undefined) return null;
+  return isAsClaimed ? words.asClaimed : <b class="wrong-text">{words.notAsClaimed}</b>;
 }
 
 /** @param hasRace its lanes and its verdict are above */

@@ -81,7 +81,7 @@ export const en: PageText = {
     settled: 'has settled it, and is free',
     started: 'a new one runs',
     cannotTell: 'nobody can tell',
-    over: 'This play is over: the lab was given back.',
+    over: 'This play is over: the lab was given back, or its place was needed.',
     failed: 'This play has failed, and proves nothing.',
     famous: 'Famous races here',
     breaksWhen: 'It breaks when',
@@ -280,7 +280,7 @@ export const en: PageText = {
   },
   insideFor: (time) => `99 of 100 locks are kept for at most ${time}`,
   leaseEndsInside: (lease, time) =>
-    `Unsafe: the lease is ${lease}, and 1 of 100 locks is kept for ${time} or longer. It will end inside.`,
+    `Unsafe: the lease is ${lease}, and 1 of 100 locks is kept for ${time} or longer. It may end inside.`,
   renewed: (times) => `renewed ${times}×`,
   partStates: { runs: 'runs', paused: 'paused', stopped: 'stopped' },
   breakOn: (rung) => `Break it: ${rung}`,
@@ -310,7 +310,7 @@ export const en: PageText = {
   perSecond: (sales) => String(sales),
   problem: {
     INSTRUCTORS_ALONE: 'Processes, servers and the order worker are the instructor’s alone.',
-    ROOM_FULL: 'The room is full. A place is free when a learner closes the page.',
+    ROOM_FULL: 'The room is full. A place is free two minutes after a learner closes the page.',
     WRONG_CODE: 'This is not the code of the room. It stands on the projector.',
     TOO_MANY_CODES: 'Too many wrong codes were sent. Wait ten seconds, and type it again.',
     ROOM_NOT_OPENED: 'The room cannot open there. Choose an address of this machine.',

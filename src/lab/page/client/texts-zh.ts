@@ -82,7 +82,7 @@ export const zh: PageText = {
     settled: '已处理完毕，空闲',
     started: '新进程开始运行',
     cannotTell: '无法判断',
-    over: '本次操作已结束：实验环境已交还。',
+    over: '本次操作已结束：实验环境已交还，或位置另有他用。',
     failed: '本次操作失败，不能证明任何事。',
     famous: '这里的著名竞态',
     breaksWhen: '何时会被打破',
@@ -277,7 +277,7 @@ export const zh: PageText = {
   },
   insideFor: (time) => `99% 的锁持有不超过 ${time}`,
   leaseEndsInside: (lease, time) =>
-    `不安全：租期 ${lease}，而 1% 的锁持有 ${time} 或更久。租期会在里面结束。`,
+    `不安全：租期 ${lease}，而 1% 的锁持有 ${time} 或更久。租期可能在里面结束。`,
   renewed: (times) => `已续租 ${times} 次`,
   partStates: { runs: '运行', paused: '已暂停', stopped: '已停止' },
   breakOn: (rung) => `破坏它：${rung}`,
@@ -311,7 +311,7 @@ export const zh: PageText = {
   perSecond: (sales) => String(sales),
   problem: {
     INSTRUCTORS_ALONE: '进程、服务器和订单工作进程只由讲师操作。',
-    ROOM_FULL: '课堂已满。有学员关闭页面后就有空位。',
+    ROOM_FULL: '课堂已满。学员关闭页面两分钟后会有空位。',
     WRONG_CODE: '加入码不对。请看投影上的加入码。',
     TOO_MANY_CODES: '错误的加入码太多。请等十秒再输入。',
     ROOM_NOT_OPENED: '不能在这个地址开放课堂。请选择本机的地址。',

@@ -6,7 +6,6 @@ import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../choices/jud
 import { choicesIn, hasFaults, lanesOf } from '../../choices/letters.ts';
 import type { Choice } from '../../choices/places.ts';
 import { ChoicePlay } from '../../choices/play.ts';
-import { hasWorker } from '../../choices/set-up.ts';
 import { PlaysGoOn, ProcessPaused, UnknownLane, WorkerHeld } from '../../errors.ts';
 import type { StageEvent } from '../../stage/events.ts';
 import { Feed } from './feed.ts';
@@ -79,7 +78,7 @@ export class Plays {
   /** @returns the id of the play. @throws LockstepError: then the view has none */
   begin(viewerName: string, wanted: Wanted): Promise<string> {
     const viewer = this.#viewer(viewerName);
-    const isAlone = hasWorker(wanted.rung) || hasFaults(wanted.choices);
+    const isAlone = rungNamed(wanted.rung).queue !== undefined || hasFaults(wanted.choices);
     return this.#inTurn((table) => this.#replace(viewer, wanted, table), isAlone ? null : viewer);
   }
 
@@ -233,8 +232,8 @@ export class Plays {
     if (this.#seat.isTaken && performance.now() - this.#usedAt > idleMs) await this.leave();
   }
 
-  /** @param of the viewer whose plays alone it concerns; null: nothing else moves meanwhile */
-  #command<T>(work: () => Promise<T>, of: Viewer | null = null): Promise<T> {
+  /** @param viewer it concerns his plays alone; null: nothing else moves meanwhile */
+  #command<T>(work: () => Promise<T>, viewer: Viewer | null = null): Promise<T> {
     const used = async () => {
       this.#usedAt = performance.now();
       try {
@@ -243,12 +242,12 @@ export class Plays {
         this.#usedAt = performance.now();
       }
     };
-    if (!of) return this.#commands.runExclusive(used, mostCommands);
-    return of.turn.runExclusive(() => this.#commands.runExclusive(used));
+    if (!viewer) return this.#commands.runExclusive(used, mostCommands);
+    return viewer.turn.runExclusive(() => this.#commands.runExclusive(used));
   }
 
-  #inTurn<T>(work: (table: Table) => Promise<T>, of: Viewer | null = null): Promise<T> {
-    return this.#command(async () => work(await this.#seat.take()), of);
+  #inTurn<T>(work: (table: Table) => Promise<T>, viewer: Viewer | null = null): Promise<T> {
+    return this.#command(async () => work(await this.#seat.take()), viewer);
   }
 
   /** A play that failed is over: it proves nothing. */

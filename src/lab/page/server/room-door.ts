@@ -66,21 +66,24 @@ export class RoomDoor {
     const stopHearing = plays.listen((viewer, event) => {
       if (room.has(viewer)) room.tally.read(event);
     });
-    const looking = setInterval(() => this.#look(), lookEveryMs);
+    const looking = setInterval(() => {
+      room.look();
+      this.#tell();
+    }, lookEveryMs);
     const end = () => {
       stopHearing();
       clearInterval(looking);
     };
     this.#opened = { room, server, end };
-    this.#wake();
+    this.#tell();
   }
 
   /** @returns false while it is closed */
   show(rung: string): boolean {
-    if (this.#opened) this.#opened.room.at = rung;
-    this.#opened?.room.wake();
-    this.#wake();
-    return this.#opened !== undefined;
+    if (!this.#opened) return false;
+    this.#opened.room.at = rung;
+    this.#tell();
+    return true;
   }
 
   /** The plays of the learners end. */
@@ -93,16 +96,11 @@ export class RoomDoor {
     server.close();
     await room.close(); // They are told.
     if ('closeAllConnections' in server) server.closeAllConnections();
-    this.#wake();
+    this.#tell();
   }
 
-  #look(): void {
-    this.#opened?.room.look();
+  #tell(): void {
     this.#opened?.room.wake();
-    this.#wake();
-  }
-
-  #wake(): void {
     for (const viewer of this.#told) this.#options.plays.feedOf(viewer).wake();
   }
 }

@@ -24,6 +24,7 @@ export class Room {
   readonly tally = new Tally();
   at = '';
   #isOpen = true;
+  #here = 0;
   readonly #plays: Plays;
   /** When each of them was seen last. */
   readonly #learners = new Map<string, number>();
@@ -64,17 +65,17 @@ export class Room {
     void this.#plays.forget(gone).catch(console.error);
   }
 
-  /** @returns how many look at the page now */
-  look(): number {
+  /** Who has the page open now. */
+  look(): void {
     const here = [...this.#learners.keys()].filter((name) => this.#plays.feedOf(name).isRead);
     for (const name of here) this.#learners.set(name, performance.now());
-    return here.length;
+    this.#here = here.length;
   }
 
   /** What a learner may know; null once it is closed. */
   now(): RoomNow | null {
     if (!this.#isOpen) return null;
-    return { at: this.at, joined: this.#learners.size, here: this.look(), most: mostLearners };
+    return { at: this.at, joined: this.#learners.size, here: this.#here, most: mostLearners };
   }
 
   /** What the instructor may know. */

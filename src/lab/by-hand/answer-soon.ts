@@ -1,0 +1,8 @@
+/** What is shown as "now" must not be old: a server that stands still has no answer. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const withinMs = 1_000;
+
+/** @returns null when it takes longer */
+export const answerSoon = <T>(answer: Promise<T>): Promise<T | null> =>
+  Promise.race([answer, sleep(withinMs, null, { ref: false })]);

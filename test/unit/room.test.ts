@@ -1,0 +1,64 @@
+/** A room without a server: who may join, and what is counted. */
+import { afterEach, expect, test, vi } from 'vitest';
+import { Plays } from '../../src/lab/page/server/plays.ts';
+import { mostLearners, Room } from '../../src/lab/page/server/room.ts';
+import { Tally } from '../../src/lab/page/server/tally.ts';
+import type { StageEvent } from '../../src/lab/stage/events.ts';
+import { someFolder } from '../support/folder.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const newRoom = () => {
+  const plays = new Plays(someFolder());
+  return { plays, room: new Room('127.0.0.2:17399', plays) };
+};
+
+test('the code is taken in small letters, and after ten wrong ones no code for a while', () => {
+  const { room } = newRoom();
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+  room.check(` ${room.code.toLowerCase()} `);
+  for (let count = 0; count < 10; count++)
+    expect(() => room.check('WRONG')).toThrow(/not the code/);
+  expect(() => room.check(room.code)).toThrow(/Too many wrong codes/);
+  clock.mockReturnValue(10_000);
+  room.check(room.code);
+});
+
+test('a learner who has gone for two minutes gives his place, and one who looks does not', () => {
+  const { plays, room } = newRoom();
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+  for (let number = 1; number <= mostLearners; number++) room.join(`learner ${number}`);
+  for (let number = 2; number <= mostLearners; number++)
+    plays.feedOf(`learner ${number}`).listen(() => {});
+  clock.mockReturnValue(119_999);
+  expect(() => room.join('late')).toThrow(/30 learners are in the room/);
+  clock.mockReturnValue(120_000);
+  room.join('late');
+  expect(room.has('learner 1')).toBe(false);
+  expect(() => room.join('later')).toThrow(/30 learners are in the room/);
+});
+
+test('the first prediction of a learner counts, and each play once', () => {
+  const tally = new Tally();
+  tally.predict('one', 'redlock', 'two');
+  tally.predict('one', 'redlock', 'none');
+  tally.predict('other', 'redlock', 'A');
+  const told = (event: object) =>
+    tally.read({ number: 1, at: '0', player: 'p', ...event } as StageEvent);
+  const orders = (value: string) => ({
+    kind: 'readings',
+    readings: [{ id: 'orders', of: '7', value }],
+  });
+  const broken = [{ check: 'one-order-per-user', evidence: '', orders: [] }];
+  told({ kind: 'play', rung: 'redlock' });
+  told(orders('1'));
+  told({ kind: 'judged', broken: [], unknown: [], isFinal: false });
+  told(orders('1 2'));
+  told({ kind: 'judged', broken, unknown: [], isFinal: false });
+  told({ kind: 'judged', broken, unknown: [], isFinal: true });
+  expect(tally.all()).toEqual([
+    { rung: 'redlock', predicted: { two: 1, A: 1 }, seen: { two: 1 }, broken: 1 },
+  ]);
+});
