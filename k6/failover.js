@@ -18,8 +18,9 @@
 // With the lab's containers:
 //   docker compose --env-file containers/lab.env pause redis-main; sleep 5
 //   docker compose --env-file containers/lab.env unpause redis-main
-// Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS, and
-//   those of every script: k6/README.md.
+// Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS,
+//   VOUCHER_ID (on sale already, with a unit for everybody), and those of every script:
+//   k6/README.md.
 import exec from 'k6/execution';
 import { Counter } from 'k6/metrics';
 import { currentSecond, gapLines, secondThresholds } from './lib/gaps.js';
@@ -53,7 +54,11 @@ export const options = judgedOptions(
   { promises, more: secondThresholds(seconds) },
 );
 
-export const setup = () => putOnSale({ title: 'k6 failover', stock: rate * (seconds + 1) });
+const { VOUCHER_ID } = __ENV;
+export const setup = () =>
+  VOUCHER_ID
+    ? { voucherIds: [VOUCHER_ID] }
+    : putOnSale({ title: 'k6 failover', stock: rate * (seconds + 1) });
 
 export default function failover({ voucherIds: [voucherId] }) {
   const user = exec.scenario.iterationInTest + 1;

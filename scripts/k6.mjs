@@ -13,7 +13,15 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const labFolder = process.env.LOCKSTEP_LAB ?? join(root, '.lockstep', 'main');
 /** The settings of the scripts. A container gets these, and k6's own (K6_…). */
 const settings = [
-  ...['BASE_URL', 'TOKEN_SECRET', 'RUNG', 'WORK_MS', 'ANSWER_SECONDS', 'AVAILABILITY'],
+  ...[
+    'BASE_URL',
+    'TOKEN_SECRET',
+    'RUNG',
+    'VOUCHER_ID',
+    'WORK_MS',
+    'ANSWER_SECONDS',
+    'AVAILABILITY',
+  ],
   ...['STOCK', 'RATE', 'SECONDS', 'USERS', 'MOST_MISSED_PERCENT', 'P99_MS'],
   ...['TOKEN', 'TOKENS_FILE', 'SUMMARY_FOLDER'],
 ];

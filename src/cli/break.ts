@@ -1,5 +1,8 @@
+import { Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
+import { type Arrivals, arrivals, canBeBeside } from '../lab/by-hand/break-choice.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
+import { NotBeside } from '../lab/errors.ts';
 import { plannedBreak } from '../lab/report/planned.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
 import { database, json, minutes, whole } from './options.ts';
@@ -8,6 +11,8 @@ import { playExperiment } from './play.ts';
 
 interface BreakCommand extends JsonOption {
   readonly database?: Database;
+  readonly beside?: string;
+  readonly arrivals: Arrivals;
   readonly perSecond: number;
   readonly minutes: number;
 }
@@ -15,9 +20,15 @@ interface BreakCommand extends JsonOption {
 export const addBreak: AddCommand = (program, place) =>
   program
     .command('break')
-    .description('steady purchases, while you break servers with `lockstep fault`; then the audit')
+    .description('purchases, while you break servers with `lockstep fault`; then the audit')
     .argument('<rung>', 'a name from `lockstep ladder`')
-    .option('--per-second <n>', 'purchases a second', whole(1, 5_000), 100)
+    .option('--beside <rung>', 'the same purchases on a second rung, at the same moments')
+    .addOption(
+      new Option('--arrivals <kind>', 'how buyers come; with k6, it is k6/failover.js')
+        .choices(arrivals)
+        .default('steady'),
+    )
+    .option('--per-second <n>', 'purchases a second, on each rung', whole(1, 5_000), 100)
     .option('--minutes <n>', 'how long; `lockstep fault end` ends it earlier', minutes, 5)
     .addOption(database())
     .addOption(json())
@@ -26,11 +37,13 @@ export const addBreak: AddCommand = (program, place) =>
 function breakByHand(
   place: Place,
   rung: string,
-  { perSecond, minutes, database, json }: BreakCommand,
+  { beside, database, json, ...options }: BreakCommand,
 ): Promise<void> {
   if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
+  if (beside !== undefined && !isRungName(beside)) throw new UnknownRung(beside, rungNames);
+  if (!canBeBeside({ rung, beside, ...options })) throw new NotBeside(rung);
   return playExperiment(place, {
-    ...plannedBreak({ rung, perSecond, minutes }),
+    ...plannedBreak({ rung, beside, ...options }),
     ...{ times: 1, database, json },
   });
 }

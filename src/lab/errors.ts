@@ -77,6 +77,22 @@ export class NothingToEnd extends LockstepError {
   }
 }
 
+export class NotBeside extends LockstepError {
+  readonly code = 'NOT_BESIDE';
+
+  constructor(rung: string) {
+    super(`Another rung goes beside ${rung}, and k6 buys on one rung alone.`);
+  }
+}
+
+export class K6Failed extends LockstepError {
+  readonly code = 'K6_FAILED';
+
+  constructor(exitCode: number | undefined, said: string) {
+    super(`k6 bought nothing and ended with exit code ${exitCode ?? 'none'}: ${said.trim()}`);
+  }
+}
+
 /** An experiment that has the lab could not do what somebody asked it for. */
 export class FaultNotTaken extends LockstepError {
   readonly code: string;

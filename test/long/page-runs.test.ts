@@ -53,8 +53,9 @@ async function openPage(path: string, more: Parameters<typeof openTab>[2] = {}):
   return tab;
 }
 const textOf = (tab: Page, selector: string) => tab.locator(selector).first().textContent();
-const countOf = async (tab: Page, id: string): Promise<number> =>
-  Number((await textOf(tab, `[data-count=${id}] dd`))?.replaceAll(/\D/g, '') ?? Number.NaN);
+const countIn = async (tab: Page, selector: string): Promise<number> =>
+  Number((await textOf(tab, selector))?.replaceAll(/\D/g, '') ?? Number.NaN);
+const countOf = (tab: Page, id: string) => countIn(tab, `[data-count=${id}] dd`);
 
 /** Until the sale has gone on by so many. */
 async function sellsOn(tab: Page, more = 20): Promise<void> {
@@ -171,6 +172,46 @@ test('without two of three masters Redlock has no quorum and sells nothing; mend
   await file.locator('[data-judged=held]').waitFor();
   expect(await file.locator('canvas').count()).toBe(2);
   expect(await file.locator('[data-end]').count()).toBe(0);
+}, 180_000);
+
+test('of two rungs with the same buyers, the one without its quorum stops, and the other sells on', async () => {
+  const tab = await openPage('/break?rung=redlock&load=50&beside=lua-stream');
+  await tab.locator('[data-begin]').click();
+  const of = (rung: string, id: string) =>
+    countIn(tab, `[data-sale=${rung}] [data-count=${id}] dd`);
+  await expect.poll(() => of('redlock', 'accepted'), { timeout: 60_000 }).toBeGreaterThan(50);
+  for (const master of ['redis-2', 'redis-3']) {
+    await breakPart(tab, master, 'stop');
+    await inState(tab, master, 'stopped');
+  }
+  await tab.locator('[data-sale=redlock] [data-quorum="1"]').waitFor();
+  const [refused, other] = [await of('redlock', 'refused'), await of('lua-stream', 'accepted')];
+  await expect
+    .poll(() => of('redlock', 'refused'), { timeout: 20_000 })
+    .toBeGreaterThan(refused + 50);
+  const sold = await of('redlock', 'accepted');
+  await expect
+    .poll(() => of('lua-stream', 'accepted'), { timeout: 20_000 })
+    .toBeGreaterThan(other + 100);
+  expect(await of('redlock', 'accepted')).toBe(sold);
+  await tab.locator('[data-heal]').click();
+  await expect.poll(() => of('redlock', 'accepted'), { timeout: 20_000 }).toBeGreaterThan(sold);
+  await ended(tab);
+  expect(await tab.locator('[data-compared] canvas').count()).toBe(2);
+  expect(await textOf(tab, '[data-judged]')).toMatch(/every promise held/);
+  const result = JSON.parse(
+    readFileSync(`${await textOf(tab, '[data-report] code')}/result.json`, 'utf8'),
+  );
+  const [redlock, last] = result.tables[0].rows;
+  expect([redlock[0], redlock.at(-1), last[0], last.at(-1)]).toEqual([
+    ...['redlock', 'held', 'lua-stream', 'held'],
+  ]);
+  expect(Number(redlock[5])).toBeGreaterThan(Number(last[5])); // The time without a sale.
+  expect(result.recorded.longestGapMs).toBe(Number(redlock[5]));
+  const seen = result.recorded.seconds.flatMap((second: { byInstance: object }) =>
+    Object.keys(second.byInstance),
+  );
+  expect([...new Set(seen)].sort()).toEqual(['api-1', 'api-2', 'api-3']);
 }, 180_000);
 
 test('a list without acknowledgements loses what its killed worker had, and the page counts it', async () => {

@@ -409,7 +409,7 @@ if count > 1 then`,
     find: 'hasRails(voucher) ? 1 : null',
     replace: 'hasRails(voucher) ? null : null',
     red: {
-      file: 'test/drills/stale-holder.test.ts',
+      file: 'test/long/stale-holder.test.ts',
       test: 'paused-holder on unique-rail overlaps, and one order stays: MySQL refuses the other write, and it is counted',
       says: 'violated: one-order-per-user',
     },

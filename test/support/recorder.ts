@@ -13,6 +13,7 @@ export function recorderOf(readers: readonly Reader[], now: () => bigint) {
     loadEnded: (name: string) => tell({ kind: 'load-ended', name }),
     faultStarted: (name: string) => tell({ kind: 'fault', id: 1, name }),
     faultEnded: (name: string) => tell({ kind: 'healed', id: 1, name }),
-    attempt: (attempt: Answered) => tell({ kind: 'purchase', attempt }, attempt.answeredAt),
+    attempt: (attempt: Answered, load?: string) =>
+      tell({ kind: 'purchase', attempt, ...(load && { load }) }, attempt.answeredAt),
   };
 }

@@ -49,7 +49,7 @@ const events = stageEvents(
     80,
     {
       ...{ kind: 'second', beganAt: at(0), second: 1, isLoaded: true, accepted: 4, unknown: 1 },
-      ...{ refusedBecause: { busy: 2, 'sold-out': 3 }, p99Ms: 4 },
+      ...{ refusedBecause: { busy: 2, 'sold-out': 3 }, p99Ms: 4, byInstance: {} },
     },
   ],
 );

@@ -159,16 +159,49 @@ test('a run that begins takes the place of the one before', () => {
   expect(fold([...events, ...next]).run).toEqual(fold(next).run);
 });
 
+test('of two loads each has its own seconds, and each instance its sales', () => {
+  const two = new Timeline(now);
+  const own = recorderOf([two.read], now);
+  nowMs = 20_000;
+  own.loadStarted('redlock');
+  own.loadStarted('lua-stream');
+  own.attempt({ outcome: 'accepted', latencyMs: 40, instance: 'api-1' }, 'redlock');
+  own.attempt({ outcome: 'accepted', latencyMs: 2, instance: 'api-2' }, 'lua-stream');
+  own.attempt({ outcome: 'accepted', latencyMs: 3, instance: 'api-2' }, 'lua-stream');
+  own.attempt({ outcome: 'refused', latencyMs: 9, instance: 'nginx' }, 'lua-stream');
+  nowMs = 20_900;
+  own.loadEnded('redlock');
+  nowMs = 21_500;
+  own.attempt({ outcome: 'accepted', latencyMs: 5, instance: 'api-1' }, 'lua-stream');
+  own.loadEnded('lua-stream');
+  const { byLoad, byInstance } = runSeries(two.recorded());
+  expect(byLoad).toEqual([
+    { name: 'redlock', accepted: [1, null], p99Ms: [40, null] },
+    { name: 'lua-stream', accepted: [2, null], p99Ms: [9, null] },
+  ]);
+  expect(byInstance).toEqual([
+    { name: 'api-1', sold: [1, 1] },
+    { name: 'api-2', sold: [2, 0] },
+  ]);
+});
+
 describe('the locks of a sale', () => {
   const lock = (leftMs: number | null, user = '7') => ({
     ...{ resource: `voucher:3:user:${user}`, owner: 'a1b2c3d4' },
     leftOn: { 'redis-1': leftMs, 'redis-2': leftMs },
   });
   const told = (locks: readonly ReturnType<typeof lock>[], p99Ms: number | null): StageEvent => ({
-    ...{ kind: 'locks', locks, p99Ms, number: events.length + 1, at: '9000000000000' },
+    ...{
+      kind: 'locks',
+      rung: 'redlock',
+      locks,
+      p99Ms,
+      number: events.length + 1,
+      at: '9000000000000',
+    },
   });
   const locksAfter = (...more: readonly StageEvent[]) => {
-    const { locks } = runIn([...events, ...more]);
+    const { redlock: locks } = runIn([...events, ...more]).locks;
     if (!locks) throw new Error('no locks are shown');
     return locks;
   };

@@ -136,6 +136,7 @@ test('no experiment injects a fault or sends a steady load past its stage', () =
 describe('the live lines', () => {
   const busiest = {
     ...{ second: 3_600, isLoaded: true, accepted: 123_456, unknown: 12_345, p99Ms: 12_345.6 },
+    byInstance: {},
     refusedBecause: {
       'lock-service-unavailable': 12_345,
       'already-ordered': 6_789,

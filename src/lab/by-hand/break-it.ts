@@ -1,131 +1,131 @@
-/** A steady load on one rung, while somebody breaks its servers by hand; then the audit. */
+/** Purchases on one rung or two, while somebody breaks servers by hand; then the audit. */
 import type { Facts } from '../../audit/facts.ts';
-import type { CheckName } from '../../domain.ts';
-import type { Rung } from '../../ladder/rung.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
-import { auditAll, factsNotHeld, findingsOf, findingText } from '../drills/audited.ts';
+import type { RungName } from '../../ladder/rungs.ts';
 import { warmRung } from '../drills/warm-rung.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { Purchase } from '../workload/steady-purchases.ts';
+import type { BreakChoice } from './break-choice.ts';
+import {
+  type AnsweredSale,
+  atOnceOf,
+  type BreakLoad,
+  type BrokenSale,
+  duringLoads,
+  mostK6Seconds,
+  stockFor,
+} from './break-loads.ts';
 import { Hand } from './hand.ts';
+import { judgeSales } from './judge-sales.ts';
 import { watchLocks } from './watch-locks.ts';
 import { watchSale } from './watch-sale.ts';
 import { watchServers } from './watch-servers.ts';
 
-export interface BreakOptions {
-  readonly rung: RungName;
-  readonly perSecond: number;
-  /** It ends earlier when it is asked to. */
-  readonly minutes: number;
-}
+export type BreakOptions = BreakChoice<RungName>;
 
 /** Every store is behind its proxy: so each can be slowed, and cut off. */
 const shape: ServiceShape = { instances: 4, balancer: 'nginx', network: 'proxied' };
+/** In turns, two buyers at once would meet the same two of four instances every time. */
+const shapeForTwo: ServiceShape = { ...shape, instances: 3 };
 /** A faster sale keeps no history: its locks are not audited, only its data. */
 const mostWithHistory = 400;
-const withoutHistory = { ...shape, settings: { HISTORY_FOLDER: '' } };
+const withoutHistory = { settings: { HISTORY_FOLDER: '' } };
 /** The audit reads all of them at once. */
 const mostPurchases = 200_000;
 const warmSeed = 1;
-const finishWithinMs = 20_000;
 const drainWithinMs = 60_000;
 
 export const breakIt: Experiment<BreakOptions> = {
-  about: 'steady purchases on one rung, while somebody breaks and mends its servers by hand',
-  async play(stage, { rung, perSecond, minutes }) {
-    await stage.serve(perSecond > mostWithHistory ? withoutHistory : shape);
-    await warmRung(stage, rung, warmSeed);
-    const lastsMs = Math.min(minutes * 60_000, (mostPurchases / perSecond) * 1_000);
-    if (lastsMs < minutes * 60_000)
-      stage.note(`It ends after ${mostPurchases} purchases: in ${Math.round(lastsMs / 1_000)} s.`);
-    const stock = Math.ceil(((lastsMs + finishWithinMs) / 1_000) * perSecond);
-    const voucherId = await stage.putOnSale({ title: `by hand on ${rung}`, stock, rung });
-    const hasHistory = perSecond <= mostWithHistory;
+  about: 'purchases on one rung or two, while somebody breaks and mends servers by hand',
+  async play(stage, options) {
+    const { rung, beside } = options;
+    const rungs = beside ? [rung, beside] : [rung];
+    const hasHistory = options.perSecond * rungs.length <= mostWithHistory;
+    const own = beside ? shapeForTwo : shape;
+    await stage.serve(hasHistory ? own : { ...own, ...withoutHistory });
+    for (const each of rungs) await warmRung(stage, each, warmSeed);
+    const load = loadOf(stage, options, rungs.length);
+    const sales = await putOnSale(stage, rungs, load);
     const unwatch = [
       watchServers(stage),
-      watchLocks(stage, { rung: rungNamed(rung), voucherId, hasHistory }),
+      ...sales.map((sale) => watchLocks(stage, { ...sale, hasHistory })),
     ];
     try {
-      const lastCounts = await sellUntilEnded(stage, voucherId, { rung, perSecond, lastsMs });
-      const facts = await stage.facts(voucherId, drainWithinMs);
-      await lastCounts();
-      return judge(rung, facts);
+      return await sellAndJudge(stage, sales, load);
     } finally {
       for (const end of unwatch) end();
     }
   },
 };
 
-interface Lasting extends Pick<BreakOptions, 'rung' | 'perSecond'> {
-  readonly lastsMs: number;
+/** As long as the audit, and k6, can bear. */
+function loadOf(stage: Stage, options: BreakOptions, rungs: number): BreakLoad {
+  const { arrivals, perSecond, minutes } = options;
+  const wantedMs = minutes * 60_000;
+  const mostMs = (mostPurchases / (perSecond * rungs)) * 1_000;
+  const lastsMs = Math.min(wantedMs, mostMs, ...(arrivals === 'k6' ? [mostK6Seconds * 1_000] : []));
+  if (lastsMs < wantedMs) stage.note(`It ends in ${Math.round(lastsMs / 1_000)} s at the latest.`);
+  const atOnce = atOnceOf(options);
+  if (atOnce > 1) stage.note(`${atOnce} buyers come at once, every ${atOnce / perSecond} s.`);
+  return { arrivals, perSecond, lastsMs };
 }
 
-/**
- * What is broken at the end is mended before the last answers are waited for.
- * @returns what counts the sale for the last time
- */
-async function sellUntilEnded(
+async function putOnSale(stage: Stage, rungs: readonly RungName[], load: BreakLoad) {
+  const sales: BrokenSale[] = [];
+  for (const rung of rungs) {
+    const sale = { title: `by hand on ${rung}`, stock: stockFor(load), rung };
+    sales.push({ rung, voucherId: await stage.putOnSale(sale) });
+  }
+  return sales;
+}
+
+async function sellAndJudge(
   stage: Stage,
-  voucherId: string,
-  { rung, perSecond, lastsMs }: Lasting,
-): Promise<() => Promise<void>> {
-  const ending = new AbortController();
-  const purchases = buyers(voucherId, ending.signal);
-  const load = { name: rung, perSecond, purchases, finishWithinMs };
-  const hand = new Hand(stage);
-  return stage.during(load, async (tries) => {
-    const lastCounts = watchSale(stage, { voucherId, rung: rungNamed(rung), tries });
+  sales: readonly BrokenSale[],
+  load: BreakLoad,
+): Promise<Judged> {
+  const { answered, count } = await duringLoads(stage, sales, load, async (answered, ending) => {
+    const count = watchSales(stage, answered);
     try {
-      await hand.takeUntil(lastsMs);
-      ending.abort();
-      await hand.healAll();
-      return lastCounts;
+      await breakUntilEnded(stage, load, ending);
+      return { answered, count };
     } catch (error) {
-      await lastCounts();
+      await count();
       throw error;
-    } finally {
-      ending.abort();
     }
   });
+  const ids = sales.map(({ voucherId }) => voucherId);
+  const facts = await stage.allFacts(ids, drainWithinMs);
+  await count();
+  return judgeSales(answered, load.arrivals === 'k6' ? facts.map(withoutAttempts) : facts);
 }
 
-/** One user after the other; every tenth sends a second purchase right after. */
-function* buyers(voucherId: string, ending: AbortSignal): Generator<Purchase> {
-  for (let user = 1; !ending.aborted; user++)
-    for (let time = 1; time <= (user % 10 === 0 ? 2 : 1); time++)
-      yield { voucherId, userId: String(user), requestId: `hand-${voucherId}-${user}-${time}` };
+/** k6 tells what was answered, and not to which of its buyers. */
+const withoutAttempts = ({ attempts: _, ...facts }: Facts): Facts => facts;
+
+/** What is broken at the end is mended before the last answers are waited for. */
+async function breakUntilEnded(
+  stage: Stage,
+  { lastsMs, arrivals }: BreakLoad,
+  ending: AbortController,
+): Promise<void> {
+  const hand = new Hand(stage);
+  const deadline = performance.now() + lastsMs;
+  const hasEnded = () => (arrivals === 'k6' ? ending.signal.aborted : performance.now() > deadline);
+  try {
+    await hand.takeUntil(hasEnded);
+    ending.abort();
+    await hand.healAll();
+  } finally {
+    ending.abort();
+  }
 }
 
-/** A buyer who comes back is answered with the order that was lost: no answer can be right then. */
-function checksThatBreak({ breaks }: Rung): readonly CheckName[] {
-  const checks = breaks.map(({ check }) => check);
-  return checks.includes('no-lost-orders') ? [...checks, 'responses-match-database'] : checks;
-}
-
-/** Somebody may have broken what the rung says breaks it: that is as claimed. */
-function judge(rung: RungName, facts: Facts): Judged {
-  const audits = auditAll([facts]);
-  const findings = audits.flatMap(findingsOf);
-  const claimed = checksThatBreak(rungNamed(rung));
-  const violated = findings.filter(({ finding }) => finding.verdict === 'violated');
-  const unknown = findings.filter(({ finding }) => finding.verdict === 'unknown');
-  const own = violated.filter(({ finding }) => claimed.includes(finding.check));
-  const others = violated.filter(({ finding }) => !claimed.includes(finding.check));
-  const verdict = violated.length > 0 ? 'violated' : unknown.length > 0 ? 'unknown' : 'held';
-  const { attempts = [], mysql } = facts;
-  return {
-    verdict,
-    isAsClaimed: others.length === 0,
-    reasons: [...others, ...unknown].map(findingText),
-    asClaimed: own.map(findingText),
-    figures: {
-      attempts: attempts.length,
-      recorded: mysql.orders.filter(({ status }) => status === 'confirmed').length,
-      violations: violated.reduce((sum, { finding }) => sum + finding.count, 0),
-    },
-    facts: factsNotHeld(audits),
+/** @returns what counts each sale for the last time */
+function watchSales(stage: Stage, sales: readonly AnsweredSale[]): () => Promise<void> {
+  const lastCounts = sales.map((sale) => watchSale(stage, sale));
+  return async () => {
+    await Promise.all(lastCounts.map((count) => count()));
   };
 }

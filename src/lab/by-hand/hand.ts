@@ -33,13 +33,12 @@ export class Hand {
     this.#stage = stage;
   }
 
-  /** Resolves when it is asked to end, or after so long. */
-  async takeUntil(withinMs: number): Promise<void> {
+  /** Resolves when it is asked to end, or has ended. */
+  async takeUntil(hasEnded: () => boolean): Promise<void> {
     const { signal, connections } = this.#stage;
     const redis = connections.labRedis();
-    const deadline = performance.now() + withinMs;
     try {
-      while (performance.now() < deadline) {
+      while (!hasEnded()) {
         signal.throwIfAborted();
         for (const { id, ...asked } of await takeAsked(redis)) {
           if (asked.verb === 'end') {

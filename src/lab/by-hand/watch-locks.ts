@@ -3,7 +3,7 @@
  * lease must outlast.
  */
 import { resourceOf } from '../../domain.ts';
-import type { Rung } from '../../ladder/rung.ts';
+import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import { HistoryTail } from '../choices/history-tail.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -22,7 +22,7 @@ const ofAllSales = resourceOf('method', { voucherId: '', userId: '' });
 const ownerLetters = 8;
 
 export interface WatchedLocks {
-  readonly rung: Rung;
+  readonly rung: RungName;
   readonly voucherId: string;
   /** A faster sale keeps none: then nobody knows how long locks are kept. */
   readonly hasHistory: boolean;
@@ -30,9 +30,10 @@ export interface WatchedLocks {
 
 /** @returns what ends it */
 export function watchLocks(stage: Stage, { rung, voucherId, hasHistory }: WatchedLocks) {
-  const servers = rung.lockService?.servers.filter((name) => name.startsWith('redis')) ?? [];
+  const servers =
+    rungNamed(rung).lockService?.servers.filter((name) => name.startsWith('redis')) ?? [];
   if (servers.length === 0) return () => {};
-  const inside = hasHistory ? new TimesInside(stage.lab) : undefined;
+  const inside = hasHistory ? new TimesInside(stage.lab, voucherId) : undefined;
   const isOfSale = ({ resource }: LockKey) =>
     resource === ofAllSales || `${resource}:`.startsWith(`voucher:${voucherId}:`);
   let isLooking = false;
@@ -41,7 +42,7 @@ export function watchLocks(stage: Stage, { rung, voucherId, hasHistory }: Watche
     isLooking = true;
     const found = await Promise.all(servers.map((name) => answerSoon(lockKeysOf(stage.lab, name))));
     const own = found.flatMap((keys) => keys ?? []).filter(isOfSale);
-    stage.emit({ kind: 'locks', locks: oldest(own), p99Ms: inside?.p99Ms() ?? null });
+    stage.emit({ kind: 'locks', rung, locks: oldest(own), p99Ms: inside?.p99Ms() ?? null });
     isLooking = false;
   };
   const timer = setInterval(() => void look(), everyMs);
@@ -70,13 +71,15 @@ interface Open {
 /** From the grant to the release, of the last seconds; of a lock that is kept, until now. */
 class TimesInside {
   readonly #lab: Lab;
+  readonly #voucherId: string;
   readonly #tail: HistoryTail;
   readonly #open = new Map<string, Open>();
   readonly #pids = new Map<string, number>();
   #over: { readonly atMs: number; readonly tookMs: number }[] = [];
 
-  constructor(lab: Lab) {
+  constructor(lab: Lab, voucherId: string) {
     this.#lab = lab;
+    this.#voucherId = voucherId;
     this.#tail = new HistoryTail(lab.historyFolder);
   }
 
@@ -93,7 +96,8 @@ class TimesInside {
     return all.length > 0 ? percentiles(all).p99 : null;
   }
 
-  #read({ event, requestId, instance, at }: HistoryEvent): void {
+  #read({ event, requestId, instance, at, voucherId }: HistoryEvent): void {
+    if (voucherId !== this.#voucherId) return;
     const atMs = Number(BigInt(at) / 1_000_000n);
     if (event === 'granted') {
       this.#open.set(requestId, { sinceMs: atMs, instance, pid: this.#pidOf(instance) });

@@ -1,30 +1,23 @@
 /** Counts a sale while it goes on: what was answered, and what MySQL has. */
 import type { RowDataPacket } from 'mysql2/promise';
-import type { Rung } from '../../ladder/rung.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
 import type { SaleCounts } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { Try } from '../workload/steady-purchases.ts';
 import { answerSoon } from './answer-soon.ts';
+import type { AnsweredSale } from './break-loads.ts';
 import { type QueueDepth, queueDepthOf } from './queue-depth.ts';
 
 const everyMs = 500;
 /** Counting many orders takes MySQL long: it rests so many times as long. */
 const restShare = 20;
 
-export interface WatchedSale {
-  readonly voucherId: string;
-  readonly rung: Rung;
-  /** They grow. */
-  readonly tries: readonly Try[];
-}
-
 /** @returns what ends it, and counts once more */
 export function watchSale(
   stage: Stage,
-  { voucherId, rung, tries }: WatchedSale,
+  { voucherId, rung, answers }: AnsweredSale,
 ): () => Promise<void> {
   const answered = { accepted: 0, refused: 0, unknown: 0 };
-  const depthOf = queueDepthOf(stage.connections, rung);
+  const depthOf = queueDepthOf(stage.connections, rungNamed(rung));
   let counted = 0;
   let reading: Promise<Recorded | null> | undefined;
   /** One at a time: MySQL may stand still. */
@@ -42,12 +35,12 @@ export function watchSale(
     const queued = await depthOf?.().catch(() => null);
     // Then MySQL: without a queue, an order is recorded before its buyer is answered.
     const recorded = await answerSoon(read());
-    for (; counted < tries.length; counted++) {
-      const { outcome = 'unknown' } = tries[counted] ?? {};
+    for (; counted < answers.length; counted++) {
+      const { outcome = 'unknown' } = answers[counted] ?? {};
       answered[outcome] += 1;
     }
     const queue = queued && { ...queued, ...nowhere(acceptedBefore, queued, recorded) };
-    stage.emit({ kind: 'counts', ...answered, ...recorded, ...(queue && { queue }) });
+    stage.emit({ kind: 'counts', rung, ...answered, ...recorded, ...(queue && { queue }) });
     return recorded !== null;
   };
   let timer: NodeJS.Timeout;

@@ -1,6 +1,7 @@
 /** The experiments that a command and the page both play: their options, and what repeats them. */
 import type { RungName } from '../../ladder/rungs.ts';
 import type { Language } from '../../ladder/texts/texts.ts';
+import { breakName } from '../by-hand/break-choice.ts';
 import { type BreakOptions, breakIt } from '../by-hand/break-it.ts';
 import { type DrillName, drills } from '../drills/drills.ts';
 import { raceExperiment } from '../races/race-on.ts';
@@ -31,10 +32,15 @@ export const plannedDrill = (
 });
 
 export const plannedBreak = (options: BreakOptions): Planned<BreakOptions, unknown> => {
-  const { rung, perSecond, minutes } = options;
+  const { rung, beside, arrivals, perSecond, minutes } = options;
+  const more = [
+    ...(beside ? [`--beside ${beside}`] : []),
+    ...(arrivals === 'steady' ? [] : [`--arrivals ${arrivals}`]),
+  ].map((each) => ` ${each}`);
+  const command = `npx lockstep break ${rung}${more.join('')}`;
   return {
-    ...{ name: `break-${rung}`, experiment: breakIt, options },
-    command: `npx lockstep break ${rung} --per-second ${perSecond} --minutes ${minutes}`,
+    ...{ name: breakName(options), experiment: breakIt, options },
+    command: `${command} --per-second ${perSecond} --minutes ${minutes}`,
   };
 };
 

@@ -212,7 +212,8 @@ export type Emitted =
   | { readonly kind: 'load-started' | 'load-ended'; readonly name: string }
   /** `id` tells two faults with one name apart. */
   | { readonly kind: 'fault' | 'healed'; readonly id: number; readonly name: string }
-  | { readonly kind: 'purchase'; readonly attempt: Answered }
+  /** `load` is the name of its load, where it has one. */
+  | { readonly kind: 'purchase'; readonly attempt: Answered; readonly load?: string }
   | ({ readonly kind: 'lane'; readonly player: string; readonly lane: string } & LaneEvent)
   | (PlayEvent & { readonly player: string })
   | RaceEvent
@@ -220,10 +221,11 @@ export type Emitted =
   | ({ readonly kind: 'second'; readonly beganAt: string } & Second)
   /** Every server that is part of the sale, when one of them has changed. */
   | { readonly kind: 'servers'; readonly parts: readonly PartState[] }
-  | ({ readonly kind: 'counts' } & SaleCounts)
+  | ({ readonly kind: 'counts'; readonly rung: string } & SaleCounts)
   /** The oldest locks, and how long locks are kept. Null: nobody knows, or none was granted. */
   | {
       readonly kind: 'locks';
+      readonly rung: string;
       readonly locks: readonly LockOnServers[];
       readonly p99Ms: number | null;
     }

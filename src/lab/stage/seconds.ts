@@ -9,6 +9,12 @@ export interface Mark {
   readonly name: string;
 }
 
+/** What one of several loads got in one second. */
+export interface LoadSecond {
+  readonly accepted: number;
+  readonly p99Ms: number | null;
+}
+
 /** What was answered in one second. */
 export interface Second {
   readonly second: number;
@@ -19,6 +25,10 @@ export interface Second {
   readonly unknown: number;
   /** null when no answer came. */
   readonly p99Ms: number | null;
+  /** The sales of each instance, by its name. */
+  readonly byInstance: Readonly<Record<string, number>>;
+  /** By its name; missing unless several loads ran at once. */
+  readonly byLoad?: Readonly<Record<string, LoadSecond>>;
 }
 
 /** All of it, for a report. */

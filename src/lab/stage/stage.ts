@@ -30,10 +30,14 @@ export interface Load {
   readonly name: string;
   readonly purchases: Iterable<Purchase>;
   readonly perSecond: number;
+  /** So many of them come at once, and then nobody for as long. */
+  readonly atOnce?: number;
   /** So many requests at most are under way. */
   readonly clients?: number;
   /** One request for each purchase, whatever its answer. */
   readonly repeats?: false;
+  /** Once it aborts, no purchase is begun. */
+  readonly ending?: AbortSignal;
   /** It goes on so long after the work, until every purchase is final. Without it, it ends then. */
   readonly finishWithinMs?: number;
 }
@@ -274,7 +278,7 @@ export class Stage {
     const { baseUrl, tokenSecret } = this.lab;
     const onTry = (attempt: Try) => {
       tries.push(attempt);
-      this.#answered(attempt);
+      this.#answered(attempt, name);
     };
     const interruption = this.signal;
     const to = { baseUrl, tokenSecret, purchasesPerSecond, giveUp, interruption, onTry };
@@ -290,9 +294,9 @@ export class Stage {
     }
   }
 
-  #answered(attempt: Try): void {
+  #answered(attempt: Try, load?: string): void {
     this.tries.push(attempt);
-    this.emit({ kind: 'purchase', attempt }, attempt.answeredAt);
+    this.emit({ kind: 'purchase', attempt, ...(load && { load }) }, attempt.answeredAt);
   }
 }
 

@@ -5,13 +5,26 @@
 import { countBy } from '../../grouping.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Answered, StageEvent } from './events.ts';
-import { type Mark, type Recorded, type Second, secondOf, spansOf } from './seconds.ts';
+import {
+  type LoadSecond,
+  type Mark,
+  type Recorded,
+  type Second,
+  secondOf,
+  spansOf,
+} from './seconds.ts';
+
+interface OfLoad {
+  readonly attempt: Answered;
+  readonly load: string | undefined;
+}
 
 /** A reader of events. */
 export class Timeline {
   readonly marks: Mark[] = [];
-  readonly #answered = new Map<number, Answered[]>();
-  readonly #salesAtMs: number[] = [];
+  readonly #answered = new Map<number, OfLoad[]>();
+  /** By the name of their load. */
+  readonly #salesAtMs = new Map<string, number[]>();
   readonly #now: () => bigint;
   #startedAt: bigint | undefined;
 
@@ -22,19 +35,23 @@ export class Timeline {
 
   readonly read = (event: StageEvent): void => {
     const at = BigInt(event.at);
-    if (event.kind === 'purchase') this.#count(event.attempt, this.#msOf(at));
+    if (event.kind === 'purchase') this.#count(event, this.#msOf(at));
     if (event.kind === 'load-started' || event.kind === 'load-ended')
       this.#mark(at, { of: 'load', isStart: event.kind === 'load-started', name: event.name });
     if (event.kind === 'fault' || event.kind === 'healed')
       this.#mark(at, { of: 'fault', isStart: event.kind === 'fault', name: event.name });
   };
 
-  #count(attempt: Answered, atMs: number): void {
-    if (attempt.outcome === 'accepted') this.#salesAtMs.push(atMs);
+  #count({ attempt, load }: { attempt: Answered; load?: string }, atMs: number): void {
+    if (isAccepted(attempt)) {
+      const own = this.#salesAtMs.get(load ?? '') ?? [];
+      this.#salesAtMs.set(load ?? '', own);
+      own.push(atMs);
+    }
     const second = secondOf(atMs);
     const before = this.#answered.get(second);
-    if (before) before.push(attempt);
-    else this.#answered.set(second, [attempt]);
+    if (before) before.push({ attempt, load });
+    else this.#answered.set(second, [{ attempt, load }]);
   }
 
   /** The first load, fault or answer. */
@@ -48,16 +65,18 @@ export class Timeline {
   }
 
   second(second: number): Second {
-    const answered = this.#answered.get(second) ?? [];
+    const ofLoads = this.#answered.get(second) ?? [];
+    const answered = ofLoads.map(({ attempt }) => attempt);
     const refused = answered.filter(({ outcome }) => outcome === 'refused');
-    const latencies = answered.flatMap(({ latencyMs = [] }) => latencyMs);
+    const loads = this.#loadsIn(second);
     return {
       second,
-      isLoaded: answered.length > 0 || this.#hasLoadIn(second),
-      accepted: answered.filter(({ outcome }) => outcome === 'accepted').length,
+      isLoaded: answered.length > 0 || loads.length > 0,
+      ...soldIn(answered),
       refusedBecause: countBy(refused.map(({ reason = 'no reason' }) => reason)),
       unknown: answered.filter(({ outcome }) => outcome === 'unknown').length,
-      p99Ms: latencies.length > 0 ? percentiles(latencies).p99 : null,
+      byInstance: countBy(answered.filter(isAccepted).flatMap(({ instance = [] }) => instance)),
+      ...(loads.length > 1 && { byLoad: byLoad(ofLoads, loads) }),
     };
   }
 
@@ -69,14 +88,20 @@ export class Timeline {
   }
 
   #longestGapMs(): number {
-    const loads = this.marks.filter(({ of, isStart }) => of === 'load' && isStart);
-    const sales = this.#salesAtMs.toSorted((one, other) => one - other);
-    const gaps = sales.slice(1).map((to, index) => {
+    const gaps = [...this.#salesAtMs].flatMap(([name, sales]) => this.#gapsIn(name, sales));
+    return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
+  }
+
+  #gapsIn(load: string, salesAtMs: readonly number[]): number[] {
+    const starts = this.marks.filter(
+      ({ of, isStart, name }) => of === 'load' && isStart && (load === '' || name === load),
+    );
+    const sales = salesAtMs.toSorted((one, other) => one - other);
+    return sales.slice(1).map((to, index) => {
       const from = sales[index] ?? to;
-      const isOneLoad = !loads.some(({ atMs }) => atMs > from && atMs <= to);
+      const isOneLoad = !starts.some(({ atMs }) => atMs > from && atMs <= to);
       return isOneLoad ? to - from : 0;
     });
-    return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
   }
 
   #mark(at: bigint, mark: Omit<Mark, 'atMs'>): void {
@@ -89,8 +114,27 @@ export class Timeline {
     return Math.max(0, Number(at - this.#startedAt) / 1_000_000);
   }
 
-  #hasLoadIn(second: number): boolean {
-    const loads = spansOf(this.marks, 'load', Number.POSITIVE_INFINITY);
-    return loads.some(({ fromMs, toMs }) => fromMs < (second + 1) * 1_000 && toMs > second * 1_000);
+  /** Their names. */
+  #loadsIn(second: number): string[] {
+    const loads = spansOf(this.marks, 'load', Number.POSITIVE_INFINITY).filter(
+      ({ fromMs, toMs }) => fromMs < (second + 1) * 1_000 && toMs > second * 1_000,
+    );
+    return [...new Set(loads.map(({ name }) => name))];
   }
+}
+
+const isAccepted = ({ outcome }: Answered): boolean => outcome === 'accepted';
+
+function soldIn(answered: readonly Answered[]): LoadSecond {
+  const latencies = answered.flatMap(({ latencyMs = [] }) => latencyMs);
+  return {
+    accepted: answered.filter(isAccepted).length,
+    p99Ms: latencies.length > 0 ? percentiles(latencies).p99 : null,
+  };
+}
+
+function byLoad(ofLoads: readonly OfLoad[], loads: readonly string[]): Record<string, LoadSecond> {
+  const own = (name: string) =>
+    ofLoads.filter(({ load }) => load === name).map(({ attempt }) => attempt);
+  return Object.fromEntries(loads.map((name) => [name, soldIn(own(name))]));
 }

@@ -27,8 +27,12 @@ export interface SteadyLoad {
   readonly purchasesPerSecond: number;
   /** One request for each purchase, whatever its answer. */
   readonly repeats?: false;
+  /** So many of them are due at once. */
+  readonly atOnce?: number;
   /** So many requests at most are under way; then a purchase is sent late. */
   readonly clients?: number;
+  /** Once it aborts, no purchase is begun. */
+  readonly ending?: AbortSignal;
   /** Once it aborts, a purchase without a final answer stays unresolved. */
   readonly giveUp: AbortSignal;
   /** Once it aborts, no answer is waited for. */
@@ -82,8 +86,10 @@ export function planPurchases(voucherId: string, users: number, seed: number): P
  */
 export async function buySteadily(purchases: Iterable<Purchase>, load: SteadyLoad): Promise<Try[]> {
   const { baseUrl, tokenSecret, purchasesPerSecond, repeats, clients = 128, giveUp } = load;
+  const { atOnce = 1, ending = giveUp } = load;
+  const noMore = AbortSignal.any([giveUp, ending]);
   const agent = new Agent({ connections: clients, headersTimeout: answerWithinMs });
-  setMaxListeners(0, giveUp); // One for each client that waits for its next purchase.
+  setMaxListeners(0, noMore); // One for each client that waits for its next purchase.
   const interrupt = () => void agent.destroy().catch(() => {});
   load.interruption?.addEventListener('abort', interrupt);
   const tries: Try[] = [];
@@ -104,8 +110,10 @@ export async function buySteadily(purchases: Iterable<Purchase>, load: SteadyLoa
   let sent = 0;
   const client = async (): Promise<void> => {
     for (let own = line.next(); !own.done && !giveUp.aborted; own = line.next()) {
-      const dueMs = (sent++ * 1_000) / purchasesPerSecond - (performance.now() - startedAt);
-      if (dueMs > 0) await sleep(dueMs, undefined, { signal: giveUp }).catch(() => {});
+      const dueFirst = Math.floor(sent++ / atOnce) * atOnce;
+      const dueMs = (dueFirst * 1_000) / purchasesPerSecond - (performance.now() - startedAt);
+      if (dueMs > 0) await sleep(dueMs, undefined, { signal: noMore }).catch(() => {});
+      if (noMore.aborted) return;
       await resolve(own.value);
     }
   };

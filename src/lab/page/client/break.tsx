@@ -1,4 +1,5 @@
 /** Break it: the rung and the load that somebody chooses, and the counts of the sale. */
+import { arrivals, canBeBeside } from '../../by-hand/break-choice.ts';
 import type { SaleCounts } from '../../stage/events.ts';
 import { connection, isBusy } from './api.ts';
 import { ladderRows } from './ladder-rows.ts';
@@ -18,41 +19,75 @@ export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
   return (
     <section class="panel predict">
       <p>{words.breakItIs}</p>
-      <label>
-        {words.rung}{' '}
-        <select
-          data-rung-of-break
-          value={wanted.rung}
-          onChange={({ currentTarget }) => change({ rung: currentTarget.value })}
-        >
-          {ladderRows.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {words.rate}{' '}
-        <select
-          value={wanted.perSecond}
-          onChange={({ currentTarget }) => change({ perSecond: Number(currentTarget.value) })}
-        >
-          {rates.map((rate) => (
-            <option key={rate} value={rate}>
-              {rate.toLocaleString('en-US')}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        {...{ id: 'rung', name: words.rung, value: wanted.rung, options: rungOptions }}
+        onChosen={(rung) => change({ rung })}
+      />
+      <Choice
+        {...{ id: 'beside', name: words.beside, value: wanted.beside ?? '' }}
+        options={[['', words.noRungBeside], ...rungOptions]}
+        onChosen={(beside) => change({ beside: beside === '' ? undefined : beside })}
+      />
+      <Choice
+        {...{ id: 'arrivals', name: words.arrivals, value: wanted.arrivals }}
+        options={arrivals.map((each) => [each, page.value.arrivals[each]])}
+        onChosen={(chosen) =>
+          change({ arrivals: arrivals.find((each) => each === chosen) ?? 'steady' })
+        }
+      />
+      <Choice
+        {...{ id: 'rate', name: words.rate, value: String(wanted.perSecond) }}
+        options={ratesWith(wanted.perSecond).map((rate) => [
+          String(rate),
+          rate.toLocaleString('en-US'),
+        ])}
+        onChosen={(rate) => change({ perSecond: Number(rate) })}
+      />
+      {!canBeBeside(wanted) && <p class="wrong-text">{words.notBeside}</p>}
       <button
         type="button"
         class="next"
         data-begin
-        disabled={isBusy.value || connection.value !== 'open'}
+        disabled={isBusy.value || connection.value !== 'open' || !canBeBeside(wanted)}
         onClick={() => void beginRun(wanted)}
       >
         {words.beginLoad}
       </button>
     </section>
+  );
+}
+
+/** The address may have another one. */
+const ratesWith = (wanted: number): number[] =>
+  [...new Set([...rates, wanted])].sort((one, other) => one - other);
+
+const rungOptions = ladderRows.map(({ name }) => [name, name] as const);
+
+interface ChoiceProps {
+  readonly id: string;
+  readonly name: string;
+  readonly value: string;
+  /** The value, and its name. */
+  readonly options: readonly (readonly [value: string, name: string])[];
+  readonly onChosen: (value: string) => void;
+}
+
+function Choice({ id, name, value, options, onChosen }: ChoiceProps) {
+  return (
+    <label>
+      {name}{' '}
+      <select
+        data-choose={id}
+        value={value}
+        onChange={({ currentTarget }) => onChosen(currentTarget.value)}
+      >
+        {options.map(([own, text]) => (
+          <option key={own} value={own}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -80,7 +115,8 @@ function ordersIn({ accepted, recorded, dead = 0, queue }: SaleCounts): Count[] 
 }
 
 /** While it sells: what was answered, and where the orders are. */
-export function Counts({ run: { counts } }: { run: RunView }) {
+export function Counts({ run, rung }: { run: RunView; rung: string }) {
+  const counts = run.counts[rung];
   if (!counts) return null;
   const { words } = page.value;
   const { refused, unknown, twice } = counts;

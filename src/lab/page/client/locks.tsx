@@ -8,7 +8,7 @@ const barWidth = 90;
 
 export function Locks({ run, rung }: { run: RunView; rung: string }) {
   const { lockServers = [], lockNeeded = 0 } = ladderRow(rung) ?? {};
-  const { locks: view } = run;
+  const view = run.locks[rung];
   if (!view) return null;
   return (
     <section class="locks" aria-label={page.value.words.locksNow}>

@@ -136,7 +136,7 @@ function InstructorsLinks({ wanted }: { wanted: View }) {
   const { words } = page.value;
   const isBreak = wanted.is === 'run' && wanted.of === 'break';
   const isDrill = wanted.is === 'drills' || (wanted.is === 'run' && wanted.of === 'drill');
-  const breakIt = wantedBreak(current.value?.rung ?? 'redlock', 100);
+  const breakIt = wantedBreak(current.value?.rung ?? 'redlock');
   return (
     <>
       <NavLink to={{ is: 'run', ...breakIt }} isHere={isBreak}>

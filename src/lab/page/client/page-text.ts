@@ -1,5 +1,6 @@
 /** The sentences of the page in one language: complete by type. */
 
+import type { Arrivals } from '../../by-hand/break-choice.ts';
 import type { LaneName, OutcomeSeen } from '../../choices/outcomes.ts';
 import type { SaleKind } from '../../choices/set-up.ts';
 import type { FaultWords } from '../../report/fault-words.ts';
@@ -153,6 +154,12 @@ export interface PageText {
       | 'breakIt'
       | 'breakItIs'
       | 'beginLoad'
+      | 'beside'
+      | 'noRungBeside'
+      | 'notBeside'
+      | 'arrivals'
+      | 'byInstance'
+      | 'salesPerSecond'
       | 'rate'
       | 'itSells'
       | 'servers'
@@ -204,7 +211,8 @@ export interface PageText {
   readonly leaseEndsInside: (lease: string, time: string) => string;
   readonly renewed: (times: number) => string;
   readonly partStates: Readonly<Record<PartState['state'], string>>;
-  readonly breakOn: (rung: string) => string;
+  readonly breakOn: (rungs: readonly string[]) => string;
+  readonly arrivals: Readonly<Record<Arrivals, string>>;
   /** `2-stopped` */
   readonly outage: (name: string) => string;
   readonly more: (count: number) => string;

@@ -1,4 +1,5 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
+import { arrivals, canBeBeside } from '../../by-hand/break-choice.ts';
 import { lanesOf } from '../../choices/letters.ts';
 import { drillRows } from './drill-rows.ts';
 import { cursor } from './event-log.ts';
@@ -37,8 +38,7 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
     return { is: 'run', of: 'drill', drill, minutes, seed: Number(asked.get('seed') ?? 1) || 1 };
   }
   if (pathname === '/break') {
-    const perSecond = Math.min(5_000, Math.max(1, Number(asked.get('load') ?? 100) || 100));
-    return { is: 'run', ...wantedBreak(asked.get('rung') ?? 'redlock', perSecond) };
+    return { is: 'run', ...breakAt(asked) };
   }
   if (pathname === '/drills') return { is: 'drills' };
   if (pathname === '/room') return { is: 'room' };
@@ -64,17 +64,36 @@ export function addressOf(wanted: View): string {
 
 function addressOfRun(wanted: WantedRun): string {
   if (wanted.of === 'race') return `/run/race/${wanted.race}?rung=${wanted.rung}`;
-  if (wanted.of === 'break') return `/break?rung=${wanted.rung}&load=${wanted.perSecond}`;
+  if (wanted.of === 'break') return addressOfBreak(wanted);
   return `/run/drill/${wanted.drill}?minutes=${wanted.minutes}&seed=${wanted.seed}`;
 }
 
 const mostMinutes = 60;
 
 /** It lasts until somebody ends it. */
-export const wantedBreak = (rung: string, perSecond: number): WantedBreak => ({
-  ...{ of: 'break', perSecond, minutes: mostMinutes },
+export const wantedBreak = (rung: string): WantedBreak => ({
+  ...{ of: 'break', perSecond: 100, minutes: mostMinutes, arrivals: 'steady' },
   rung: ladderRow(rung)?.name ?? 'redlock',
 });
+
+/** What cannot be is left out. */
+function breakAt(asked: URLSearchParams): WantedBreak {
+  const wanted = {
+    ...wantedBreak(asked.get('rung') ?? 'redlock'),
+    perSecond: Math.min(5_000, Math.max(1, Number(asked.get('load') ?? 100) || 100)),
+    arrivals: arrivals.find((each) => each === asked.get('arrivals')) ?? 'steady',
+  };
+  const both = { ...wanted, beside: ladderRow(asked.get('beside') ?? '')?.name };
+  return canBeBeside(both) ? both : wanted;
+}
+
+function addressOfBreak({ rung, beside, arrivals, perSecond }: WantedBreak): string {
+  const more = [
+    ...(beside ? [`&beside=${beside}`] : []),
+    ...(arrivals === 'steady' ? [] : [`&arrivals=${arrivals}`]),
+  ];
+  return `/break?rung=${rung}&load=${perSecond}${more.join('')}`;
+}
 
 /** What the play would be in a link. */
 export function linkTo(of: PlayView): Wanted {

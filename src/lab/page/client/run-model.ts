@@ -67,8 +67,10 @@ export interface RunView {
   readonly zeroMs: number | undefined;
   /** The servers of the sale; none where nobody breaks them by hand. */
   readonly parts: readonly PartState[];
-  readonly counts?: SaleCounts;
-  readonly locks?: LocksView;
+  /** By the rung. */
+  readonly counts: Readonly<Record<string, SaleCounts>>;
+  /** By the rung. */
+  readonly locks: Readonly<Record<string, LocksView>>;
   readonly verdict?: Event<'verdict'>;
   readonly over?: Event<'over'>;
 }
@@ -83,7 +85,7 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
       told: [],
       seconds: [],
       zeroMs: undefined,
-      parts: [],
+      ...{ parts: [], counts: {}, locks: {} },
     };
   }
   if (!run) return run;
@@ -95,8 +97,12 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
       zeroMs: run.zeroMs ?? Number(event.beganAt) / 1_000_000,
     };
   if (event.kind === 'servers') return { ...run, parts: event.parts };
-  if (event.kind === 'locks') return { ...run, locks: addLocks(run.locks, event) };
-  if (event.kind === 'counts') return { ...run, counts: event };
+  if (event.kind === 'locks')
+    return {
+      ...run,
+      locks: { ...run.locks, [event.rung]: addLocks(run.locks[event.rung], event) },
+    };
+  if (event.kind === 'counts') return { ...run, counts: { ...run.counts, [event.rung]: event } };
   if (event.kind === 'verdict') return { ...run, verdict: event };
   return event.kind === 'over' ? { ...run, over: event } : run;
 }

@@ -11,8 +11,17 @@ export interface Series {
   readonly refused: Column;
   readonly unknown: Column;
   readonly p99Ms: Column;
+  /** Of loads that ran at once. */
+  readonly byLoad: readonly LoadSeries[];
+  readonly byInstance: readonly { readonly name: string; readonly sold: Column }[];
   readonly bars: readonly Bar[];
   readonly endSecond: number;
+}
+
+interface LoadSeries {
+  readonly name: string;
+  readonly accepted: Column;
+  readonly p99Ms: Column;
 }
 
 /** A load, or a server that did not answer. */
@@ -33,16 +42,29 @@ export function runSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'
     refused: column(refusedIn),
     unknown: column(({ unknown }) => unknown),
     p99Ms: column(({ p99Ms }) => p99Ms),
-    bars: barsOf(marks, seconds.length),
+    byLoad: namesIn(seconds, ({ byLoad = {} }) => byLoad).map((name) => ({
+      name,
+      accepted: column(({ byLoad }) => byLoad?.[name]?.accepted ?? null),
+      p99Ms: column(({ byLoad }) => byLoad?.[name]?.p99Ms ?? null),
+    })),
+    byInstance: namesIn(seconds, ({ byInstance }) => byInstance)
+      .sort()
+      .map((name) => ({ name, sold: column(({ byInstance }) => byInstance[name] ?? 0) })),
+    bars: barsOf(marks, seconds),
     endSecond: seconds.length,
   };
 }
 
+const namesIn = (seconds: readonly Second[], counts: (second: Second) => object): string[] => [
+  ...new Set(seconds.flatMap((second) => Object.keys(counts(second)))),
+];
+
 /** The loads first; then the servers, in the order of their first fault. */
-function barsOf(marks: readonly Mark[], endSecond: number): Bar[] {
-  const endMs = endSecond * 1_000;
+function barsOf(marks: readonly Mark[], seconds: readonly Second[]): Bar[] {
+  const endMs = seconds.length * 1_000;
+  const atOnce = seconds.flatMap(({ byLoad = {} }) => Object.keys(byLoad));
   const loads = spansOf(marks, 'load', endMs).map(({ name, fromMs, toMs }) => ({
-    ...{ row: 'load', state: 'load' as const, text: name },
+    ...{ row: atOnce.includes(name) ? name : 'load', state: 'load' as const, text: name },
     ...{ fromSecond: fromMs / 1_000, toSecond: toMs / 1_000 },
   }));
   const faults = spansOf(marks, 'fault', endMs).map(({ name, fromMs, toMs }) => {

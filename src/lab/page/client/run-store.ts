@@ -1,6 +1,7 @@
 /** The run that the address names: what was predicted, what runs, and what is asked for. */
 import { computed, effect, signal } from '@preact/signals';
 import type { Verdict } from '../../../domain.ts';
+import { breakName } from '../../by-hand/break-choice.ts';
 import { connection, send } from './api.ts';
 import { liveWorld, world } from './event-log.ts';
 import { famousRace, ladderRows } from './ladder-rows.ts';
@@ -14,7 +15,7 @@ export const foretellings = ['held', 'violated'] as const satisfies readonly For
 /** The name of its experiment. */
 export function runName(wanted: WantedRun): string {
   if (wanted.of === 'race') return `race-${raceKey(wanted)}`;
-  return wanted.of === 'drill' ? `drill-${wanted.drill}` : `break-${wanted.rung}`;
+  return wanted.of === 'drill' ? `drill-${wanted.drill}` : breakName(wanted);
 }
 
 /** Those of this visit, by the name. */

@@ -1,4 +1,5 @@
 /** The view of an experiment that plays itself on the real servers: a race, or a drill. */
+import { rungsOfBreak } from '../../by-hand/break-choice.ts';
 import { connection } from './api.ts';
 import { ChooseBreak, Counts, EndLoad } from './break.tsx';
 import { Charts } from './charts.tsx';
@@ -46,9 +47,7 @@ export function Run({ wanted }: { wanted: WantedRun }) {
         <div class="broken">
           <Servers run={run} isLive={isLive && !run.verdict} />
           <section>
-            <Counts run={run} />
-            <Quorum run={run} rung={rungOf(run)} />
-            {!run.verdict && <Locks run={run} rung={rungOf(run)} />}
+            <Sales run={run} />
             <Charts run={run} />
           </section>
         </div>
@@ -102,10 +101,26 @@ function Head({ wanted, race, run }: Shown) {
 }
 
 const titleOf = (wanted: Exclude<WantedRun, { readonly of: 'race' }>): string =>
-  wanted.of === 'drill' ? wanted.drill : page.value.breakOn(wanted.rung);
+  wanted.of === 'drill'
+    ? wanted.drill
+    : page.value.breakOn([wanted.rung, wanted.beside ?? []].flat());
 
-/** `break-redlock` */
-const rungOf = ({ experiment }: RunView): string => experiment.replace(/^break-/, '');
+/** Of each rung, where its orders and its locks are. */
+function Sales({ run }: { run: RunView }) {
+  const rungs = rungsOfBreak(run.experiment);
+  return (
+    <div class="sales">
+      {rungs.map((rung) => (
+        <section key={rung} data-sale={rung}>
+          {rungs.length > 1 && <h2>{rung}</h2>}
+          <Counts run={run} rung={rung} />
+          <Quorum run={run} rung={rung} />
+          {!run.verdict && <Locks run={run} rung={rung} />}
+        </section>
+      ))}
+    </div>
+  );
+}
 
 /** Nothing runs before. */
 function Foretell({ wanted }: { wanted: WantedRun }) {

@@ -32,7 +32,7 @@ export function Scoreboard() {
         head={outages.map((name) => page.value.outage(name))}
         titles={outages.map((name) => page.value.outage(name))}
         cellsOf={({ rung, outages: played }) =>
-          played.map((text) => (text === '' ? null : { text, wanted: wantedBreak(rung, 100) }))
+          played.map((text) => (text === '' ? null : { text, wanted: wantedBreak(rung) }))
         }
       />
       <p class="small">{words.outagesAre}</p>

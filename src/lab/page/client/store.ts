@@ -1,5 +1,6 @@
 /** The state of the page: what the viewer looks at, and what he asks for. */
 import { computed, effect, signal } from '@preact/signals';
+import type { BreakChoice } from '../../by-hand/break-choice.ts';
 import { actOf, mostLetters } from '../../choices/letters.ts';
 import { connection, send } from './api.ts';
 import { world } from './event-log.ts';
@@ -30,11 +31,8 @@ export interface Wanted {
   readonly isFine: boolean;
 }
 /** A load, while somebody breaks the servers by hand. */
-export interface WantedBreak {
+export interface WantedBreak extends BreakChoice {
   readonly of: 'break';
-  readonly rung: string;
-  readonly perSecond: number;
-  readonly minutes: number;
 }
 
 /** An experiment: a race whose steps are fixed, a drill, or a load to be broken by hand. */

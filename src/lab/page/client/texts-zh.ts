@@ -116,9 +116,15 @@ export const zh: PageText = {
     machine: '机器与版本',
     breakIt: '破坏它',
     breakItIs:
-      '在一个台阶上持续购买，经过 nginx，四个实例；每十个买家有一个问两次。销售时破坏并修复服务器，审计说明代价。',
-    rate: '每秒购买',
+      '在一个或两个台阶上持续购买，经过 nginx，多个实例；每十个买家有一个问两次。销售时破坏并修复服务器，审计说明代价。',
+    rate: '每个台阶每秒购买',
     beginLoad: '开始负载',
+    beside: '并列',
+    noRungBeside: '没有另一个台阶',
+    notBeside: '并列的必须是另一个台阶，而 k6 只在一个台阶上购买。',
+    arrivals: '买家到达',
+    byInstance: '各实例的成交',
+    salesPerSecond: '每秒成交',
     itSells: '正在销售。选一个服务器，破坏它。',
     servers: '销售用到的服务器',
     recordedOrders: '已写入 MySQL',
@@ -280,7 +286,12 @@ export const zh: PageText = {
     `不安全：租期 ${lease}，而 1% 的锁持有 ${time} 或更久。租期可能在里面结束。`,
   renewed: (times) => `已续租 ${times} 次`,
   partStates: { runs: '运行', paused: '已暂停', stopped: '已停止' },
-  breakOn: (rung) => `破坏它：${rung}`,
+  breakOn: (rungs) => `破坏它：${rungs.join(' 和 ')}`,
+  arrivals: {
+    steady: '一个接一个',
+    rush: '每 10 秒一次抢购',
+    k6: '来自 k6/failover.js，最多 5 分钟',
+  },
   outage: (name) => {
     const [count, away = ''] = name.split('-');
     return `${count} 个${outagesInChinese[away] ?? away}`;

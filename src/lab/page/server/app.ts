@@ -2,6 +2,7 @@
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
+import { arrivals, canBeBeside } from '../../by-hand/break-choice.ts';
 import { isHandVerb } from '../../by-hand/hand.ts';
 import { rungsWithOrders } from '../../choices/set-up.ts';
 import { isDrillName } from '../../drills/drills.ts';
@@ -96,19 +97,22 @@ function addCommands(app: Hono<Env>, plays: Plays, runs: Runs): void {
   });
 }
 
-const BreakWanted = z.object({
-  broken: Rung,
-  perSecond: z.int().min(1).max(5_000),
-  minutes: Minutes,
-});
+const BreakWanted = z
+  .object({
+    broken: Rung,
+    beside: Rung.optional(),
+    arrivals: z.enum(arrivals),
+    perSecond: z.int().min(1).max(5_000),
+    minutes: Minutes,
+  })
+  .transform(({ broken: rung, ...more }) => ({ rung, ...more }))
+  .refine(canBeBeside);
 const FaultAsked = z.object({
   verb: z.string().refine(isHandVerb),
   server: z.string().max(40).default(''),
   ms: z.int().min(0).max(600_000).default(2_000),
 });
 
-const breakOf = ({ broken: rung, perSecond, minutes }: z.infer<typeof BreakWanted>) =>
-  plannedBreak({ rung, perSecond, minutes });
 const drillOf = ({ drill, minutes, seed }: z.infer<typeof DrillWanted>) =>
   plannedDrill(drill, { minutes, seed });
 
@@ -118,7 +122,7 @@ function addRuns(app: Hono<Env>, runs: Runs): void {
     const wanted = z.union([RaceWanted, DrillWanted, BreakWanted]).parse(await c.req.json());
     if ('race' in wanted) await runs.begin(c.get('viewer'), plannedRace(wanted.race, wanted.rung));
     else if ('drill' in wanted) await runs.begin(c.get('viewer'), drillOf(wanted));
-    else await runs.begin(c.get('viewer'), breakOf(wanted));
+    else await runs.begin(c.get('viewer'), plannedBreak(wanted));
     return c.json({}, 201);
   });
   app.post('/api/faults', async (c) =>

@@ -11,9 +11,10 @@ const lockstep = (...args: string[]) => execa('node', [program, ...args], { env,
 const stateOf = (name: string) =>
   Lab.running(ownLab.folder)?.parts.find((part) => part.name === name)?.state;
 
-test('a fault from another terminal is in the record of `break`, and end brings the audit', async () => {
+/** It sells. */
+async function begun(rung: string, more: readonly string[] = []) {
   const runs = someFolder();
-  const selling = execa('node', [program, 'break', 'lua-stream', '--minutes', '5'], {
+  const selling = execa('node', [program, 'break', rung, ...more], {
     env: { ...env, LOCKSTEP_RUNS: runs },
     reject: false,
   });
@@ -21,7 +22,13 @@ test('a fault from another terminal is in the record of `break`, and end brings 
   selling.stderr.on('data', (text) => {
     told += text;
   });
-  await expect.poll(() => told, { timeout: 40_000 }).toContain('load: lua-stream');
+  const stderr = () => told;
+  await expect.poll(stderr, { timeout: 40_000 }).toContain(`load: ${rung}`);
+  return { selling, runs, stderr };
+}
+
+test('a fault from another terminal is in the record of `break`, and end brings the audit', async () => {
+  const { selling, runs } = await begun('lua-stream');
   expect((await lockstep('fault', 'stop', 'redis-2')).stdout).toMatch(/^redis-2 is stopped/);
   expect(stateOf('redis-2')).toBe('stopped');
   const unknown = await lockstep('fault', 'kill', 'redis-9', '--json');
@@ -35,6 +42,36 @@ test('a fault from another terminal is in the record of `break`, and end brings 
   expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes(runs))).toEqual([]);
   expect((await lockstep('fault', 'end')).stderr).toContain('NOTHING_TO_END');
 }, 120_000);
+
+test('buyers come in a rush, and no more of them after the end', async () => {
+  const { selling, stderr } = await begun('lua-stream', [
+    '--arrivals',
+    'rush',
+    '--per-second',
+    '20',
+  ]);
+  await expect.poll(stderr, { timeout: 30_000 }).toMatch(/\n +0 +\d/); // A second is over.
+  await lockstep('fault', 'end');
+  const { stdout, exitCode } = await selling;
+  expect(exitCode, stdout).toBe(0);
+  expect(stdout).toMatch(/attempts: 200\n[\s\S]*verdict: held/); // The next 200 would come in 10 s.
+}, 120_000);
+
+test('k6/failover.js buys while an instance is killed, and says which promises it saw kept', async () => {
+  const { selling, stderr } = await begun('lua-stream', ['--arrivals', 'k6', '--minutes', '0.2']);
+  expect((await lockstep('fault', 'kill', 'api-2')).stdout).toMatch(/^api-2 is killed/);
+  const { stdout, exitCode } = await selling;
+  expect(exitCode, stdout).toBe(0);
+  expect(stdout).toMatch(/recorded: [\d,]+\n[\s\S]*faults: 1 × kill api-2\n[\s\S]*verdict: held/);
+  expect(stderr()).toMatch(/k6: ✓ every accepted order is recorded: \d+ accepted/);
+}, 120_000);
+
+test('another rung goes beside a rung, and not beside k6', async () => {
+  const both = ['break', 'redlock', '--beside'];
+  expect((await lockstep(...both, 'redlock')).stderr).toContain('NOT_BESIDE');
+  expect((await lockstep(...both, 'fair', '--arrivals', 'k6')).stderr).toMatch(/UNKNOWN_RUNG/);
+  expect((await lockstep(...both, 'fenced', '--arrivals', 'k6')).stderr).toMatch(/NOT_BESIDE/);
+});
 
 test('`end` without a load, and without a lab, says what is missing', async () => {
   expect((await lockstep('fault', 'end')).stderr).toContain('NOTHING_TO_END');

@@ -1,0 +1,29 @@
+/** What is chosen before a sale is broken by hand. Pure: the page has it, too. */
+
+/** One after the other; so many at once; or k6/failover.js in a process of its own. */
+export const arrivals = ['steady', 'rush', 'k6'] as const;
+export type Arrivals = (typeof arrivals)[number];
+
+export interface BreakChoice<Rung extends string = string> {
+  readonly rung: Rung;
+  /** A second rung with the same purchases at the same moments, on a voucher of its own. */
+  readonly beside?: Rung | undefined;
+  readonly arrivals: Arrivals;
+  /** On each rung. */
+  readonly perSecond: number;
+  /** It ends earlier when it is asked to. */
+  readonly minutes: number;
+}
+
+/** k6 has its own arrivals: nobody else can have the same. */
+export const canBeBeside = ({ rung, beside, arrivals }: BreakChoice): boolean =>
+  beside === undefined || (beside !== rung && arrivals !== 'k6');
+
+const between = '-beside-';
+
+/** `break-redlock`, `break-redlock-beside-lua-stream` */
+export const breakName = ({ rung, beside }: Pick<BreakChoice, 'rung' | 'beside'>): string =>
+  `break-${rung}${beside ? between + beside : ''}`;
+
+/** @param name of its experiment */
+export const rungsOfBreak = (name: string): string[] => name.replace(/^break-/, '').split(between);

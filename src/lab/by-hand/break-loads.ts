@@ -1,0 +1,119 @@
+/**
+ * The loads of a sale that is broken by hand: the same purchases at the same moments on each of its
+ * rungs. Each rung has clients of its own, so that a slow one keeps no buyer of the other waiting.
+ */
+import type { RungName } from '../../ladder/rungs.ts';
+import { K6Failed } from '../errors.ts';
+import type { Answered } from '../stage/events.ts';
+import type { Load, Stage } from '../stage/stage.ts';
+import { runK6 } from '../workload/k6.ts';
+import type { Purchase } from '../workload/steady-purchases.ts';
+import type { BreakChoice } from './break-choice.ts';
+
+export interface BrokenSale {
+  readonly rung: RungName;
+  readonly voucherId: string;
+}
+
+export interface BreakLoad extends Pick<BreakChoice, 'arrivals' | 'perSecond'> {
+  readonly lastsMs: number;
+}
+
+export interface AnsweredSale extends BrokenSale {
+  /** They grow while it sells. */
+  readonly answers: readonly Answered[];
+}
+
+/** @param ending aborts when the load is to end: by hand, or because k6 has ended by itself */
+type Work<T> = (sales: readonly AnsweredSale[], ending: AbortController) => Promise<T>;
+
+/** What k6/failover.js allows. */
+export const mostK6Seconds = 300;
+const rushEverySeconds = 10;
+/** Each has a connection of its own. */
+const mostAtOnce = 1_000;
+const finishWithinMs = 20_000;
+
+export const atOnceOf = ({ arrivals, perSecond }: Omit<BreakLoad, 'lastsMs'>): number =>
+  arrivals === 'rush' ? Math.min(mostAtOnce, perSecond * rushEverySeconds) : 1;
+
+/** More than all of them can buy. */
+export const stockFor = ({ perSecond, lastsMs }: BreakLoad): number =>
+  Math.ceil(((lastsMs + finishWithinMs) / 1_000) * perSecond) + mostAtOnce;
+
+export async function duringLoads<T>(
+  stage: Stage,
+  sales: readonly BrokenSale[],
+  load: BreakLoad,
+  work: Work<T>,
+): Promise<T> {
+  const ending = new AbortController();
+  const [sale] = sales;
+  const sellOn = (next: BrokenSale) => loadOn(next, load, ending.signal);
+  try {
+    if (load.arrivals === 'k6' && sale) return await duringK6(stage, sale, load, ending, work);
+    return await duringAll(stage, sales, sellOn, (answered) => work(answered, ending));
+  } finally {
+    ending.abort();
+  }
+}
+
+function loadOn({ rung, voucherId }: BrokenSale, load: BreakLoad, ending: AbortSignal): Load {
+  const atOnce = atOnceOf(load);
+  const purchases = buyers(voucherId);
+  return {
+    ...{ name: rung, perSecond: load.perSecond, purchases, ending, finishWithinMs },
+    ...(atOnce > 1 && { atOnce, clients: atOnce }),
+  };
+}
+
+/** They begin at the same moment. */
+async function duringAll<T>(
+  stage: Stage,
+  [first, ...others]: readonly BrokenSale[],
+  sellOn: (sale: BrokenSale) => Load,
+  work: (sales: readonly AnsweredSale[]) => Promise<T>,
+): Promise<T> {
+  if (!first) return work([]);
+  return stage.during(sellOn(first), (answers) =>
+    duringAll(stage, others, sellOn, (rest) => work([{ ...first, answers }, ...rest])),
+  );
+}
+
+/** One user after the other; every tenth sends a second purchase right after. */
+function* buyers(voucherId: string): Generator<Purchase> {
+  for (let user = 1; ; user++)
+    for (let time = 1; time <= (user % 10 === 0 ? 2 : 1); time++)
+      yield { voucherId, userId: String(user), requestId: `hand-${voucherId}-${user}-${time}` };
+}
+
+/** k6 judges its own run only if nobody ended it earlier; what it says is a note. */
+async function duringK6<T>(
+  stage: Stage,
+  { rung, voucherId }: BrokenSale,
+  { perSecond, lastsMs }: BreakLoad,
+  ending: AbortController,
+  work: Work<T>,
+): Promise<T> {
+  const answers: Answered[] = [];
+  const settings = {
+    ...{ BASE_URL: stage.lab.baseUrl, TOKEN_SECRET: stage.lab.tokenSecret, RUNG: rung },
+    ...{ RATE: String(perSecond), SECONDS: String(Math.ceil(lastsMs / 1_000)) },
+    ...{ VOUCHER_ID: voucherId, WORK_MS: '', ANSWER_SECONDS: '5' },
+  };
+  const onAttempt = (attempt: Answered) => {
+    answers.push(attempt);
+    stage.emit({ kind: 'purchase', attempt, load: rung }, attempt.answeredAt);
+  };
+  stage.emit({ kind: 'load-started', name: rung });
+  const stop = AbortSignal.any([stage.signal, ending.signal]);
+  const running = runK6('failover.js', settings, onAttempt, stop).finally(() => ending.abort());
+  running.catch(() => {}); // It is awaited below.
+  const worked = await work([{ rung, voucherId, answers }], ending);
+  const { exitCode, summary, errors } = await running;
+  stage.emit({ kind: 'load-ended', name: rung });
+  if (answers.length === 0) throw new K6Failed(exitCode, errors || summary);
+  for (const line of summary.split('\n').filter((each) => /^ {2}[✓✗?] /.test(each)))
+    stage.note(`k6: ${line.trim()}`);
+  return worked;
+}
