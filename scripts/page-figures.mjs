@@ -8,6 +8,12 @@ import { percentile } from './percentile.mjs';
 
 const rounds = 12;
 const recordedEvents = 10_000;
+const livePerSecond = 2_000;
+/** Each is watched for so long, and then not watched for so long. */
+const liveRounds = 3;
+const liveSeconds = 8;
+const settleSeconds = 2;
+const taskCategories = ['toplevel', 'disabled-by-default-devtools.timeline'];
 let isAbove = false;
 
 function print(name, values, share, limitMs) {
@@ -16,6 +22,14 @@ function print(name, values, share, limitMs) {
   const columns = [name.padEnd(44), `p50 ${percentile(values, 0.5).toFixed(1)}`.padEnd(11)];
   const verdict = value > limitMs ? 'ABOVE' : 'below';
   console.log(`${columns.join('')}p${share * 100} ${value.toFixed(1)} ms, ${verdict} ${limitMs}`);
+}
+
+/** The median, with the spread. */
+function printShare(name, shares, limit) {
+  const [least, value, most] = [0.01, 0.5, 1].map((share) => percentile(shares, share).toFixed(1));
+  isAbove ||= Number(value) > limit;
+  const verdict = Number(value) > limit ? 'ABOVE' : 'below';
+  console.log(`${name}: ${value} % more (${least} to ${most}), ${verdict} ${limit} %`);
 }
 
 /** Presses a key. @returns when the page changed first, and when it was as wanted and drawn */
@@ -119,19 +133,103 @@ async function measureScrubbing(open, lockstep) {
 
 const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Hundredths of a second of the processor. */
+function ticksOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
+
 /** The page that nobody looks at, once V8 has tidied up behind the plays. */
 async function measureIdle(lockstep) {
   await rest(20_000);
   const { servers } = JSON.parse(lockstep('status', '--json'));
   const { pid } = servers.find(({ name }) => name === 'page');
-  const ticks = () => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-    return Number(fields[11]) + Number(fields[12]);
-  };
-  const before = ticks();
+  const before = ticksOf(pid);
   await rest(10_000);
-  const usedMs = (ticks() - before) * 10;
+  const usedMs = (ticksOf(pid) - before) * 10;
   print('processor time of a closed page, in 10 s', [usedMs], 0.99, 50);
+}
+
+/** The milliseconds of each task of the page that took a millisecond or more. */
+function tasksIn(trace) {
+  const { traceEvents } = JSON.parse(trace);
+  const main = traceEvents.find(
+    ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain',
+  );
+  return traceEvents
+    .filter(({ name, pid, tid }) => name === 'RunTask' && pid === main.pid && tid === main.tid)
+    .map(({ dur = 0 }) => dur / 1_000)
+    .filter((ms) => ms >= 1);
+}
+
+/** Processor seconds of the instances, the worker, Redis and MySQL. */
+function serviceSeconds(lockstep) {
+  const { servers } = JSON.parse(lockstep('status', '--json'));
+  const own = servers.filter(({ name, pid }) => pid && /^(api|redis-main|mariadb)/.test(name));
+  return own.reduce((sum, { pid }) => sum + ticksOf(pid) / 100, 0);
+}
+
+const now = () => Number(process.hrtime.bigint() / 1_000_000n);
+
+/** @returns the processor seconds of the service from one moment to another */
+async function during(lockstep, seconds) {
+  const [fromMs, before] = [now(), serviceSeconds(lockstep)];
+  await rest(seconds * 1_000);
+  return { fromMs, toMs: now(), used: serviceSeconds(lockstep) - before };
+}
+
+/** What the service did in this time, by the events of the report. */
+function salesBetween(events, { fromMs, toMs }) {
+  const seconds = events.filter(({ kind }) => kind === 'second');
+  return seconds
+    .map(({ beganAt, second, accepted }) => ({
+      atMs: Number(BigInt(beganAt) / 1_000_000n) + second * 1_000,
+      accepted,
+    }))
+    .reduce((sum, { atMs, accepted }) => {
+      const shared = Math.min(atMs + 1_000, toMs) - Math.max(atMs, fromMs);
+      return sum + (Math.max(0, shared) / 1_000) * accepted;
+    }, 0);
+}
+
+/** One sale, watched and not watched in turns. */
+async function measureLive(open, lockstep) {
+  const first = await open(`/break?rung=lua-stream&load=${livePerSecond}`);
+  await first.locator('[data-begin]').click();
+  await first.locator('[data-count=accepted]').waitFor({ timeout: 60_000 });
+  const [context, address] = [first.context(), first.url()];
+  const again = async () => {
+    const tab = await context.newPage();
+    await tab.goto(address);
+    return tab;
+  };
+  await first.close();
+  const [tasks, watched, alone] = [[], [], []];
+  for (let round = 0; round < liveRounds; round++) {
+    const tab = await again();
+    await tab.locator('[data-count=accepted]').waitFor();
+    await rest(settleSeconds * 1_000);
+    await context.browser().startTracing(tab, { categories: taskCategories });
+    watched.push(await during(lockstep, liveSeconds));
+    tasks.push(...tasksIn(await context.browser().stopTracing()));
+    await tab.close();
+    await rest(settleSeconds * 1_000);
+    alone.push(await during(lockstep, liveSeconds));
+  }
+  lockstep('fault', 'end');
+  const events = await reportedEvents(await again());
+  const perSale = (each) => each.used / salesBetween(events, each);
+  const rates = [...watched, ...alone].map((each) => salesBetween(events, each) / liveSeconds);
+  console.log(`a live sale, ${Math.round(percentile(rates, 0.5))} accepted a second:`);
+  print('  a task of the page that shows it', tasks, 0.99, 16);
+  const costs = watched.map((each, round) => 100 * (perSale(each) / perSale(alone[round]) - 1));
+  printShare('  processor time of the service, with the page', costs, 3);
+}
+
+async function reportedEvents(tab) {
+  const report = await tab.locator('[data-report] code').textContent({ timeout: 120_000 });
+  const html = readFileSync(join(report, 'index.html'), 'utf8');
+  return JSON.parse(/id="recorded">(.*?)<\/script>/s.exec(html)[1]);
 }
 
 await withPage(async (open, lockstep) => {
@@ -144,6 +242,7 @@ await withPage(async (open, lockstep) => {
   await tab.locator('[data-play]').waitFor();
   await measureScrubbing(open, lockstep);
   for (const context of tab.context().browser().contexts()) await context.close();
+  await measureLive(open, lockstep);
   await measureIdle(lockstep);
 });
 process.exitCode = isAbove ? 1 : 0;

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import type { Database } from '../lab/environment/servers/database.ts';
 import type { About, OwnReport } from '../lab/report/experiment-report.ts';
+import { scoredCells } from '../lab/report/scoreboard-grid.ts';
 import { scoreboardMarkdown } from '../lab/report/scoreboard-markdown.ts';
-import { scoreboardPage } from '../lab/report/scoreboard-page.ts';
 import { scoreboardText } from '../lab/report/scoreboard-text.ts';
 import { type Cell, judgedCell } from '../lab/scoreboard/cell.ts';
 import { faultNames, scoredRungs } from '../lab/scoreboard/columns.ts';
@@ -67,10 +67,10 @@ function scoreboardReport(
   const data = { ...record, cells: cells.map(judgedCell) };
   return {
     files: {
-      'index.html': scoreboardPage(record),
       'report.md': scoreboardMarkdown(record),
       'scoreboard.json': data,
     },
+    cells: scoredCells(cells),
     data: (folder) => ({ ...data, folder }),
     text: (folder) => scoreboardText(record, folder),
   };

@@ -14,10 +14,10 @@ import {
   outageMark,
   type Scoreboard,
   safetyMark,
+  scoredCells,
   scoreRows,
 } from '../../src/lab/report/scoreboard-grid.ts';
 import { scoreboardMarkdown } from '../../src/lab/report/scoreboard-markdown.ts';
-import { scoreboardPage } from '../../src/lab/report/scoreboard-page.ts';
 import { scoreboardText } from '../../src/lab/report/scoreboard-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import {
@@ -28,7 +28,12 @@ import {
   playOfOutage,
   playOfRace,
 } from '../../src/lab/scoreboard/cell.ts';
-import { faultNames, safetyFaults, scoredRungs } from '../../src/lab/scoreboard/columns.ts';
+import {
+  faultNames,
+  outageFaults,
+  safetyFaults,
+  scoredRungs,
+} from '../../src/lab/scoreboard/columns.ts';
 import { racesOf, salesOf } from '../../src/lab/scoreboard/plan.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import { circumstances, type Rung } from '../../src/ladder/rung.ts';
@@ -107,8 +112,12 @@ describe('a cell', () => {
     const markdown = scoreboardMarkdown(scoreboard(cellOf(held)));
     expect(markdown.match(/\| ✓/g)).toHaveLength(1);
     expect(markdown).toMatch(/\| `multilock` \|(?: {2}\|)+\n/);
-    const page = scoreboardPage(scoreboard(cellOf(held)));
-    expect(page.match(/<td[^>]*>✓/g)).toHaveLength(1);
+    expect(scoredCells([cellOf(held)])).toEqual([
+      {
+        ...{ rung: 'redlock', fault: cellOf(held).fault, isOutage: false, mark: '✓' },
+        says: 'held, as claimed',
+      },
+    ]);
     expect(scoreboardText(scoreboard(), '/runs/1')).toContain('0 cells played');
   });
 });
@@ -288,8 +297,13 @@ test('the text of a full scoreboard fits a terminal, and explains every mark and
   const text = scoreboardText(scoreboard(...cells), '/runs/1');
   expect(text.split('\n').filter((line) => columns(line) > 80)).toEqual([]);
   for (const name of [...scoredRungs, ...safetyFaults]) expect(text).toContain(name);
-  const page = scoreboardPage(scoreboard(...cells));
-  for (const name of [...scoredRungs, ...safetyFaults]) expect(page).toContain(name);
+  const shown = scoredCells(cells);
+  expect(shown.map(({ rung, fault }) => `${rung} ${fault}`).sort()).toEqual(
+    cells.map(({ rung, fault }) => `${rung} ${fault}`).sort(),
+  );
+  const isNamedOutage = ({ fault }: { fault: string }) =>
+    outageFaults.some(({ name }) => name === fault);
+  expect(shown.filter(({ isOutage }) => isOutage)).toEqual(shown.filter(isNamedOutage));
 });
 
 test('several runs make one scoreboard: the newest play of each cell, on the same machine', () => {

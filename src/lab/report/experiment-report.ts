@@ -1,7 +1,7 @@
 /** What an experiment leaves in `runs/`, whoever has played it: a command, or the page. */
 import type { Language } from '../../ladder/texts/texts.ts';
 import type { Database } from '../environment/servers/database.ts';
-import type { ReportAbout, StageEvent } from '../stage/events.ts';
+import type { ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { isAsExpected, type Judged, type Result } from '../stage/result.ts';
 import { chromeTrace } from './chrome-trace.ts';
@@ -36,6 +36,8 @@ export interface About<Own> {
 /** Where the experiment does not end, there is none. */
 export interface OwnReport {
   readonly files: Readonly<Record<string, unknown>>;
+  /** What the page of the report shows, too. */
+  readonly cells?: readonly ScoredCell[];
   /** For `--json`. */
   readonly data: (folder: string) => unknown;
   readonly text: (folder: string) => string;
@@ -77,7 +79,7 @@ export async function writeReport<Options extends object, Own>(
   const replay = replayFiles(shown.events);
   const { machine } = about;
   const folder = writeFolder(runsFolder, name, {
-    'index.html': reportFile(shown.events, about, language),
+    'index.html': reportFile(shown.events, { about, language, cells: ownReport?.cells ?? [] }),
     'result.json': {
       experiment: name,
       about: experiment.about,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Language } from '../../ladder/texts/texts.ts';
 import { eventsOfRace } from '../races/race-events.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
-import type { ReportAbout, StageEvent } from '../stage/events.ts';
+import type { Emitted, ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import { replayFile } from './replay-file.ts';
 
 const bundle = fileURLToPath(new URL('../../../dist/lab/page/client/', import.meta.url));
@@ -18,20 +18,26 @@ export function replayFiles(events: readonly StageEvent[]): Readonly<Record<stri
   return { 'replay.html': fileOf(events.filter((event) => 'player' in event)) };
 }
 
+export interface Reported {
+  readonly about: ReportAbout;
+  readonly language?: Language | undefined;
+  /** Of a scoreboard. */
+  readonly cells?: readonly ScoredCell[];
+}
+
 /** The report of an experiment: what happened, and the verdict. Lanes that moved are no part. */
 export function reportFile(
   events: readonly StageEvent[],
-  report: ReportAbout,
-  language?: Language,
+  { about: report, language, cells = [] }: Reported,
 ): string {
   const shown = events.filter((event) => !('player' in event));
-  const over = {
-    kind: 'over',
-    report,
-    number: shown.length + 1,
-    at: shown.at(-1)?.at ?? '0',
-  } as const;
-  return fileOf([...shown, over], language);
+  const at = shown.at(-1)?.at ?? '0';
+  const last: Emitted[] = [
+    ...cells.map((cell) => ({ kind: 'cell', cell }) as const),
+    { kind: 'over', report },
+  ];
+  const numbered = last.map((event, index) => ({ ...event, number: shown.length + 1 + index, at }));
+  return fileOf([...shown, ...numbered], language);
 }
 
 /** Every race in one file: each has its link, `#race-dead-holder-redis-atomic`. */

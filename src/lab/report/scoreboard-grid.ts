@@ -12,6 +12,7 @@ import {
   worstOutcome,
 } from '../scoreboard/cell.ts';
 import { outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
+import type { ScoredCell } from '../stage/events.ts';
 import type { Machine } from './machine.ts';
 
 /** A command that played cells, and when. */
@@ -118,6 +119,19 @@ export function cellSentence(cell: Cell): string {
   const evidence = shown?.evidence ? `: ${shown.evidence}` : '';
   const what = shown?.cost ? outageWords(shown, shown.cost) : words[worstOutcome(cell)];
   return `${what}, ${claim[agreement(cell)]}${times}${evidence}`;
+}
+
+/** For the report: each cell that was played, in the order of the table. */
+export function scoredCells(cells: readonly Cell[]): ScoredCell[] {
+  const told = (cell: Cell, isOutage: boolean): ScoredCell => {
+    const { rung, fault } = cell;
+    const mark = isOutage ? outageMark(cell) : safetyMark(cell);
+    return { rung, fault, isOutage, mark, says: cellSentence(cell) };
+  };
+  return scoreRows(cells).flatMap(({ safety, outages }) => [
+    ...safety.flatMap((cell) => (cell ? [told(cell, false)] : [])),
+    ...outages.flatMap((cell) => (cell ? [told(cell, true)] : [])),
+  ]);
 }
 
 /** A play that was not as claimed, else one with the outcome that the cell shows. */

@@ -229,9 +229,21 @@ export type Emitted =
       readonly locks: readonly LockOnServers[];
       readonly p99Ms: number | null;
     }
+  /** A cell of a scoreboard, with what was seen there. */
+  | { readonly kind: 'cell'; readonly cell: ScoredCell }
   | ({ readonly kind: 'verdict' } & Told)
   /** The lab is as it was before. Without a report it failed, and proves nothing. */
   | { readonly kind: 'over'; readonly report?: ReportAbout; readonly because?: string };
+
+export interface ScoredCell {
+  readonly rung: string;
+  /** The fault of a race, or the name of an outage. */
+  readonly fault: string;
+  readonly isOutage: boolean;
+  /** `✗2` */
+  readonly mark: string;
+  readonly says: string;
+}
 
 /** What stands in every report. */
 export interface ReportAbout {

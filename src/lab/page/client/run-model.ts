@@ -1,5 +1,11 @@
 /** An experiment that runs in the lab, or has run, as a pure function of its events. */
-import type { LockOnServers, PartState, SaleCounts, StageEvent } from '../../stage/events.ts';
+import type {
+  LockOnServers,
+  PartState,
+  SaleCounts,
+  ScoredCell,
+  StageEvent,
+} from '../../stage/events.ts';
 import type { Mark, Second } from '../../stage/seconds.ts';
 import { msOf } from './lane-rows.ts';
 
@@ -71,6 +77,8 @@ export interface RunView {
   readonly counts: Readonly<Record<string, SaleCounts>>;
   /** By the rung. */
   readonly locks: Readonly<Record<string, LocksView>>;
+  /** Of a scoreboard. */
+  readonly cells: readonly ScoredCell[];
   readonly verdict?: Event<'verdict'>;
   readonly over?: Event<'over'>;
 }
@@ -85,7 +93,7 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
       told: [],
       seconds: [],
       zeroMs: undefined,
-      ...{ parts: [], counts: {}, locks: {} },
+      ...{ parts: [], counts: {}, locks: {}, cells: [] },
     };
   }
   if (!run) return run;
@@ -103,6 +111,7 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
       locks: { ...run.locks, [event.rung]: addLocks(run.locks[event.rung], event) },
     };
   if (event.kind === 'counts') return { ...run, counts: { ...run.counts, [event.rung]: event } };
+  if (event.kind === 'cell') return { ...run, cells: [...run.cells, event.cell] };
   if (event.kind === 'verdict') return { ...run, verdict: event };
   return event.kind === 'over' ? { ...run, over: event } : run;
 }

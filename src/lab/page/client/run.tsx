@@ -25,6 +25,7 @@ import {
   shownRun,
   stopRun,
 } from './run-store.ts';
+import { PlayedScores } from './scoreboard.tsx';
 import { Scrubber } from './scrubber.tsx';
 import { Quorum, Servers } from './servers.tsx';
 import type { WantedRun } from './store.ts';
@@ -56,6 +57,7 @@ export function Run({ wanted }: { wanted: WantedRun }) {
       {run && run.parts.length === 0 && <Charts run={run} />}
       {run && <Scrubber />}
       {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
+      {run && run.cells.length > 0 && <PlayedScores cells={run.cells} />}
       {run?.verdict && <RunTables run={run} hasRace={race !== undefined} />}
       {run && <RunFeed run={run} />}
     </main>
