@@ -153,13 +153,17 @@ async function measureIdle(lockstep) {
 /** The milliseconds of each task of the page that took a millisecond or more. */
 function tasksIn(trace) {
   const { traceEvents } = JSON.parse(trace);
-  const main = traceEvents.find(
-    ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain',
-  );
-  return traceEvents
-    .filter(({ name, pid, tid }) => name === 'RunTask' && pid === main.pid && tid === main.tid)
-    .map(({ dur = 0 }) => dur / 1_000)
-    .filter((ms) => ms >= 1);
+  const isMain = ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain';
+  const threads = traceEvents
+    .filter(isMain)
+    .map(({ pid, tid }) =>
+      traceEvents
+        .filter((each) => each.name === 'RunTask' && each.pid === pid && each.tid === tid)
+        .map(({ dur = 0 }) => dur / 1_000),
+    );
+  // A spare process rests.
+  const [shown = []] = threads.sort((one, other) => other.length - one.length);
+  return shown.filter((ms) => ms >= 1);
 }
 
 /** Processor seconds of the instances, the worker, Redis and MySQL. */

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import { UnknownRung } from '../errors.ts';
-import { type Arrivals, arrivals, canBeBeside } from '../lab/by-hand/break-choice.ts';
+import { type Arrivals, arrivals, mostK6PerSecond, whyNot } from '../lab/by-hand/break-choice.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { NotBeside } from '../lab/errors.ts';
+import { CannotBreak } from '../lab/errors.ts';
 import { plannedBreak } from '../lab/report/planned.ts';
 import { isRungName, rungNames } from '../ladder/rungs.ts';
 import { database, json, minutes, whole } from './options.ts';
@@ -41,7 +41,8 @@ function breakByHand(
 ): Promise<void> {
   if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
   if (beside !== undefined && !isRungName(beside)) throw new UnknownRung(beside, rungNames);
-  if (!canBeBeside({ rung, beside, ...options })) throw new NotBeside(rung);
+  const because = whyNot({ rung, beside, ...options });
+  if (because !== null) throw new CannotBreak(because, mostK6PerSecond);
   return playExperiment(place, {
     ...plannedBreak({ rung, beside, ...options }),
     ...{ times: 1, database, json },

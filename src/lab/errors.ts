@@ -77,11 +77,16 @@ export class NothingToEnd extends LockstepError {
   }
 }
 
-export class NotBeside extends LockstepError {
-  readonly code = 'NOT_BESIDE';
+export class CannotBreak extends LockstepError {
+  readonly code: 'NOT_BESIDE' | 'K6_TOO_FAST';
 
-  constructor(rung: string) {
-    super(`Another rung goes beside ${rung}, and k6 buys on one rung alone.`);
+  constructor(because: 'notBeside' | 'k6TooFast', mostK6PerSecond: number) {
+    const texts = {
+      notBeside: 'Another rung goes beside a rung, and k6 buys on one rung alone.',
+      k6TooFast: `k6/failover.js sends at most ${mostK6PerSecond} purchases a second here.`,
+    };
+    super(texts[because]);
+    this.code = because === 'notBeside' ? 'NOT_BESIDE' : 'K6_TOO_FAST';
   }
 }
 

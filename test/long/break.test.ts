@@ -66,11 +66,13 @@ test('k6/failover.js buys while an instance is killed, and says which promises i
   expect(stderr()).toMatch(/k6: ✓ every accepted order is recorded: \d+ accepted/);
 }, 120_000);
 
-test('another rung goes beside a rung, and not beside k6', async () => {
+test('another rung goes beside a rung, not beside k6, and k6 is not asked for too much', async () => {
   const both = ['break', 'redlock', '--beside'];
   expect((await lockstep(...both, 'redlock')).stderr).toContain('NOT_BESIDE');
   expect((await lockstep(...both, 'fair', '--arrivals', 'k6')).stderr).toMatch(/UNKNOWN_RUNG/);
   expect((await lockstep(...both, 'fenced', '--arrivals', 'k6')).stderr).toMatch(/NOT_BESIDE/);
+  const fast = ['break', 'redlock', '--arrivals', 'k6', '--per-second', '201'];
+  expect((await lockstep(...fast)).stderr).toContain('K6_TOO_FAST');
 });
 
 test('`end` without a load, and without a lab, says what is missing', async () => {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { type ServerType, serve } from '@hono/node-server';
+import { execa } from 'execa';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askLab } from '../../src/lab/by-hand/ask-lab.ts';
@@ -18,6 +19,7 @@ import { openTab, startBrowser } from '../support/browser.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { ownLab } from '../support/own-lab.ts';
 
+const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 const { folder } = ownLab;
 const runsFolder = newDataFolder();
 let browser: Browser;
@@ -281,6 +283,24 @@ test('a cell of the scoreboard plays its race, and the verdict seen here stands 
   await tab.locator('[data-over=true]').waitFor({ timeout: 60_000 });
   await tab.goBack();
   expect(await textOf(tab, '[data-cell=race-restart-empty-redlock] [data-seen]')).toMatch(/✗/);
+}, 180_000);
+
+test('the report of a scoreboard is its table, and each cell says what was seen there', async () => {
+  const only = ['--rungs', 'redlock', '--faults', 'restart-empty,1-stopped'];
+  const { stdout } = await execa('node', [program, 'scoreboard', ...only, '--json'], {
+    env: { LOCKSTEP_LAB: folder, LOCKSTEP_RUNS: runsFolder },
+  });
+  const report = await openTab(browser, `file://${JSON.parse(stdout).folder}/index.html`, {
+    isOffline: true,
+  });
+  const [raced, sold] = [0, 1].map((index) => report.locator('[data-says]').nth(index));
+  expect(await raced?.textContent()).toBe('✗1');
+  expect(await raced?.getAttribute('title')).toMatch(
+    /^redlock, restart-empty: the data is wrong, as claimed: /,
+  );
+  expect(await sold?.textContent()).toMatch(/^✓ \d+\.\d \+\d+\.\d$/);
+  expect(await sold?.getAttribute('title')).toMatch(/^redlock, 1-stopped: sold on; longest time/);
+  expect(await report.locator('[data-says]').count()).toBe(2);
 }, 180_000);
 
 test('a drill is begun in the page once it is predicted, shown while it runs, and reported', async () => {

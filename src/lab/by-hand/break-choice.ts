@@ -15,9 +15,15 @@ export interface BreakChoice<Rung extends string = string> {
   readonly minutes: number;
 }
 
-/** k6 has its own arrivals: nobody else can have the same. */
-export const canBeBeside = ({ rung, beside, arrivals }: BreakChoice): boolean =>
-  beside === undefined || (beside !== rung && arrivals !== 'k6');
+/** It has ten virtual users for each of them, and each takes memory. */
+export const mostK6PerSecond = 200;
+
+/** k6 has its own arrivals: nobody else can have the same. @returns null when it can be played */
+export function whyNot(choice: BreakChoice): 'notBeside' | 'k6TooFast' | null {
+  const { rung, beside, arrivals, perSecond } = choice;
+  if (beside !== undefined && (beside === rung || arrivals === 'k6')) return 'notBeside';
+  return arrivals === 'k6' && perSecond > mostK6PerSecond ? 'k6TooFast' : null;
+}
 
 const between = '-beside-';
 

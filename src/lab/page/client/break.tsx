@@ -1,5 +1,5 @@
 /** Break it: the rung and the load that somebody chooses, and the counts of the sale. */
-import { arrivals, canBeBeside } from '../../by-hand/break-choice.ts';
+import { arrivals, whyNot } from '../../by-hand/break-choice.ts';
 import type { SaleCounts } from '../../stage/events.ts';
 import { connection, isBusy } from './api.ts';
 import { ladderRows } from './ladder-rows.ts';
@@ -15,6 +15,7 @@ const rates = [20, 100, 400, 1_000, 2_000] as const;
 /** The address is the choice. */
 export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
   const { words } = page.value;
+  const because = whyNot(wanted);
   const change = (more: Partial<WantedBreak>) => show({ is: 'run', ...wanted, ...more });
   return (
     <section class="panel predict">
@@ -43,12 +44,12 @@ export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
         ])}
         onChosen={(rate) => change({ perSecond: Number(rate) })}
       />
-      {!canBeBeside(wanted) && <p class="wrong-text">{words.notBeside}</p>}
+      {because && <p class="wrong-text">{words[because]}</p>}
       <button
         type="button"
         class="next"
         data-begin
-        disabled={isBusy.value || connection.value !== 'open' || !canBeBeside(wanted)}
+        disabled={isBusy.value || connection.value !== 'open' || because !== null}
         onClick={() => void beginRun(wanted)}
       >
         {words.beginLoad}

@@ -157,6 +157,7 @@ export interface PageText {
       | 'beside'
       | 'noRungBeside'
       | 'notBeside'
+      | 'k6TooFast'
       | 'arrivals'
       | 'byInstance'
       | 'salesPerSecond'

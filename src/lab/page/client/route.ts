@@ -1,5 +1,5 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
-import { arrivals, canBeBeside } from '../../by-hand/break-choice.ts';
+import { arrivals, whyNot } from '../../by-hand/break-choice.ts';
 import { lanesOf } from '../../choices/letters.ts';
 import { drillRows } from './drill-rows.ts';
 import { cursor } from './event-log.ts';
@@ -84,7 +84,7 @@ function breakAt(asked: URLSearchParams): WantedBreak {
     arrivals: arrivals.find((each) => each === asked.get('arrivals')) ?? 'steady',
   };
   const both = { ...wanted, beside: ladderRow(asked.get('beside') ?? '')?.name };
-  return canBeBeside(both) ? both : wanted;
+  return whyNot(both) === 'notBeside' ? wanted : both;
 }
 
 function addressOfBreak({ rung, beside, arrivals, perSecond }: WantedBreak): string {

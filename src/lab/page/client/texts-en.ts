@@ -124,6 +124,7 @@ export const en: PageText = {
     beside: 'beside it',
     noRungBeside: 'no other rung',
     notBeside: 'Another rung goes beside it, and k6 buys on one rung alone.',
+    k6TooFast: 'k6 sends at most 200 purchases a second here.',
     arrivals: 'buyers come',
     byInstance: 'sales by instance',
     salesPerSecond: 'sales a second',

@@ -122,6 +122,7 @@ export const zh: PageText = {
     beside: '并列',
     noRungBeside: '没有另一个台阶',
     notBeside: '并列的必须是另一个台阶，而 k6 只在一个台阶上购买。',
+    k6TooFast: 'k6 在这里每秒最多发出 200 次购买。',
     arrivals: '买家到达',
     byInstance: '各实例的成交',
     salesPerSecond: '每秒成交',

@@ -2,7 +2,7 @@
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
-import { arrivals, canBeBeside } from '../../by-hand/break-choice.ts';
+import { arrivals, whyNot } from '../../by-hand/break-choice.ts';
 import { isHandVerb } from '../../by-hand/hand.ts';
 import { rungsWithOrders } from '../../choices/set-up.ts';
 import { isDrillName } from '../../drills/drills.ts';
@@ -106,7 +106,7 @@ const BreakWanted = z
     minutes: Minutes,
   })
   .transform(({ broken: rung, ...more }) => ({ rung, ...more }))
-  .refine(canBeBeside);
+  .refine((wanted) => whyNot(wanted) === null);
 const FaultAsked = z.object({
   verb: z.string().refine(isHandVerb),
   server: z.string().max(40).default(''),
