@@ -64,6 +64,8 @@ export interface OrderQueue {
   readonly keepsUnsettled?: true;
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;
+  /** So many of them a consumer was given. Missing: the queue does not say it. */
+  inHand?(): Promise<number>;
   /**
    * For each consumer: the entry that waits longest to be settled, or null. Its name may change
    * when it is delivered again, which is movement too. A queue that has it calls the hooks, and its

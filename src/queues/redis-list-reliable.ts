@@ -46,7 +46,8 @@ export function redisReliableListQueue(
       (shard, blocking) => reliableSource(redis, blocking, shard, options.claimIdleMs),
       { isWatched: true },
     ),
-    depth: () => depthOfShards(keys, (shard) => depthOf(redis, shard)),
+    depth: () => depthOfShards(keys, (shard) => lengthOf(redis, shard, [shard.queue(name)])),
+    inHand: () => depthOfShards(keys, (shard) => lengthOf(redis, shard, [])),
     oldest: () => Promise.all(keys.shards.map((shard) => oldestOf(redis, shard))),
   };
 }
@@ -55,10 +56,10 @@ const consumersOf = ({ queue }: ShardKeys): string => queue(`${name}:consumers`)
 const inHandOf = ({ queue }: ShardKeys, consumer: string): string =>
   queue(`${name}:in-hand:${consumer}`);
 
-/** Waiting, or in the hand of a consumer. */
-async function depthOf(redis: Redis, shard: ShardKeys): Promise<number> {
+/** Of the lists of all consumers, and of these. */
+async function lengthOf(redis: Redis, shard: ShardKeys, more: readonly string[]): Promise<number> {
   const consumers = await redis.zrange(consumersOf(shard), 0, '-1');
-  const lists = [shard.queue(name), ...consumers.map((each) => inHandOf(shard, each))];
+  const lists = [...more, ...consumers.map((each) => inHandOf(shard, each))];
   const lengths = await Promise.all(lists.map((list) => redis.llen(list)));
   return lengths.reduce((sum, each) => sum + each, 0);
 }

@@ -71,6 +71,8 @@ export function redisStreamGroupQueue(
 
   const depth = () => depthOfShards(keys, ({ orders }) => redis.xlen(orders));
 
+  const inHand = () => depthOfShards(keys, (shard) => inHandIn(redis, shard));
+
   const oldest = () => Promise.all(keys.shards.map((shard) => oldestOf(redis, shard)));
 
   /**
@@ -85,7 +87,16 @@ export function redisStreamGroupQueue(
     await Promise.all(consumers);
   }
 
-  return { publish, consume, depth, oldest, keepsUnsettled: true };
+  return { publish, consume, depth, inHand, oldest, keepsUnsettled: true };
+}
+
+/** Without its group, nobody has one. */
+async function inHandIn(redis: Redis, { orders }: ShardKeys): Promise<number> {
+  const pending = await redis.xpending(orders, orderGroup).catch((error: unknown) => {
+    if (!isGroupLost(error)) throw error;
+    return [0];
+  });
+  return Number(pending[0]);
 }
 
 /**

@@ -1,11 +1,12 @@
 /** Runs the contract of order queues for every queue of the ladder, and for the outsider. */
+import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import '../../src/lab/outsiders/outsiders.ts';
 import { queueFactories } from '../../src/ladder/factories.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
-import type { OrderQueue } from '../../src/queues/order-queue.ts';
+import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
 import { openConnections, quietRedis } from '../support/connections.ts';
 import { type OwnRabbitmq, startOwnRabbitmq } from '../support/own-rabbitmq.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
@@ -78,6 +79,8 @@ const poisons: Readonly<Record<string, Contestant['poison']>> = {
   'redis-commands': (c) => c.redis('admin').xadd(c.saleKeys.shards[0]?.orders ?? '', '*', 'a', 'b'),
 };
 
+const sayWhatIsInHand = ['redis-list-reliable', 'redis-commands'];
+
 /** The two rows of BullMQ differ in their times only. */
 const queues = [...queueFactories(), ...queueFactories(['bullmq-5s'])];
 
@@ -128,6 +131,26 @@ describe.each(queues)('the queue of %s', (name, open) => {
   afterAll(async () => {
     await Promise.all(opened.map((connections) => connections.close()));
     await rabbitmq?.stop();
+  });
+
+  test('counts the order that a consumer was given, if it says so, until it is settled', async () => {
+    const { queue } = contestant;
+    expect(queue.inHand !== undefined).toBe(sayWhatIsInHand.includes(name));
+    if (!queue.inHand) return;
+    expect(await queue.inHand()).toBe(0);
+    const [stop, recorded] = [new AbortController(), new AbortController()];
+    const handle: Handle = async (deliveries) => {
+      if (!recorded.signal.aborted) await once(recorded.signal, 'abort');
+      return new Set(deliveries.map(({ order }) => order.id));
+    };
+    const consuming = queue.consume(handle, stop.signal);
+    await queue.publish(someOrder('7', '1'));
+    await expect.poll(() => queue.inHand?.()).toBe(1);
+    expect(await queue.depth()).toBe(1);
+    recorded.abort();
+    await expect.poll(() => queue.inHand?.()).toBe(0);
+    stop.abort();
+    await consuming;
   });
 
   for (const [clause, holds] of Object.entries(clauses)) {

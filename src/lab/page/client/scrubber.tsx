@@ -43,11 +43,11 @@ export function Scrubber() {
         preserveAspectRatio="none"
         aria-hidden="true"
       >
-        {moments.map(({ kind, atMs: ms, number }) => (
+        {[...new Set(moments.map(({ kind }) => kind))].map((kind) => (
           <path
-            key={number}
+            key={kind}
             class={kind}
-            d={`M${(1_000 * (ms - run.beganAtMs)) / lengthMs} ${kind === 'healed' ? '9V18' : '0V9'}`}
+            d={linesOf(moments, kind, (ms) => (1_000 * (ms - run.beganAtMs)) / lengthMs)}
           />
         ))}
       </svg>
@@ -67,6 +67,13 @@ export function Scrubber() {
     </section>
   );
 }
+
+/** One path for all of a kind: a soak has hundreds. */
+const linesOf = (moments: readonly Moment[], kind: Moment['kind'], x: (ms: number) => number) =>
+  moments
+    .filter((moment) => moment.kind === kind)
+    .map(({ atMs }) => `M${x(atMs)} ${kind === 'healed' ? '9V18' : '0V9'}`)
+    .join('');
 
 interface ControlsProps {
   readonly moments: readonly Moment[];
