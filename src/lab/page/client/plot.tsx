@@ -27,6 +27,24 @@ interface Plotted {
   readonly height: number;
 }
 
+/** What each chart has to draw. */
+const waiting = new Map<object, () => void>();
+
+/** One chart in each frame: all of them would take longer than one. */
+function drawInTurn(chart: object, draw: () => void): void {
+  if (waiting.size === 0) requestAnimationFrame(drawNext);
+  waiting.set(chart, draw);
+}
+
+function drawNext(): void {
+  for (const [chart, draw] of waiting) {
+    waiting.delete(chart);
+    draw();
+    break;
+  }
+  if (waiting.size > 0) requestAnimationFrame(drawNext);
+}
+
 /** Made once; a new second only gives it new columns. */
 export function Plot({ options, columns, width, height }: Plotted) {
   const box = useRef<HTMLDivElement>(null);
@@ -44,10 +62,11 @@ export function Plot({ options, columns, width, height }: Plotted) {
     return () => {
       dark.removeEventListener('change', make);
       plot.current?.destroy();
+      plot.current = null;
     };
   }, [language]);
   useEffect(() => plot.current?.setSize({ width, height }), [width, height]);
-  useEffect(() => plot.current?.setData(columns), [columns]);
+  useEffect(() => drawInTurn(plot, () => plot.current?.setData(columns)), [columns]);
   return <div ref={box} />;
 }
 
