@@ -31,7 +31,7 @@ function printShare(name, shares, limit) {
   const [least, value, most] = [0.01, 0.5, 1].map((share) => percentile(shares, share).toFixed(1));
   isAbove ||= Number(value) > limit;
   const verdict = Number(value) > limit ? 'ABOVE' : 'below';
-  console.log(`${name}: ${value} % more (${least} to ${most}), ${verdict} ${limit} %`);
+  console.log(`${name}: ${value} % (${least} to ${most}), ${verdict} ${limit} %`);
 }
 
 /** Presses a key. @returns when the page changed first, and when it was as wanted and drawn */
@@ -229,7 +229,7 @@ async function measureLive(open, lockstep) {
   console.log(`a live sale, ${Math.round(percentile(rates, 0.5))} accepted a second:`);
   print('  a task of the page that shows it', tasks, 0.99, 16);
   const costs = watched.map((each, round) => 100 * (perSale(each) / perSale(alone[round]) - 1));
-  printShare('  processor time of the service, with the page', costs, 3);
+  printShare('  processor time for a sale, beside no page', costs, 3);
 }
 
 async function reportedEvents(tab) {
