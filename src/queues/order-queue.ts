@@ -64,6 +64,8 @@ export interface OrderQueue {
   readonly keepsUnsettled?: true;
   /** How many orders the queue owns that are not settled. */
   depth(): Promise<number>;
+  /** True: `depth` leaves out those that a consumer was given; the queue does not count them. */
+  readonly isInHandUncounted?: true;
   /** So many of them a consumer was given. Missing: the queue does not say it. */
   inHand?(): Promise<number>;
   /**

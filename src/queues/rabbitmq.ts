@@ -59,6 +59,7 @@ export function rabbitmqQueue(rabbitmq: Rabbitmq, options: RabbitmqOptions): Ord
     publish,
     consume: (handle, signal, { discard } = {}) =>
       deliverFrom(messageSource(rabbitmq, options), handle, signal, { discard }, options),
+    isInHandUncounted: true,
     async depth() {
       const channel = await publisher.channel();
       if (!channel) throw new OrderNotQueued('there is no connection to RabbitMQ');

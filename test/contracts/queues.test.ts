@@ -136,6 +136,7 @@ describe.each(queues)('the queue of %s', (name, open) => {
   test('counts the order that a consumer was given, if it says so, until it is settled', async () => {
     const { queue } = contestant;
     expect(queue.inHand !== undefined).toBe(sayWhatIsInHand.includes(name));
+    expect(queue.isInHandUncounted === true).toBe(name === 'rabbitmq');
     if (!queue.inHand) return;
     expect(await queue.inHand()).toBe(0);
     const [stop, recorded] = [new AbortController(), new AbortController()];

@@ -1,4 +1,5 @@
 /** The queue on RabbitMQ: attempts, dead letters, a bound, and lost connections. */
+import { once } from 'node:events';
 import { connect } from 'amqplib';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
@@ -86,6 +87,23 @@ test('an order whose worker dies five times is in the dead letters, and the atte
   }
   expect(attempts).toEqual([1, 2, 3, 4, 5]);
   expect(await deadLetters()).toEqual([expect.stringContaining(order.id)]);
+});
+
+test('the depth leaves out the order that a consumer was given, and the queue says so', async () => {
+  const { queue } = await open();
+  await queue.publish(someOrder('7', '1'));
+  expect([await queue.depth(), queue.isInHandUncounted]).toEqual([1, true]);
+  const stop = new AbortController();
+  const recorded = new AbortController();
+  const handle: Handle = async (deliveries) => {
+    if (!recorded.signal.aborted) await once(recorded.signal, 'abort');
+    return settleAll(deliveries);
+  };
+  const consuming = queue.consume(handle, stop.signal);
+  await expect.poll(() => queue.depth()).toBe(0);
+  recorded.abort();
+  stop.abort();
+  await consuming;
 });
 
 test('an entry that is no order is in the dead letters once its discard allows it', async () => {

@@ -15,6 +15,7 @@ import {
 } from '../../src/lab/environment/processes.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { zookeeperLocks } from '../../src/lab/environment/zookeeper-locks.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { zookeeperQueueLock } from '../../src/locks/shared/zookeeper-queue.ts';
 import { patient, testConnections } from '../support/connections.ts';
@@ -55,6 +56,24 @@ const foldersOf = async ({ connections }: Process, part: string) => {
   const folders = await namesIn(connections.zookeeper().session(), '/lockstep/locks');
   return folders.filter((name) => name.includes(part));
 };
+
+test('a lock that is held is seen with its owner and its waiters, and no more after its release', async () => {
+  const [one, other] = [await someProcess(), await someProcess()];
+  const seen = () =>
+    zookeeperLocks(one.connections.zookeeper(), (resource) => resource.startsWith('seen:'));
+  const first = await held(one.lock, 'seen:released');
+  await first.release();
+  const older = await held(other.lock, 'seen:z');
+  const younger = await held(one.lock, 'seen:a');
+  const waiting = one.lock.acquire('seen:z', { waitMs: 5_000 });
+  await expect.poll(seen).toMatchObject([
+    { resource: 'seen:z', server: 'zookeeper', leftMs: null, queued: 1 },
+    { resource: 'seen:a', queued: 0 },
+  ]);
+  await Promise.all([older.release(), younger.release()]);
+  await (await waiting)?.release();
+  await expect.poll(seen).toEqual([]);
+});
 
 test('waiters are served in the order of their arrival, whichever process they wait in', async () => {
   const processes = [await someProcess(), await someProcess()];

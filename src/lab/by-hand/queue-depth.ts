@@ -6,6 +6,8 @@ export interface QueueDepth {
   readonly depth: number;
   /** Null: the queue does not say it. */
   readonly inHand: number | null;
+  /** True: `depth` leaves out what a worker has in hand. */
+  readonly isInHandUncounted: boolean;
 }
 
 /** @returns null without a queue that other processes can ask */
@@ -18,5 +20,6 @@ export function queueDepthOf(
   return async () => ({
     depth: await queue.depth(),
     inHand: (await queue.inHand?.().catch(() => null)) ?? null,
+    isInHandUncounted: queue.isInHandUncounted ?? false,
   });
 }

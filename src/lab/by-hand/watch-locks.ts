@@ -1,5 +1,5 @@
 /**
- * Tells which locks the Redis servers of a rung have, and how long purchases keep theirs: what a
+ * Tells which locks the lock servers of a rung have, and how long purchases keep theirs: what a
  * lease must outlast.
  */
 import { resourceOf } from '../../domain.ts';
@@ -8,6 +8,7 @@ import type { HistoryEvent } from '../../trace/history.ts';
 import { HistoryTail } from '../choices/history-tail.ts';
 import type { Lab } from '../environment/lab.ts';
 import { type LockKey, lockKeysOf } from '../environment/lock-keys.ts';
+import { zookeeperLocks } from '../environment/zookeeper-locks.ts';
 import type { LockOnServers } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import { percentiles } from '../workload/percentiles.ts';
@@ -30,24 +31,37 @@ export interface WatchedLocks {
 
 /** @returns what ends it */
 export function watchLocks(stage: Stage, { rung, voucherId, hasHistory }: WatchedLocks) {
-  const servers =
-    rungNamed(rung).lockService?.servers.filter((name) => name.startsWith('redis')) ?? [];
+  const servers = rungNamed(rung).lockService?.servers.filter(hasLocks) ?? [];
   if (servers.length === 0) return () => {};
   const inside = hasHistory ? new TimesInside(stage.lab, voucherId) : undefined;
-  const isOfSale = ({ resource }: LockKey) =>
+  const isOfSale = (resource: string) =>
     resource === ofAllSales || `${resource}:`.startsWith(`voucher:${voucherId}:`);
   let isLooking = false;
   const look = async () => {
     if (isLooking) return;
     isLooking = true;
-    const found = await Promise.all(servers.map((name) => answerSoon(lockKeysOf(stage.lab, name))));
-    const own = found.flatMap((keys) => keys ?? []).filter(isOfSale);
+    const found = await Promise.all(
+      servers.map((name) => answerSoon(locksOn(stage, name, isOfSale))),
+    );
+    const own = found.flatMap((keys) => keys ?? []).filter(({ resource }) => isOfSale(resource));
     stage.emit({ kind: 'locks', rung, locks: oldest(own), p99Ms: inside?.p99Ms() ?? null });
     isLooking = false;
   };
   const timer = setInterval(() => void look(), everyMs);
   return () => clearInterval(timer);
 }
+
+const hasLocks = (server: string) => server === 'zookeeper' || server.startsWith('redis');
+
+/** @returns null when this server does not answer */
+const locksOn = (
+  { lab, connections }: Stage,
+  server: string,
+  isOfSale: (resource: string) => boolean,
+): Promise<LockKey[] | null> =>
+  server === 'zookeeper'
+    ? zookeeperLocks(connections.zookeeper(), isOfSale).catch(() => null)
+    : lockKeysOf(lab, server);
 
 function oldest(keys: readonly LockKey[]): LockOnServers[] {
   const byLock = new Map<string, LockOnServers>();

@@ -122,7 +122,7 @@ export interface PartState {
   readonly state: 'runs' | 'paused' | 'stopped';
 }
 
-/** A lock that Redis servers have: by the server, what is left of its lease; null without one. */
+/** A lock that servers have: by the server, what is left of its lease; null without a lease. */
 export interface LockOnServers {
   readonly resource: string;
   /** The first letters of its id. */
@@ -147,6 +147,8 @@ export interface SaleCounts {
     readonly depth: number;
     /** Null: the queue does not say it. */
     readonly inHand: number | null;
+    /** True: `depth` leaves out what a worker has in hand; `nowhere` has it too. */
+    readonly isInHandUncounted: boolean;
     /** Accepted, and neither in the queue nor in MySQL: in the memory of a process, or lost. */
     readonly nowhere?: number;
   };

@@ -36,26 +36,37 @@ export type WaitForRemoval = (
   signal?: AbortSignal,
 ) => Promise<boolean>;
 
+export const defaultFolder = '/lockstep/locks';
+const ofResource = 'of-';
+
+/**
+ * One folder for each resource, since numbers are compared within it. Encoded, the name is one
+ * part of a path.
+ */
+export const nodesOf = (resource: string, folder = defaultFolder): string =>
+  `${folder}/${ofResource}${encodeURIComponent(resource)}`;
+/** What `nodesOf` encoded. @param name the last part of its path */
+export const resourceNamed = (name: string): string =>
+  decodeURIComponent(name.slice(ofResource.length));
+
 const retryMs = 50;
 const mostTries = 5;
 const advice = 'ZooKeeper ended the session, or could not be reached for ZOOKEEPER_SESSION_MS';
 
 const numberOf = (name: string) => Number(name.slice(-10));
+/** The nodes of a lock, its owner's first. */
+export const inTurn = (names: readonly string[]): string[] =>
+  names.toSorted((one, other) => numberOf(one) - numberOf(other));
 
 export function zookeeperQueueLock(
   zookeeper: Zookeeper,
   waitForRemoval: WaitForRemoval,
   options: ZookeeperLockOptions,
 ): Lock {
-  const { folder = '/lockstep/locks', answerMs = defaultAnswerMs } = options;
-  /**
-   * One folder for each resource, since numbers are compared within it. Encoded, the name is one
-   * part of a path.
-   */
-  const folderOf = (resource: string) => `${folder}/of-${encodeURIComponent(resource)}`;
+  const { folder, answerMs = defaultAnswerMs } = options;
 
   async function attempt(session: ZookeeperSession, resource: string, wanted: AcquireOptions) {
-    const place = new Place(session, folderOf(resource), waitForRemoval);
+    const place = new Place(session, nodesOf(resource, folder), waitForRemoval);
     const leave = async () => void (await inTime(place.leave(), answerMs));
     let fence: string | null = null;
     try {
@@ -107,8 +118,7 @@ class Place {
     const deadline = performance.now() + waitMs;
     this.#name = await this.#take();
     for (;;) {
-      const queue = await namesIn(this.#session, this.#folder);
-      queue.sort((one, other) => numberOf(one) - numberOf(other));
+      const queue = inTurn(await namesIn(this.#session, this.#folder));
       signal?.throwIfAborted();
       const before = queue[queue.indexOf(this.#name) - 1];
       if (before === undefined) return this.#fence(this.#name);

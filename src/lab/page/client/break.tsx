@@ -111,8 +111,16 @@ function ordersIn({ accepted, recorded, dead = 0, queue }: SaleCounts): Count[] 
     ...inQueue,
     ['recorded', words.recordedOrders, recorded],
     ...(queue || dead > 0 ? [['dead', words.dead, dead] as const] : []),
-    ...(queue ? [['nowhere', words.nowhere, queue.nowhere] as const] : []),
+    ...(queue ? [elsewhere(queue)] : []),
   ];
+}
+
+/** Neither in the queue, as far as it counts, nor in MySQL. */
+function elsewhere({ isInHandUncounted, nowhere }: NonNullable<SaleCounts['queue']>): Count {
+  const { words } = page.value;
+  return isInHandUncounted
+    ? ['uncounted', words.uncounted, nowhere]
+    : ['nowhere', words.nowhere, nowhere];
 }
 
 /** While it sells: what was answered, and where the orders are. */

@@ -1,4 +1,4 @@
-/** The locks of a sale: a lane for each Redis server, and how much of each lease is left. */
+/** The locks of a sale: a lane for each lock server, and how much of each lease is left. */
 import type { LockOnServers } from '../../stage/events.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { type LocksView, lockId, mayOutlastLease, type RunView } from './run-model.ts';
@@ -71,7 +71,11 @@ function Lock({ lock, view, lockServers, lockNeeded }: LockRow) {
       </td>
       {lockServers.map((name) => (
         <td key={name}>
-          <Left leftMs={lock.leftOn[name]} leaseMs={view.leaseMs} />
+          {name === 'zookeeper' ? (
+            <small>{page.value.words.withSession}</small>
+          ) : (
+            <Left leftMs={lock.leftOn[name]} leaseMs={view.leaseMs} />
+          )}
         </td>
       ))}
       {lockServers.length > 1 && (

@@ -168,6 +168,8 @@ export interface PageText {
       | 'queued'
       | 'inHand'
       | 'nowhere'
+      | 'uncounted'
+      | 'withSession'
       | 'locksNow'
       | 'owned'
       | 'waiting'

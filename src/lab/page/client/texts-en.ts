@@ -134,6 +134,8 @@ export const en: PageText = {
     queued: 'queued',
     inHand: 'in a worker’s hand',
     nowhere: 'in no store (in memory, or lost)',
+    uncounted: 'in a worker’s hand, or lost',
+    withSession: 'until its session ends',
     locksNow: 'Locks now, the oldest first',
     owned: 'owned',
     waiting: 'not recorded yet',

@@ -132,6 +132,8 @@ export const zh: PageText = {
     queued: '排队中',
     inHand: '工作进程处理中',
     nowhere: '不在任何存储中（在内存中，或已丢失）',
+    uncounted: '工作进程处理中，或已丢失',
+    withSession: '会话结束前一直有效',
     locksNow: '现在的锁，最早的在前',
     owned: '拥有',
     waiting: '尚未写入',
