@@ -424,8 +424,8 @@ if count > 1 then`,
   {
     name: 'zookeeper does not sort its queue by number',
     file: 'src/locks/shared/zookeeper-queue.ts',
-    find: 'queue.sort((one, other) => numberOf(one) - numberOf(other));',
-    replace: 'queue.sort(() => numberOf("0"));',
+    find: 'names.toSorted((one, other) => numberOf(one) - numberOf(other));',
+    replace: 'names.toSorted(() => numberOf("0"));',
     red: clause('zookeeper', 'never lets critical sections of several processes overlap'),
   },
   {

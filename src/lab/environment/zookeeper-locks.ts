@@ -1,4 +1,4 @@
-/** The locks that are nodes in the ZooKeeper of the lab: the first node of a folder is the owner's. */
+/** The locks that are nodes in ZooKeeper: the first node of a folder is the owner's. */
 import type { Zookeeper } from '../../connections/zookeeper.ts';
 import { createdBy, namesIn } from '../../connections/zookeeper-nodes.ts';
 import type { ZookeeperSession } from '../../connections/zookeeper-session.ts';
