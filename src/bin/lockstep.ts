@@ -15,9 +15,11 @@ import { addDocs } from '../cli/docs.ts';
 import { addDown } from '../cli/down.ts';
 import { addDrill } from '../cli/drill.ts';
 import { addEndedSales } from '../cli/ended-sales.ts';
+import { addExercise, addHuntBug } from '../cli/exercise.ts';
 import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
 import { addLocks } from '../cli/locks.ts';
+import { addMine, addVerify } from '../cli/mine.ts';
 import { addMutants } from '../cli/mutants.ts';
 import { exitCodes, printError } from '../cli/output.ts';
 import { addPage } from '../cli/page.ts';
@@ -29,6 +31,7 @@ import { addScoreboard } from '../cli/scoreboard.ts';
 import { addSoak } from '../cli/soak.ts';
 import { addStatus } from '../cli/status.ts';
 import { addToken } from '../cli/token.ts';
+import { addTrial } from '../cli/trial.ts';
 import { addUp } from '../cli/up.ts';
 import { addVoucher } from '../cli/voucher.ts';
 import { LockstepError } from '../errors.ts';
@@ -71,9 +74,10 @@ const byHand = [
   addFault,
   addBreak,
 ];
+const workshop = [addExercise, addHuntBug, addMine, addVerify];
 const operate = [addDeadLetters, addReconcile, addEndedSales];
-const measure = [addBench, addBenchLocks, addConformance, addMutants, addDocs];
-for (const add of [...learn, ...byHand, ...operate, ...measure]) add(program, place);
+const measure = [addBench, addBenchLocks, addConformance, addMutants, addTrial, addDocs];
+for (const add of [...learn, ...workshop, ...byHand, ...operate, ...measure]) add(program, place);
 
 const cause = (error: Error): string =>
   error.cause instanceof Error ? ` (${error.cause.message})` : '';

@@ -38,6 +38,6 @@ export const onDatabase = (used: Database): string =>
   used === defaultDatabase ? '' : ` --database ${used}`;
 
 export const language = () =>
-  new Option('--language <code>', 'the language of the ladder’s sentences')
+  new Option('--language <code>', 'the language of the ladder’s sentences; else that of LANG')
     .choices(languages)
-    .default('en');
+    .default(process.env['LANG']?.startsWith('zh') ? 'zh' : 'en');

@@ -3,7 +3,7 @@
  * command that plays one goes through here.
  */
 import { countBy } from '../grouping.ts';
-import type { Place } from '../lab/environment/place.ts';
+import { defaultProgram, type Place } from '../lab/environment/place.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
 import {
@@ -33,9 +33,10 @@ export interface Request<Options extends object, Own> extends Planned<Options, O
 
 /** Ctrl-C ends it: then the last play is that far, and is reported all the same. */
 export async function playExperiment<Options extends object, Own>(
-  { labFolder, runsFolder }: Place,
-  request: Request<Options, Own>,
+  { labFolder, runsFolder, program }: Place,
+  planned: Request<Options, Own>,
 ): Promise<void> {
+  const request = { ...planned, command: planned.command.replace(defaultProgram, program) };
   const { times, isOnLabDatabase } = request;
   const database = databaseOf(labFolder, request.database);
   const ending = isOnLabDatabase ? '' : onDatabase(database);

@@ -534,6 +534,16 @@ export class UnknownMutant extends LockstepError {
   }
 }
 
+export class UnknownTrial extends LockstepError {
+  readonly code = 'UNKNOWN_TRIAL';
+
+  constructor(trial: string, known: readonly string[]) {
+    super(
+      `There is no trial "${trial}".${didYouMean(trial, known)} They are: ${known.join(', ')}.`,
+    );
+  }
+}
+
 /** The moment that decides a trial of a mutant was not reached. */
 export class TrialNotPlayed extends LockstepError {
   readonly code = 'TRIAL_NOT_PLAYED';
@@ -549,5 +559,33 @@ export class OtherServiceInvalid extends LockstepError {
 
   constructor(file: string, reason: string) {
     super(`${file} describes no service: ${reason}. Its form is in docs/performance.md.`);
+  }
+}
+
+/** `verify` and `mine` work on the exercise that was begun. */
+export class NoExercise extends LockstepError {
+  readonly code = 'NO_EXERCISE';
+
+  constructor() {
+    super('No exercise was begun. `npx lockstep exercise` lists them.');
+  }
+}
+
+export class UnknownExercise extends LockstepError {
+  readonly code = 'UNKNOWN_EXERCISE';
+
+  constructor(name: string, known: readonly string[]) {
+    super(
+      `There is no exercise "${name}".${didYouMean(name, known)} They are: ${known.join(', ')}.`,
+    );
+  }
+}
+
+/** The learner's files. */
+export class CannotCompile extends LockstepError {
+  readonly code = 'CANNOT_COMPILE';
+
+  constructor(messages: string) {
+    super(`Your files do not compile:\n${messages.trim()}`);
   }
 }

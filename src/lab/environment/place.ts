@@ -4,12 +4,17 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
+export const defaultProgram = 'npx lockstep';
+
 export interface Place {
   readonly labFolder: string;
   readonly runsFolder: string;
+  /** As a person types it. */
+  readonly program: string;
 }
 
 export const placeOfWork = (env: NodeJS.ProcessEnv): Place => ({
   labFolder: resolve(env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main')),
   runsFolder: resolve(env['LOCKSTEP_RUNS'] ?? join(root, 'runs')),
+  program: env['LOCKSTEP_PROGRAM'] ?? defaultProgram,
 });

@@ -10,3 +10,6 @@ export const trials = {
   ...mysqlTrials,
 } as const satisfies Record<string, Trial>;
 export type TrialName = keyof typeof trials;
+export const trialNames = Object.keys(trials) as TrialName[];
+
+export const isTrialName = (name: string): name is TrialName => Object.hasOwn(trials, name);

@@ -1,19 +1,24 @@
 /**
- * Lines of at most `width` characters, cut between words; the second and later ones are indented.
+ * Lines of at most `width` columns, cut between words; the second and later ones are indented.
+ * Chinese is cut between characters, and no line begins with its punctuation.
  */
 export function wrap(text: string, width = 79, indent = '  '): string {
   const margin = /^ */.exec(text)?.[0] ?? '';
   const lines: string[] = [];
   let line = '';
-  for (const word of text.trimStart().split(' ')) {
+  for (const [piece] of text.trimStart().matchAll(pieces)) {
     const room = width - (lines.length === 0 ? margin.length : 0);
-    if (line !== '' && columns(`${line} ${word}`) > room) {
+    if (line !== '' && columns(line + piece) > room) {
       lines.push(line);
-      line = indent + word;
-    } else line = line === '' ? word : `${line} ${word}`;
+      line = indent + piece.trimStart();
+    } else line += piece;
   }
   return margin + [...lines, line].join('\n');
 }
+
+/** A word, or a Chinese character, with the space before it and the punctuation at it. */
+const pieces =
+  / *(?:[（《「“]*[\u2e80-\u9fff\uff00-\uffef][，。、；：！？）》」”]*|[^ \u2e80-\u9fff\uff00-\uffef]+)/g;
 
 /** Each line by itself. */
 export const wrapLines = (text: string): string =>

@@ -1,0 +1,19 @@
+/** The contract of every exercise: a rung without some of its defences, for a learner to mend. */
+import type { RungName } from '../../ladder/rungs.ts';
+import type { CodeChange } from '../mutants/mutant.ts';
+
+export interface Exercise {
+  readonly rung: RungName;
+  /** How the sources of the project become those that the learner starts from. */
+  readonly changes: readonly CodeChange[];
+  /** Commands of lockstep. Each must be as the ladder claims. */
+  readonly plays: readonly string[];
+  readonly contract: Contract;
+}
+
+/** A part of the contract suite. */
+export interface Contract {
+  readonly file: 'locks' | 'queues' | 'inventories';
+  /** How the full names of its tests begin. */
+  readonly subject: string;
+}

@@ -1,0 +1,87 @@
+/** The six exercises of the workshop. Their texts are in docs/workshop/exercises.md. */
+import type { Exercise } from './exercise.ts';
+
+export const exercises = {
+  'right-mutex': {
+    rung: 'mutex-per-user',
+    changes: [
+      {
+        file: 'locks/process-mutex',
+        find: 'const entry = entries.get(resource) ?? { mutex: new Mutex(), users: 0 };',
+        replace: 'const entry = { mutex: new Mutex(), users: 0 };',
+      },
+    ],
+    plays: ['race check-then-insert --rung mutex-per-user', 'run mutex-per-user'],
+    contract: { file: 'locks', subject: 'mutex-per-user' },
+  },
+  'own-your-lock': {
+    rung: 'redis-atomic',
+    changes: [
+      {
+        file: 'lua/locks/release-if-owner.lua',
+        find: `if redis.call('GET', KEYS[1]) == ARGV[1] then
+                 redis.call('DEL', KEYS[1])
+                 return 'released'
+               end
+               return 'not-yours'`,
+        replace: `redis.call('DEL', KEYS[1])
+return 'released'`,
+      },
+    ],
+    plays: ['race release-after-expiry --rung redis-atomic', 'run redis-atomic'],
+    contract: { file: 'locks', subject: 'redis-atomic' },
+  },
+  'renew-it': {
+    rung: 'redis-reentrant',
+    changes: [
+      {
+        file: 'locks/shared/watchdog',
+        find: 'this.#timer ??= setInterval(() => this.#renewAll(), this.timeoutMs / 3).unref();',
+        replace: '',
+      },
+    ],
+    plays: ['race lease-expires-during-sale --rung redis-reentrant', 'run redis-reentrant'],
+    contract: { file: 'locks', subject: 'redis-reentrant' },
+  },
+  'fence-it': {
+    rung: 'fenced',
+    changes: [
+      {
+        file: 'inventory/fenced-insert',
+        find: 'await checkFence(db, resourceOf(scope, order), fence);',
+        replace: '',
+      },
+    ],
+    plays: ['race paused-holder --rung fenced', 'run fenced'],
+    contract: { file: 'inventories', subject: 'fenced' },
+  },
+  'claim-the-rest': {
+    rung: 'lua-stream',
+    changes: [
+      {
+        file: 'queues/shared/stream-reader',
+        find: 'if (performance.now() >= claimAt) return claim();',
+        replace: '',
+      },
+    ],
+    plays: ['trial worker-dies', 'run lua-stream'],
+    contract: { file: 'queues', subject: 'the queue of redis-commands' },
+  },
+  'harmless-retry': {
+    rung: 'lua-stream',
+    changes: [
+      {
+        file: 'lua/sale/purchase.lua',
+        find: `local boughtId, boughtBy = string.match(bought, '^(%d+):(.*)$')
+               if boughtBy == requestId then return { 'accepted', boughtId } end
+               return { 'already-ordered', boughtId }`,
+        replace: `local boughtId, boughtBy = string.match(bought, '^(%d+):(.*)$')
+    if boughtBy ~= requestId then return { 'already-ordered', boughtId } end`,
+      },
+    ],
+    plays: ['trial answer-lost', 'run lua-stream'],
+    contract: { file: 'inventories', subject: 'lua-stream' },
+  },
+} as const satisfies Record<string, Exercise>;
+
+export const exerciseNames = Object.keys(exercises) as (keyof typeof exercises)[];

@@ -1,0 +1,87 @@
+/**
+ * The six bug hunts: defects of real shops, each put into the final rung. Their texts are in
+ * docs/workshop/bug-hunts.md.
+ */
+import type { CodeChange } from '../mutants/mutant.ts';
+import type { Contract, Exercise } from './exercise.ts';
+
+const script: Contract = { file: 'inventories', subject: 'lua-stream' };
+const stream: Contract = { file: 'queues', subject: 'the queue of redis-commands' };
+
+const hunt = (
+  plays: readonly string[],
+  contract: Contract,
+  ...changes: readonly CodeChange[]
+): Exercise => ({ rung: 'lua-stream', plays, contract, changes });
+
+const purchase = 'lua/sale/purchase.lua';
+const reader = 'queues/shared/stream-reader';
+
+/** In their order: the learner gives the number. */
+export const hunts: readonly Exercise[] = [
+  hunt(['run lua-stream'], script, {
+    file: purchase,
+    find: `local bought = redis.call('HGET', KEYS[2], userId)
+           if bought then`,
+    replace: `local bought = redis.call('HGET', KEYS[2], userId) or ''
+  if redis.call('HEXISTS', KEYS[2], userId) then`,
+  }),
+  hunt(['run lua-stream'], script, {
+    file: purchase,
+    find: `return { 'already-ordered', boughtId }`,
+    replace: `local answer = { 'already-ordered', boughtId }`,
+  }),
+  hunt(
+    ['run lua-stream', 'trial worker-dies'],
+    stream,
+    {
+      file: 'queues/shared/stream-consumers',
+      find: 'export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;',
+      replace: "export const newConsumer = (): string => 'c1';",
+    },
+    {
+      file: reader,
+      find: `const answer = await redis.xautoclaim(orders, orderGroup, name, ...rest);
+             const [cursor, entries] = answer as [string, Entry[]];
+             return [cursor, await delivered(consumer, entries)];`,
+      replace: `const pending = await redis.xpending(orders, orderGroup, 'IDLE', idleMs, '-', '+', batchSize);
+  const others = (pending as Pending[]).filter(([, owner]) => owner !== name);
+  const ids = others.map(([id]) => id);
+  if (ids.length === 0) return ['0-0', { taken: [], malformed: [] }];
+  const entries = await redis.xclaim(orders, orderGroup, name, idleMs, ...ids);
+  return ['0-0', await delivered(consumer, entries as Entry[])];`,
+    },
+    {
+      file: reader,
+      find: "const rest = [idleMs, from, 'COUNT', batchSize] as const;",
+      replace: 'void from;',
+    },
+    {
+      file: 'queues/shared/stream-consumers',
+      find: `import { randomUUID } from 'node:crypto';`,
+      replace: '',
+    },
+  ),
+  hunt(['run lua-stream', 'trial row-refused'], stream, {
+    file: 'orders/order-worker',
+    find: `if (!isRowRefused(error)) throw error;
+           if ((await worker.refusals.add(order)) < mostRefusals) throw error;`,
+    replace: `if (!isRowRefused(error)) throw error;
+    let refusals = 0;
+    refusals += 1;
+    if (refusals < mostRefusals) throw error;`,
+  }),
+  hunt(['run lua-stream', 'trial worker-dies'], stream, {
+    file: 'queues/shared/order-fields',
+    find: 'return { id, voucherId, userId, requestId };',
+    replace: 'return { id: String(Number(id)), voucherId, userId, requestId };',
+  }),
+  hunt(['run lua-stream', 'trial worker-dies-after-dead-letter'], script, {
+    file: 'lua/sale/give-back.lua',
+    find: `if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end`,
+    replace: '',
+  }),
+];
+
+/** @param number from 1 */
+export const huntName = (number: number): string => `bug ${number}`;

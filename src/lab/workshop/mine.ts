@@ -1,0 +1,60 @@
+/** The learner's files, in workshop/mine/: those that an exercise changes, and which one it is. */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NoExercise } from '../errors.ts';
+import { changedText, fileOfChange } from '../mutants/changed-copy.ts';
+import type { Exercise } from './exercise.ts';
+
+export const projectFolder = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** From the project's folder. */
+export const filesOf = ({ changes }: Exercise): string[] => [
+  ...new Set(changes.map((change) => fileOfChange(change, 'src'))),
+];
+
+export class Mine {
+  readonly folder = join(projectFolder, 'workshop', 'mine');
+  readonly #nameFile = join(this.folder, 'exercise');
+
+  /** What was there before is gone. */
+  begin(name: string, exercise: Exercise): void {
+    this.reset();
+    for (const path of filesOf(exercise)) this.#write(path, startOf(name, exercise, path));
+    writeFileSync(this.#nameFile, `${name}\n`);
+  }
+
+  /** The files as the project has them. */
+  solve(exercise: Exercise): void {
+    for (const path of filesOf(exercise)) this.#write(path, original(path));
+  }
+
+  /** @throws NoExercise */
+  name(): string {
+    if (!existsSync(this.#nameFile)) throw new NoExercise();
+    return readFileSync(this.#nameFile, 'utf8').trim();
+  }
+
+  /** Over those of a copy of the project. */
+  copyInto(folder: string, exercise: Exercise): void {
+    for (const path of filesOf(exercise)) cpSync(join(this.folder, path), join(folder, path));
+  }
+
+  reset(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #write(path: string, text: string): void {
+    const file = join(this.folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
+
+const original = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');
+
+/** @throws MutantTextMissing */
+export function startOf(name: string, { changes }: Exercise, path: string): string {
+  const own = changes.filter((change) => fileOfChange(change, 'src') === path);
+  return own.reduce((text, change) => changedText(name, text, change), original(path));
+}

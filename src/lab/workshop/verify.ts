@@ -1,0 +1,160 @@
+/**
+ * Plays what an exercise must survive, on a copy of the project with the learner's files: its
+ * races, its rush, and its part of the contract suite.
+ */
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { z } from 'zod';
+import { CannotCompile } from '../errors.ts';
+import type { Answer } from '../stage/result.ts';
+import type { Contract, Exercise } from './exercise.ts';
+import { type Mine, projectFolder } from './mine.ts';
+
+/** A project whose commands are run: this one, or a copy of it. */
+export interface Project {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Seen {
+  /** The command, without the program; or the contract. */
+  readonly play: string;
+  /** As the ladder claims? */
+  readonly answer: Answer;
+  readonly verdict?: string | undefined;
+  readonly reasons: readonly string[];
+  /** The page that shows it, step by step. */
+  readonly replay?: string | undefined;
+}
+
+const copied = ['src', 'lua', 'nginx', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const page = 'dist/lab/page/client';
+
+export const theProject = (runsFolder: string): Project => ({
+  folder: projectFolder,
+  env: { LOCKSTEP_RUNS: runsFolder },
+});
+
+/** @throws CannotCompile */
+export async function copyOf(mine: Mine, exercise: Exercise, runsFolder: string): Promise<Project> {
+  const home = join(projectFolder, '.lockstep', 'workshop');
+  const folder = join(home, 'code');
+  rmSync(folder, { recursive: true, force: true });
+  for (const path of [...copied, page])
+    cpSync(join(projectFolder, path), join(folder, path), { recursive: true });
+  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'));
+  mine.copyInto(folder, exercise);
+  const compiled = await execa('node_modules/.bin/tsc', { cwd: folder, reject: false });
+  if (compiled.exitCode !== 0) throw new CannotCompile(compiled.stdout);
+  const env = { LOCKSTEP_LAB: join(home, 'lab'), LOCKSTEP_RUNS: runsFolder };
+  return { folder, env: { ...env, LOCKSTEP_PROGRAM: 'npx lockstep mine' } };
+}
+
+const lockstep = ({ folder }: Project): string => join(folder, 'dist/bin/lockstep.js');
+
+/** What it prints is shown. @returns its exit code */
+export async function runOn(project: Project, words: readonly string[]): Promise<number> {
+  const { exitCode } = await execa('node', [lockstep(project), ...words], {
+    ...{ env: project.env, stdio: 'inherit', reject: false },
+  });
+  return exitCode ?? 1;
+}
+
+/** One after the other; the contract is last. */
+export async function* verify(project: Project, exercise: Exercise): AsyncGenerator<Seen> {
+  for (const play of exercise.plays) yield await verifyPlay(project, play.split(' '));
+  yield await verifyContract(project, exercise.contract);
+}
+
+const Printed = z.object({
+  verdict: z.string().optional(),
+  reasons: z.array(z.string()).optional(),
+  folder: z.string().optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
+
+/** @param isShown the command's progress is printed too */
+export async function verifyPlay(
+  project: Project,
+  words: readonly string[],
+  isShown = false,
+): Promise<Seen> {
+  const { exitCode, stdout, stderr } = await execa(
+    'node',
+    [lockstep(project), ...words, '--json'],
+    {
+      ...{ env: project.env, reject: false, stderr: isShown ? ['pipe', 'inherit'] : 'pipe' },
+    },
+  );
+  const play = words.join(' ');
+  const printed = Printed.safeParse(jsonOf(stdout));
+  if (!printed.success) return { play, answer: 'unknown', reasons: [lastLine(stderr)] };
+  const { verdict, reasons = [], folder, error } = printed.data;
+  const why = error ? [error.message] : reasons;
+  return {
+    play,
+    answer: answers[exitCode ?? 2] ?? 'unknown',
+    verdict,
+    reasons: why,
+    ...shown(folder),
+  };
+}
+
+const answers: Readonly<Record<number, Answer>> = { 0: 'yes', 1: 'no' };
+
+const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function shown(folder: string | undefined): Pick<Seen, 'replay'> {
+  const index = folder === undefined ? '' : join(folder, 'index.html');
+  return existsSync(index) ? { replay: index } : {};
+}
+
+const Report = z.object({
+  testResults: z.array(
+    z.object({ assertionResults: z.array(z.object({ title: z.string(), status: z.string() })) }),
+  ),
+});
+
+async function verifyContract({ folder }: Project, { file, subject }: Contract): Promise<Seen> {
+  const report = join(folder, 'contract.json');
+  const path = `test/contracts/${file}.test.ts`;
+  const chosen = [
+    '--testNamePattern',
+    `^${subject} `,
+    '--reporter',
+    'json',
+    '--outputFile',
+    report,
+  ];
+  const { stderr } = await execa(
+    'node_modules/.bin/vitest',
+    ['run', '--project', 'contracts', path, ...chosen],
+    { cwd: folder, env: file === 'locks' ? { LOCKS: subject } : {}, reject: false },
+  );
+  const play = `the contract of ${subject}`;
+  if (!existsSync(report)) return { play, answer: 'unknown', reasons: [lastLine(stderr)] };
+  const { testResults } = Report.parse(JSON.parse(readFileSync(report, 'utf8')));
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+  return { play, ...judged(tests.filter(({ status }) => ['passed', 'failed'].includes(status))) };
+}
+
+type Test = { readonly title: string; readonly status: string };
+
+function judged(tests: readonly Test[]): Pick<Seen, 'answer' | 'verdict' | 'reasons'> {
+  if (tests.length === 0) return { answer: 'unknown', reasons: ['no test of it was run'] };
+  const failed = tests.filter(({ status }) => status === 'failed');
+  return {
+    answer: failed.length === 0 ? 'yes' : 'no',
+    verdict: `${tests.length - failed.length} of ${tests.length} tests passed`,
+    reasons: failed.map(({ title }) => `failed: ${title}`),
+  };
+}
