@@ -177,7 +177,10 @@ async function bundle() {
     build: {
       ...{ outDir: to, emptyOutDir: true, target: ['chrome110', 'firefox115'] },
       modulePreload: { polyfill: false },
-      rolldownOptions: { input: `${from}/main.tsx`, output: { entryFileNames: 'page.js' } },
+      rolldownOptions: {
+        input: { page: `${from}/main.tsx`, slides: `${from}/slides.ts` },
+        output: { entryFileNames: '[name].js' },
+      },
     },
   });
   copyFileSync(`${from}/index.html`, `${to}/index.html`);

@@ -34,6 +34,7 @@ import { addToken } from '../cli/token.ts';
 import { addTrial } from '../cli/trial.ts';
 import { addUp } from '../cli/up.ts';
 import { addVoucher } from '../cli/voucher.ts';
+import { addWorkshop } from '../cli/workshop.ts';
 import { LockstepError } from '../errors.ts';
 import { placeOfWork } from '../lab/environment/place.ts';
 import { wrap } from '../lab/report/wrap.ts';
@@ -74,7 +75,7 @@ const byHand = [
   addFault,
   addBreak,
 ];
-const workshop = [addExercise, addHuntBug, addMine, addVerify];
+const workshop = [addWorkshop, addExercise, addHuntBug, addMine, addVerify];
 const operate = [addDeadLetters, addReconcile, addEndedSales];
 const measure = [addBench, addBenchLocks, addConformance, addMutants, addTrial, addDocs];
 for (const add of [...learn, ...workshop, ...byHand, ...operate, ...measure]) add(program, place);

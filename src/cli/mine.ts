@@ -1,8 +1,12 @@
 import { wrap } from '../lab/report/wrap.ts';
 import { exerciseNamed } from '../lab/workshop/find-exercise.ts';
 import { Mine } from '../lab/workshop/mine.ts';
+import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
+import { marks } from '../lab/workshop/step-text.ts';
+import { workshopTexts } from '../lab/workshop/texts.ts';
 import { copyOf, runOn, type Seen, verify } from '../lab/workshop/verify.ts';
-import { json } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { json, language } from './options.ts';
 import {
   type AddCommand,
   type JsonOption,
@@ -25,39 +29,43 @@ export const addMine: AddCommand = (program, place) =>
       process.exitCode = await runOn(copy, words);
     });
 
+interface VerifyOptions extends JsonOption {
+  readonly language: Language;
+}
+
 export const addVerify: AddCommand = (program, place) =>
   program
     .command('verify')
     .description('play what your exercise must survive: its races, its rush and its contract')
     .argument('[mine]', 'always `mine`: your files')
+    .addOption(language())
     .addOption(json())
-    .action((_: string | undefined, { json }: JsonOption) => verifyMine(place, json));
-
-const marks = { yes: '✓', no: '✗', unknown: '?' } as const;
+    .action((_: string | undefined, options: VerifyOptions) => verifyMine(place, options));
 
 /** One line for each play, and why it is not as claimed. */
-async function verifyMine({ runsFolder }: Place, json: boolean): Promise<void> {
+async function verifyMine({ runsFolder }: Place, options: VerifyOptions): Promise<void> {
+  const say = workshopTexts[options.language];
   const mine = new Mine();
   const name = mine.name();
   const exercise = exerciseNamed(name);
   const copy = await copyOf(mine, exercise, runsFolder);
   const all: Seen[] = [];
-  for await (const verified of verify(copy, exercise)) {
-    all.push(verified);
-    progress(linesOf(verified));
+  for await (const seen of verify(copy, exercise)) {
+    all.push(seen);
+    progress(linesOf(seen, say.replay));
   }
-  const broken = all.filter(({ answer }) => answer !== 'yes');
-  print(json, { exercise: name, plays: all }, () =>
-    broken.length === 0
-      ? `${name}: mended. All is as the ladder claims.`
-      : `${name}: not mended yet, ${broken.length} of ${all.length} are not as the ladder claims.`,
+  const now = readProgress();
+  saveProgress({ ...now, exercises: { ...now.exercises, [name]: all } });
+  const broken = all.filter(({ answer }) => answer !== 'yes').length;
+  print(options.json, { exercise: name, plays: all }, () =>
+    broken === 0 ? say.allMended(name) : say.broken(name, broken, all.length),
   );
   setExitCode(all.map(({ answer }) => answer));
 }
 
-function linesOf({ play, answer, verdict, reasons, replay }: Seen): string {
+function linesOf({ play, answer, verdict, reasons, replay }: Seen, shownBy: string): string {
   const head = `${marks[answer]} ${play}${verdict ? `: ${verdict}` : ''}`;
   if (answer === 'yes') return head;
   const why = reasons.map((reason) => wrap(`  ${reason}`, 79, '    '));
-  return [head, ...why, ...(replay ? [`  replay: ${replay}`] : [])].join('\n');
+  return [head, ...why, ...(replay ? [`  ${shownBy}: ${replay}`] : [])].join('\n');
 }

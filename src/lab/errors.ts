@@ -571,6 +571,15 @@ export class NoExercise extends LockstepError {
   }
 }
 
+/** A step is played after it was predicted. */
+export class NotPredicted extends LockstepError {
+  readonly code = 'NOT_PREDICTED';
+
+  constructor() {
+    super('Predict first: `npx lockstep workshop` shows the question and its choices.');
+  }
+}
+
 export class UnknownExercise extends LockstepError {
   readonly code = 'UNKNOWN_EXERCISE';
 

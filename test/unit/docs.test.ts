@@ -38,7 +38,7 @@ async function commandLine(): Promise<Command> {
   for (const file of filesIn('src/cli', '.ts')) {
     const module = (await import(new URL(file, root).pathname)) as Record<string, AddCommand>;
     for (const [name, add] of Object.entries(module))
-      if (name.startsWith('add')) add(program, { labFolder: '', runsFolder: '' });
+      if (name.startsWith('add')) add(program, { labFolder: '', runsFolder: '', program: '' });
   }
   for (const command of program.commands) command.action(() => {});
   return program;

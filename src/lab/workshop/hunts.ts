@@ -36,6 +36,7 @@ export const hunts: readonly Exercise[] = [
     stream,
     {
       file: 'queues/shared/stream-consumers',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code that is looked for
       find: 'export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;',
       replace: "export const newConsumer = (): string => 'c1';",
     },

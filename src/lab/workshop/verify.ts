@@ -63,60 +63,36 @@ export async function runOn(project: Project, words: readonly string[]): Promise
 
 /** One after the other; the contract is last. */
 export async function* verify(project: Project, exercise: Exercise): AsyncGenerator<Seen> {
-  for (const play of exercise.plays) yield await verifyPlay(project, play.split(' '));
+  for (const play of exercise.plays) {
+    const { printed: _, ...seen } = await verifyPlay(project, play.split(' '));
+    yield seen;
+  }
   yield await verifyContract(project, exercise.contract);
 }
 
-const Printed = z.object({
-  verdict: z.string().optional(),
-  reasons: z.array(z.string()).optional(),
-  folder: z.string().optional(),
-  error: z.object({ message: z.string() }).optional(),
-});
+const Result = z.object({ verdict: z.string(), reasons: z.array(z.string()) });
 
-/** @param isShown the command's progress is printed too */
+/** @param isShown what it prints is shown too */
 export async function verifyPlay(
   project: Project,
   words: readonly string[],
   isShown = false,
-): Promise<Seen> {
-  const { exitCode, stdout, stderr } = await execa(
-    'node',
-    [lockstep(project), ...words, '--json'],
-    {
-      ...{ env: project.env, reject: false, stderr: isShown ? ['pipe', 'inherit'] : 'pipe' },
-    },
-  );
-  const play = words.join(' ');
-  const printed = Printed.safeParse(jsonOf(stdout));
-  if (!printed.success) return { play, answer: 'unknown', reasons: [lastLine(stderr)] };
-  const { verdict, reasons = [], folder, error } = printed.data;
-  const why = error ? [error.message] : reasons;
-  return {
-    play,
-    answer: answers[exitCode ?? 2] ?? 'unknown',
-    verdict,
-    reasons: why,
-    ...shown(folder),
-  };
+): Promise<Seen & { readonly printed: string }> {
+  const shown = isShown ? (['pipe', 'inherit'] as const) : 'pipe';
+  const { exitCode, stdout, stderr } = await execa('node', [lockstep(project), ...words], {
+    ...{ env: project.env, reject: false, stdout: shown, stderr: shown },
+  });
+  const folder = /^report: (.*)\/index\.html$/m.exec(stdout)?.[1];
+  const play = { play: words.join(' '), printed: stdout };
+  if (folder === undefined) return { ...play, answer: 'unknown', reasons: [lastLine(stderr)] };
+  const result = Result.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')));
+  const answer = answers[exitCode ?? 2] ?? 'unknown';
+  return { ...play, answer, ...result, replay: join(folder, 'index.html') };
 }
 
 const answers: Readonly<Record<number, Answer>> = { 0: 'yes', 1: 'no' };
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function shown(folder: string | undefined): Pick<Seen, 'replay'> {
-  const index = folder === undefined ? '' : join(folder, 'index.html');
-  return existsSync(index) ? { replay: index } : {};
-}
 
 const Report = z.object({
   testResults: z.array(

@@ -1,0 +1,128 @@
+import { InvalidArgumentError } from 'commander';
+import { NotPredicted } from '../lab/errors.ts';
+import { terminalText } from '../lab/workshop/markdown.ts';
+import { Mine } from '../lab/workshop/mine.ts';
+import {
+  forgetProgress,
+  type Progress,
+  readProgress,
+  saveProgress,
+} from '../lab/workshop/progress.ts';
+import { recordSteps } from '../lab/workshop/record.ts';
+import { stepText } from '../lab/workshop/step-text.ts';
+import { type Step, stepsIn } from '../lab/workshop/steps.ts';
+import { tasksIn } from '../lab/workshop/tasks.ts';
+import { workshopTexts } from '../lab/workshop/texts.ts';
+import { theProject, verifyPlay } from '../lab/workshop/verify.ts';
+import { writeFindings, writeSlides } from '../lab/workshop/write-pages.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { language, whole } from './options.ts';
+import { type AddCommand, type Place, progress as say, setExitCode } from './output.ts';
+
+interface WorkshopOptions {
+  readonly language: Language;
+}
+
+export const addWorkshop: AddCommand = (program, place) => {
+  const workshop = program
+    .command('workshop')
+    .description('ten steps for a group: predict, play, read why; where it was left, it goes on')
+    .addOption(language())
+    .action((options: WorkshopOptions) => show(options));
+  const add = (name: string, description: string) =>
+    workshop.command(name).description(description).addOption(language());
+  add('predict', 'what will happen? One of the letters of the step')
+    .argument('<letter>', 'A, B or C', (letter) => letter.toUpperCase())
+    .action((letter: string, options: WorkshopOptions) => predict(letter, options));
+  add('verify', 'play the commands of the step: is it as the ladder claims?').action(
+    (options: WorkshopOptions) => verify(place, options),
+  );
+  add('hint', 'one hint more for the exercise of the step').action(hint);
+  add('next', 'the next step').action((options: WorkshopOptions) => move(1, options));
+  add('back', 'the step before').action((options: WorkshopOptions) => move(-1, options));
+  add('go', 'any step').argument('<step>', '1 to 10', whole(1, 10)).action(goTo);
+  add('reset', 'forget the predictions, the results and the files of this group').action(reset);
+  add('findings', 'one page for the group: its predictions, and what it saw').action(
+    async ({ language }: WorkshopOptions) =>
+      console.log(await writeFindings(place.runsFolder, readProgress(), language)),
+  );
+  add('slides', 'one page for the projector, with the speaker’s notes').action(
+    ({ language }: WorkshopOptions) => console.log(writeSlides(place.runsFolder, language)),
+  );
+  workshop
+    .command('record')
+    .description('for authors: play every step, and write what was printed into docs/workshop/')
+    .action(() => recordSteps(theProject(place.runsFolder), say));
+};
+
+function show({ language }: WorkshopOptions, now = readProgress()): void {
+  console.log(stepText(stepsIn(language), now, language));
+}
+
+function currentStep(steps: readonly Step[], { step }: Progress): Step {
+  const found = steps[step];
+  if (!found) throw new RangeError(`the workshop has ${steps.length} steps`);
+  return found;
+}
+
+function save(changed: Partial<Progress>, options: WorkshopOptions): void {
+  const now = { ...readProgress(), ...changed };
+  saveProgress(now);
+  show(options, now);
+}
+
+function predict(letter: string, options: WorkshopOptions): void {
+  const now = readProgress();
+  const { choices } = currentStep(stepsIn(options.language), now);
+  const letters = choices.map((choice) => choice.letter);
+  if (!letters.includes(letter)) throw new InvalidArgumentError(`One of ${letters.join(', ')}.`);
+  save({ predictions: { ...now.predictions, [now.step]: letter } }, options);
+}
+
+/** @throws NotPredicted */
+async function verify({ runsFolder }: Place, options: WorkshopOptions): Promise<void> {
+  const now = readProgress();
+  const { plays } = currentStep(stepsIn(options.language), now);
+  if (now.predictions[now.step] === undefined) throw new NotPredicted();
+  const seen = [];
+  for (const words of plays) {
+    say(`\n$ npx lockstep ${words.join(' ')}`);
+    const { printed: _, ...play } = await verifyPlay(theProject(runsFolder), words, true);
+    seen.push(play);
+  }
+  console.log('');
+  save({ seen: { ...now.seen, [now.step]: seen } }, options);
+  setExitCode(seen.map(({ answer }) => answer));
+}
+
+function move(steps: 1 | -1, options: WorkshopOptions): void {
+  const last = stepsIn(options.language).length - 1;
+  const step = Math.min(last, Math.max(0, readProgress().step + steps));
+  save({ step }, options);
+}
+
+const goTo = (number: number, options: WorkshopOptions): void =>
+  save({ step: number - 1 }, options);
+
+/** Those of the exercise that the step names. */
+function hint(options: WorkshopOptions): void {
+  const text = workshopTexts[options.language];
+  const now = readProgress();
+  const { exercise } = currentStep(stepsIn(options.language), now);
+  const name = /npx lockstep exercise ([\w-]+)/.exec(exercise)?.[1] ?? '';
+  const task = tasksIn(options.language).get(name);
+  const shown = now.hints[name] ?? 0;
+  const next = task?.hints[shown];
+  if (!task) console.log(text.noHints);
+  else if (next === undefined) console.log(`${text.lastHint}\n\n${terminalText(task.solution)}`);
+  else {
+    console.log(`${text.hintOf(shown + 1, task.hints.length)}\n\n${terminalText(next)}`);
+    saveProgress({ ...now, hints: { ...now.hints, [name]: shown + 1 } });
+  }
+}
+
+function reset({ language }: WorkshopOptions): void {
+  forgetProgress();
+  new Mine().reset();
+  console.log(workshopTexts[language].wasReset);
+}

@@ -1,0 +1,69 @@
+/** What a group predicted and saw, as one page that can be printed. */
+import { html, raw } from 'hono/html';
+import type { Language } from '../../ladder/texts/texts.ts';
+import { colours } from '../report/colours.ts';
+import type { Machine } from '../report/machine.ts';
+import type { Progress } from './progress.ts';
+import { marks } from './step-text.ts';
+import type { Step } from './steps.ts';
+import { workshopTexts } from './texts.ts';
+import type { Seen } from './verify.ts';
+
+export interface Found {
+  readonly steps: readonly Step[];
+  readonly progress: Progress;
+  readonly time: string;
+  readonly machine: Machine;
+}
+
+export function findingsPage(
+  { steps, progress, time, machine }: Found,
+  language: Language,
+): string {
+  const say = workshopTexts[language];
+  const predicted = Object.entries(progress.predictions);
+  const right = predicted.filter(([step, letter]) => steps[Number(step)]?.right === letter).length;
+  const exercises = Object.entries(progress.exercises);
+  const page = html`<!doctype html>
+<html lang="${language === 'zh' ? 'zh-CN' : 'en'}">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${say.findings}</title>
+<style>${raw(colours + style)}</style>
+<h1>${say.findings} <small>${time}</small></h1>
+<p>${say.score(right, predicted.length)}</p>
+<table>
+<tr><th></th><th>${say.question}</th><th>${say.prediction}</th><th>${say.verdict}</th></tr>
+${steps.map((step, index) => row(step, index, progress, language))}
+</table>
+${exercises.length > 0 ? html`<h2>${say.exercises}</h2><ul>${exercises.map(([name, seen]) => html`<li>${name}: ${isMended(seen) ? say.mended : say.notMended}</li>`)}</ul>` : ''}
+<h2>${say.machine}</h2>
+<ul>${Object.entries(machine).map(([name, value]) => html`<li>${name}: ${value}</li>`)}</ul>
+</html>
+`;
+  return String(page);
+}
+
+export const isMended = (seen: readonly Seen[]): boolean =>
+  seen.length > 0 && seen.every(({ answer }) => answer === 'yes');
+
+function row({ title, right }: Step, index: number, progress: Progress, language: Language) {
+  const say = workshopTexts[language];
+  const letter = progress.predictions[index];
+  const mark = letter === undefined ? say.nothing : `${letter} ${letter === right ? '✓' : '✗'}`;
+  const seen = progress.seen[index] ?? [];
+  return html`<tr><td>${index + 1}</td><td>${title}</td><td>${mark}</td><td>${
+    seen.length === 0 ? say.nothing : seen.map((each) => html`<p>${seenLine(each, language)}</p>`)
+  }</td></tr>`;
+}
+
+function seenLine({ play, answer, verdict }: Seen, language: Language) {
+  const claim = workshopTexts[language].asClaimed[answer];
+  return html`${marks[answer]} <code>${play}</code>: ${[verdict, claim].filter(Boolean).join(', ')}`;
+}
+
+const style = `
+body { margin: 2rem; font: 1rem/1.4 system-ui, sans-serif; } small { color: var(--quiet); font-size: 0.6em; }
+table { border-collapse: collapse; } td, th { text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; border-bottom: 1px solid var(--line); }
+td p { margin: 0 0 0.2rem; } tr { break-inside: avoid; } code { font-size: 0.85em; }
+`;

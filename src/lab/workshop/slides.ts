@@ -1,0 +1,89 @@
+/** The workshop as slides: one HTML file that needs no server, and the page of the lab has it too. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { html, raw } from 'hono/html';
+import { marked } from 'marked';
+import type { Language } from '../../ladder/texts/texts.ts';
+import { colours } from '../report/colours.ts';
+import { projectFolder } from './mine.ts';
+import { type Step, stepsIn } from './steps.ts';
+import { workshopTexts } from './texts.ts';
+
+const script = (): string =>
+  readFileSync(join(projectFolder, 'dist/lab/page/client/slides.js'), 'utf8');
+
+export function slidesPage(language: Language): string {
+  const say = workshopTexts[language];
+  const steps = stepsIn(language);
+  const page = html`<!doctype html>
+<html lang="${language === 'zh' ? 'zh-CN' : 'en'}">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${say.workshop}</title>
+<link rel="icon" href="data:,">
+<style>${raw(colours + style)}</style>
+<section><h1>${say.workshop}</h1>
+<ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol>
+<p class="quiet">${say.moves} · ${say.notes}</p></section>
+${steps.flatMap((step, index) => slidesOf(step, index, steps.length, language))}
+<footer><button data-move="-1">←</button><button data-move="1">→</button></footer>
+<script type="module">${raw(script())}</script>
+</html>
+`;
+  return String(page);
+}
+
+const markdown = (text: string) => raw(marked.parse(text, { async: false }));
+
+/** Its addresses open in the page; a terminal or a file has none. */
+const withLinks = (text: string): string =>
+  text.replaceAll(/`(\/(?:race|run|break|drills|scoreboard)[^`]*)`/g, '[`$1`]($1)');
+
+function slidesOf(step: Step, index: number, of: number, language: Language) {
+  const say = workshopTexts[language];
+  const head = say.step(index + 1, of, step.title);
+  const slide = (content: unknown) =>
+    html`<section><h2>${head}</h2><div><main>${content}</main><aside>${markdown(step.say)}</aside></div></section>`;
+  const answer = html`<p><strong data-answer="${index}" data-right="${step.right}"></strong></p>`;
+  return [
+    slide([markdown(step.question), choices(step, index, language)]),
+    slide(markdown(withLinks(step.todo))),
+    ...parts(step.seen).map((seen) => slide(markdown(seen))),
+    slide([html`<h3>${say.why}</h3>`, answer, markdown(step.why)]),
+    slide([
+      ...[html`<h3>${say.code}</h3>`, markdown(step.code)],
+      ...[html`<h3>${say.exercise}</h3>`, markdown(step.exercise)],
+    ]),
+  ];
+}
+
+const choices = ({ choices }: Step, index: number, language: Language) =>
+  html`<p class="quiet">${workshopTexts[language].answer}</p>${choices.map(
+    ({ letter, text }) =>
+      html`<p><button data-step="${index}" data-letter="${letter}" aria-pressed="false">${letter}</button> ${text}</p>`,
+  )}`;
+
+/** One slide for each command that was played. */
+const parts = (seen: string): string[] =>
+  [...seen.matchAll(/```text\n[\s\S]*?\n```/g)].map(([block]) => block);
+
+const style = `
+body { margin: 0; font: 1.25rem/1.45 system-ui, sans-serif; }
+section { padding: 1rem 2.5rem 4rem; } section[hidden] { display: none; }
+h1 { margin-top: 12vh; } h2 { margin: 0 0 1rem; } h3 { margin-bottom: 0.3rem; }
+pre { font-size: 0.85rem; line-height: 1.25; overflow-x: auto; margin: 0.5rem 0; }
+code { font-size: 0.9em; overflow-wrap: anywhere; }
+pre code { font-size: 1em; overflow-wrap: normal; }
+main p, main li { max-width: 44em; }
+main > p > code, main li code { color: var(--fine); }
+.quiet { color: var(--quiet); font-size: 1rem; }
+button { font: inherit; padding: 0.1rem 0.8rem; cursor: pointer; }
+button[aria-pressed=true] { background: var(--fine); color: var(--on-mark); }
+aside { display: none; font-size: 1rem; color: var(--quiet); border-left: 3px solid var(--line); padding-left: 1rem; }
+.with-notes aside { display: block; }
+.with-notes section > div { display: grid; grid-template-columns: minmax(0, 7fr) minmax(0, 3fr); gap: 1.5rem; }
+footer { position: fixed; right: 1rem; bottom: 0.6rem; }
+@media print {
+  section, section[hidden] { display: block; break-after: page; } aside { display: block; } footer { display: none; }
+}
+`;

@@ -1,0 +1,72 @@
+/** A step in a terminal: the question, and what a group may know of it so far. */
+import type { Language } from '../../ladder/texts/texts.ts';
+import { wrap } from '../report/wrap.ts';
+import type { Answer } from '../stage/result.ts';
+import { terminalText } from './markdown.ts';
+import type { Progress } from './progress.ts';
+import type { Step } from './steps.ts';
+import { workshopTexts } from './texts.ts';
+import type { Seen } from './verify.ts';
+
+export const marks: Readonly<Record<Answer, string>> = { yes: '✓', no: '✗', unknown: '?' };
+const command = (words: string): string => `    npx lockstep workshop ${words}`;
+
+/** Why a step is right is shown once its commands were played. */
+export function stepText(steps: readonly Step[], progress: Progress, language: Language): string {
+  const say = workshopTexts[language];
+  const step = steps[progress.step];
+  if (!step) throw new RangeError(`the workshop has ${steps.length} steps`);
+  const prediction = progress.predictions[progress.step];
+  const seen = progress.seen[progress.step];
+  const parts = [
+    wrap(say.step(progress.step + 1, steps.length, step.title)),
+    terminalText(step.question),
+    ...(prediction === undefined
+      ? asked(step, language)
+      : playing(step, prediction, seen, language)),
+    ...(seen ? explained(step, progress.step === steps.length - 1, language) : []),
+  ];
+  return parts.join('\n\n');
+}
+
+function asked({ choices }: Step, language: Language): string[] {
+  const lines = choices.map(({ letter, text }) => wrap(`  ${letter}  ${text}`, 79, '     '));
+  const letters = choices.map(({ letter }) => letter).join('|');
+  return [[workshopTexts[language].toPredict, ...lines].join('\n'), command(`predict ${letters}`)];
+}
+
+function playing(
+  { todo, right }: Step,
+  prediction: string,
+  seen: readonly Seen[] | undefined,
+  language: Language,
+): string[] {
+  const say = workshopTexts[language];
+  if (!seen) {
+    const toPlay = `${say.toPlay}\n${command('verify')}`;
+    return [say.predicted(prediction), terminalText(todo), toPlay];
+  }
+  const fate = prediction === right ? say.isRight : say.isNotRight(right);
+  return [
+    [say.played, ...seen.map((each) => seenLine(each, language))].join('\n'),
+    `${say.predicted(prediction)} ${fate}`,
+  ];
+}
+
+function seenLine({ play, answer, verdict, reasons }: Seen, language: Language): string {
+  const claim = workshopTexts[language].asClaimed[answer];
+  const why = answer === 'unknown' ? reasons.join('; ') : '';
+  const words = [verdict, claim, why].filter(Boolean).join(', ');
+  return [wrap(`  ${marks[answer]} ${play}`, 79, '    '), `      ${words}`].join('\n');
+}
+
+function explained({ why, code, exercise }: Step, isLast: boolean, language: Language): string[] {
+  const say = workshopTexts[language];
+  const titled = (title: string, text: string) => `${title}\n${terminalText(text)}`;
+  return [
+    titled(say.why, why),
+    titled(say.code, code),
+    titled(say.exercise, exercise),
+    isLast ? `${say.isLast}\n${command('findings')}` : `${say.goOn}\n${command('next')}`,
+  ];
+}

@@ -1,0 +1,88 @@
+/** The steps of the workshop, as docs/workshop/steps.md has them in each language. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Language } from '../../ladder/texts/texts.ts';
+import { type Chapter, chaptersOf, plain } from './markdown.ts';
+import { projectFolder } from './mine.ts';
+
+export interface Choice {
+  readonly letter: string;
+  readonly text: string;
+}
+
+/** A file of the project, and a text in it at which to look. */
+export interface CodePlace {
+  readonly file: string;
+  readonly text: string;
+}
+
+export interface Step {
+  readonly title: string;
+  readonly question: string;
+  readonly choices: readonly Choice[];
+  readonly todo: string;
+  /** What `todo` plays: the words of each command, without the program. */
+  readonly plays: readonly (readonly string[])[];
+  readonly seen: string;
+  /** Begins with the letter of the choice that is right. */
+  readonly why: string;
+  readonly right: string;
+  readonly code: string;
+  readonly places: readonly CodePlace[];
+  readonly exercise: string;
+  /** For the speaker. */
+  readonly say: string;
+}
+
+const headings = {
+  en: {
+    choices: 'Predict',
+    todo: 'Do',
+    seen: 'You see',
+    why: 'Why',
+    code: 'The code',
+    exercise: 'Exercise',
+    say: 'Say',
+  },
+  zh: {
+    choices: '预测',
+    todo: '操作',
+    seen: '看到',
+    why: '原因',
+    code: '代码',
+    exercise: '练习',
+    say: '讲解',
+  },
+} as const satisfies Record<Language, Record<string, string>>;
+
+/** A page of the workshop. @param name `steps.md` */
+export const workshopFile = (name: string, language: Language): string =>
+  join(projectFolder, 'docs', ...(language === 'zh' ? ['zh'] : []), 'workshop', name);
+
+export const stepsIn = (language: Language): Step[] =>
+  chaptersOf(readFileSync(workshopFile('steps.md', language), 'utf8')).map((chapter) =>
+    stepOf(chapter, language),
+  );
+
+function stepOf({ title, intro, sections }: Chapter, language: Language): Step {
+  const part = (name: keyof (typeof headings)['en']): string => {
+    const text = sections.get(headings[language][name])?.trim();
+    if (text) return text;
+    throw new Error(`steps.md (${language}): "${title}" has no ${headings[language][name]}`);
+  };
+  const [todo, why, code] = [part('todo'), part('why'), part('code')];
+  return {
+    ...{ title: title.replace(/^\d+\. /, ''), question: intro.trim(), todo, why, code },
+    choices: [...part('choices').matchAll(/^- \*\*([A-Z])\*\* ((?:.|\n(?!- ))*)/gm)].map(
+      ([, letter = '', text = '']) => ({ letter, text: plain(text) }),
+    ),
+    plays: [...todo.matchAll(/^ {4}npx lockstep (.*)$/gm)].map(([, words = '']) =>
+      words.split(' '),
+    ),
+    right: /^\*\*([A-Z])/.exec(why)?.[1] ?? '',
+    places: [...code.matchAll(/^- `([^`]+)`[:：] ?`([^`]+)`$/gm)].map(
+      ([, file = '', text = '']) => ({ file, text }),
+    ),
+    ...{ seen: part('seen'), exercise: part('exercise'), say: part('say') },
+  };
+}
