@@ -15,6 +15,7 @@ import { addDocs } from '../cli/docs.ts';
 import { addDown } from '../cli/down.ts';
 import { addDrill } from '../cli/drill.ts';
 import { addEndedSales } from '../cli/ended-sales.ts';
+import { addErratum } from '../cli/erratum.ts';
 import { addExercise, addHuntBug } from '../cli/exercise.ts';
 import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
@@ -75,7 +76,7 @@ const byHand = [
   addFault,
   addBreak,
 ];
-const workshop = [addWorkshop, addExercise, addHuntBug, addMine, addVerify];
+const workshop = [addErratum, addWorkshop, addExercise, addHuntBug, addMine, addVerify];
 const operate = [addDeadLetters, addReconcile, addEndedSales];
 const measure = [addBench, addBenchLocks, addConformance, addMutants, addTrial, addDocs];
 for (const add of [...learn, ...workshop, ...byHand, ...operate, ...measure]) add(program, place);

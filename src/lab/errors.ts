@@ -544,6 +544,16 @@ export class UnknownTrial extends LockstepError {
   }
 }
 
+export class UnknownErratum extends LockstepError {
+  readonly code = 'UNKNOWN_ERRATUM';
+
+  constructor(name: string, known: readonly string[]) {
+    super(
+      `There is no erratum "${name}".${didYouMean(name, known)} They are: ${known.join(', ')}.`,
+    );
+  }
+}
+
 /** The moment that decides a trial of a mutant was not reached. */
 export class TrialNotPlayed extends LockstepError {
   readonly code = 'TRIAL_NOT_PLAYED';

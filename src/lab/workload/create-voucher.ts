@@ -8,6 +8,10 @@ export interface NewSale {
   readonly stock: number;
   readonly rung: string;
   readonly buckets?: number;
+  /** From now; without it, an hour ago. */
+  readonly beginsInMs?: number;
+  /** From now; without it, in two hours. */
+  readonly endsInMs?: number;
   readonly lab?: { readonly rails?: boolean; readonly workMs?: number; readonly retries?: number };
 }
 
@@ -29,18 +33,18 @@ export async function putOnSale(
   return voucherId;
 }
 
-/** @returns the id of a voucher whose sale is open. @throws ServiceRefused */
+/** @returns the id of a voucher. @throws ServiceRefused */
 export async function createVoucher(
   baseUrl: string,
   tokenSecret: string,
-  sale: NewSale,
+  { beginsInMs = -hourMs, endsInMs = 2 * hourMs, ...sale }: NewSale,
 ): Promise<string> {
   const token = await signToken(tokenSecret, '1', 'operator');
   const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs).toISOString();
   const answer = await fetch(`${baseUrl}/vouchers`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...sale, beginTime: at(-hourMs), endTime: at(hourMs) }),
+    body: JSON.stringify({ ...sale, beginTime: at(beginsInMs), endTime: at(endsInMs) }),
   });
   if (!answer.ok)
     throw new ServiceRefused('the creation of a voucher', answer.status, await answer.text());

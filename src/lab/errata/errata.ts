@@ -1,0 +1,22 @@
+/**
+ * The mistakes of the course notes that no race and no drill shows. docs/errata.md lists all of
+ * them.
+ */
+import type { Erratum } from './erratum.ts';
+import { lockErrata } from './lock-errata.ts';
+import { queueErrata } from './queue-errata.ts';
+import { scriptErrata } from './script-errata.ts';
+import { sqlErrata } from './sql-errata.ts';
+import { zookeeperErrata } from './zookeeper-errata.ts';
+
+export const errata = {
+  ...scriptErrata,
+  ...lockErrata,
+  ...sqlErrata,
+  ...queueErrata,
+  ...zookeeperErrata,
+} as const satisfies Record<string, Erratum>;
+export type ErratumName = keyof typeof errata;
+export const erratumNames = Object.keys(errata) as ErratumName[];
+
+export const isErratumName = (name: string): name is ErratumName => Object.hasOwn(errata, name);

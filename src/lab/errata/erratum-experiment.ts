@@ -1,0 +1,41 @@
+/** Plays errata on the real servers of the lab. `held`: each was shown. */
+import type { Experiment } from '../stage/experiment.ts';
+import { type ErratumName, errata } from './errata.ts';
+import type { Erratum } from './erratum.ts';
+
+export interface PlayedErratum {
+  readonly name: ErratumName;
+  readonly lines: readonly string[];
+  readonly isShown: boolean;
+}
+
+export const erratumExperiment: Experiment<
+  { readonly names: readonly ErratumName[] },
+  readonly PlayedErratum[]
+> = {
+  about: 'mistakes of the course notes, sent to real servers',
+  async play(stage, { names }) {
+    await stage.connect();
+    const { connections } = stage;
+    connections.redis('admin');
+    connections.redis('lock');
+    connections.zookeeper();
+    await connections.ready();
+    const played: PlayedErratum[] = [];
+    for (const name of names) {
+      const erratum: Erratum = errata[name];
+      const lines: string[] = [];
+      stage.note(`${name}: ${erratum.says.en}`);
+      const isShown = await erratum.play(stage, (line) => lines.push(line));
+      played.push({ name, lines, isShown });
+    }
+    const notShown = played.filter(({ isShown }) => !isShown);
+    return {
+      verdict: notShown.length === 0 ? 'held' : 'violated',
+      reasons: notShown.map(({ name, lines }) => `${name} was not shown: ${lines.join('; ')}`),
+      figures: { shown: played.length - notShown.length },
+      facts: [],
+      own: played,
+    };
+  },
+};

@@ -1,0 +1,25 @@
+/** The contract of every erratum: a sentence of the course notes, and a play that refutes it. */
+import type { Said } from '../stage/events.ts';
+import type { Stage } from '../stage/stage.ts';
+
+export interface Erratum {
+  /** What the notes say or do. */
+  readonly says: Said;
+  /** What is so. */
+  readonly truth: Said;
+  /** Sends to the real servers what the notes would, and tells what they answered. */
+  play(stage: Stage, tell: Tell): Promise<IsShown>;
+}
+
+/** One line of what was sent, and what came back. */
+export type Tell = (line: string) => void;
+
+/** False: the servers did as the notes say. */
+export type IsShown = boolean;
+
+/** What a command was refused with; null when it was not. */
+export const refusalOf = (sent: Promise<unknown>): Promise<string | null> =>
+  sent.then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );

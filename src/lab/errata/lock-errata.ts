@@ -1,0 +1,93 @@
+/** Errata about the locks of the notes. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { redisReentrantLock } from '../../locks/redis-reentrant.ts';
+import { asOneOwner } from '../../locks/shared/owner.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import type { Erratum } from './erratum.ts';
+
+const units = { short: 1_200, long: 1_200 } as const;
+const watchdogMs = 6_000;
+
+export const lockErrata = {
+  'lease-units': {
+    says: {
+      en: 'tryLock(1200) with SECONDS; the text beside it: NX PX 1200, PX 1200000, EX 120',
+      zh: 'tryLock(1200) 用的是 SECONDS；旁边的说明却是 NX PX 1200、PX 1200000、EX 120',
+    },
+    truth: {
+      en: 'These are 20 minutes, 1.2 seconds and 2 minutes. When its owner dies, the first one keeps its user out for 20 minutes.',
+      zh: '它们分别是 20 分钟、1.2 秒和 2 分钟。持有者宕机后，第一种会让用户等上 20 分钟。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const [inMs, inSeconds] = [`erratum-${randomUUID()}`, `erratum-${randomUUID()}`];
+      await redis.set(inMs, 'a dead owner', 'PX', units.short, 'NX');
+      await redis.set(inSeconds, 'a dead owner', 'EX', units.long, 'NX');
+      await waitUntil('the short lease to end', 10_000, async () => !(await redis.exists(inMs)));
+      const leftMs = await redis.pttl(inSeconds);
+      tell(`SET … PX 1200: gone. SET … EX 1200: blocked for ${Math.round(leftMs / 1_000)} s more`);
+      await redis.del(inSeconds);
+      return leftMs > 1_000_000;
+    },
+  },
+  'renewed-at-half': {
+    says: { en: 'the watchdog renews after half of the lease', zh: '看门狗在租约过半时续期' },
+    truth: {
+      en: 'After a third (internalLockLeaseTime / 3), so that one lost renewal can be repeated.',
+      zh: '是三分之一（internalLockLeaseTime / 3）：丢了一次续期，还来得及再续一次。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const lock = redisReentrantLock(stage.connections.redis('lock'), { watchdogMs });
+      const resource = `erratum-${randomUUID()}`;
+      const lease = await lock.acquire(resource, { waitMs: 0 });
+      const leftAtRenewals: number[] = [];
+      let beforeMs = watchdogMs;
+      const { signal } = stage;
+      while (leftAtRenewals.length < 2 && !signal.aborted) {
+        await sleep(20);
+        const leftMs = await redis.pttl(`lock:${resource}`);
+        if (leftMs < 0) throw new Error('the lock is not where it was looked for');
+        if (leftMs > beforeMs) leftAtRenewals.push(beforeMs);
+        beforeMs = leftMs;
+      }
+      await lease?.release();
+      tell(`a lease of ${watchdogMs} ms was renewed with ${leftAtRenewals.join(' and ')} ms left`);
+      return Math.max(...leftAtRenewals) > watchdogMs / 2;
+    },
+  },
+  'worker-never-unlocks': {
+    says: {
+      en: 'the worker takes lock:order:<user> with tryLock(), does not unlock it, and returns without a word when it is not free',
+      zh: '消费者用 tryLock() 拿 lock:order:<用户>，用完不 unlock；拿不到就直接 return',
+    },
+    truth: {
+      en: 'The watchdog renews that lock for as long as the process lives. The next order of this user, for another voucher, meets it in another process: it was accepted, and is dropped. One thread hides it, because the lock is its own.',
+      zh: '进程活着，看门狗就一直续。这个用户的下一单（另一张券）到了另一个进程，拿不到锁：已经返回成功的订单就这样丢了。只有一个线程时看不出来，因为锁是它自己的（可重入）。',
+    },
+    async play(stage, tell) {
+      const client = stage.connections.redis('lock');
+      const [one, other] = [client, client].map((redis) =>
+        redisReentrantLock(redis, { watchdogMs: 1_500 }),
+      );
+      const resource = `erratum-${randomUUID()}:user:7`;
+      const recorded: string[] = [];
+      const leases: { release(): Promise<void> }[] = [];
+      const handle = (lock: typeof one, order: string) =>
+        asOneOwner(async () => {
+          const lease = await lock?.acquire(resource, { waitMs: 0 });
+          if (!lease) return;
+          leases.push(lease);
+          recorded.push(order);
+        });
+      await handle(one, 'the order of voucher 1');
+      await sleep(4_000, undefined, { signal: stage.signal }); // Longer than two leases.
+      await handle(other, 'the order of voucher 2');
+      tell('accepted: the order of voucher 1 and, four seconds later, that of voucher 2');
+      tell(`recorded by the two workers: ${recorded.join(', ')}`);
+      for (const lease of leases) await lease.release();
+      return recorded.length === 1;
+    },
+  },
+} as const satisfies Record<string, Erratum>;

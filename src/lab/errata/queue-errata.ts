@@ -1,0 +1,116 @@
+/** Errata about the queues of the notes. */
+import { randomUUID } from 'node:crypto';
+import { connect } from 'amqplib';
+import { whenReady } from '../../connections/redis.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import type { Erratum } from './erratum.ts';
+import { withNotesVoucher } from './notes-script.ts';
+
+const deliveries = 20;
+const mostRetries = 5;
+const messages = 40;
+const messageBytes = 100_000;
+
+export const queueErrata = {
+  'add-to-a-full-queue': {
+    says: {
+      en: 'the script, then orderTasks.add(order)',
+      zh: '先执行脚本，再 orderTasks.add(voucherOrder)',
+    },
+    truth: {
+      en: 'add() of a full ArrayBlockingQueue throws, after the script has taken the stock and noted the buyer: no order, no unit, and the buyer can never buy again. A crash between the two does the same.',
+      zh: 'ArrayBlockingQueue 满了，add() 会抛异常，而脚本已经扣了库存、记下了买家：没有订单，少一张券，这个用户再也买不了。进程死在两步之间也一样。',
+    },
+    async play(stage, tell) {
+      const queue: string[] = [];
+      const add = (order: string) => {
+        if (queue.length === 2) throw new Error('Queue full');
+        queue.push(order);
+      };
+      return withNotesVoucher(stage.connections.redis('admin'), 10, async (voucher) => {
+        for (const user of ['1', '2', '3', '4']) {
+          const answer = await voucher.buy(user);
+          try {
+            if (answer === 0) add(user);
+          } catch (error) {
+            tell(`user ${user}: the script answers ${answer}, add(): ${String(error)}`);
+          }
+        }
+        const again = await voucher.buy('3');
+        const taken = 10 - Number(await voucher.stock());
+        tell(`stock taken: ${taken}; orders in the queue: ${queue.length}`);
+        tell(`user 3 tries again: ${again} (2 is bought before)`);
+        return taken === 4 && queue.length === 2 && again === 2;
+      });
+    },
+  },
+  'header-never-counts': {
+    says: {
+      en: 'the RabbitMQ consumer puts x-retry-count + 1 into the headers and throws; after five it rejects',
+      zh: 'RabbitMQ 消费者把 x-retry-count 加一写进 headers，再抛异常；五次之后拒绝',
+    },
+    truth: {
+      en: 'The header is changed in the copy of the consumer. The broker delivers the original again: the count stays at one, and the message comes back for ever.',
+      zh: '改的是消费者手里那份拷贝。broker 重投的是原来的消息：计数永远是一，消息没完没了地回来。',
+    },
+    async play(stage, tell) {
+      await stage.lab.provide(['rabbitmq']);
+      const model = await connect(stage.lab.environment['RABBITMQ_URL'] ?? '');
+      const channel = await model.createChannel();
+      const { queue } = await channel.assertQueue('', { exclusive: true });
+      const counts: number[] = [];
+      let isRejected = false;
+      await channel.consume(queue, (message) => {
+        if (!message || counts.length === deliveries) return;
+        const headers = message.properties.headers ?? {};
+        const count = Number(headers['x-retry-count'] ?? 1);
+        counts.push(count);
+        isRejected = count >= mostRetries;
+        headers['x-retry-count'] = count + 1;
+        channel.nack(message, false, !isRejected);
+      });
+      channel.sendToQueue(queue, Buffer.from('an order that MySQL refuses'));
+      const isOver = async () => isRejected || counts.length === deliveries;
+      await waitUntil('the deliveries', 20_000, isOver).finally(() => model.close());
+      tell(`x-retry-count at each delivery: ${counts.join(' ')}`);
+      tell(`rejected after five: ${isRejected ? 'yes' : 'no'}`);
+      return !isRejected && counts.every((count) => count === 1);
+    },
+  },
+  'pubsub-limit': {
+    says: { en: 'PubSub: messages pile up to a limit', zh: 'PubSub：消息堆积有上限' },
+    truth: {
+      en: 'Nothing piles up in a queue. A subscriber that reads slowly has an output buffer; beyond its limit Redis cuts the connection, and all of it is lost.',
+      zh: '没有队列可以堆积。读得慢的订阅者只有一个输出缓冲区，超过上限 Redis 就断开连接，里面的全丢。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const slow = stage.connections.newRedis('subscriber');
+      const channel = `erratum-${randomUUID()}`;
+      const name = 'client-output-buffer-limit';
+      const [, before = ''] = (await redis.config('GET', name)) as string[];
+      let received = 0;
+      slow.on('message', () => {
+        received += 1;
+      });
+      try {
+        await redis.config('SET', name, 'pubsub 1000000 0 0');
+        await whenReady(slow, 5_000);
+        await slow.subscribe(channel);
+        slow.stream.pause();
+        let heard = 0;
+        for (let sent = 0; sent < messages * 20; sent++)
+          heard += await redis.publish(channel, 'x'.repeat(messageBytes));
+        const total = messages * 20;
+        const now = (await redis.pubsub('NUMSUB', channel)) as [string, number];
+        tell(`${total} messages of 100 kB to a subscriber that does not read`);
+        tell(`Redis had a subscriber for ${heard} of them; subscribers now: ${now[1]}`);
+        tell(`the subscriber has received ${received}`);
+        return heard < total && Number(now[1]) === 0;
+      } finally {
+        await redis.config('SET', name, before);
+        slow.disconnect();
+      }
+    },
+  },
+} as const satisfies Record<string, Erratum>;

@@ -1,0 +1,172 @@
+/** Errata about the Lua scripts of the notes. */
+import { randomUUID } from 'node:crypto';
+import { transaction } from '../../connections/mysql.ts';
+import { whenReady } from '../../connections/redis.ts';
+import { type Erratum, refusalOf } from './erratum.ts';
+import { notesScript, withNotesVoucher } from './notes-script.ts';
+
+const users = 1_200;
+
+export const scriptErrata = {
+  'printed-scripts': {
+    says: {
+      en: 'the scripts as printed: Redis.call, reids.call, KEY[1]',
+      zh: '笔记里印出来的脚本：Redis.call、reids.call、KEY[1]',
+    },
+    truth: {
+      en: 'Redis refuses all three: names in Lua have their case, and the table is KEYS. With such an unlock.lua no lock is ever deleted.',
+      zh: '三种写法 Redis 都拒绝：Lua 区分大小写，表名是 KEYS。这样的 unlock.lua 一把锁也删不掉。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const printed = [
+        `if(Redis.call('get',KEYS[1]) == ARGV[1]) then return redis.call('del',KEYS[1]) end return 0`,
+        `if(redis.call('get',KEYS[1]) == ARGV[1]) then return reids.call('del',KEYS[1]) end return 0`,
+        `if(redis.call('get',KEY[1]) == ARGV[1]) then return redis.call('del',KEYS[1]) end return 0`,
+      ];
+      const key = `erratum-${randomUUID()}`;
+      await redis.set(key, 'me', 'PX', 60_000);
+      const refusals = [];
+      for (const script of printed) {
+        const refusal = await refusalOf(redis.eval(script, 1, key, 'me'));
+        tell(`EVAL "${script.slice(0, 48)}…": ${refusal ?? 'no error'}`);
+        refusals.push(refusal);
+      }
+      const isThere = await redis.get(key);
+      tell(`GET, after the three: ${isThere}`);
+      await redis.del(key);
+      return refusals.every((refusal) => refusal !== null) && isThere === 'me';
+    },
+  },
+  'missing-stock-key': {
+    says: {
+      en: 'tonumber(redis.call("get", stockKey)) <= 0: sold out',
+      zh: 'tonumber(redis.call("get", stockKey)) <= 0：库存不足',
+    },
+    truth: {
+      en: 'Without the key the script fails: GET gives false, tonumber gives nil, and nil is no number. The buyer gets an error, and not "sold out".',
+      zh: '没有这个 key 时脚本会报错：GET 得到 false，tonumber 得到 nil，nil 不能和数字比较。买家得到的是异常，不是“库存不足”。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const refusal = await refusalOf(redis.eval(notesScript, 0, `none-${randomUUID()}`, '7'));
+      tell(`the script of the notes, for a voucher that Redis does not have: ${refusal}`);
+      return refusal?.includes('compare') === true;
+    },
+  },
+  'lua-rolls-back': {
+    says: { en: 'a Lua script is atomic', zh: 'Lua 脚本具有原子性' },
+    truth: {
+      en: 'Nobody comes between its commands; but when it fails half-way, what it has written stays. All that can fail must come first.',
+      zh: '执行期间不会被打断，但中途出错时，已经写入的不会撤销。会失败的操作要放在第一次写入之前。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      return withNotesVoucher(redis, 10, async ({ id, stock, buyers }) => {
+        await redis.set(`seckill:order:${id}`, 'not a set');
+        const refusal = await refusalOf(
+          redis.eval(
+            `redis.call('incrby', KEYS[1], -1) redis.call('sadd', KEYS[2], ARGV[1]) return 0`,
+            ...[2, `seckill:stock:${id}`, `seckill:order:${id}`, '7'],
+          ),
+        );
+        tell(`INCRBY -1, then SADD to a key of another type: ${refusal}`);
+        await redis.del(`seckill:order:${id}`);
+        const [left, bought] = [await stock(), await buyers()];
+        tell(`stock 10 is now ${left}; buyers: ${bought}`);
+        return left === '9' && bought === 0;
+      });
+    },
+  },
+  'both-pass-the-script': {
+    says: {
+      en: 'T1 to T8: two requests of one user both pass the script, because it runs so fast',
+      zh: 'T1 到 T8：同一用户的两个请求都通过脚本，因为它执行得太快',
+    },
+    truth: {
+      en: 'Redis runs one script at a time. The second call sees the buyer that the first one has added.',
+      zh: 'Redis 一次只执行一个脚本，第二次调用看得到第一次加进去的买家。',
+    },
+    async play(stage, tell) {
+      const [one, other] = [
+        stage.connections.newRedis('admin'),
+        stage.connections.newRedis('admin'),
+      ];
+      try {
+        await Promise.all([one, other].map((client) => whenReady(client, 5_000)));
+        return await withNotesVoucher(
+          stage.connections.redis('admin'),
+          2 * users,
+          async (voucher) => {
+            const pairs = await Promise.all(
+              Array.from({ length: users }, (_, user) =>
+                Promise.all([one, other].map((client) => voucher.buy(String(user), client))),
+              ),
+            );
+            const both = pairs.filter((answers) => answers.every((answer) => answer === 0)).length;
+            const first = pairs.filter(([answer]) => answer === 0).length;
+            tell(`${users} users, two requests each, on two connections at once`);
+            tell(`the first connection was first ${first} times, the other ${users - first} times`);
+            tell(`both requests passed: ${both} times; stock taken: ${await voucher.buyers()}`);
+            return both === 0 && (await voucher.buyers()) === users;
+          },
+        );
+      } finally {
+        one.disconnect();
+        other.disconnect();
+      }
+    },
+  },
+  'window-lost': {
+    says: {
+      en: 'the asynchronous sale checks stock and user in the script',
+      zh: '异步秒杀由脚本判断库存和一人一单',
+    },
+    truth: {
+      en: 'The check of begin and end, which the first version had, is gone: a voucher is sold before its sale begins. Here the script checks the time by the clock of Redis.',
+      zh: '第一版里对开始和结束时间的判断没有了：活动还没开始就能买。这里由脚本按 Redis 的时钟检查。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const notes = await withNotesVoucher(redis, 10, ({ buy }) => buy('7'));
+      tell(`the script of the notes, for a sale that begins in an hour: ${notes} (0 is bought)`);
+      const voucherId = await stage.putOnSale({
+        ...{ title: 'begins in an hour', stock: 10, rung: 'lua-stream', beginsInMs: 3_600_000 },
+      });
+      const purchase = { voucherId, userId: '7', requestId: randomUUID() };
+      const { outcome, reason = outcome } = await stage.buy(purchase);
+      tell(`lua-stream, for the same sale: ${reason}`);
+      return notes === 0 && reason === 'not-started';
+    },
+  },
+  'stock-before-commit': {
+    says: {
+      en: 'addSeckillVoucher saves the voucher and sets the stock in Redis, in one @Transactional method',
+      zh: 'addSeckillVoucher 在一个 @Transactional 方法里保存优惠券，并把库存写进 Redis',
+    },
+    truth: {
+      en: 'Redis is no part of the transaction. When it rolls back, the stock stays, and a voucher is sold that MySQL does not have. Here the stock follows the commit.',
+      zh: 'Redis 不在事务里。事务回滚后库存还在，卖的是 MySQL 里不存在的券。这里提交之后才写 Redis。',
+    },
+    async play(stage, tell) {
+      const [redis, pool] = [stage.connections.redis('admin'), stage.connections.mysql()];
+      return withNotesVoucher(redis, 10, async ({ buy }) => {
+        const title = `erratum ${randomUUID()}`;
+        const refusal = await refusalOf(
+          transaction(pool, 'REPEATABLE READ', async (db) => {
+            await db.query(
+              'INSERT INTO vouchers (title, begin_time, end_time, rung) VALUES (?, NOW(), NOW(), ?)',
+              [title, 'lua-stream'],
+            );
+            throw new Error('the next statement failed');
+          }),
+        );
+        tell(`SET the stock, INSERT the voucher, ROLLBACK (${refusal})`);
+        const [rows] = await pool.query('SELECT id FROM vouchers WHERE title = ?', [title]);
+        const [found, bought] = [(rows as unknown[]).length, await buy('7')];
+        tell(`vouchers in MySQL: ${found}; the script of the notes: ${bought} (0 is bought)`);
+        return found === 0 && bought === 0;
+      });
+    },
+  },
+} as const satisfies Record<string, Erratum>;
