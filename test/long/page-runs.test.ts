@@ -253,6 +253,8 @@ test('a worker that is killed with orders in hand loses none, and the terminal b
   const tab = await begun('lua-stream');
   await breakPart(tab, 'api-worker-1', 'kill');
   await tab.locator('[data-told=fault]').waitFor();
+  await tab.locator('[data-told=healed]').waitFor({ timeout: 20_000 }); // The service replaced it.
+  await inState(tab, 'api-worker-1', 'runs');
   await sellsOn(tab);
   const lab = Lab.running(folder);
   const asked = { verb: 'pause', server: 'mariadb', ms: 0 } as const;
@@ -267,6 +269,29 @@ test('a worker that is killed with orders in hand loses none, and the terminal b
   expect(await textOf(tab, '[data-judged]')).toMatch(/every promise held/);
   for (const id of ['queued', 'in-hand', 'nowhere']) expect(await countOf(tab, id), id).toBe(0);
   expect(lab && (await askLab(lab, asked))).toBeNull(); // Nobody takes it any more.
+}, 180_000);
+
+test('a Redis that stands still stops the sale, and the counts go on once it runs again', async () => {
+  const tab = await begun('lua-stream');
+  await breakPart(tab, 'redis-main', 'pause');
+  await tab.locator('[role=status].wrong-text').waitFor({ timeout: 20_000 });
+  await expect.poll(() => countOf(tab, 'refused'), { timeout: 20_000 }).toBeGreaterThan(100);
+  expect(await textOf(tab, '.counts')).toMatch(/refused: .*not-ready/);
+  await breakPart(tab, 'redis-main', 'resume');
+  await sellsOn(tab, 200);
+  await breakPart(tab, 'redis-main', 'flush-all'); // What it acknowledged is gone.
+  await breakPart(tab, 'redis-main', 'mend');
+  await sellsOn(tab, 200);
+  await ended(tab);
+  expect(await textOf(tab, '[data-judged]')).not.toMatch(/NOT as the ladder claims/);
+  const downloading = tab.waitForEvent('download');
+  await tab.locator('[data-export]').click();
+  const file = await (await downloading).path();
+  const replay = await openTab(browser, `file://${file}`, { isOffline: true });
+  await replay.locator('[data-judged]').waitFor();
+  expect(await replay.locator('[role=status]').count()).toBe(0); // Nothing goes on there.
+  await tab.locator('[data-choose-again]').click();
+  await tab.locator('[data-begin]:not([disabled])').waitFor();
 }, 180_000);
 
 test('a cell of the scoreboard plays its race, and the verdict seen here stands beside the published', async () => {

@@ -40,7 +40,8 @@ async function commandLine(): Promise<Command> {
     for (const [name, add] of Object.entries(module))
       if (name.startsWith('add')) add(program, { labFolder: '', runsFolder: '', program: '' });
   }
-  for (const command of program.commands) command.action(() => {});
+  for (const command of program.commands)
+    for (const each of [command, ...command.commands]) each.action(() => {});
   return program;
 }
 const program = await commandLine();

@@ -2,7 +2,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { fold } from '../../src/lab/page/client/model.ts';
 import { momentsOf } from '../../src/lab/page/client/moments.ts';
-import { marksOf, mayOutlastLease, type RunView } from '../../src/lab/page/client/run-model.ts';
+import {
+  marksOf,
+  mayOutlastLease,
+  type RunView,
+  seenVerdict,
+} from '../../src/lab/page/client/run-model.ts';
 import { costText, toldSentence } from '../../src/lab/page/client/run-sentences.ts';
 import { runSeries } from '../../src/lab/page/client/run-series.ts';
 import { language } from '../../src/lab/page/client/texts.ts';
@@ -132,7 +137,7 @@ test('the verdict says what the run cost, as far as it had a load', () => {
 
 test('one jumps to each fault and its end, to each step of a race, and to what went wrong', () => {
   const began = startMs;
-  const moments = momentsOf(run, undefined).map(({ kind, atMs }) => [kind, atMs - began]);
+  const moments = momentsOf(run, []).map(({ kind, atMs }) => [kind, atMs - began]);
   expect(moments).toEqual([
     ...[
       ['fault', 1_250],
@@ -149,9 +154,29 @@ test('one jumps to each fault and its end, to each step of a race, and to what w
     ...run,
     verdict: { ...run.verdict, verdict: 'violated' as const },
   };
-  expect(violated && momentsOf(violated, undefined).some(({ kind }) => kind === 'wrong')).toBe(
-    true,
-  );
+  expect(violated && momentsOf(violated, []).some(({ kind }) => kind === 'wrong')).toBe(true);
+});
+
+test('a promise that broke as the ladder claims is a moment of what went wrong, too', () => {
+  const claimed = run.verdict && { ...run, verdict: { ...run.verdict, asClaimed: ['two orders'] } };
+  expect(claimed && momentsOf(claimed, []).some(({ kind }) => kind === 'wrong')).toBe(true);
+});
+
+test('a drill in which a promise broke as claimed has not held it', () => {
+  expect(seenVerdict({ verdict: 'held', asClaimed: ['user 7 has 2 orders'] })).toBe('violated');
+  expect(seenVerdict({ verdict: 'held' })).toBe('held');
+  expect(seenVerdict({ verdict: 'unknown', asClaimed: ['one'] })).toBe('unknown');
+});
+
+test('loads that follow each other are not beside each other, though one second has both', () => {
+  const follow = [...Array(9).keys()].map((second) => ({
+    ...{ second, isLoaded: true, accepted: 1, refusedBecause: {}, unknown: 0, p99Ms: 5 },
+    byInstance: {},
+    ...(second === 4 && {
+      byLoad: { a: { accepted: 1, p99Ms: 5 }, b: { accepted: 0, p99Ms: null } },
+    }),
+  }));
+  expect(runSeries({ seconds: follow, marks: [] }).byLoad).toEqual([]);
 });
 
 test('a run that begins takes the place of the one before', () => {

@@ -98,7 +98,8 @@ async function sellAndJudge(
   const ids = sales.map(({ voucherId }) => voucherId);
   const facts = await stage.allFacts(ids, drainWithinMs);
   await count();
-  return judgeSales(answered, load.arrivals === 'k6' ? facts.map(withoutAttempts) : facts);
+  const faults = stage.injected.map(({ name }) => name);
+  return judgeSales(answered, load.arrivals === 'k6' ? facts.map(withoutAttempts) : facts, faults);
 }
 
 /** k6 tells what was answered, and not to which of its buyers. */

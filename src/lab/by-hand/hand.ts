@@ -24,6 +24,9 @@ interface Done {
   readonly undo: Undo;
 }
 
+/** An API instance, or an order worker. */
+const isReplaced = (server: string): boolean => server.startsWith('api-');
+
 export class Hand {
   readonly #stage: Stage;
   /** Not mended yet, in order. */
@@ -78,15 +81,28 @@ export class Hand {
     if (verb === 'start' || verb === 'resume') return this.#mend(server, verb);
     if (verb === 'end') return 'The load ends.';
     await this.#break(verb, server, ms);
-    return `${server} ${verbs[verb].done}.`;
+    const more = verb === 'kill' && isReplaced(server) ? ', and the service starts another' : '';
+    return `${server} ${verbs[verb].done}${more}.`;
   }
 
   async #break(verb: FaultVerb, server: string, ms: number): Promise<void> {
     const { lab } = this.#stage;
     lab.server(server); // Else a fault would be in the record that hit nothing.
     const undo = await this.#stage.inject(verbs[verb].fault(server, ms, lab));
-    if (isMomentary(verb)) await undo();
-    else this.#done.push({ server, undo });
+    if (isMomentary(verb)) return undo();
+    const done = { server, undo };
+    this.#done.push(done);
+    if (verb === 'kill' && isReplaced(server)) void this.#untilReplaced(done);
+  }
+
+  /** The service starts another one by itself: then the fault is over. */
+  async #untilReplaced(done: Done): Promise<void> {
+    const isMended = await done.undo().then(
+      () => true,
+      () => false, // The next mending tries it again.
+    );
+    if (isMended)
+      this.#done.splice(0, this.#done.length, ...this.#done.filter((each) => each !== done));
   }
 
   /** What somebody else has stopped is started, too. */

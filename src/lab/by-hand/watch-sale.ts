@@ -18,7 +18,15 @@ export function watchSale(
 ): () => Promise<void> {
   const answered = { accepted: 0, refused: 0, unknown: 0 };
   const depthOf = queueDepthOf(stage.connections, rungNamed(rung));
+  const refusedBecause: Record<string, number> = {};
   let counted = 0;
+  const addAnswers = () => {
+    for (; counted < answers.length; counted++) {
+      const { outcome = 'unknown', reason = 'unknown' } = answers[counted] ?? {};
+      answered[outcome] += 1;
+      if (outcome === 'refused') refusedBecause[reason] = (refusedBecause[reason] ?? 0) + 1;
+    }
+  };
   let reading: Promise<Recorded | null> | undefined;
   /** One at a time: MySQL may stand still. */
   const read = () => {
@@ -29,26 +37,26 @@ export function watchSale(
       });
     return reading;
   };
+  /** @returns how long MySQL took, in milliseconds; 0 when it did not answer */
   const count = async () => {
-    const acceptedBefore = answered.accepted;
+    addAnswers();
+    // Before the stores are read: an order that was accepted by now is in one of them.
+    const told = { ...answered, refusedBecause: { ...refusedBecause } };
     // The queue first: an order that goes on meanwhile is in both, and not in none.
-    const queued = await depthOf?.().catch(() => null);
-    // Then MySQL: without a queue, an order is recorded before its buyer is answered.
+    const queued = depthOf && (await answerSoon(depthOf().catch(() => null)));
+    const startedAt = performance.now();
     const recorded = await answerSoon(read());
-    for (; counted < answers.length; counted++) {
-      const { outcome = 'unknown' } = answers[counted] ?? {};
-      answered[outcome] += 1;
-    }
-    const queue = queued && { ...queued, ...nowhere(acceptedBefore, queued, recorded) };
-    stage.emit({ kind: 'counts', rung, ...answered, ...recorded, ...(queue && { queue }) });
-    return recorded !== null;
+    const tookMs = recorded === null ? 0 : performance.now() - startedAt;
+    const queue = queued && { ...queued, ...nowhere(told.accepted, queued, recorded) };
+    const isAway = depthOf !== null && queue === null;
+    const depth = isAway ? { queue: null } : queue && { queue };
+    stage.emit({ kind: 'counts', rung, ...told, ...recorded, ...depth });
+    return tookMs;
   };
   let timer: NodeJS.Timeout;
   let counting = Promise.resolve();
   const countAgain = () => {
-    const startedAt = performance.now();
-    counting = count().then((isAnswered) => {
-      const tookMs = isAnswered ? performance.now() - startedAt : 0;
+    counting = count().then((tookMs) => {
       timer = setTimeout(countAgain, Math.max(everyMs, restShare * tookMs));
     });
   };

@@ -38,7 +38,7 @@ export interface Crowd {
 }
 
 export const hungMaster: Drill = {
-  about: 'one of three masters hangs while 50 wait for a lock: redlock sells on, multilock refuses',
+  about: 'one of three masters hangs while 50 wait for a lock, under redlock and multilock',
   async play(stage, { seed }) {
     await stage.serve(defaultShape);
     const crowds: Crowd[] = [];

@@ -3,7 +3,7 @@ import { type RaceDrill, raceDrill } from './race-drill.ts';
 
 export const raceDrills = {
   'stale-promotion': raceDrill(
-    'a replica without the lock is promoted: redis-reentrant and redlock sell twice, multilock holds',
+    'a replica without the lock is promoted, under redis-reentrant, multilock and redlock',
     [
       { race: 'stale-promotion', rung: 'redis-reentrant' },
       { race: 'stale-promotion', rung: 'multilock' },
@@ -12,7 +12,7 @@ export const raceDrills = {
   ),
 
   'paused-holder': raceDrill(
-    'the owner stands still past its lease: every lock overlaps, MySQL refuses what comes too late',
+    'the owner stands still past its lease, on seven rungs: five locks, a fence and a unique key',
     [
       { race: 'paused-holder', rung: 'redis-reentrant' },
       { race: 'paused-holder', rung: 'redis-atomic' },
@@ -25,7 +25,7 @@ export const raceDrills = {
   ),
 
   'restart-empty': raceDrill(
-    'a master restarts without its data: redlock grants twice, but not after a delay as long as a lease',
+    'a master restarts without its data, at once or after a lease, under redlock and multilock',
     [
       { race: 'restart-empty', rung: 'redlock' },
       { race: 'restart-empty-delayed', rung: 'redlock' },
@@ -44,7 +44,7 @@ export const raceDrills = {
   ),
 
   'slow-masters': raceDrill(
-    'too many masters answer too late, or not at all: multilock and redlock leave no lock behind',
+    'too many masters answer too late, or not at all, under multilock and redlock',
     [
       { race: 'servers-slow', rung: 'redlock' },
       { race: 'servers-slow', rung: 'multilock' },
@@ -63,7 +63,7 @@ export const raceDrills = {
   ),
 
   'script-flush': raceDrill(
-    'the lock servers forget every script (SCRIPT FLUSH): redis-reentrant and redlock sell on',
+    'the lock servers forget every script (SCRIPT FLUSH), under redis-reentrant and redlock',
     [
       { race: 'scripts-forgotten', rung: 'redis-reentrant' },
       { race: 'scripts-forgotten', rung: 'redlock' },

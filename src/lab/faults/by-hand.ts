@@ -49,7 +49,10 @@ export const verbs = {
     done: 'was killed, and runs without its data',
     fault: (name) => restartEmpty(name),
   },
-  'flush-all': { done: 'has lost every key (FLUSHALL)', fault: (name) => flushAll(redis(name)) },
+  'flush-all': {
+    done: 'has lost every key (FLUSHALL); mended, it has a copy from before',
+    fault: (name) => flushAll(redis(name)),
+  },
   'flush-scripts': {
     done: 'has forgotten its scripts',
     fault: (name) => flushScripts(redis(name)),
@@ -97,7 +100,7 @@ export const verbs = {
 export type FaultVerb = keyof typeof verbs;
 
 const momentary: readonly FaultVerb[] = [
-  ...(['restart', 'restart-empty', 'flush-all', 'flush-scripts', 'expire-session'] as const),
+  ...(['restart', 'restart-empty', 'flush-scripts', 'expire-session'] as const),
 ];
 
 /** It has happened, and is over. */

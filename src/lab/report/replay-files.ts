@@ -36,7 +36,8 @@ export function reportFile(
     ...cells.map((cell) => ({ kind: 'cell', cell }) as const),
     { kind: 'over', report },
   ];
-  const numbered = last.map((event, index) => ({ ...event, number: shown.length + 1 + index, at }));
+  const from = (shown.at(-1)?.number ?? 0) + 1;
+  const numbered = last.map((event, index) => ({ ...event, number: from + index, at }));
   return fileOf([...shown, ...numbered], language);
 }
 

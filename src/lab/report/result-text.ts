@@ -5,6 +5,7 @@ import { plainTable } from './tables.ts';
 import { wrap } from './wrap.ts';
 
 const mostReasons = 10;
+const claimedOnly = '; what broke is what the ladder claims';
 
 type Shown = Pick<
   Result,
@@ -21,7 +22,7 @@ export function resultText(result: Shown): string {
     wrap(`  faults: ${injected.join(', ') || 'none'}`, 79, '    '),
     '',
     ...asClaimed.map((text) => wrap(`  as claimed: ${text}`, 79, '    ')),
-    `verdict: ${verdict}`,
+    `verdict: ${verdict}${verdict === 'held' && asClaimed.length > 0 ? claimedOnly : ''}`,
     ...reasons.slice(0, mostReasons).map((reason) => wrap(`  ${reason}`, 79, '    ')),
     ...(reasons.length > mostReasons ? [`  and ${reasons.length - mostReasons} more`] : []),
     ...(hints.length > 0 ? ['', ...hints] : []),

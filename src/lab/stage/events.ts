@@ -134,6 +134,7 @@ export interface LockOnServers {
 export interface SaleCounts {
   readonly accepted: number;
   readonly refused: number;
+  readonly refusedBecause: Readonly<Record<string, number>>;
   readonly unknown: number;
   /** Confirmed orders in MySQL; missing while it does not answer. */
   readonly recorded?: number;
@@ -141,8 +142,8 @@ export interface SaleCounts {
   readonly twice?: number;
   /** Dead-lettered: they can never be recorded. */
   readonly dead?: number;
-  /** Behind a queue whose server answers. */
-  readonly queue?: {
+  /** Behind a queue. Null while its server does not answer. */
+  readonly queue?: null | {
     /** The orders that the queue has, and those of them that are given to an order worker. */
     readonly depth: number;
     /** Null: the queue does not say it. */

@@ -33,6 +33,6 @@ async function recordIn(
 /** Where its files are differs from run to run. */
 const withoutFiles = (printed: string): string =>
   printed
-    .replaceAll(/^(report|replay|repeat it|picture)\b.*: .*\n?/gm, '')
+    .replaceAll(/^(report|replay|repeat it|picture|again, without servers)\b.*: .*\n?/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();

@@ -12,7 +12,12 @@ import { workshopTexts } from './texts.ts';
 const script = (): string =>
   readFileSync(join(projectFolder, 'dist/lab/page/client/slides.js'), 'utf8');
 
-export function slidesPage(language: Language): string {
+export interface SlidesOptions {
+  /** Its addresses are links then. */
+  readonly isInPage?: boolean;
+}
+
+export function slidesPage(language: Language, { isInPage = false }: SlidesOptions = {}): string {
   const say = workshopTexts[language];
   const steps = stepsIn(language);
   const page = html`<!doctype html>
@@ -25,8 +30,8 @@ export function slidesPage(language: Language): string {
 <section><h1>${say.workshop}</h1>
 <ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol>
 <p class="quiet">${say.moves} · ${say.notes}</p></section>
-${steps.flatMap((step, index) => slidesOf(step, index, steps.length, language))}
-<footer><button data-move="-1">←</button><button data-move="1">→</button></footer>
+${steps.flatMap((step, index) => slidesOf(step, index, { of: steps.length, language, isInPage }))}
+<footer>${isInPage ? links(language) : ''}<button data-move="-1">←</button><button data-move="1">→</button></footer>
 <script type="module">${raw(script())}</script>
 </html>
 `;
@@ -39,7 +44,18 @@ const markdown = (text: string) => raw(marked.parse(text, { async: false }));
 const withLinks = (text: string): string =>
   text.replaceAll(/`(\/(?:race|run|break|drills|scoreboard)[^`]*)`/g, '[`$1`]($1)');
 
-function slidesOf(step: Step, index: number, of: number, language: Language) {
+const links = (language: Language) => {
+  const other = language === 'en' ? 'zh' : 'en';
+  const name = { en: 'English', zh: '中文' }[other];
+  return html`<a href="/">Lockstep</a> <a href="/workshop?language=${other}">${name}</a> `;
+};
+
+interface Shown extends Required<SlidesOptions> {
+  readonly of: number;
+  readonly language: Language;
+}
+
+function slidesOf(step: Step, index: number, { of, language, isInPage }: Shown) {
   const say = workshopTexts[language];
   const head = say.step(index + 1, of, step.title);
   const slide = (content: unknown) =>
@@ -47,7 +63,7 @@ function slidesOf(step: Step, index: number, of: number, language: Language) {
   const answer = html`<p><strong data-answer="${index}" data-right="${step.right}"></strong></p>`;
   return [
     slide([markdown(step.question), choices(step, index, language)]),
-    slide(markdown(withLinks(step.todo))),
+    slide(markdown(isInPage ? withLinks(step.todo) : step.todo)),
     ...parts(step.seen).map((seen) => slide(markdown(seen))),
     slide([html`<h3>${say.why}</h3>`, answer, markdown(step.why)]),
     slide([

@@ -9,7 +9,8 @@ import { workshopTexts } from './texts.ts';
 import type { Seen } from './verify.ts';
 
 export const marks: Readonly<Record<Answer, string>> = { yes: '✓', no: '✗', unknown: '?' };
-const command = (words: string): string => `    npx lockstep workshop ${words}`;
+const command = (words: string, language: Language): string =>
+  `    npx lockstep workshop ${words}${language === 'en' ? '' : ` --language ${language}`}`;
 
 /** Why a step is right is shown once its commands were played. */
 export function stepText(steps: readonly Step[], progress: Progress, language: Language): string {
@@ -32,7 +33,10 @@ export function stepText(steps: readonly Step[], progress: Progress, language: L
 function asked({ choices }: Step, language: Language): string[] {
   const lines = choices.map(({ letter, text }) => wrap(`  ${letter}  ${text}`, 79, '     '));
   const letters = choices.map(({ letter }) => letter).join('|');
-  return [[workshopTexts[language].toPredict, ...lines].join('\n'), command(`predict ${letters}`)];
+  return [
+    [workshopTexts[language].toPredict, ...lines].join('\n'),
+    command(`predict ${letters}`, language),
+  ];
 }
 
 function playing(
@@ -43,7 +47,7 @@ function playing(
 ): string[] {
   const say = workshopTexts[language];
   if (!seen) {
-    const toPlay = `${say.toPlay}\n${command('verify')}`;
+    const toPlay = `${say.toPlay}\n${command('verify', language)}`;
     return [say.predicted(prediction), terminalText(todo), toPlay];
   }
   const fate = prediction === right ? say.isRight : say.isNotRight(right);
@@ -67,6 +71,8 @@ function explained({ why, code, exercise }: Step, isLast: boolean, language: Lan
     titled(say.why, why),
     titled(say.code, code),
     titled(say.exercise, exercise),
-    isLast ? `${say.isLast}\n${command('findings')}` : `${say.goOn}\n${command('next')}`,
+    isLast
+      ? `${say.isLast}\n${command('findings', language)}`
+      : `${say.goOn}\n${command('next', language)}`,
   ];
 }

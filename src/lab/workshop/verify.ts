@@ -82,7 +82,7 @@ export async function verifyPlay(
   const { exitCode, stdout, stderr } = await execa('node', [lockstep(project), ...words], {
     ...{ env: project.env, reject: false, stdout: shown, stderr: shown },
   });
-  const folder = /^report: (.*)\/index\.html$/m.exec(stdout)?.[1];
+  const folder = /^(?:report|picture): (.*)\/index\.html$/m.exec(stdout)?.[1];
   const play = { play: words.join(' '), printed: stdout };
   if (folder === undefined) return { ...play, answer: 'unknown', reasons: [lastLine(stderr)] };
   const result = Result.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')));

@@ -3,9 +3,10 @@ import { arrivals, whyNot } from '../../by-hand/break-choice.ts';
 import type { SaleCounts } from '../../stage/events.ts';
 import { connection, isBusy } from './api.ts';
 import { ladderRows } from './ladder-rows.ts';
+import { OtherRun } from './other-run.tsx';
 import { show } from './route.ts';
 import type { RunView } from './run-model.ts';
-import { beginRun } from './run-store.ts';
+import { beginRun, isEnding } from './run-store.ts';
 import { askForFault } from './servers.tsx';
 import type { WantedBreak } from './store.ts';
 import { page } from './texts.ts';
@@ -45,6 +46,7 @@ export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
         onChosen={(rate) => change({ perSecond: Number(rate) })}
       />
       {because && <p class="wrong-text">{words[because]}</p>}
+      <OtherRun wanted={wanted} />
       <button
         type="button"
         class="next"
@@ -100,24 +102,33 @@ type Count = readonly [id: string, name: string, value: number | null | undefine
 function ordersIn({ accepted, recorded, dead = 0, queue }: SaleCounts): Count[] {
   const { words } = page.value;
   const waiting = recorded === undefined ? undefined : Math.max(0, accepted - recorded - dead);
-  const inQueue: Count[] = queue
-    ? [
-        ['queued', words.queued, queue.depth - (queue.inHand ?? 0)],
-        ...(queue.inHand === null ? [] : [['in-hand', words.inHand, queue.inHand] as const]),
-      ]
-    : [['waiting', words.waiting, waiting]];
+  const hasQueue = queue !== undefined;
   return [
     ['accepted', words.accepted, accepted],
-    ...inQueue,
+    ...(hasQueue ? inQueue(queue) : [['waiting', words.waiting, waiting] as const]),
     ['recorded', words.recordedOrders, recorded],
-    ...(queue || dead > 0 ? [['dead', words.dead, dead] as const] : []),
-    ...(queue ? [elsewhere(queue)] : []),
+    ...(hasQueue || dead > 0 ? [['dead', words.dead, dead] as const] : []),
+    ...(hasQueue ? [elsewhere(queue)] : []),
+  ];
+}
+
+type Queue = Exclude<SaleCounts['queue'], undefined>;
+
+/** Null: its server does not answer. */
+function inQueue(queue: Queue): Count[] {
+  const { words } = page.value;
+  if (queue === null) return [['queued', words.queued, null]];
+  const { depth, inHand } = queue;
+  return [
+    ['queued', words.queued, depth - (inHand ?? 0)],
+    ...(inHand === null ? [] : [['in-hand', words.inHand, inHand] as const]),
   ];
 }
 
 /** Neither in the queue, as far as it counts, nor in MySQL. */
-function elsewhere({ isInHandUncounted, nowhere }: NonNullable<SaleCounts['queue']>): Count {
+function elsewhere(queue: Queue): Count {
   const { words } = page.value;
+  const { isInHandUncounted = false, nowhere = null } = queue ?? {};
   return isInHandUncounted
     ? ['uncounted', words.uncounted, nowhere]
     : ['nowhere', words.nowhere, nowhere];
@@ -128,7 +139,7 @@ export function Counts({ run, rung }: { run: RunView; rung: string }) {
   const counts = run.counts[rung];
   if (!counts) return null;
   const { words } = page.value;
-  const { refused, unknown, twice } = counts;
+  const { accepted, recorded = 0, refused, refusedBecause, unknown, twice } = counts;
   const rows: Count[] = [
     ...ordersIn(counts),
     ['refused', words.refused, refused],
@@ -148,8 +159,17 @@ export function Counts({ run, rung }: { run: RunView; rung: string }) {
           {twice ? '✗' : '✓'} {number(twice)}
         </dd>
       </div>
+      {refused > 0 && <Why>{page.value.refusedBecause(refusedBecause)}</Why>}
+      {recorded > accepted && <Why>{page.value.soldUnknown(recorded - accepted)}</Why>}
     </dl>
   );
+}
+
+const Why = ({ children }: { children: string }) => <small class="why">{children}</small>;
+
+async function endLoad(): Promise<void> {
+  isEnding.value = true;
+  await askForFault('end');
 }
 
 export function EndLoad() {
@@ -164,7 +184,13 @@ export function EndLoad() {
       >
         {words.healAll}
       </button>
-      <button type="button" class="next" data-end onClick={() => void askForFault('end')}>
+      <button
+        type="button"
+        class="next"
+        data-end
+        disabled={isEnding.value}
+        onClick={() => void endLoad()}
+      >
         {words.endLoad}
       </button>
     </span>

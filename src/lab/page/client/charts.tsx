@@ -34,10 +34,10 @@ export function Charts({ run }: { run: RunView }) {
   return (
     <div ref={box} class="charts">
       {hasLoad && <States series={series} width={width} />}
+      {areCompared && <Compared series={series} width={width} />}
       {hasLoad && <Legend />}
       {hasLoad && <Answers series={series} width={width} />}
       {hasLoad && !areCompared && <Latency series={series} width={width} />}
-      {areCompared && <Compared series={series} width={width} />}
       {series.byInstance.length > 0 && <ByInstance series={series} width={width} />}
     </div>
   );

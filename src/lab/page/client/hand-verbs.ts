@@ -20,13 +20,17 @@ const groups = {
   inside: ['block-event-loop', 'step-clock-back', 'step-clock-forward'],
 } as const satisfies Record<string, readonly HandVerb[]>;
 
-export type OfferedVerb = (typeof groups)[keyof typeof groups][number] | 'start' | 'resume';
+export type OfferedVerb =
+  | (typeof groups)[keyof typeof groups][number]
+  | 'start'
+  | 'resume'
+  | 'mend';
 
 /** What can be done to it now: a server that stands still, or is away, is mended first. */
 export function offeredVerbs({ name, state }: PartState, isBroken: boolean): OfferedVerb[] {
   if (state === 'stopped') return ['start'];
   if (state === 'paused') return ['resume', 'kill'];
-  if (isBroken) return ['start'];
+  if (isBroken) return ['mend'];
   return [
     ...groups.process,
     ...(name.startsWith('redis-') ? groups.data : []),

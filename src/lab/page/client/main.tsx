@@ -18,7 +18,7 @@ import { Join, Room, RoomLine } from './room.tsx';
 import { roomText } from './room-texts.ts';
 import { addressOf, linkTo, show, viewAt, wantedBreak } from './route.ts';
 import { Run } from './run.tsx';
-import { foretellByKey, isRunning, nextRun, shownRun } from './run-store.ts';
+import { foretellByKey, isRunning, nextRun, putRunAway, shownRun } from './run-store.ts';
 import { saveReplay } from './save-replay.ts';
 import { Scoreboard } from './scoreboard.tsx';
 import {
@@ -81,6 +81,7 @@ const NavLink = ({ to, isHere, children }: NavLinkProps) => (
     aria-current={isHere ? 'page' : undefined}
     onClick={(event) => {
       event.preventDefault();
+      if (isHere) putRunAway();
       show(to);
     }}
   >
@@ -109,6 +110,7 @@ function Head() {
           </NavLink>
           {isRace && <span aria-current="page">{words.race}</span>}
           {!isLearner.value && <InstructorsLinks wanted={wanted} />}
+          <a href={`/workshop?language=${language.value}`}>{words.workshop}</a>
         </nav>
       )}
       <span class="right">

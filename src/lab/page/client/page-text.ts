@@ -163,6 +163,11 @@ export interface PageText {
       | 'salesPerSecond'
       | 'rate'
       | 'itSells'
+      | 'workshop'
+      | 'sellsNothing'
+      | 'auditing'
+      | 'chooseAgain'
+      | 'withoutFaults'
       | 'servers'
       | 'recordedOrders'
       | 'queued'
@@ -210,6 +215,12 @@ export interface PageText {
   readonly quorum: (have: number, needed: number, all: number) => string;
   /** Its name, and what it will do. */
   readonly handVerbs: Readonly<Record<OfferedVerb, readonly [name: string, does: string]>>;
+  /** Of a sale: how many of each reason. */
+  readonly refusedBecause: (counts: Readonly<Record<string, number>>) => string;
+  /** MySQL has so many more orders than were accepted. */
+  readonly soldUnknown: (orders: number) => string;
+  readonly otherRun: (experiment: string) => string;
+  readonly asItWas: (seconds: string) => string;
   readonly insideFor: (time: string) => string;
   readonly leaseEndsInside: (lease: string, time: string) => string;
   readonly renewed: (times: number) => string;

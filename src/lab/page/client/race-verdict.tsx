@@ -1,5 +1,6 @@
 /** What a race has shown: the verdict on the promise that it is about, and the proof. */
 import type { Proof } from '../../../audit/evidence.ts';
+import type { Verdict } from '../../../domain.ts';
 import { isRung } from './ladder-rows.ts';
 import type { RaceView } from './race-model.ts';
 import type { Foretold } from './run-store.ts';
@@ -37,7 +38,7 @@ export function JudgedRace({ race: { judged, rung }, foretold }: Judged) {
           <b>{words.audit}</b> <JudgedChip judged={judged} />{' '}
           {judged.isAsClaimed ? words.asClaimed : <b class="wrong-text">{words.notAsClaimed}</b>}
         </span>
-        {foretold && <small>{foretold === judged.verdict ? words.right : words.notRight}</small>}
+        <Foretelling foretold={foretold} seen={judged.verdict} />
         {also.length > 0 && (
           <span>
             <b>{words.alsoBroken}</b> {checkNames(also)}
@@ -58,6 +59,18 @@ export function Predicted({ foretold }: { foretold: Foretold }) {
       <b>{words.predicted}</b> {foretold === 'held' ? words.doesNoHarm : words.doesHarm}
     </span>
   );
+}
+
+interface Foretelt {
+  readonly foretold: Foretold | undefined;
+  readonly seen: Verdict;
+}
+
+/** Where nobody can tell, nobody was right or wrong. */
+export function Foretelling({ foretold, seen }: Foretelt) {
+  const { words } = page.value;
+  if (!foretold || seen === 'unknown') return null;
+  return <small>{foretold === seen ? words.right : words.notRight}</small>;
 }
 
 /** The smallest set of events, and the rows that they left. */

@@ -10,9 +10,11 @@ export function recordedView(): View {
   const first = events.find(({ kind }) => kind === 'play' || kind === 'race');
   if (first?.kind === 'play')
     return { is: 'race', rung: first.rung, choices: '', lanes: 2, isFine: false };
-  const { race, rung } = named ?? [...races.values()].at(world.value.run ? -1 : 0) ?? {};
-  if (race === undefined || rung === undefined)
-    return { is: 'run', of: 'drill', drill: '', minutes: 0, seed: 0 };
+  const { run } = world.value;
+  const drill = /^drill-(.+)$/.exec(run?.experiment ?? '')?.[1] ?? '';
+  const { race, rung } = named ?? [...races.values()].at(run ? -1 : 0) ?? {};
+  if (race === undefined || rung === undefined || drill !== '')
+    return { is: 'run', of: 'drill', drill, minutes: 0, seed: 0 };
   return { is: 'run', of: 'race', race, rung };
 }
 

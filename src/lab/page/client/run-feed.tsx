@@ -1,6 +1,6 @@
 /** One plain sentence for each thing that happened in a run, with its event behind a click. */
 import { msOf } from './lane-rows.ts';
-import type { RunView } from './run-model.ts';
+import { type RunView, zeroOf } from './run-model.ts';
 import { toldSentence } from './run-sentences.ts';
 import { page } from './texts.ts';
 
@@ -13,7 +13,7 @@ export function RunFeed({ run }: { run: RunView }) {
           <li key={event.number} data-told={event.kind}>
             <details>
               <summary>
-                <small>{((msOf(event) - run.beganAtMs) / 1_000).toFixed(1)} s</small>{' '}
+                <small>{((msOf(event) - zeroOf(run)) / 1_000).toFixed(1)} s</small>{' '}
                 {toldSentence(event)}
               </summary>
               <pre class="code">{JSON.stringify(event)}</pre>

@@ -1,4 +1,5 @@
 /** An experiment that runs in the lab, or has run, as a pure function of its events. */
+import type { Verdict } from '../../../domain.ts';
 import type {
   LockOnServers,
   PartState,
@@ -115,6 +116,16 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
   if (event.kind === 'verdict') return { ...run, verdict: event };
   return event.kind === 'over' ? { ...run, over: event } : run;
 }
+
+/** A drill holds when what breaks is what the ladder claims: a promise broke all the same. */
+export const seenVerdict = ({
+  verdict,
+  asClaimed = [],
+}: Pick<Event<'verdict'>, 'verdict' | 'asClaimed'>): Verdict =>
+  verdict === 'held' && asClaimed.length > 0 ? 'violated' : verdict;
+
+/** The zero of its clock: when its load began; without a load, when it began itself. */
+export const zeroOf = ({ zeroMs, beganAtMs }: RunView): number => zeroMs ?? beganAtMs;
 
 /** The starts and ends of its loads and faults. */
 export function marksOf({ told, zeroMs }: RunView): Mark[] {

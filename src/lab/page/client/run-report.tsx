@@ -1,22 +1,23 @@
 /** The verdict of a run, what it cost, and the numbers behind it. */
 import { figureRows, fullCells } from '../../report/figure-rows.ts';
-import { Predicted } from './race-verdict.tsx';
-import type { RunView } from './run-model.ts';
+import { Foretelling, Predicted } from './race-verdict.tsx';
+import { type RunView, seenVerdict } from './run-model.ts';
 import { costText } from './run-sentences.ts';
 import type { Foretold } from './run-store.ts';
 import { page } from './texts.ts';
 
 type Verdict = NonNullable<RunView['verdict']>;
 
-export function RunChip({ verdict: { verdict } }: { verdict: Verdict }) {
+export function RunChip({ verdict }: { verdict: Verdict }) {
   const { words } = page.value;
+  const seen = seenVerdict(verdict);
   const [kind, text] = {
     violated: ['wrong', `✗ ${words.violated}`],
     held: ['held', `✓ ${words.held}`],
     unknown: ['so-far', `? ${words.cannotTell}`],
-  }[verdict];
+  }[seen];
   return (
-    <span class={`chip ${kind}`} data-verdict={verdict}>
+    <span class={`chip ${kind}`} data-verdict={seen}>
       {text}
     </span>
   );
@@ -30,14 +31,15 @@ export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold 
   if (!verdict) return null;
   const { words, more } = page.value;
   const { reasons, asClaimed = [] } = verdict;
+  const seen = seenVerdict(verdict);
   return (
-    <section class="panel outcome" aria-live="polite" data-judged={verdict.verdict}>
+    <section class="panel outcome" aria-live="polite" data-judged={seen}>
       {foretold && <Predicted foretold={foretold} />}
       <span>
         <b>{words.audit}</b> <RunChip verdict={verdict} />{' '}
-        {verdict.verdict === 'violated' && <Claimed verdict={verdict} />}
+        {seen === 'violated' && <Claimed verdict={verdict} />}
       </span>
-      {foretold && <small>{foretold === verdict.verdict ? words.right : words.notRight}</small>}
+      <Foretelling foretold={foretold} seen={seen} />
       <p>{costText(run)}</p>
       <ul>
         {[...reasons, ...asClaimed].slice(0, mostReasons).map((reason) => (
@@ -50,14 +52,19 @@ export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold 
 }
 
 /** Undefined: its experiment claims nothing. */
-function Claimed({ verdict: { isAsClaimed } }: { verdict: Verdict }) {
+function Claimed({ verdict: { verdict, isAsClaimed } }: { verdict: Verdict }) {
   const { words } = page.value;
-  if (isAsClaimed === undefined) return null;
-  return isAsClaimed ? words.asClaimed : <b class="wrong-text">{words.notAsClaimed}</b>;
+  if (isAsClaimed === undefined && verdict !== 'held') return null;
+  return isAsClaimed || verdict === 'held' ? (
+    words.asClaimed
+  ) : (
+    <b class="wrong-text">{words.notAsClaimed}</b>
+  );
 }
 
 /** @param hasRace its lanes and its verdict are above */
-export function RunTables({ run: { verdict, over }, hasRace }: { run: RunView; hasRace: boolean }) {
+export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) {
+  const { verdict, over } = run;
   if (!verdict) return null;
   const { words } = page.value;
   const { figures, tables = [], faults, hints = [] } = verdict;
@@ -73,6 +80,7 @@ export function RunTables({ run: { verdict, over }, hasRace }: { run: RunView; h
       {report && (
         <section>
           <h2>{words.repeatIt}</h2>
+          {run.parts.length > 0 && <p class="small">{words.withoutFaults}</p>}
           <pre class="code">{[report.command, ...hints].join('\n')}</pre>
         </section>
       )}

@@ -42,7 +42,7 @@ export function runSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'
     refused: column(refusedIn),
     unknown: column(({ unknown }) => unknown),
     p99Ms: column(({ p99Ms }) => p99Ms),
-    byLoad: namesIn(seconds, ({ byLoad = {} }) => byLoad).map((name) => ({
+    byLoad: namesOfLoads(seconds).map((name) => ({
       name,
       accepted: column(({ byLoad }) => byLoad?.[name]?.accepted ?? null),
       p99Ms: column(({ byLoad }) => byLoad?.[name]?.p99Ms ?? null),
@@ -55,9 +55,23 @@ export function runSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'
   };
 }
 
+/** A load that follows another one may begin in its last second: these are not beside each other. */
+function namesOfLoads(seconds: readonly Second[]): string[] {
+  const loaded = seconds.filter(({ isLoaded }) => isLoaded).length;
+  const together = seconds.filter(({ byLoad }) => byLoad !== undefined).length;
+  return together * 2 >= loaded && together > 0
+    ? namesIn(seconds, ({ byLoad = {} }) => byLoad)
+    : [];
+}
+
 const namesIn = (seconds: readonly Second[], counts: (second: Second) => object): string[] => [
   ...new Set(seconds.flatMap((second) => Object.keys(counts(second)))),
 ];
+
+/** `slow redis-3 by 2000 ms` is in the row of redis-3. */
+const serverIn = (row: string): string =>
+  /\b(redis-[\w-]+|api-[\w-]+|zookeeper|rabbitmq|nginx|mariadb|mysql|database)\b/.exec(row)?.[0] ??
+  row;
 
 /** The loads first; then the servers, in the order of their first fault. */
 function barsOf(marks: readonly Mark[], seconds: readonly Second[]): Bar[] {
@@ -70,7 +84,7 @@ function barsOf(marks: readonly Mark[], seconds: readonly Second[]): Bar[] {
   const faults = spansOf(marks, 'fault', endMs).map(({ name, fromMs, toMs }) => {
     const { row, state } = faultWords(name);
     const text = state === 'other' ? name : state;
-    return { row, state, text, fromSecond: fromMs / 1_000, toSecond: toMs / 1_000 };
+    return { row: serverIn(row), state, text, fromSecond: fromMs / 1_000, toSecond: toMs / 1_000 };
   });
   return [...loads, ...faults];
 }

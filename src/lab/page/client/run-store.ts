@@ -23,12 +23,22 @@ const foretold = signal<ReadonlyMap<string, Foretold>>(new Map());
 export const foretoldOf = (wanted: WantedRun): Foretold | undefined =>
   foretold.value.get(runName(wanted));
 
+/** When the run began that somebody has put away. */
+const putAway = signal(0);
+
+/** The view asks again what to play. */
+export function putRunAway(): void {
+  const { run } = liveWorld.value;
+  if (run?.over) putAway.value = run.beganAtMs;
+}
+
 /** The run that the view shows; another one is of an earlier view. A recording has one. */
 export const shownRun = computed<RunView | undefined>(() => {
   const { run } = world.value;
   const wanted = view.value;
   if (connection.value === 'recorded') return run;
-  return wanted.is === 'run' && run?.experiment === runName(wanted) ? run : undefined;
+  const isOfView = wanted.is === 'run' && run?.experiment === runName(wanted);
+  return isOfView && run.beganAtMs !== putAway.value ? run : undefined;
 });
 
 export const shownRace = computed<RaceView | undefined>(() => {
@@ -51,9 +61,13 @@ effect(() => {
   if (shownRun.value && !shownRun.value.over) asked.value = '';
 });
 
+/** The load was asked to end: the last answers, the last orders and the audit are waited for. */
+export const isEnding = signal(false);
+
 export async function beginRun(wanted: WantedRun): Promise<void> {
   if (isRunning.value || isAsked(wanted) || connection.value !== 'open') return;
   asked.value = runName(wanted);
+  isEnding.value = false;
   if ((await send('POST', '/api/runs', askedOf(wanted))) === null) asked.value = '';
 }
 

@@ -3,15 +3,17 @@ import { rungsOfBreak } from '../../by-hand/break-choice.ts';
 import { connection } from './api.ts';
 import { ChooseBreak, Counts, EndLoad } from './break.tsx';
 import { Charts } from './charts.tsx';
+import { drillRows } from './drill-rows.ts';
 import { cursor } from './event-log.ts';
 import { famousRace } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
 import { Locks } from './locks.tsx';
+import { OtherRun } from './other-run.tsx';
 import type { RaceView } from './race-model.ts';
 import { JudgedChip, JudgedRace } from './race-verdict.tsx';
 import { go, show } from './route.ts';
 import { RunFeed } from './run-feed.tsx';
-import type { RunView } from './run-model.ts';
+import { type RunView, zeroOf } from './run-model.ts';
 import { JudgedRun, RunChip, RunTables } from './run-report.tsx';
 import {
   beginRun,
@@ -20,13 +22,16 @@ import {
   foretellings,
   foretoldOf,
   isAsked,
+  isEnding,
   nextRun,
+  putRunAway,
   shownRace,
   shownRun,
   stopRun,
 } from './run-store.ts';
+import { saveRun } from './save-replay.ts';
 import { PlayedScores } from './scoreboard.tsx';
-import { Scrubber } from './scrubber.tsx';
+import { Scrubber, ThePast } from './scrubber.tsx';
 import { Quorum, Servers } from './servers.tsx';
 import type { WantedRun } from './store.ts';
 import { language, page } from './texts.ts';
@@ -40,6 +45,7 @@ export function Run({ wanted }: { wanted: WantedRun }) {
   return (
     <main class="race run" data-over={run?.over !== undefined}>
       <Head wanted={wanted} race={race} run={run} />
+      {run && <ThePast zeroMs={zeroOf(run)} />}
       {isLive && !run && <Before wanted={wanted} foretold={foretold} />}
       {race && <Lanes of={race} />}
       {run && isNow && <Progress wanted={wanted} run={run} />}
@@ -50,11 +56,12 @@ export function Run({ wanted }: { wanted: WantedRun }) {
           <section>
             <Sales run={run} />
             <Charts run={run} />
+            {!run.verdict && <AllLocks run={run} />}
           </section>
         </div>
       )}
       {race && <JudgedRace race={race} foretold={foretold} />}
-      {run && run.parts.length === 0 && <Charts run={run} />}
+      {run && run.parts.length === 0 && hasLoad(run) && <Charts run={run} />}
       {run && <Scrubber />}
       {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
       {run && run.cells.length > 0 && <PlayedScores cells={run.cells} />}
@@ -63,6 +70,9 @@ export function Run({ wanted }: { wanted: WantedRun }) {
     </main>
   );
 }
+
+/** A race has lanes, and no load. */
+const hasLoad = ({ told }: RunView): boolean => told.some(({ kind }) => kind === 'load-started');
 
 function Before({ wanted, foretold }: { wanted: WantedRun; foretold: Foretold | undefined }) {
   if (foretold || isAsked(wanted)) return <BeginRun wanted={wanted} />;
@@ -96,11 +106,14 @@ function Head({ wanted, race, run }: Shown) {
         {run?.verdict && <RunChip verdict={run.verdict} />}
       </div>
       {wanted.of === 'drill' && (
-        <small>{page.value.drillAbout(wanted.drill, run?.about ?? '')}</small>
+        <small>{page.value.drillAbout(wanted.drill, run?.about ?? drillAbout(wanted.drill))}</small>
       )}
     </>
   );
 }
+
+const drillAbout = (name: string): string =>
+  drillRows.find((drill) => drill.name === name)?.about ?? '';
 
 const titleOf = (wanted: Exclude<WantedRun, { readonly of: 'race' }>): string =>
   wanted.of === 'drill'
@@ -117,12 +130,20 @@ function Sales({ run }: { run: RunView }) {
           {rungs.length > 1 && <h2>{rung}</h2>}
           <Counts run={run} rung={rung} />
           <Quorum run={run} rung={rung} />
-          {!run.verdict && <Locks run={run} rung={rung} />}
         </section>
       ))}
     </div>
   );
 }
+
+/** Below the charts: they come and go. */
+const AllLocks = ({ run }: { run: RunView }) => (
+  <>
+    {rungsOfBreak(run.experiment).map((rung) => (
+      <Locks key={rung} run={run} rung={rung} />
+    ))}
+  </>
+);
 
 /** Nothing runs before. */
 function Foretell({ wanted }: { wanted: WantedRun }) {
@@ -132,6 +153,7 @@ function Foretell({ wanted }: { wanted: WantedRun }) {
     <section class="panel predict" aria-label={words.predictFirst}>
       <h2>{words.predictFirst}</h2>
       <p>{wanted.of === 'race' ? words.playsItself : words.drillPlaysItself}</p>
+      <OtherRun wanted={wanted} />
       {foretellings.map((outcome, index) => (
         <button
           type="button"
@@ -162,11 +184,13 @@ function BeginRun({ wanted }: { wanted: WantedRun }) {
 function Progress({ wanted, run }: { wanted: WantedRun; run: RunView }) {
   const { words } = page.value;
   if (run.over) return null;
-  const note = run.told.findLast(({ kind }) => kind === 'note');
+  const isBreak = wanted.of === 'break';
+  const note = isBreak ? undefined : run.told.findLast(({ kind }) => kind === 'note');
+  const now = isBreak ? salesNow(run) : words.itPlays;
   return (
     <div class="row wrap">
-      <span role="status">
-        ◌ {run.verdict ? words.givingBack : wanted.of === 'break' ? words.itSells : words.itPlays}
+      <span role="status" class={now === words.sellsNothing ? 'wrong-text' : ''}>
+        ◌ {run.verdict ? words.givingBack : now}
       </span>
       <small>{note?.kind === 'note' && note.text}</small>
       {!run.verdict && wanted.of === 'break' && <EndLoad />}
@@ -179,9 +203,19 @@ function Progress({ wanted, run }: { wanted: WantedRun; run: RunView }) {
   );
 }
 
-/** Its report, and what to play next. */
-function Afterwards({ wanted, run: { over } }: { wanted: WantedRun; run: RunView }) {
+/** What the last second has shown. */
+function salesNow({ told, seconds }: RunView): string {
   const { words } = page.value;
+  if (isEnding.value || told.some(({ kind }) => kind === 'load-ended')) return words.auditing;
+  const last = seconds.at(-1);
+  if (!last) return words.preparing;
+  return last.accepted > 0 ? words.itSells : words.sellsNothing;
+}
+
+/** Its report, and what to play next. */
+function Afterwards({ wanted, run }: { wanted: WantedRun; run: RunView }) {
+  const { words } = page.value;
+  const { over } = run;
   const next = nextRun(wanted);
   const { rung, byHand } = wanted.of === 'race' ? { ...famousRace(wanted.race), ...wanted } : {};
   return (
@@ -193,6 +227,14 @@ function Afterwards({ wanted, run: { over } }: { wanted: WantedRun; run: RunView
       )}
       <button type="button" data-again onClick={() => void beginRun(wanted)}>
         {words.playAgain}
+      </button>
+      {wanted.of === 'break' && (
+        <button type="button" class="next" data-choose-again onClick={putRunAway}>
+          {words.chooseAgain}
+        </button>
+      )}
+      <button type="button" data-export onClick={() => void saveRun(run)}>
+        {words.export}
       </button>
       {next?.of === 'race' && (
         <button type="button" class="next" data-next onClick={() => show({ is: 'run', ...next })}>

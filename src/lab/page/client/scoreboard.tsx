@@ -62,12 +62,12 @@ function Safety({ faults, rows }: { faults: ScoreTable['faults']; rows: readonly
   return (
     <>
       <h2>{words.isSaleRight}</h2>
-      <Table head={faults.map((_, index) => String(index + 1))} titles={texts} rows={rows} />
-      <ol class="small">
+      <ol class="small columns">
         {texts.map((text) => (
           <li key={text}>{text}</li>
         ))}
       </ol>
+      <Table head={faults.map((_, index) => String(index + 1))} titles={texts} rows={rows} />
       <p class="small">{words.marks}</p>
     </>
   );

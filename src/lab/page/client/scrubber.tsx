@@ -1,26 +1,28 @@
 /** The time of a run: painted with what happened, and shown as it was at any moment of it. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection } from './api.ts';
 import { cursor, events, liveWorld } from './event-log.ts';
 import { msOf } from './lane-rows.ts';
 import { type Moment, momentsOf } from './moments.ts';
+import { zeroOf } from './run-model.ts';
 import { page } from './texts.ts';
 
 const speeds = [1, 0.1, 0.01, 0.001] as const;
 const speed = signal<number>(1);
 const isPlaying = signal(false);
-/** The moment that is shown; without one, the last. */
-const shownMs = signal<number | null>(null);
+const movedToMs = signal<number | null>(null);
+/** The moment that is shown; null: the last. Another view begins with that. */
+export const shownMs = computed(() => (cursor.value === null ? null : movedToMs.value));
 
 export function backToLive(): void {
   cursor.value = null;
-  shownMs.value = null;
+  movedToMs.value = null;
   isPlaying.value = false;
 }
 
 function showAt(ms: number): void {
-  shownMs.value = ms;
+  movedToMs.value = ms;
   const last = events.findLastIndex((event) => msOf(event) <= ms);
   cursor.value = Math.max(1, last + 1);
 }
@@ -31,8 +33,8 @@ export function Scrubber() {
   if (!run) return null;
   const endMs = events.length > 0 ? Math.max(...events.slice(-50).map(msOf)) : run.beganAtMs;
   const lengthMs = Math.max(1, endMs - run.beganAtMs);
-  const race = [...races.values()].findLast((each) => each.beganAtMs >= run.beganAtMs);
-  const moments = momentsOf(run, race);
+  const own = [...races.values()].filter((each) => each.beganAtMs >= run.beganAtMs);
+  const moments = momentsOf(run, own);
   const atMs = Math.min(endMs, shownMs.value ?? endMs);
   return (
     <section class="scrubber" aria-label={page.value.words.time}>
@@ -63,7 +65,7 @@ export function Scrubber() {
           showAt(Number(currentTarget.value));
         }}
       />
-      <Controls moments={moments} atMs={atMs} beganAtMs={run.beganAtMs} />
+      <Controls moments={moments} atMs={atMs} zeroMs={zeroOf(run)} />
     </section>
   );
 }
@@ -78,10 +80,10 @@ const linesOf = (moments: readonly Moment[], kind: Moment['kind'], x: (ms: numbe
 interface ControlsProps {
   readonly moments: readonly Moment[];
   readonly atMs: number;
-  readonly beganAtMs: number;
+  readonly zeroMs: number;
 }
 
-function Controls({ moments, atMs, beganAtMs }: ControlsProps) {
+function Controls({ moments, atMs, zeroMs }: ControlsProps) {
   const { words } = page.value;
   const next = moments.find((moment) => moment.atMs > atMs + 0.5);
   const before = moments.findLast((moment) => moment.atMs < atMs - 0.5);
@@ -91,7 +93,7 @@ function Controls({ moments, atMs, beganAtMs }: ControlsProps) {
   };
   return (
     <div class="row wrap">
-      <b data-shown-at>{((atMs - beganAtMs) / 1_000).toFixed(1)} s</b>
+      <b data-shown-at>{((atMs - zeroMs) / 1_000).toFixed(1)} s</b>
       <button type="button" data-jump="before" disabled={!before} onClick={jump(before)}>
         ← {words.momentBefore}
       </button>
@@ -114,12 +116,28 @@ function Controls({ moments, atMs, beganAtMs }: ControlsProps) {
           </option>
         ))}
       </select>
-      {shownMs.value !== null && (
-        <button type="button" class="next" data-live onClick={backToLive}>
-          {connection.value === 'recorded' ? words.theEnd : words.live}
-        </button>
-      )}
+      <BackToLive />
     </div>
+  );
+}
+
+function BackToLive() {
+  const { words } = page.value;
+  if (shownMs.value === null) return null;
+  return (
+    <button type="button" class="next" data-live onClick={backToLive}>
+      {connection.value === 'recorded' ? words.theEnd : words.live}
+    </button>
+  );
+}
+
+/** Above the view, which is that of an earlier moment. */
+export function ThePast({ zeroMs }: { zeroMs: number }) {
+  if (shownMs.value === null) return null;
+  return (
+    <p class="row past" role="status" data-past>
+      {page.value.asItWas(((shownMs.value - zeroMs) / 1_000).toFixed(1))} <BackToLive />
+    </p>
   );
 }
 

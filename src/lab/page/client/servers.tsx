@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import type { HandVerb } from '../../by-hand/asked-faults.ts';
 import type { PartState } from '../../stage/events.ts';
 import { isBusy, send } from './api.ts';
-import { offeredVerbs, tiersOf } from './hand-verbs.ts';
+import { type OfferedVerb, offeredVerbs, tiersOf } from './hand-verbs.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { brokenNames, type RunView } from './run-model.ts';
 import { page } from './texts.ts';
@@ -78,6 +78,8 @@ function Part({ part: { name, state }, faults }: { part: PartState; faults: read
   );
 }
 
+const mending: readonly OfferedVerb[] = ['start', 'resume', 'mend'];
+
 /** What each fault will do stands beside it, before it is pressed. */
 function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) {
   const { handVerbs } = page.value;
@@ -88,10 +90,10 @@ function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) 
         <button
           type="button"
           key={verb}
-          class={verb === 'start' || verb === 'resume' ? 'next' : 'fault'}
+          class={mending.includes(verb) ? 'next' : 'fault'}
           data-verb={verb}
           disabled={isBusy.value}
-          onClick={() => void askForFault(verb, part.name)}
+          onClick={() => void askForFault(verb === 'mend' ? 'start' : verb, part.name)}
         >
           <b>{handVerbs[verb][0]}</b> <small>{handVerbs[verb][1]}</small>
         </button>

@@ -1,0 +1,18 @@
+/** Another run has the lab: nothing begins before it ends. */
+import { liveWorld } from './event-log.ts';
+import { isRunning, runName, stopRun } from './run-store.ts';
+import type { WantedRun } from './store.ts';
+import { page } from './texts.ts';
+
+export function OtherRun({ wanted }: { wanted: WantedRun }) {
+  const { experiment } = liveWorld.value.run ?? {};
+  if (!isRunning.value || experiment === undefined || experiment === runName(wanted)) return null;
+  return (
+    <p class="wrong-text" role="status" data-other-run>
+      {page.value.otherRun(experiment)}{' '}
+      <button type="button" onClick={() => void stopRun()}>
+        {page.value.words.stopIt}
+      </button>
+    </p>
+  );
+}

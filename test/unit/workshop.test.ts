@@ -1,0 +1,169 @@
+/** The workshop: its pages, its exercises, and what a group is shown. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { errata, erratumNames } from '../../src/lab/errata/errata.ts';
+import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
+import { exerciseNamed } from '../../src/lab/workshop/find-exercise.ts';
+import { findingsPage } from '../../src/lab/workshop/findings.ts';
+import { huntName, hunts } from '../../src/lab/workshop/hunts.ts';
+import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
+import { filesOf, projectFolder, startOf } from '../../src/lab/workshop/mine.ts';
+import type { Progress } from '../../src/lab/workshop/progress.ts';
+import { stepText } from '../../src/lab/workshop/step-text.ts';
+import { type Step, stepsIn } from '../../src/lab/workshop/steps.ts';
+import { tasksIn } from '../../src/lab/workshop/tasks.ts';
+import { languages } from '../../src/ladder/texts/texts.ts';
+
+const read = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');
+const taskNames = [...exerciseNames, ...hunts.map((_, index) => huntName(index + 1))];
+const withoutLanguage = (words: readonly string[]): string =>
+  words.join(' ').replace(' --language zh', '');
+const allPlays = (steps: readonly Step[]) => steps.map(({ plays }) => plays.map(withoutLanguage));
+
+describe.each(languages)('the steps in %s', (language) => {
+  const steps = stepsIn(language);
+
+  test('are ten, each with three choices of which one is right', () => {
+    expect(steps).toHaveLength(10);
+    for (const { title, choices, right } of steps) {
+      expect(
+        choices.map(({ letter }) => letter),
+        title,
+      ).toEqual(['A', 'B', 'C']);
+      expect(['A', 'B', 'C'], title).toContain(right);
+    }
+  });
+
+  test('name code that is there', () => {
+    for (const { title, places } of steps) {
+      expect(places.length, title).toBeGreaterThan(0);
+      for (const { file, text } of places) expect(read(file), `${title}: ${file}`).toContain(text);
+    }
+  });
+
+  test('show what each of their commands printed', () => {
+    for (const { plays, seen } of steps) {
+      expect(plays.length).toBeGreaterThan(0);
+      for (const words of plays) expect(seen).toContain(`$ npx lockstep ${words.join(' ')}\n`);
+    }
+  });
+
+  test('name exercises that are there', () => {
+    for (const { exercise } of steps)
+      for (const [, name = ''] of exercise.matchAll(/npx lockstep exercise ([\w-]+)/g))
+        expect(() => exerciseNamed(name)).not.toThrow();
+  });
+
+  test('have a text, hints and a solution for every exercise and every hunt', () => {
+    const tasks = tasksIn(language);
+    expect([...tasks.keys()]).toEqual(taskNames);
+    for (const [name, { title, text, hints, solution }] of tasks) {
+      expect(hints, name).toHaveLength(3);
+      for (const part of [title, text, solution, ...hints]) expect(part.length).toBeGreaterThan(2);
+    }
+  });
+});
+
+test('both languages play the same', () => {
+  expect(allPlays(stepsIn('zh'))).toEqual(allPlays(stepsIn('en')));
+  expect(stepsIn('zh').map(({ right }) => right)).toEqual(stepsIn('en').map(({ right }) => right));
+});
+
+describe.each(taskNames)('%s', (name) => {
+  const exercise = exerciseNamed(name);
+
+  test('changes files of the project, each of its texts once', () => {
+    for (const path of filesOf(exercise)) {
+      expect(existsSync(join(projectFolder, path))).toBe(true);
+      expect(startOf(name, exercise, path)).not.toBe(read(path));
+    }
+  });
+
+  test('is tried by the commands that the learner is told', () => {
+    expect(exercise.plays.length).toBeGreaterThan(0);
+    for (const play of exercise.plays) expect(play).toMatch(/^(race|run|trial) /);
+  });
+});
+
+test('a page is read as chapters with sections, and code is no heading', () => {
+  const [chapter, ...others] = chaptersOf('# P\n\n## 1. One\n\nWhy?\n\n### Do\n\n    ## no\n\nx\n');
+  expect(others).toEqual([]);
+  expect(chapter).toEqual({
+    ...{ title: '1. One', intro: '\n\nWhy?\n\n' },
+    sections: new Map([['Do', '\n\n    ## no\n\nx\n']]),
+  });
+});
+
+test('text in a terminal has no marks, and at most 79 columns', () => {
+  const text = terminalText(
+    `${'**bold** `code` [link](there) '.repeat(6)}\n\n    code **x**\n\n- one\n`,
+  );
+  expect(text).not.toMatch(/\]\(|\*\*bold/);
+  expect(text).toContain('    code **x**');
+  expect(text).toContain('- one');
+  expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(79);
+});
+
+describe('a step in a terminal', () => {
+  const steps = stepsIn('en');
+  const [step] = steps;
+  const begun: Progress = { step: 0, predictions: {}, seen: {}, exercises: {}, hints: {} };
+  const predicted = { ...begun, predictions: { 0: 'A' } };
+  const seen = {
+    ...predicted,
+    seen: {
+      0: [{ play: 'race lost-update', answer: 'yes' as const, verdict: 'violated', reasons: [] }],
+    },
+  };
+
+  test('asks for a prediction, and says no more', () => {
+    const text = stepText(steps, begun, 'en');
+    expect(text).toContain('workshop predict A|B|C');
+    expect(text).not.toContain('Both transactions read');
+  });
+
+  test('then says what to do, and not why', () => {
+    const text = stepText(steps, predicted, 'en');
+    expect(text).toContain('npx lockstep race lost-update');
+    expect(text).not.toContain('Both transactions read');
+  });
+
+  test('says why once it was played, and whether the prediction was right', () => {
+    const text = stepText(steps, seen, 'en');
+    expect(text).toContain('You predicted A. B is right.');
+    expect(text).toContain('✓ race lost-update');
+    expect(text).toContain('Both transactions read');
+  });
+
+  test('is part of the findings, with the prediction and the verdict', () => {
+    const found = { steps, progress: seen, time: 'now', machine: { node: 'v20' } };
+    const page = findingsPage(found, 'en');
+    expect(page).toContain('0 of 1 predictions were right.');
+    expect(page).toContain('A ✗');
+    expect(page).toContain('violated, as the ladder claims');
+    expect(page).toContain(step?.title);
+  });
+
+  test('of the other language names its language in the commands', () => {
+    expect(stepText(stepsIn('zh'), begun, 'zh')).toContain('predict A|B|C --language zh');
+  });
+});
+
+describe('the errata', () => {
+  test('are listed in both languages, each with its command', () => {
+    for (const path of ['docs/errata.md', 'docs/zh/errata.md'])
+      for (const name of erratumNames) expect(read(path)).toContain(`npx lockstep erratum ${name}`);
+  });
+
+  test('of the pages are those that are there', () => {
+    const named = [...read('docs/errata.md').matchAll(/npx lockstep erratum ([a-z][\w-]+)/g)];
+    for (const [, name = ''] of named) expect(erratumNames).toContain(name);
+  });
+
+  test('say in both languages what the notes say, and what is so', () => {
+    for (const { says, truth } of Object.values(errata))
+      for (const text of [says.en, says.zh, truth.en, truth.zh])
+        expect(text.length).toBeGreaterThan(3);
+  });
+});
