@@ -86,12 +86,12 @@ async function begun(rung: string): Promise<Page> {
 async function scrub(tab: Page): Promise<void> {
   for (const count of [1, 2, 3]) {
     await tab.locator('[data-jump=before]:not([disabled])').click();
-    expect(await tab.locator('[data-live]').count(), String(count)).toBe(1);
+    expect(await tab.locator('[data-past]').count(), String(count)).toBe(1);
   }
   await inState(tab, 'redis-2', 'stopped');
   await inState(tab, 'redis-3', 'odd'); // It has just been asked to stop.
   expect(await tab.locator('[data-judged]').count()).toBe(0);
-  await tab.locator('[data-live]').click();
+  await tab.locator('[data-past] [data-live]').click();
   await tab.locator('[data-judged=held]').waitFor();
 }
 
@@ -286,10 +286,11 @@ test('a Redis that stands still stops the sale, and the counts go on once it run
   expect(await textOf(tab, '[data-judged]')).not.toMatch(/NOT as the ladder claims/);
   const downloading = tab.waitForEvent('download');
   await tab.locator('[data-export]').click();
-  const file = await (await downloading).path();
+  const file = `${runsFolder}/exported.html`;
+  await (await downloading).saveAs(file);
   const replay = await openTab(browser, `file://${file}`, { isOffline: true });
   await replay.locator('[data-judged]').waitFor();
-  expect(await replay.locator('[role=status]').count()).toBe(0); // Nothing goes on there.
+  expect(await replay.locator('main [role=status]').count()).toBe(0); // Nothing goes on there.
   await tab.locator('[data-choose-again]').click();
   await tab.locator('[data-begin]:not([disabled])').waitFor();
 }, 180_000);

@@ -9,7 +9,8 @@ import { projectFolder } from './mine.ts';
 import { type Step, stepsIn } from './steps.ts';
 import { workshopTexts } from './texts.ts';
 
-const script = (): string =>
+/** In the page they are files of their own: its policy allows no others. */
+export const slidesScript = (): string =>
   readFileSync(join(projectFolder, 'dist/lab/page/client/slides.js'), 'utf8');
 
 export interface SlidesOptions {
@@ -26,13 +27,13 @@ export function slidesPage(language: Language, { isInPage = false }: SlidesOptio
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${say.workshop}</title>
 <link rel="icon" href="data:,">
-<style>${raw(colours + style)}</style>
+${isInPage ? html`<link rel="stylesheet" href="/slides.css">` : html`<style>${raw(slidesStyle)}</style>`}
 <section><h1>${say.workshop}</h1>
 <ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol>
 <p class="quiet">${say.moves} · ${say.notes}</p></section>
 ${steps.flatMap((step, index) => slidesOf(step, index, { of: steps.length, language, isInPage }))}
 <footer>${isInPage ? links(language) : ''}<button data-move="-1">←</button><button data-move="1">→</button></footer>
-<script type="module">${raw(script())}</script>
+${isInPage ? html`<script type="module" src="/slides.js"></script>` : html`<script type="module">${raw(slidesScript())}</script>`}
 </html>
 `;
   return String(page);
@@ -83,7 +84,7 @@ const choices = ({ choices }: Step, index: number, language: Language) =>
 const parts = (seen: string): string[] =>
   [...seen.matchAll(/```text\n[\s\S]*?\n```/g)].map(([block]) => block);
 
-const style = `
+export const slidesStyle = `${colours}
 body { margin: 0; font: 1.25rem/1.45 system-ui, sans-serif; }
 section { padding: 1rem 2.5rem 4rem; } section[hidden] { display: none; }
 h1 { margin-top: 12vh; } h2 { margin: 0 0 1rem; } h3 { margin-bottom: 0.3rem; }

@@ -76,7 +76,7 @@ const serverIn = (row: string): string =>
 /** The loads first; then the servers, in the order of their first fault. */
 function barsOf(marks: readonly Mark[], seconds: readonly Second[]): Bar[] {
   const endMs = seconds.length * 1_000;
-  const atOnce = seconds.flatMap(({ byLoad = {} }) => Object.keys(byLoad));
+  const atOnce = namesOfLoads(seconds);
   const loads = spansOf(marks, 'load', endMs).map(({ name, fromMs, toMs }) => ({
     ...{ row: atOnce.includes(name) ? name : 'load', state: 'load' as const, text: name },
     ...{ fromSecond: fromMs / 1_000, toSecond: toMs / 1_000 },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Context, Hono } from 'hono';
 import { languages } from '../../../ladder/texts/texts.ts';
-import { slidesPage } from '../../workshop/slides.ts';
+import { slidesPage, slidesScript, slidesStyle } from '../../workshop/slides.ts';
 
 /** The bundle, also for a server that runs from src/. */
 const files = fileURLToPath(new URL('../../../../dist/lab/page/client/', import.meta.url));
@@ -24,6 +24,8 @@ export function addFiles<Env extends object>(app: Hono<Env>, views: readonly str
   app.get('/page.js', (c) => file(c, 'page.js'));
   app.get('/page.css', (c) => file(c, 'page.css'));
   for (const path of views) app.get(path, (c) => file(c, 'index.html'));
+  app.get('/slides.js', (c) => c.body(slidesScript(), 200, { 'content-type': types['page.js'] }));
+  app.get('/slides.css', (c) => c.body(slidesStyle, 200, { 'content-type': types['page.css'] }));
   app.get('/workshop', (c) => {
     const language = languages.find((each) => each === c.req.query('language')) ?? 'en';
     return c.html(slidesPage(language, { isInPage: true }));
