@@ -46,6 +46,8 @@ const steps = [
     vitest('--project', 'long', 'lock-storm'),
     { LOCK_STORM_MINUTES: '3' },
   ],
+  ['exercises and bug hunts, begun and solved', [process.execPath, ['scripts/check-workshop.mjs']]],
+  ['commands of the pages', [process.execPath, ['scripts/check-pages.mjs']]],
   ['conformance of the locks', lockstep('conformance')],
   ['mutants of the locks', vitest('--project', 'mutants')],
   ['mutants of the final rung, 3 times', lockstep('mutants', '--times', '3')],

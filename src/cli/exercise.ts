@@ -9,14 +9,14 @@ import { taskNamed } from '../lab/workshop/tasks.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { language, whole } from './options.ts';
-import type { AddCommand } from './output.ts';
+import type { AddCommand, Place } from './output.ts';
 
 interface BeginOptions {
   readonly solution: boolean;
   readonly language: Language;
 }
 
-export const addExercise: AddCommand = (program) =>
+export const addExercise: AddCommand = (program, place) =>
   program
     .command('exercise')
     .description('begin an exercise: a rung without a defence, in files that you mend')
@@ -24,10 +24,10 @@ export const addExercise: AddCommand = (program) =>
     .option('--solution', 'the files as the project has them, and why', false)
     .addOption(language())
     .action((name: string | undefined, options: BeginOptions) =>
-      name === undefined ? listTasks(exerciseNames, options) : begin(name, options),
+      name === undefined ? listTasks(exerciseNames, options) : begin(place, name, options),
     );
 
-export const addHuntBug: AddCommand = (program) =>
+export const addHuntBug: AddCommand = (program, place) =>
   program
     .command('hunt-bug')
     .description('begin a bug hunt: the final rung with a defect that real shops had')
@@ -44,7 +44,7 @@ export const addHuntBug: AddCommand = (program) =>
             hunts.map((_, index) => huntName(index + 1)),
             options,
           )
-        : begin(huntName(number), options),
+        : begin(place, huntName(number), options),
     );
 
 function listTasks(names: readonly string[], { language }: BeginOptions): void {
@@ -52,11 +52,15 @@ function listTasks(names: readonly string[], { language }: BeginOptions): void {
 }
 
 /** What was there before is gone. */
-function begin(name: string, { solution: isSolved, language }: BeginOptions): void {
+function begin(
+  { workshopHome }: Place,
+  name: string,
+  { solution: isSolved, language }: BeginOptions,
+): void {
   const exercise = exerciseNamed(name);
   const { title, text, solution } = taskNamed(name, language);
   const say = workshopTexts[language];
-  const mine = new Mine();
+  const mine = new Mine(workshopHome);
   mine.begin(name, exercise);
   if (isSolved) mine.solve(exercise);
   const folder = relative(process.cwd(), mine.folder) || '.';

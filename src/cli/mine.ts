@@ -24,7 +24,7 @@ export const addMine: AddCommand = (program, place) =>
     .allowUnknownOption()
     .helpOption(false)
     .action(async (words: string[]) => {
-      const mine = new Mine();
+      const mine = new Mine(place.workshopHome);
       const copy = await copyOf(mine, exerciseNamed(mine.name()), place.runsFolder);
       process.exitCode = await runOn(copy, words);
     });
@@ -43,9 +43,12 @@ export const addVerify: AddCommand = (program, place) =>
     .action((_: string | undefined, options: VerifyOptions) => verifyMine(place, options));
 
 /** One line for each play, and why it is not as claimed. */
-async function verifyMine({ runsFolder }: Place, options: VerifyOptions): Promise<void> {
+async function verifyMine(
+  { runsFolder, workshopHome }: Place,
+  options: VerifyOptions,
+): Promise<void> {
   const say = workshopTexts[options.language];
-  const mine = new Mine();
+  const mine = new Mine(workshopHome);
   const name = mine.name();
   const exercise = exerciseNamed(name);
   const copy = await copyOf(mine, exercise, runsFolder);
@@ -54,8 +57,8 @@ async function verifyMine({ runsFolder }: Place, options: VerifyOptions): Promis
     all.push(seen);
     progress(linesOf(seen, say.replay));
   }
-  const now = readProgress();
-  saveProgress({ ...now, exercises: { ...now.exercises, [name]: all } });
+  const now = readProgress(workshopHome);
+  saveProgress(workshopHome, { ...now, exercises: { ...now.exercises, [name]: all } });
   const broken = all.filter(({ answer }) => answer !== 'yes').length;
   print(options.json, { exercise: name, plays: all }, () =>
     broken === 0 ? say.allMended(name) : say.broken(name, broken, all.length),

@@ -26,25 +26,34 @@ interface WorkshopOptions {
 export const addWorkshop: AddCommand = (program, place) => {
   const workshop = program
     .command('workshop')
+    .enablePositionalOptions() // --language is an option of each of its commands, too.
     .description('ten steps for a group: predict, play, read why; where it was left, it goes on')
     .addOption(language())
-    .action((options: WorkshopOptions) => show(options));
+    .action((options: WorkshopOptions) => show(options, readProgress(place.workshopHome)));
   const add = (name: string, description: string) =>
     workshop.command(name).description(description).addOption(language());
   add('predict', 'what will happen? One of the letters of the step')
     .argument('<letter>', 'A, B or C', (letter) => letter.toUpperCase())
-    .action((letter: string, options: WorkshopOptions) => predict(letter, options));
+    .action((letter: string, options: WorkshopOptions) => predict(place, letter, options));
   add('verify', 'play the commands of the step: is it as the ladder claims?').action(
     (options: WorkshopOptions) => verify(place, options),
   );
-  add('hint', 'one hint more for the exercise of the step').action(hint);
-  add('next', 'the next step').action((options: WorkshopOptions) => move(1, options));
-  add('back', 'the step before').action((options: WorkshopOptions) => move(-1, options));
-  add('go', 'any step').argument('<step>', '1 to 10', whole(1, 10)).action(goTo);
-  add('reset', 'forget the predictions, the results and the files of this group').action(reset);
+  add('hint', 'one hint more for the exercise of the step').action((options: WorkshopOptions) =>
+    hint(place, options),
+  );
+  add('next', 'the next step').action((options: WorkshopOptions) => move(place, 1, options));
+  add('back', 'the step before').action((options: WorkshopOptions) => move(place, -1, options));
+  add('go', 'any step')
+    .argument('<step>', '1 to 10', whole(1, 10))
+    .action((step: number, options: WorkshopOptions) => goTo(place, step, options));
+  add('reset', 'forget the predictions, the results and the files of this group').action(
+    (options: WorkshopOptions) => reset(place, options),
+  );
   add('findings', 'one page for the group: its predictions, and what it saw').action(
     async ({ language }: WorkshopOptions) =>
-      console.log(await writeFindings(place.runsFolder, readProgress(), language)),
+      console.log(
+        await writeFindings(place.runsFolder, readProgress(place.workshopHome), language),
+      ),
   );
   add('slides', 'one page for the projector, with the speaker’s notes').action(
     ({ language }: WorkshopOptions) => console.log(writeSlides(place.runsFolder, language)),
@@ -55,7 +64,7 @@ export const addWorkshop: AddCommand = (program, place) => {
     .action(() => recordSteps(theProject(place.runsFolder), say));
 };
 
-function show({ language }: WorkshopOptions, now = readProgress()): void {
+function show({ language }: WorkshopOptions, now: Progress): void {
   console.log(stepText(stepsIn(language), now, language));
 }
 
@@ -65,49 +74,49 @@ function currentStep(steps: readonly Step[], { step }: Progress): Step {
   return found;
 }
 
-function save(changed: Partial<Progress>, options: WorkshopOptions): void {
-  const now = { ...readProgress(), ...changed };
-  saveProgress(now);
+function save({ workshopHome: home }: Place, changed: Partial<Progress>, options: WorkshopOptions) {
+  const now = { ...readProgress(home), ...changed };
+  saveProgress(home, now);
   show(options, now);
 }
 
-function predict(letter: string, options: WorkshopOptions): void {
-  const now = readProgress();
+function predict(place: Place, letter: string, options: WorkshopOptions): void {
+  const now = readProgress(place.workshopHome);
   const { choices } = currentStep(stepsIn(options.language), now);
   const letters = choices.map((choice) => choice.letter);
   if (!letters.includes(letter)) throw new InvalidArgumentError(`One of ${letters.join(', ')}.`);
-  save({ predictions: { ...now.predictions, [now.step]: letter } }, options);
+  save(place, { predictions: { ...now.predictions, [now.step]: letter } }, options);
 }
 
 /** @throws NotPredicted */
-async function verify({ runsFolder }: Place, options: WorkshopOptions): Promise<void> {
-  const now = readProgress();
+async function verify(place: Place, options: WorkshopOptions): Promise<void> {
+  const now = readProgress(place.workshopHome);
   const { plays } = currentStep(stepsIn(options.language), now);
   if (now.predictions[now.step] === undefined) throw new NotPredicted();
   const seen = [];
   for (const words of plays) {
     say(`\n$ npx lockstep ${words.join(' ')}`);
-    const { printed: _, ...play } = await verifyPlay(theProject(runsFolder), words, true);
+    const { printed: _, ...play } = await verifyPlay(theProject(place.runsFolder), words, true);
     seen.push(play);
   }
   console.log('');
-  save({ seen: { ...now.seen, [now.step]: seen } }, options);
+  save(place, { seen: { ...now.seen, [now.step]: seen } }, options);
   setExitCode(seen.map(({ answer }) => answer));
 }
 
-function move(steps: 1 | -1, options: WorkshopOptions): void {
+function move(place: Place, steps: 1 | -1, options: WorkshopOptions): void {
   const last = stepsIn(options.language).length - 1;
-  const step = Math.min(last, Math.max(0, readProgress().step + steps));
-  save({ step }, options);
+  const step = Math.min(last, Math.max(0, readProgress(place.workshopHome).step + steps));
+  save(place, { step }, options);
 }
 
-const goTo = (number: number, options: WorkshopOptions): void =>
-  save({ step: number - 1 }, options);
+const goTo = (place: Place, number: number, options: WorkshopOptions): void =>
+  save(place, { step: number - 1 }, options);
 
 /** Those of the exercise that the step names. */
-function hint(options: WorkshopOptions): void {
+function hint({ workshopHome }: Place, options: WorkshopOptions): void {
   const text = workshopTexts[options.language];
-  const now = readProgress();
+  const now = readProgress(workshopHome);
   const { exercise } = currentStep(stepsIn(options.language), now);
   const name = /npx lockstep exercise ([\w-]+)/.exec(exercise)?.[1] ?? '';
   const task = tasksIn(options.language).get(name);
@@ -117,12 +126,12 @@ function hint(options: WorkshopOptions): void {
   else if (next === undefined) console.log(`${text.lastHint}\n\n${terminalText(task.solution)}`);
   else {
     console.log(`${text.hintOf(shown + 1, task.hints.length)}\n\n${terminalText(next)}`);
-    saveProgress({ ...now, hints: { ...now.hints, [name]: shown + 1 } });
+    saveProgress(workshopHome, { ...now, hints: { ...now.hints, [name]: shown + 1 } });
   }
 }
 
-function reset({ language }: WorkshopOptions): void {
-  forgetProgress();
-  new Mine().reset();
+function reset({ workshopHome }: Place, { language }: WorkshopOptions): void {
+  forgetProgress(workshopHome);
+  new Mine(workshopHome).reset();
   console.log(workshopTexts[language].wasReset);
 }

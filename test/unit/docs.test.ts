@@ -38,7 +38,8 @@ async function commandLine(): Promise<Command> {
   for (const file of filesIn('src/cli', '.ts')) {
     const module = (await import(new URL(file, root).pathname)) as Record<string, AddCommand>;
     for (const [name, add] of Object.entries(module))
-      if (name.startsWith('add')) add(program, { labFolder: '', runsFolder: '', program: '' });
+      if (name.startsWith('add'))
+        add(program, { labFolder: '', runsFolder: '', program: '', workshopHome: '' });
   }
   for (const command of program.commands)
     for (const each of [command, ...command.commands]) each.action(() => {});

@@ -11,10 +11,13 @@ export interface Place {
   readonly runsFolder: string;
   /** As a person types it. */
   readonly program: string;
+  /** Has workshop/mine/, and the progress of the workshop. */
+  readonly workshopHome: string;
 }
 
 export const placeOfWork = (env: NodeJS.ProcessEnv): Place => ({
   labFolder: resolve(env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main')),
   runsFolder: resolve(env['LOCKSTEP_RUNS'] ?? join(root, 'runs')),
   program: env['LOCKSTEP_PROGRAM'] ?? defaultProgram,
+  workshopHome: resolve(env['LOCKSTEP_WORKSHOP'] ?? root),
 });

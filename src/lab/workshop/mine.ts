@@ -14,8 +14,16 @@ export const filesOf = ({ changes }: Exercise): string[] => [
 ];
 
 export class Mine {
-  readonly folder = join(projectFolder, 'workshop', 'mine');
-  readonly #nameFile = join(this.folder, 'exercise');
+  readonly folder: string;
+  /** A copy of the project with these files, and its lab. */
+  readonly copyFolder: string;
+  readonly #nameFile: string;
+
+  constructor(home: string) {
+    this.folder = join(home, 'workshop', 'mine');
+    this.copyFolder = join(home, '.lockstep', 'workshop');
+    this.#nameFile = join(this.folder, 'exercise');
+  }
 
   /** What was there before is gone. */
   begin(name: string, exercise: Exercise): void {

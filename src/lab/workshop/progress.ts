@@ -2,7 +2,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { projectFolder } from './mine.ts';
 
 const SeenPlay = z.object({
   play: z.string(),
@@ -25,21 +24,21 @@ const Progress = z.object({
 });
 export type Progress = z.infer<typeof Progress>;
 
-export const progressFile = join(projectFolder, '.lockstep', 'workshop', 'progress.json');
+const fileIn = (home: string): string => join(home, '.lockstep', 'workshop', 'progress.json');
 const start: Progress = { step: 0, predictions: {}, seen: {}, exercises: {}, hints: {} };
 
 /** A file that is missing or damaged is the start. */
-export function readProgress(): Progress {
+export function readProgress(home: string): Progress {
   try {
-    return Progress.parse(JSON.parse(readFileSync(progressFile, 'utf8')));
+    return Progress.parse(JSON.parse(readFileSync(fileIn(home), 'utf8')));
   } catch {
     return start;
   }
 }
 
-export function saveProgress(progress: Progress): void {
-  mkdirSync(dirname(progressFile), { recursive: true });
-  writeFileSync(progressFile, JSON.stringify(progress, null, 2));
+export function saveProgress(home: string, progress: Progress): void {
+  mkdirSync(dirname(fileIn(home)), { recursive: true });
+  writeFileSync(fileIn(home), JSON.stringify(progress, null, 2));
 }
 
-export const forgetProgress = (): void => rmSync(progressFile, { force: true });
+export const forgetProgress = (home: string): void => rmSync(fileIn(home), { force: true });

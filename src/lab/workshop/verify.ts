@@ -38,8 +38,8 @@ export const theProject = (runsFolder: string): Project => ({
 
 /** @throws CannotCompile */
 export async function copyOf(mine: Mine, exercise: Exercise, runsFolder: string): Promise<Project> {
-  const home = join(projectFolder, '.lockstep', 'workshop');
-  const folder = join(home, 'code');
+  const { copyFolder } = mine;
+  const folder = join(copyFolder, 'code');
   rmSync(folder, { recursive: true, force: true });
   for (const path of [...copied, page])
     cpSync(join(projectFolder, path), join(folder, path), { recursive: true });
@@ -47,7 +47,7 @@ export async function copyOf(mine: Mine, exercise: Exercise, runsFolder: string)
   mine.copyInto(folder, exercise);
   const compiled = await execa('node_modules/.bin/tsc', { cwd: folder, reject: false });
   if (compiled.exitCode !== 0) throw new CannotCompile(compiled.stdout);
-  const env = { LOCKSTEP_LAB: join(home, 'lab'), LOCKSTEP_RUNS: runsFolder };
+  const env = { LOCKSTEP_LAB: join(copyFolder, 'lab'), LOCKSTEP_RUNS: runsFolder };
   return { folder, env: { ...env, LOCKSTEP_PROGRAM: 'npx lockstep mine' } };
 }
 
