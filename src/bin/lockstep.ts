@@ -16,12 +16,14 @@ import { addDown } from '../cli/down.ts';
 import { addDrill } from '../cli/drill.ts';
 import { addEndedSales } from '../cli/ended-sales.ts';
 import { addErratum } from '../cli/erratum.ts';
+import { errorsInChinese, usageInChinese } from '../cli/errors-zh.ts';
 import { addExercise, addHuntBug } from '../cli/exercise.ts';
 import { addFault } from '../cli/fault.ts';
 import { addLadder } from '../cli/ladder.ts';
 import { addLocks } from '../cli/locks.ts';
 import { addMine, addVerify } from '../cli/mine.ts';
 import { addMutants } from '../cli/mutants.ts';
+import { languageOf, languageVariable } from '../cli/options.ts';
 import { exitCodes, printError } from '../cli/output.ts';
 import { addPage } from '../cli/page.ts';
 import { addRace } from '../cli/race.ts';
@@ -38,15 +40,19 @@ import { addVoucher } from '../cli/voucher.ts';
 import { addWorkshop } from '../cli/workshop.ts';
 import { LockstepError } from '../errors.ts';
 import { placeOfWork } from '../lab/environment/place.ts';
-import { wrap } from '../lab/report/wrap.ts';
+import { wrap, wrapLines } from '../lab/report/wrap.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly version: string;
 };
 const place = placeOfWork(process.env);
+const language = languageOf(process.argv, process.env);
+const isChinese = language === 'zh';
+process.env[languageVariable] ??= language; // For the options, and for what a command starts.
 
 const program = new Command('lockstep')
+  .enablePositionalOptions() // `workshop` and its commands have options of one name.
   .description(
     'A flash sale, and the lab that shows which protections work, which break, and what each costs.',
   )
@@ -81,6 +87,14 @@ const operate = [addDeadLetters, addReconcile, addEndedSales];
 const measure = [addBench, addBenchLocks, addConformance, addMutants, addTrial, addDocs];
 for (const add of [...learn, ...workshop, ...byHand, ...operate, ...measure]) add(program, place);
 
+if (isChinese) tellInChinese(program);
+
+/** What commander refuses is not one of our errors. */
+function tellInChinese(command: Command): void {
+  command.configureOutput({ outputError: (text, write) => write(`${usageInChinese}\n${text}`) });
+  for (const each of command.commands) tellInChinese(each);
+}
+
 const cause = (error: Error): string =>
   error.cause instanceof Error ? ` (${error.cause.message})` : '';
 
@@ -90,7 +104,8 @@ try {
   if (error instanceof LockstepError) {
     const message = `${error.message}${cause(error)}`;
     printError(error.code, message);
-    console.error(wrap(`${error.code}: ${message}`));
+    if (isChinese) console.error(wrap(`${error.code}：${errorsInChinese[error.code] ?? ''}`));
+    console.error(wrapLines(`${error.code}: ${message}`));
   } else {
     printError('UNEXPECTED', String(error));
     console.error(error);

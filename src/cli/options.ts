@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { type Database, databases, defaultDatabase } from '../lab/environment/servers/database.ts';
 import { parsePause, pauseFormat } from '../lab/races/pauses.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { languages } from '../ladder/texts/texts.ts';
+import { type Language, languages } from '../ladder/texts/texts.ts';
 
 export const whole = (least: number, most: number) => (text: string) => {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -37,7 +37,19 @@ export const database = () =>
 export const onDatabase = (used: Database): string =>
   used === defaultDatabase ? '' : ` --database ${used}`;
 
+/** The language of the options that are not given. */
+export const languageVariable = 'LOCKSTEP_LANGUAGE';
+
+/** `--language zh`; without it, that of LANG. */
+export function languageOf(words: readonly string[], env: NodeJS.ProcessEnv): Language {
+  const at = words.indexOf('--language');
+  const named = at < 0 ? words.find((word) => word.startsWith('--language=')) : words[at + 1];
+  const wanted = named?.replace('--language=', '') ?? env[languageVariable] ?? env['LANG'] ?? '';
+  return languages.find((each) => wanted.startsWith(each)) ?? 'en';
+}
+
 export const language = () =>
   new Option('--language <code>', 'the language of the ladder’s sentences; else that of LANG')
     .choices(languages)
-    .default(process.env['LANG']?.startsWith('zh') ? 'zh' : 'en');
+    .env(languageVariable)
+    .default('en');

@@ -9,7 +9,7 @@ import {
   saveProgress,
 } from '../lab/workshop/progress.ts';
 import { recordSteps } from '../lab/workshop/record.ts';
-import { stepText } from '../lab/workshop/step-text.ts';
+import { stepInTerminal } from '../lab/workshop/step-text.ts';
 import { type Step, stepsIn } from '../lab/workshop/steps.ts';
 import { tasksIn } from '../lab/workshop/tasks.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
@@ -26,7 +26,7 @@ interface WorkshopOptions {
 export const addWorkshop: AddCommand = (program, place) => {
   const workshop = program
     .command('workshop')
-    .enablePositionalOptions() // --language is an option of each of its commands, too.
+    .enablePositionalOptions()
     .description('ten steps for a group: predict, play, read why; where it was left, it goes on')
     .addOption(language())
     .action((options: WorkshopOptions) => show(options, readProgress(place.workshopHome)));
@@ -65,7 +65,7 @@ export const addWorkshop: AddCommand = (program, place) => {
 };
 
 function show({ language }: WorkshopOptions, now: Progress): void {
-  console.log(stepText(stepsIn(language), now, language));
+  console.log(stepInTerminal(stepsIn(language), now, language));
 }
 
 function currentStep(steps: readonly Step[], { step }: Progress): Step {

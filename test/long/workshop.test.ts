@@ -1,4 +1,4 @@
-/** The workshop on real servers: a group goes through it, and the errata and an exercise are true. */
+/** The workshop on real servers: a group goes through it; the errata, and an exercise. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';

@@ -34,7 +34,10 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 
 /** The command line, with every action replaced by nothing. */
 async function commandLine(): Promise<Command> {
-  const program = new Command('lockstep').exitOverride().configureOutput({ writeErr: () => {} });
+  const program = new Command('lockstep')
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
   for (const file of filesIn('src/cli', '.ts')) {
     const module = (await import(new URL(file, root).pathname)) as Record<string, AddCommand>;
     for (const [name, add] of Object.entries(module))

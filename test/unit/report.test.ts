@@ -254,7 +254,8 @@ describe('wrapping', () => {
 
   test('breaks Chinese text where its columns end, and not its characters', () => {
     expect(wrap('订单 库存 超卖', 9, '')).toBe('订单 库存\n超卖');
-    expect(wrap('订单 库存 超卖', 8, '')).toBe('订单\n库存\n超卖');
+    expect(wrap('订单 库存 超卖', 8, '')).toBe('订单 库\n存 超卖');
+    expect(wrap('库存不足，请重试。', 8, '')).toBe('库存不\n足，请重\n试。');
     expect(wrap('订单 stock 超卖', 10, '  ')).toBe('订单 stock\n  超卖');
     expect(wrap('订单 stock 超卖', 9, '  ')).toBe('订单\n  stock\n  超卖');
   });

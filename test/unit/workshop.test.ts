@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { errorsInChinese } from '../../src/cli/errors-zh.ts';
+import { languageOf } from '../../src/cli/options.ts';
 import { errata, erratumNames } from '../../src/lab/errata/errata.ts';
 import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
 import { exerciseNamed } from '../../src/lab/workshop/find-exercise.ts';
@@ -10,7 +12,7 @@ import { huntName, hunts } from '../../src/lab/workshop/hunts.ts';
 import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
 import { filesOf, projectFolder, startOf } from '../../src/lab/workshop/mine.ts';
 import type { Progress } from '../../src/lab/workshop/progress.ts';
-import { stepText } from '../../src/lab/workshop/step-text.ts';
+import { stepInTerminal } from '../../src/lab/workshop/step-text.ts';
 import { type Step, stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { languages } from '../../src/ladder/texts/texts.ts';
@@ -118,19 +120,19 @@ describe('a step in a terminal', () => {
   };
 
   test('asks for a prediction, and says no more', () => {
-    const text = stepText(steps, begun, 'en');
+    const text = stepInTerminal(steps, begun, 'en');
     expect(text).toContain('workshop predict A|B|C');
     expect(text).not.toContain('Both transactions read');
   });
 
   test('then says what to do, and not why', () => {
-    const text = stepText(steps, predicted, 'en');
+    const text = stepInTerminal(steps, predicted, 'en');
     expect(text).toContain('npx lockstep race lost-update');
     expect(text).not.toContain('Both transactions read');
   });
 
   test('says why once it was played, and whether the prediction was right', () => {
-    const text = stepText(steps, seen, 'en');
+    const text = stepInTerminal(steps, seen, 'en');
     expect(text).toContain('You predicted A. B is right.');
     expect(text).toContain('✓ race lost-update');
     expect(text).toContain('Both transactions read');
@@ -146,7 +148,7 @@ describe('a step in a terminal', () => {
   });
 
   test('of the other language names its language in the commands', () => {
-    expect(stepText(stepsIn('zh'), begun, 'zh')).toContain('predict A|B|C --language zh');
+    expect(stepInTerminal(stepsIn('zh'), begun, 'zh')).toContain('predict A|B|C --language zh');
   });
 });
 
@@ -165,5 +167,28 @@ describe('the errata', () => {
     for (const { says, truth } of Object.values(errata))
       for (const text of [says.en, says.zh, truth.en, truth.zh])
         expect(text.length).toBeGreaterThan(3);
+  });
+});
+
+describe('the errors of the command line', () => {
+  const source = ['src/errors.ts', 'src/lab/errors.ts'].map(read).join('\n');
+  const codes = [...source.matchAll(/readonly code(?:: [^=;]+)?(?: = |;|: )[^;]*;?/g)].flatMap(
+    ([line]) => [...line.matchAll(/'([A-Z\d_]+)'/g)].map(([, code]) => code),
+  );
+
+  test('all have a sentence in Chinese, and no other one has', () => {
+    expect(codes.length).toBeGreaterThan(90);
+    expect(Object.keys(errorsInChinese).sort()).toEqual([...new Set(codes)].sort());
+    for (const sentence of Object.values(errorsInChinese))
+      expect(sentence).toMatch(/[\u4e00-\u9fff]/);
+  });
+
+  test('are in the language of the command, else in that of LANG', () => {
+    expect(languageOf(['race', '--language', 'zh'], {})).toBe('zh');
+    expect(languageOf(['race', '--language=zh'], {})).toBe('zh');
+    expect(languageOf([], { LANG: 'zh_CN.UTF-8' })).toBe('zh');
+    expect(languageOf(['--language', 'en'], { LANG: 'zh_CN.UTF-8' })).toBe('en');
+    expect(languageOf([], { LANG: 'de_DE' })).toBe('en');
+    expect(languageOf([], {})).toBe('en');
   });
 });

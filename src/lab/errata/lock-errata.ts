@@ -1,13 +1,32 @@
 /** Errata about the locks of the notes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { redisReentrantLock } from '../../locks/redis-reentrant.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
+import { defaultKeyPrefix, type Lock } from '../../locks/lock.ts';
 import { asOneOwner } from '../../locks/shared/owner.ts';
+import { openStores } from '../../processes/with-stores.ts';
 import { waitUntil } from '../environment/wait-until.ts';
+import type { Stage } from '../stage/stage.ts';
 import type { Erratum } from './erratum.ts';
 
 const units = { short: 1_200, long: 1_200 } as const;
 const watchdogMs = 6_000;
+
+/** That of redis-reentrant, in a process of its own as far as Redis can tell. */
+async function withWatchedLock(
+  { connections: { config } }: Stage,
+  leaseMs: number,
+  work: (lock: Lock) => Promise<void>,
+): Promise<void> {
+  const connections = await openStores({ ...config, LOCK_WATCHDOG_MS: leaseMs });
+  try {
+    const lock = rungNamed('redis-reentrant').lock?.(connections);
+    await connections.ready();
+    if (lock) await work(lock);
+  } finally {
+    await connections.close();
+  }
+}
 
 export const lockErrata = {
   'lease-units': {
@@ -39,20 +58,20 @@ export const lockErrata = {
     },
     async play(stage, tell) {
       const redis = stage.connections.redis('admin');
-      const lock = redisReentrantLock(stage.connections.redis('lock'), { watchdogMs });
       const resource = `erratum-${randomUUID()}`;
-      const lease = await lock.acquire(resource, { waitMs: 0 });
       const leftAtRenewals: number[] = [];
       let beforeMs = watchdogMs;
-      const { signal } = stage;
-      while (leftAtRenewals.length < 2 && !signal.aborted) {
-        await sleep(20);
-        const leftMs = await redis.pttl(`lock:${resource}`);
-        if (leftMs < 0) throw new Error('the lock is not where it was looked for');
-        if (leftMs > beforeMs) leftAtRenewals.push(beforeMs);
-        beforeMs = leftMs;
-      }
-      await lease?.release();
+      await withWatchedLock(stage, watchdogMs, async (lock) => {
+        const lease = await lock.acquire(resource, { waitMs: 0 });
+        while (leftAtRenewals.length < 2) {
+          await sleep(20, undefined, { signal: stage.signal });
+          const leftMs = await redis.pttl(`${defaultKeyPrefix}${resource}`);
+          if (leftMs < 0) throw new Error('the lock is not where it was looked for');
+          if (leftMs > beforeMs) leftAtRenewals.push(beforeMs);
+          beforeMs = leftMs;
+        }
+        await lease?.release();
+      });
       tell(`a lease of ${watchdogMs} ms was renewed with ${leftAtRenewals.join(' and ')} ms left`);
       return Math.max(...leftAtRenewals) > watchdogMs / 2;
     },
@@ -67,26 +86,27 @@ export const lockErrata = {
       zh: '进程活着，看门狗就一直续。这个用户的下一单（另一张券）到了另一个进程，拿不到锁：已经返回成功的订单就这样丢了。只有一个线程时看不出来，因为锁是它自己的（可重入）。',
     },
     async play(stage, tell) {
-      const client = stage.connections.redis('lock');
-      const [one, other] = [client, client].map((redis) =>
-        redisReentrantLock(redis, { watchdogMs: 1_500 }),
-      );
       const resource = `erratum-${randomUUID()}:user:7`;
       const recorded: string[] = [];
       const leases: { release(): Promise<void> }[] = [];
-      const handle = (lock: typeof one, order: string) =>
+      /** As the worker of the notes: its lease is not released. */
+      const handle = (lock: Lock, order: string) =>
         asOneOwner(async () => {
-          const lease = await lock?.acquire(resource, { waitMs: 0 });
+          const lease = await lock.acquire(resource, { waitMs: 0 });
           if (!lease) return;
           leases.push(lease);
           recorded.push(order);
         });
-      await handle(one, 'the order of voucher 1');
-      await sleep(4_000, undefined, { signal: stage.signal }); // Longer than two leases.
-      await handle(other, 'the order of voucher 2');
+      await withWatchedLock(stage, 1_500, (one) =>
+        withWatchedLock(stage, 1_500, async (other) => {
+          await handle(one, 'the order of voucher 1');
+          await sleep(4_000, undefined, { signal: stage.signal }); // Longer than two leases.
+          await handle(other, 'the order of voucher 2');
+          for (const lease of leases) await lease.release();
+        }),
+      );
       tell('accepted: the order of voucher 1 and, four seconds later, that of voucher 2');
       tell(`recorded by the two workers: ${recorded.join(', ')}`);
-      for (const lease of leases) await lease.release();
       return recorded.length === 1;
     },
   },

@@ -16,9 +16,12 @@ export function wrap(text: string, width = 79, indent = '  '): string {
   return margin + [...lines, line].join('\n');
 }
 
+const chinese = '\\u2e80-\\u9fff\\uff00-\\uffef';
 /** A word, or a Chinese character, with the space before it and the punctuation at it. */
-const pieces =
-  / *(?:[（《「“]*[\u2e80-\u9fff\uff00-\uffef][，。、；：！？）》」”]*|[^ \u2e80-\u9fff\uff00-\uffef]+)/g;
+const pieces = new RegExp(
+  ` *(?:[（《「“]*[${chinese}][，。、；：！？）》」”]*|[^ ${chinese}]+)`,
+  'g',
+);
 
 /** Each line by itself. */
 export const wrapLines = (text: string): string =>

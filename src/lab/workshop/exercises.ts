@@ -53,7 +53,7 @@ return 'released'`,
       },
     ],
     plays: ['race paused-holder --rung fenced', 'run fenced'],
-    contract: { file: 'inventories', subject: 'fenced' },
+    contract: { file: 'inventories', subject: 'fenced-by-redis' }, // It sells as `fenced` does.
   },
   'claim-the-rest': {
     rung: 'lua-stream',

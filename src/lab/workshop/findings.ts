@@ -36,7 +36,8 @@ export function findingsPage(
 <tr><th></th><th>${say.question}</th><th>${say.prediction}</th><th>${say.verdict}</th></tr>
 ${steps.map((step, index) => row(step, index, progress, language))}
 </table>
-${exercises.length > 0 ? html`<h2>${say.exercises}</h2><ul>${exercises.map(([name, seen]) => html`<li>${name}: ${isMended(seen) ? say.mended : say.notMended}</li>`)}</ul>` : ''}
+${exercises.length > 0 ? html`<h2>${say.exercises}</h2>` : ''}
+<ul>${exercises.map(([name, seen]) => exerciseLine(name, seen, language))}</ul>
 <h2>${say.machine}</h2>
 <ul>${Object.entries(machine).map(([name, value]) => html`<li>${name}: ${value}</li>`)}</ul>
 </html>
@@ -44,7 +45,12 @@ ${exercises.length > 0 ? html`<h2>${say.exercises}</h2><ul>${exercises.map(([nam
   return String(page);
 }
 
-export const isMended = (seen: readonly Seen[]): boolean =>
+function exerciseLine(name: string, seen: readonly Seen[], language: Language) {
+  const say = workshopTexts[language];
+  return html`<li>${name}: ${isMended(seen) ? say.mended : say.notMended}</li>`;
+}
+
+const isMended = (seen: readonly Seen[]): boolean =>
   seen.length > 0 && seen.every(({ answer }) => answer === 'yes');
 
 function row({ title, right }: Step, index: number, progress: Progress, language: Language) {
@@ -52,18 +58,26 @@ function row({ title, right }: Step, index: number, progress: Progress, language
   const letter = progress.predictions[index];
   const mark = letter === undefined ? say.nothing : `${letter} ${letter === right ? '✓' : '✗'}`;
   const seen = progress.seen[index] ?? [];
-  return html`<tr><td>${index + 1}</td><td>${title}</td><td>${mark}</td><td>${
-    seen.length === 0 ? say.nothing : seen.map((each) => html`<p>${seenLine(each, language)}</p>`)
-  }</td></tr>`;
+  const lines = seen.map((each) => html`<p>${foundLine(each, language)}</p>`);
+  const shown = seen.length === 0 ? say.nothing : lines;
+  return html`<tr><td>${index + 1}</td><td>${title}</td><td>${mark}</td><td>${shown}</td></tr>`;
 }
 
-function seenLine({ play, answer, verdict }: Seen, language: Language) {
+function foundLine({ play, answer, verdict }: Seen, language: Language) {
   const claim = workshopTexts[language].asClaimed[answer];
-  return html`${marks[answer]} <code>${play}</code>: ${[verdict, claim].filter(Boolean).join(', ')}`;
+  const words = [verdict, claim].filter(Boolean).join(', ');
+  return html`${marks[answer]} <code>${play}</code>: ${words}`;
 }
 
 const style = `
-body { margin: 2rem; font: 1rem/1.4 system-ui, sans-serif; } small { color: var(--quiet); font-size: 0.6em; }
-table { border-collapse: collapse; } td, th { text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; border-bottom: 1px solid var(--line); }
-td p { margin: 0 0 0.2rem; } tr { break-inside: avoid; } code { font-size: 0.85em; }
+body { margin: 2rem; font: 1rem/1.4 system-ui, sans-serif; }
+small { color: var(--quiet); font-size: 0.6em; }
+table { border-collapse: collapse; }
+td, th {
+  text-align: left; vertical-align: top;
+  padding: 0.3rem 0.8rem 0.3rem 0; border-bottom: 1px solid var(--line);
+}
+td p { margin: 0 0 0.2rem; }
+tr { break-inside: avoid; }
+code { font-size: 0.85em; }
 `;

@@ -54,5 +54,6 @@ export const plain = (markdown: string): string =>
     .trim()
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/\*\*|`/g, '')
+    .replaceAll(/\*([^*\n]+)\*/g, '$1')
     .replaceAll(/([\u2e80-\uffef])\n(?=[\u2e80-\uffef])/g, '$1') // Chinese has no spaces.
     .replaceAll('\n', ' ');

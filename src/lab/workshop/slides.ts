@@ -1,4 +1,4 @@
-/** The workshop as slides: one HTML file that needs no server, and the page of the lab has it too. */
+/** The workshop as slides: one HTML file that needs no server. The page of the lab has it, too. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { html, raw } from 'hono/html';
@@ -27,17 +27,29 @@ export function slidesPage(language: Language, { isInPage = false }: SlidesOptio
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${say.workshop}</title>
 <link rel="icon" href="data:,">
-${isInPage ? html`<link rel="stylesheet" href="/slides.css">` : html`<style>${raw(slidesStyle)}</style>`}
+${styled(isInPage)}
 <section><h1>${say.workshop}</h1>
 <ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol>
 <p class="quiet">${say.moves} · ${say.notes}</p></section>
 ${steps.flatMap((step, index) => slidesOf(step, index, { of: steps.length, language, isInPage }))}
-<footer>${isInPage ? links(language) : ''}<button data-move="-1">←</button><button data-move="1">→</button></footer>
-${isInPage ? html`<script type="module" src="/slides.js"></script>` : html`<script type="module">${raw(slidesScript())}</script>`}
+<footer>
+${isInPage ? links(language) : ''}<button data-move="-1">←</button><button data-move="1">→</button>
+</footer>
+${scripted(isInPage)}
 </html>
 `;
   return String(page);
 }
+
+const styled = (isInPage: boolean) =>
+  isInPage
+    ? html`<link rel="stylesheet" href="/slides.css">`
+    : html`<style>${raw(slidesStyle)}</style>`;
+
+const scripted = (isInPage: boolean) =>
+  isInPage
+    ? html`<script type="module" src="/slides.js"></script>`
+    : html`<script type="module">${raw(slidesScript())}</script>`;
 
 const markdown = (text: string) => raw(marked.parse(text, { async: false }));
 
@@ -59,8 +71,9 @@ interface Shown extends Required<SlidesOptions> {
 function slidesOf(step: Step, index: number, { of, language, isInPage }: Shown) {
   const say = workshopTexts[language];
   const head = say.step(index + 1, of, step.title);
+  const notes = html`<aside>${markdown(step.say)}</aside>`;
   const slide = (content: unknown) =>
-    html`<section><h2>${head}</h2><div><main>${content}</main><aside>${markdown(step.say)}</aside></div></section>`;
+    html`<section><h2>${head}</h2><div><main>${content}</main>${notes}</div></section>`;
   const answer = html`<p><strong data-answer="${index}" data-right="${step.right}"></strong></p>`;
   return [
     slide([markdown(step.question), choices(step, index, language)]),
@@ -74,17 +87,19 @@ function slidesOf(step: Step, index: number, { of, language, isInPage }: Shown) 
   ];
 }
 
-const choices = ({ choices }: Step, index: number, language: Language) =>
-  html`<p class="quiet">${workshopTexts[language].answer}</p>${choices.map(
-    ({ letter, text }) =>
-      html`<p><button data-step="${index}" data-letter="${letter}" aria-pressed="false">${letter}</button> ${text}</p>`,
-  )}`;
+const choices = ({ choices }: Step, index: number, language: Language) => [
+  html`<p class="quiet">${workshopTexts[language].answer}</p>`,
+  ...choices.map(({ letter, text }) => {
+    const data = html`data-step="${index}" data-letter="${letter}"`;
+    return html`<p><button ${data} aria-pressed="false">${letter}</button> ${text}</p>`;
+  }),
+];
 
 /** One slide for each command that was played. */
 const parts = (seen: string): string[] =>
   [...seen.matchAll(/```text\n[\s\S]*?\n```/g)].map(([block]) => block);
 
-export const slidesStyle = `${colours}
+const style = `
 body { margin: 0; font: 1.25rem/1.45 system-ui, sans-serif; }
 section { padding: 1rem 2.5rem 4rem; } section[hidden] { display: none; }
 h1 { margin-top: 12vh; } h2 { margin: 0 0 1rem; } h3 { margin-bottom: 0.3rem; }
@@ -96,11 +111,20 @@ main > p > code, main li code { color: var(--fine); }
 .quiet { color: var(--quiet); font-size: 1rem; }
 button { font: inherit; padding: 0.1rem 0.8rem; cursor: pointer; }
 button[aria-pressed=true] { background: var(--fine); color: var(--on-mark); }
-aside { display: none; font-size: 1rem; color: var(--quiet); border-left: 3px solid var(--line); padding-left: 1rem; }
+aside {
+  display: none; font-size: 1rem; color: var(--quiet);
+  border-left: 3px solid var(--line); padding-left: 1rem;
+}
 .with-notes aside { display: block; }
-.with-notes section > div { display: grid; grid-template-columns: minmax(0, 7fr) minmax(0, 3fr); gap: 1.5rem; }
+.with-notes section > div {
+  display: grid; grid-template-columns: minmax(0, 7fr) minmax(0, 3fr); gap: 1.5rem;
+}
 footer { position: fixed; right: 1rem; bottom: 0.6rem; }
 @media print {
-  section, section[hidden] { display: block; break-after: page; } aside { display: block; } footer { display: none; }
+  section, section[hidden] { display: block; break-after: page; }
+  aside { display: block; }
+  footer { display: none; }
 }
 `;
+
+export const slidesStyle = colours + style;

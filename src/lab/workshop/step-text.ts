@@ -13,7 +13,11 @@ const command = (words: string, language: Language): string =>
   `    npx lockstep workshop ${words}${language === 'en' ? '' : ` --language ${language}`}`;
 
 /** Why a step is right is shown once its commands were played. */
-export function stepText(steps: readonly Step[], progress: Progress, language: Language): string {
+export function stepInTerminal(
+  steps: readonly Step[],
+  progress: Progress,
+  language: Language,
+): string {
   const say = workshopTexts[language];
   const step = steps[progress.step];
   if (!step) throw new RangeError(`the workshop has ${steps.length} steps`);

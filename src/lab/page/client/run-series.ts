@@ -55,7 +55,7 @@ export function runSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'
   };
 }
 
-/** A load that follows another one may begin in its last second: these are not beside each other. */
+/** A load that follows another one begins in its last second: they are not beside each other. */
 function namesOfLoads(seconds: readonly Second[]): string[] {
   const loaded = seconds.filter(({ isLoaded }) => isLoaded).length;
   const together = seconds.filter(({ byLoad }) => byLoad !== undefined).length;
