@@ -62,7 +62,7 @@ async function auditVoucher(
         `voucher ${voucherId} (${rung}): ${result.verdict} by ${ran} of ${checks.length} checks; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
         ...(isTried ? [] : ['nobody has bought: there is nothing to judge']),
         auditLines(result),
-        ...proofs.flatMap(proofText),
+        ...proofs.flatMap((proof) => proofText(proof)),
       ].join('\n'),
   );
   setExitCode([answerOf[result.verdict]]);

@@ -12,7 +12,8 @@ import {
   pauseLines,
   proofLines,
 } from '../lab/report/sentences.ts';
-import { costTable, legend, runTable } from '../lab/report/tables.ts';
+import { costTable, runTable } from '../lab/report/tables.ts';
+import { verdictWords } from '../lab/report/verdict-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { isRungName, ladder, rungNames } from '../ladder/rungs.ts';
 import type { Language } from '../ladder/texts/texts.ts';
@@ -88,13 +89,13 @@ function runText(run: Run, folder: string, language: Language): string {
   return [
     runTable([result]),
     '',
-    legend,
+    verdictWords[language].legend,
     '',
     costTable([result]),
     '',
     wrap(claimSentence(run, language)),
-    auditLines(audit),
-    ...proofLines(run),
+    auditLines(audit, language),
+    ...proofLines(run, language),
     '',
     ...pauseLines(run),
     ...mysqlLines(run),

@@ -26,7 +26,7 @@ const filesIn = (folder: string, ending: string): string[] =>
     .filter((file) => file.endsWith(ending))
     .map((file) => `${folder}/${file}`);
 
-const documents = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')];
+const documents = ['README.md', 'README.zh-CN.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')];
 const sources = ['src', 'scripts'].flatMap((folder) =>
   ['.ts', '.mjs'].flatMap((ending) => filesIn(folder, ending)),
 );

@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Language } from '../../ladder/texts/texts.ts';
 import { rungsWithOrders } from '../choices/set-up.ts';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
@@ -56,8 +57,8 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
   const runs = demo ? (JSON.parse(demo) as { runs: { result: RunResult }[] }).runs : [];
   const results = runs.map(({ result }) => result);
   return {
-    [join(root, 'README.md')]:
-      results.length > 0 ? { headline: fenced(headlineTable(results)) } : {},
+    [join(root, 'README.md')]: headline(results, 'en'),
+    [join(root, 'README.zh-CN.md')]: headline(results, 'zh'),
     [join(root, 'docs', 'ladder.md')]: tableParts(),
     [join(root, 'docs', 'races.md')]: {
       ...{ races: raceMarkdown(), played: playedMarkdown() },
@@ -74,6 +75,9 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
+
+const headline = (results: readonly RunResult[], language: Language): Parts =>
+  results.length > 0 ? { headline: fenced(headlineTable(results, language)) } : {};
 
 /** The tables of docs/ladder.md, in both languages. */
 export const tableParts = (): Parts => ({

@@ -5,6 +5,7 @@ import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.t
 import { said } from '../races/schedules-zh.ts';
 import { proofText } from './sentences.ts';
 import { stepWords } from './step-words.ts';
+import { verdictWords } from './verdict-words.ts';
 import { columns, wrap } from './wrap.ts';
 
 /** The widths of a step's text and of its result: with four lanes they fill the line. */
@@ -27,25 +28,22 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
     `    ${lanes.map((lane) => `${lane}  `).join('')}`.trimEnd(),
     ...lines,
     '',
-    ...verdictLines(result).map((line) => wrap(line)),
-    ...(result.proof ? proofText(result.proof) : []),
+    ...verdictLines(result, language).map((line) => wrap(line)),
+    ...(result.proof ? proofText(result.proof, language) : []),
     ...lessonLines(rung, language),
   ].join('\n');
 }
 
 /** The promise that the race is about, and what else broke. */
-export function verdictLines({
-  verdict,
-  shows,
-  asClaimed,
-  evidence,
-  alsoBroken = [],
-}: RaceResult): string[] {
-  const claim = asClaimed ? 'as claimed' : 'NOT as claimed';
-  const also = `also broken, ${asClaimed ? 'as the ladder claims' : 'see above'}: ${alsoBroken.join(', ')}`;
+export function verdictLines(
+  { verdict, shows, asClaimed, evidence, alsoBroken = [] }: RaceResult,
+  language: Language = 'en',
+): string[] {
+  const say = verdictWords[language];
+  const words = [say.verdicts[verdict], asClaimed ? say.asClaimed : say.notAsClaimed];
   return [
-    `${shows}: ${verdict}, ${claim}${evidence && `: ${evidence}`}`,
-    ...(alsoBroken.length > 0 ? [also] : []),
+    `${shows}: ${words.join(language === 'zh' ? '，' : ', ')}${evidence && `: ${evidence}`}`,
+    ...(alsoBroken.length > 0 ? [say.alsoBroken(alsoBroken, asClaimed)] : []),
   ];
 }
 

@@ -125,7 +125,7 @@ const raceRow = (race: RaceResult) => html`<tr class="${classOf(race)}">
 
 const runEvidence = (run: Run, language: Language) => html`<details id="${anchor(run)}">
 <summary>${claimSentence(run, language)}</summary>
-<pre>${[auditLines(run.audit), ...proofLines(run)].join('\n')}</pre>
+<pre>${[auditLines(run.audit, language), ...proofLines(run, language)].join('\n')}</pre>
 </details>`;
 
 const style = `

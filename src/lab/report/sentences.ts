@@ -4,34 +4,40 @@ import type { Proof } from '../../audit/evidence.ts';
 import { mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
+import { atRight, padded, verdictWords } from './verdict-words.ts';
 import { wrap } from './wrap.ts';
 
-export const topology = ({ result }: Run): string => {
+export const topology = ({ result }: Run, language: Language = 'en'): string => {
   const balancer = result.balancer === 'cluster' ? ' (Node’s cluster)' : '';
-  return `${result.rung} on ${result.instances} instance${result.instances === 1 ? '' : 's'}${balancer}`;
+  return verdictWords[language].instances(result.rung, result.instances) + balancer;
 };
 
 /** `mutex-per-user on 4 instances: violated, as claimed.` and the ladder's reasons. */
 export function claimSentence(run: Run, language: Language = 'en'): string {
   const { result, claim } = run;
-  const checks = claim.breaks.map(({ check }) => ` of ${check}`).join(' and');
+  const say = verdictWords[language];
+  const checks = claim.breaks.map(({ check }) => check);
   const judged = result.asClaimed
-    ? 'as claimed'
-    : `NOT as claimed (the ladder claims ${claim.verdict}${checks})`;
-  const reasons = new Set(claim.breaks.map(({ because }) => texts[language].reasons[because]));
-  const because = [...reasons].map((reason) => ` ${reason}.`).join('');
-  return `${topology(run)}: ${result.verdict}, ${judged}.${because}`;
+    ? say.asClaimed
+    : say.notAsClaimed + say.ladderClaims(claim.verdict, checks);
+  const reasons = [...new Set(claim.breaks.map(({ because }) => texts[language].reasons[because]))];
+  const verdict = say.verdicts[result.verdict];
+  return language === 'zh'
+    ? `${topology(run, language)}：${verdict}，${judged}。${reasons.map((each) => `${each}。`).join('')}`
+    : `${topology(run)}: ${verdict}, ${judged}.${reasons.map((each) => ` ${each}.`).join('')}`;
 }
 
 /** The proof of each violation of a run. */
-export const proofLines = ({ proofs }: Run): string[] => proofs.flatMap(proofText);
+export const proofLines = ({ proofs }: Run, language: Language = 'en'): string[] =>
+  proofs.flatMap((proof) => proofText(proof, language));
 
 /** Each check on its own line. */
-export function auditLines({ findings, skipped }: Audit): string {
+export function auditLines({ findings, skipped }: Audit, language: Language = 'en'): string {
+  const say = verdictWords[language];
   const judged = findings.map(({ check, verdict, count, worst, first }) => {
-    const detail =
-      verdict === 'held' ? '' : `: ${worst ?? first}${count > 1 ? ` (${count} cases)` : ''}`;
-    return wrap(`  ${verdict.padEnd(9)} ${check}${detail}`, 79, '            ');
+    const cases = count > 1 ? say.cases(count) : '';
+    const detail = verdict === 'held' ? '' : `: ${worst ?? first}${cases}`;
+    return wrap(`  ${padded(say.verdicts[verdict], 9)} ${check}${detail}`, 79, '            ');
   });
   const notJudged = skipped.map(({ check, why }) =>
     wrap(`  ${'–'.padEnd(9)} ${check}: ${why}`, 79, '            '),
@@ -46,7 +52,8 @@ export const failedFindings = ({ audit }: Pick<Run, 'audit'>): string[] =>
     .map(({ check, worst, first }) => wrap(`    ${check}: ${worst ?? first}`, 79, '      '));
 
 /** The events that prove a violation, in order, and the rows that they left. */
-export function proofText({ check, events, rows }: Proof): string[] {
+export function proofText({ check, events, rows }: Proof, language: Language = 'en'): string[] {
+  const say = verdictWords[language];
   if (events.length + rows.length === 0) return [];
   const start = BigInt(events[0]?.at ?? 0);
   const happened = events.map(({ at, instance, event, checkpoint, orderId, userId, reason }) => {
@@ -56,9 +63,9 @@ export function proofText({ check, events, rows }: Proof): string[] {
   });
   const left = rows.map(
     ({ id, userId, status }) =>
-      `  ${'in MySQL'.padStart(19)} ${status.padEnd(11)} user ${userId}, order ${id}`,
+      `  ${atRight(say.inMysql, 19)} ${status.padEnd(11)} user ${userId}, order ${id}`,
   );
-  return ['', `the proof that ${check} is violated:`, ...happened, ...left];
+  return ['', say.proofOf(check), ...happened, ...left];
 }
 
 /** How often MySQL refused a write that the lock had let through; no line when it did not. */

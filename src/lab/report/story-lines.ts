@@ -3,6 +3,7 @@ import { type StoryName, story, storyNames } from '../../ladder/story.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import { failedFindings } from './sentences.ts';
+import { atRight, padded, verdictWords } from './verdict-words.ts';
 import { columns, wrap } from './wrap.ts';
 
 type Shape = Pick<RunResult, 'rung' | 'instances' | 'balancer' | 'retries'>;
@@ -17,20 +18,23 @@ export const storyOf = ({ rung, instances, balancer, retries }: Shape): StoryNam
       retries === 0,
   );
 
-const head = ['', 'sold', 'users with two orders', 'verdict'];
-
-const row = (width: number, [title = '', sold = '', twice = '', verdict = '']: string[]): string =>
-  `${title}${' '.repeat(width - columns(title))}  ${sold.padStart(4)}  ${twice.padStart(21)}  ${verdict}`.trimEnd();
+const row = (
+  width: number,
+  [title = '', sold = '', twice = '', verdict = '']: readonly string[],
+): string =>
+  [padded(title, width), atRight(sold, 4), atRight(twice, 21), verdict].join('  ').trimEnd();
 
 const titleWidth = (language: Language): number =>
   Math.max(...storyNames.map((name) => columns(texts[language].story[name].title)));
 
-export const storyHead = (language: Language): string => row(titleWidth(language), head);
+export const storyHead = (language: Language): string =>
+  row(titleWidth(language), verdictWords[language].headline);
 
 function resultCells(name: StoryName, result: RunResult, language: Language): string[] {
   const { orders, usersWithTwoOrders, verdict } = result;
   const { title } = texts[language].story[name];
-  return [title, String(orders), String(usersWithTwoOrders), verdict];
+  const word = verdictWords[language].verdicts[verdict];
+  return [title, String(orders), String(usersWithTwoOrders), word];
 }
 
 const resultRow = (name: StoryName, result: RunResult, language: Language): string =>
@@ -51,7 +55,7 @@ export function headlineCells(results: readonly RunResult[], language: Language)
     const result = results.find((each) => storyOf(each) === name);
     return result ? [resultCells(name, result, language)] : [];
   });
-  return [head, ...rows];
+  return [[...verdictWords[language].headline], ...rows];
 }
 
 /** What the README shows first. */

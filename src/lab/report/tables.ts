@@ -3,6 +3,7 @@ import Table from 'cli-table3';
 import type { RunResult } from '../drills/run-rung.ts';
 import { serialPairs } from '../drills/serial-costs.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
+import { verdictWords } from './verdict-words.ts';
 
 const none = Object.fromEntries(
   [
@@ -40,11 +41,7 @@ const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
 const on = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
 
-export const legend = `on       instances behind nginx; with * behind Node's own cluster
-yes/no/? attempts that were accepted / refused / of unknown outcome
-over     orders beyond the stock        twice    users with more than one order
-verdict  of the audit, from MySQL, Redis and the answers to clients
-ok       ✓ the verdict is what the ladder claims, ✗ it is not`;
+export const { legend } = verdictWords.en;
 
 /** The sales, and the audit's verdict on them. */
 export function runTable(results: readonly RunResult[]): string {

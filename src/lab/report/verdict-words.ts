@@ -1,0 +1,67 @@
+/** The words around a verdict, in each language. What the audit found has one language only. */
+import type { CheckName, Verdict } from '../../domain.ts';
+import type { Language } from '../../ladder/texts/texts.ts';
+import { columns } from './wrap.ts';
+
+interface VerdictWords {
+  readonly verdicts: Readonly<Record<Verdict, string>>;
+  readonly asClaimed: string;
+  readonly notAsClaimed: string;
+  /** @param isClaimed the ladder claims that they break */
+  readonly alsoBroken: (names: readonly string[], isClaimed: boolean) => string;
+  readonly ladderClaims: (verdict: Verdict, checks: readonly CheckName[]) => string;
+  readonly instances: (rung: string, instances: number) => string;
+  readonly proofOf: (check: CheckName) => string;
+  readonly inMysql: string;
+  readonly cases: (count: number) => string;
+  readonly headline: readonly string[];
+  readonly legend: string;
+}
+
+const en: VerdictWords = {
+  verdicts: { held: 'held', violated: 'violated', unknown: 'unknown' },
+  asClaimed: 'as claimed',
+  notAsClaimed: 'NOT as claimed',
+  alsoBroken: (names, isClaimed) =>
+    `also broken, ${isClaimed ? 'as the ladder claims' : 'see above'}: ${names.join(', ')}`,
+  ladderClaims: (verdict, checks) =>
+    ` (the ladder claims ${verdict}${checks.map((check) => ` of ${check}`).join(' and')})`,
+  instances: (rung, instances) => `${rung} on ${instances} instance${instances === 1 ? '' : 's'}`,
+  proofOf: (check) => `the proof that ${check} is violated:`,
+  inMysql: 'in MySQL',
+  cases: (count) => ` (${count} cases)`,
+  headline: ['', 'sold', 'users with two orders', 'verdict'],
+  legend: `on       instances behind nginx; with * behind Node's own cluster
+yes/no/? attempts that were accepted / refused / of unknown outcome
+over     orders beyond the stock        twice    users with more than one order
+verdict  of the audit, from MySQL, Redis and the answers to clients
+ok       ✓ the verdict is what the ladder claims, ✗ it is not`,
+};
+
+const zh: VerdictWords = {
+  verdicts: { held: '成立', violated: '违反', unknown: '未知' },
+  asClaimed: '与阶梯所述一致',
+  notAsClaimed: '与阶梯所述不一致',
+  alsoBroken: (names, isClaimed) =>
+    `另外被破坏（${isClaimed ? '与阶梯所述一致' : '见上'}）：${names.join('、')}`,
+  ladderClaims: (verdict, checks) => `（阶梯所述：${checks.join('、')} ${zh.verdicts[verdict]}）`,
+  instances: (rung, instances) => `${rung}，${instances} 个实例`,
+  proofOf: (check) => `${check} 被破坏的证据：`,
+  inMysql: 'MySQL 里',
+  cases: (count) => `（${count} 处）`,
+  headline: ['', '卖出', '有两单的用户', '判定'],
+  legend: `on       nginx 后面的实例数；带 * 是 Node 自己的 cluster
+yes/no/? 接受 / 拒绝 / 结果未知的请求数
+over     超过库存的订单数        twice    有多个订单的用户数
+verdict  审计的判定，依据 MySQL、Redis 和给客户端的响应
+ok       ✓ 与阶梯所述一致，✗ 不一致`,
+};
+
+export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };
+
+/** As wide as so many columns of a terminal. */
+export const padded = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - columns(text)));
+
+export const atRight = (text: string, width: number): string =>
+  ' '.repeat(Math.max(0, width - columns(text))) + text;
