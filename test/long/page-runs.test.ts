@@ -295,6 +295,24 @@ test('a Redis that stands still stops the sale, and the counts go on once it run
   await tab.locator('[data-begin]:not([disabled])').waitFor();
 }, 180_000);
 
+test('the workshop in the page is predicted, moved through, and opens its plays', async () => {
+  const address = new URL(await addressWithKey(folder, `http://${host}`));
+  const tab = await openTab(browser, `${address.origin}/workshop?language=zh${address.hash}`);
+  await tab.getByText('Lockstep 课堂').waitFor();
+  await tab.waitForURL(/#1$/);
+  await tab.keyboard.press('ArrowRight');
+  await tab.locator('section:not([hidden]) button[data-letter=A]').click();
+  await tab.keyboard.press('ArrowRight');
+  const link = tab.locator('section:not([hidden]) a[href^="/race/"]');
+  expect(await link.getAttribute('href')).toBe('/race/read-then-write?do=ABAB');
+  for (let slides = 0; slides < 3; slides++) await tab.keyboard.press('ArrowRight');
+  expect(await textOf(tab, 'section:not([hidden]) [data-answer]')).toBe('A ✗');
+  await tab.keyboard.press('n');
+  await tab.locator('section:not([hidden]) aside').waitFor();
+  await tab.goto(`${address.origin}/race/read-then-write?do=ABAB`);
+  await tab.locator('[data-connection=open]').waitFor();
+}, 60_000);
+
 test('a cell of the scoreboard plays its race, and the verdict seen here stands beside the published', async () => {
   const tab = await openPage('/scoreboard');
   const cell = tab.locator('[data-cell=race-restart-empty-redlock]');

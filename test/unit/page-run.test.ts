@@ -98,7 +98,7 @@ describe('the charts of a run', () => {
       bar('load', 'load', 'redlock', 0, 4.9),
       bar('redis-1', 'stopped', 'stopped', 1.25, 3.75),
       bar('redis-2', 'paused', 'paused', 1.3, 4),
-      bar(slow, 'other', slow, 4.1, 6.5),
+      bar('redis-3', 'other', slow, 4.1, 6.5),
     ]);
   });
 

@@ -34,6 +34,15 @@ function predict(button: HTMLElement): void {
   if (right) right.textContent = letter === right.dataset['right'] ? '✓' : `${letter} ✗`;
 }
 
+/** In the page: the key of the address opens its links, too. */
+async function useKey(): Promise<void> {
+  const [, key] = /^#key=([\w.-]+)$/.exec(location.hash) ?? [];
+  if (key === undefined) return;
+  history.replaceState(null, '', '#1');
+  const headers = { 'content-type': 'application/json' };
+  await fetch('/session', { method: 'POST', headers, body: JSON.stringify({ key }) });
+}
+
 document.addEventListener('keydown', press);
 document.addEventListener('click', ({ target }) => {
   if (!(target instanceof HTMLElement)) return;
@@ -44,3 +53,4 @@ document.addEventListener('click', ({ target }) => {
 });
 addEventListener('hashchange', () => show(numberIn(location.hash)));
 show(numberIn(location.hash));
+await useKey();
