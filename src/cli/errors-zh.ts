@@ -54,6 +54,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   NO_FREE_PORTS: '空闲端口不够。停掉不用的实验环境。',
   NO_PROGRESS:
     'MySQL 和 Redis 都能回答，这个消费者却一直没有进展，所以进程退出，由新的接替。反复出现的话，看日志里之前的错误。',
+  NO_RECORDED_BENCH: '这个文件里没有 bench 的数字。要写的是那次运行文件夹里的 bench.json。',
   NO_RECORDED_RACE: '这不是录下来的竞态。npx lockstep race 会写出 race.json。',
   NO_SESSION: '这个进程没有 ZooKeeper 会话可以过期。实例在 zookeeper 台阶上卖过之后才有。',
   ORDERS_NEED_SCRIPT: '一张券这么多订单只能直接调用脚本来买：加上 --by-script。',

@@ -502,6 +502,17 @@ export class OrdersNeedScript extends LockstepError {
   }
 }
 
+/** `bench --gate` compares with an earlier run. */
+export class NoRecordedBench extends LockstepError {
+  readonly code = 'NO_RECORDED_BENCH';
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} has no figures of \`npx lockstep bench\`: name the bench.json of its folder.`, {
+      cause,
+    });
+  }
+}
+
 /** The JVM of the lock benchmark ended before its measurement. */
 export class RedissonEnded extends LockstepError {
   readonly code = 'REDISSON_ENDED';

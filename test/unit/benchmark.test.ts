@@ -1,5 +1,8 @@
 /** When the figures of a benchmark count, and when a target is missed. */
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
 import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
@@ -13,6 +16,7 @@ import {
   type Round,
   reachableRatio,
 } from '../../src/lab/benchmarks/purchase-benchmark.ts';
+import { readRecordedFigures } from '../../src/lab/benchmarks/recorded-figures.ts';
 import { isCorrectOrderByOrder } from '../../src/lab/benchmarks/rung-benchmark.ts';
 import {
   faultsOfStep,
@@ -22,7 +26,7 @@ import {
 import { figuresOfScript } from '../../src/lab/benchmarks/script-buyer.ts';
 import { type RateLimits, searchRate } from '../../src/lab/benchmarks/search-rate.ts';
 import { spreadOf, spreadOfKnown } from '../../src/lab/benchmarks/spread.ts';
-import { judgeTarget } from '../../src/lab/benchmarks/targets.ts';
+import { fallen, judgeTarget } from '../../src/lab/benchmarks/targets.ts';
 import { bucketsText } from '../../src/lab/report/bench-buckets-text.ts';
 import { saturationText } from '../../src/lab/report/bench-saturation-text.ts';
 import { ladder, rungNames } from '../../src/ladder/rungs.ts';
@@ -143,6 +147,34 @@ describe('a target', () => {
     expect(judgeTarget(most, spreadOf([3.1, 4]), 2).answer).toBe('missed');
     expect(judgeTarget(least, spreadOf([0.4, 0.5, 0.7]), 3).answer).toBe('unclear');
     expect(judgeTarget(most, spreadOf([2, 4, 5]), 3).answer).toBe('unclear');
+  });
+
+  test('fails a gate only when no round is as good as the worst one of the recorded run', () => {
+    const now = (target: typeof least | typeof most, ...rounds: number[]) =>
+      judgeTarget(target, spreadOf(rounds), rounds.length);
+    const recorded = new Map([
+      ['ratio', spreadOf([0.5, 0.6])],
+      ['lag', spreadOf([2, 3])],
+    ]);
+    expect(fallen([now(least, 0.3, 0.5), now(most, 3, 9)], recorded)).toEqual([]);
+    expect(fallen([now(least, 0.3, 0.49), now(most, 3.1, 9)], recorded)).toEqual([
+      expect.stringContaining('ratio: 0.40 (0.30..0.49)'),
+      expect.stringContaining('lag'),
+    ]);
+    expect(fallen([now(least, 0.1)], new Map())).toEqual([]);
+    expect(fallen([judgeTarget(least, null, 3)], recorded)).toEqual([]);
+  });
+
+  test('is read from the file of an earlier run, and from no other file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'bench.json');
+    const targets = [judgeTarget(least, spreadOf([0.5, 0.6]), 2), judgeTarget(most, null, 2)];
+    writeFileSync(file, JSON.stringify({ targets, seconds: 1 }));
+    expect(readRecordedFigures(file)).toEqual(new Map([['ratio', spreadOf([0.5, 0.6])]]));
+    writeFileSync(file, '{}');
+    expect(() => readRecordedFigures(file)).toThrow(/name the bench.json/);
+    expect(() => readRecordedFigures(join(folder, 'none'))).toThrow(/name the bench.json/);
   });
 
   test('is not judged on one round, which has no spread, and not without a figure', () => {

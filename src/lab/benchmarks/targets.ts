@@ -44,3 +44,21 @@ export function judgeTarget(target: Target, measured: Spread | null, rounds: num
   const anyMeets = isMet(measured.least) || isMet(measured.most);
   return { ...target, measured, answer: anyMeets ? 'unclear' : 'missed' };
 }
+
+/** Of a run that `--gate` compares with: its figures by their names. */
+export type RecordedFigures = ReadonlyMap<string, Spread>;
+
+/** The figures that fell by more than the spread of both runs: no round is as good as the worst. */
+export const fallen = (targets: readonly JudgedTarget[], recorded: RecordedFigures): string[] =>
+  targets.flatMap(({ name, atMost, measured }) => {
+    const before = recorded.get(name);
+    if (!before || !measured) return [];
+    const isWorse =
+      atMost === undefined ? measured.most < before.least : measured.least > before.most;
+    return isWorse
+      ? [`${name}: ${textOf(measured)}, and the recorded run had ${textOf(before)}`]
+      : [];
+  });
+
+const textOf = ({ median, least, most }: Spread): string =>
+  `${median.toFixed(2)} (${least.toFixed(2)}..${most.toFixed(2)})`;
