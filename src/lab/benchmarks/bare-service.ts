@@ -1,7 +1,8 @@
 /** The bare processes that a purchase is compared with: as many as there are instances. */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { asBatchWork } from '../environment/processes.ts';
 import { barePath, nodePath } from '../environment/servers/nginx.ts';
 import { BareInstanceEnded } from '../errors.ts';
 
@@ -17,12 +18,18 @@ export async function withBareService<T>(
   const children: ChildProcess[] = [];
   try {
     for (const upstream of upstreams)
-      children.push(fork(program, [String(upstream), barePath, nodePath]));
+      children.push(fork(program, [String(upstream), barePath, nodePath], likeServers()));
     await Promise.all(children.map(listening));
     return await work(children.flatMap(({ pid }) => pid ?? []));
   } finally {
     for (const child of children) child.kill('SIGKILL');
   }
+}
+
+/** Scheduled as the servers of the lab: else a purchase would be compared with a dearer base. */
+function likeServers(): ForkOptions {
+  const [execPath = process.execPath, ...execArgv] = [...asBatchWork(), process.execPath];
+  return { execPath, execArgv };
 }
 
 async function listening(child: ChildProcess): Promise<void> {

@@ -30,7 +30,7 @@ export function isBatchWork(): boolean {
 }
 
 /** Comes before the command, and becomes it: the pid is the same. */
-const asBatchWork = (): readonly string[] => (isBatchWork() ? ['chrt', '--batch', '0'] : []);
+export const asBatchWork = (): readonly string[] => (isBatchWork() ? ['chrt', '--batch', '0'] : []);
 
 /**
  * Starts the program in a separate session. Ctrl-C then reaches only the lab's command, and that
