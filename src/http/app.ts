@@ -23,7 +23,22 @@ export interface Extensions {
   readonly routes: readonly App[];
 }
 
-const about = { openapi: '3.1.0', info: { title: 'Lockstep', version: '1' } };
+const about = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Lockstep',
+    version: '1',
+    description: 'A flash sale of vouchers: one order per user, and never more than there is.',
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: '/', description: 'The service that gave this document' }],
+  tags: [
+    { name: 'vouchers', description: 'What is on sale' },
+    { name: 'orders', description: 'Purchases, and what became of them' },
+    { name: 'health', description: 'For the balancer' },
+    { name: 'lab', description: 'Faults and measurements; in the lab only' },
+  ],
+};
 
 const none: Extensions = { headers: {}, middleware: [], routes: [] };
 

@@ -122,6 +122,30 @@ test.each([
   expect(answer.status).toBe(isOffered ? 201 : 400);
 });
 
+test.each(['0', '1'])(
+  'with LAB=%s every operation has its name, its tag and its security',
+  async (LAB) => {
+    const production = LAB === '0' ? { TOKEN_SECRET: deploymentSecret } : {};
+    const { app } = await openInstance(testConnections({ LAB, ...production }));
+    const document = (await (await app.request('/openapi.json')).json()) as {
+      paths: Record<string, Record<string, Record<string, unknown>>>;
+      tags: { name: string }[];
+    };
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const names = operations.map(({ operationId }) => operationId);
+    expect(names).toEqual(
+      expect.arrayContaining(['createVoucher', 'buy', 'getOrder', 'watchOrder']),
+    );
+    expect(new Set(names).size).toBe(operations.length);
+    const tags = document.tags.map(({ name }) => name);
+    for (const operation of operations) {
+      expect(operation['summary'], String(operation['operationId'])).toMatch(/^[A-Z].{5,}[^.]$/);
+      expect(tags).toEqual(expect.arrayContaining(operation['tags'] as string[]));
+      expect(operation['security']).toBeDefined();
+    }
+  },
+);
+
 test('the document is made once for all requests', async () => {
   const { app } = await instanceWithout('nothing');
   const make = vi.spyOn(app, 'getOpenAPI31Document');

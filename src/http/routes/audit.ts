@@ -30,6 +30,9 @@ export function auditRoutes({ connections, log, auditOf }: Service): App {
   const check = createRoute({
     method: 'get',
     path: '/vouchers/{id}/audit',
+    operationId: 'auditVoucher',
+    summary: 'Audit a voucher',
+    tags: ['vouchers'],
     security: [{ token: [] }],
     middleware: requireRole('operator', connections.config.TOKEN_SECRET),
     request: { params: z.object({ id: Id }) },

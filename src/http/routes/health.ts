@@ -24,7 +24,15 @@ import type { Service } from '../service.ts';
 const Health = z.object({ status: z.literal('ok') }).openapi('Health');
 const ok = jsonAnswer(Health, 'Healthy');
 
-const livez = createRoute({ method: 'get', path: '/livez', responses: { 200: ok } });
+const livez = createRoute({
+  method: 'get',
+  path: '/livez',
+  operationId: 'isAlive',
+  summary: 'Whether the process runs',
+  tags: ['health'],
+  security: [],
+  responses: { 200: ok },
+});
 const servers = z.array(z.literal('MySQL'));
 const Readiness = z
   .object({
@@ -42,6 +50,10 @@ const Readiness = z
 const readyz = createRoute({
   method: 'get',
   path: '/readyz',
+  operationId: 'isReady',
+  summary: 'Whether it can sell',
+  tags: ['health'],
+  security: [],
   responses: { 200: jsonAnswer(Readiness, 'It can sell'), ...problemAnswers('not-ready') },
 });
 

@@ -30,6 +30,9 @@ const eventsRoute = (user: MiddlewareHandler<Identified>) =>
   createRoute({
     method: 'get',
     path: '/orders/{id}/events',
+    operationId: 'watchOrder',
+    summary: 'The states of an order, as they come',
+    tags: ['orders'],
     security: [{ token: [] }],
     middleware: user,
     request: { params: z.object({ id: Id }) },

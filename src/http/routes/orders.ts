@@ -59,6 +59,9 @@ export const purchaseAnswers = {
 const buyRoute = createRoute({
   method: 'post',
   path: '/vouchers/{id}/orders',
+  operationId: 'buy',
+  summary: 'Buy one',
+  tags: ['orders'],
   security,
   parameters: [idInPath, idempotencyKey],
   responses: purchaseAnswers,
@@ -68,6 +71,9 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
   createRoute({
     method: 'get',
     path: '/orders/{id}',
+    operationId: 'getOrder',
+    summary: 'The state of an order',
+    tags: ['orders'],
     security,
     middleware: user,
     request: { params: z.object({ id: Id }) },

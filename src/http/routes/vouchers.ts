@@ -108,6 +108,10 @@ const security = [{ token: [] }];
 const list = createRoute({
   method: 'get',
   path: '/vouchers',
+  operationId: 'listVouchers',
+  summary: 'The newest vouchers',
+  tags: ['vouchers'],
+  security: [],
   responses: {
     200: jsonAnswer(z.array(VoucherView), 'The newest hundred'),
     ...problemAnswers('not-ready'),
@@ -116,6 +120,10 @@ const list = createRoute({
 const show = createRoute({
   method: 'get',
   path: '/vouchers/{id}',
+  operationId: 'getVoucher',
+  summary: 'One voucher, with its remaining stock',
+  tags: ['vouchers'],
+  security: [],
   request: { params },
   responses: {
     200: jsonAnswer(VoucherView, 'The voucher, with its remaining stock'),
@@ -127,6 +135,9 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>, config: Con
   createRoute({
     method: 'post',
     path: '/vouchers',
+    operationId: 'createVoucher',
+    summary: 'Put a voucher on sale',
+    tags: ['vouchers'],
     security,
     middleware: [operator, smallBody, anyJsonType],
     request: {

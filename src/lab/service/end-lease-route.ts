@@ -9,6 +9,9 @@ export function endLeaseRoute(tokenSecret: string): App {
   const end = createRoute({
     method: 'post',
     path: '/lab/end-lease',
+    operationId: 'endLease',
+    summary: 'End the lease of a purchase',
+    tags: ['lab'],
     description: 'The lease of this purchase is over, as if its time had passed.',
     security: [{ token: [] }],
     middleware: requireRole('operator', tokenSecret),

@@ -23,6 +23,9 @@ export function labRoutes(service: Service): App {
   const noop = createRoute({
     method: 'post',
     path: '/lab/noop',
+    operationId: 'buyNothing',
+    summary: 'A purchase without the purchase',
+    tags: ['lab'],
     description:
       'A purchase without the purchase: the cost of nginx, token and routing. For the benchmark.',
     security: [{ token: [] }],
@@ -34,6 +37,9 @@ export function labRoutes(service: Service): App {
   const nested = createRoute({
     method: 'post',
     path: '/lab/vouchers/{id}/nested-orders',
+    operationId: 'buyNested',
+    summary: 'A purchase inside its own lock',
+    tags: ['lab'],
     description: 'A purchase while its own lock is already held: a method that calls another.',
     security: [{ token: [] }],
     middleware: user,

@@ -19,6 +19,9 @@ export function processFaultRoutes(tokenSecret: string): App {
   const block = createRoute({
     ...fault,
     path: '/lab/block-event-loop',
+    operationId: 'blockEventLoop',
+    summary: 'Block the event loop',
+    tags: ['lab'],
     description: 'This process does nothing else for so long.',
     request: { query: z.object({ ms: ms.min(0) }) },
     responses: { 202: { description: 'The fault begins' }, ...refusals },
@@ -27,6 +30,9 @@ export function processFaultRoutes(tokenSecret: string): App {
   const step = createRoute({
     ...fault,
     path: '/lab/step-clock',
+    operationId: 'stepClock',
+    summary: 'Step the wall clock',
+    tags: ['lab'],
     description: 'The wall clock of this process is so much ahead; behind, if it is negative.',
     request: { query: z.object({ ms: ms.min(-mostMs) }) },
     responses: { 200: { description: 'The clock has stepped', content: answer }, ...refusals },

@@ -12,6 +12,9 @@ export function profileRoute(tokenSecret: string): App {
   const profile = createRoute({
     method: 'post',
     path: '/lab/profile',
+    operationId: 'profile',
+    summary: 'Profile the process',
+    tags: ['lab'],
     description: 'What this process does for so long, as a .cpuprofile of V8.',
     security: [{ token: [] }],
     middleware: requireRole('operator', tokenSecret),
