@@ -78,7 +78,7 @@ export const inChinese: Readonly<Record<string, string>> = {
   'has the mutex of its process': '得到本进程的互斥锁',
   'has the mutex of another process': '得到另一进程的互斥锁',
   'has the lock': '得到锁',
-  'dies with it': '持锁死亡',
+  'dies with it': '拿着锁宕机',
   'is refused: nobody can buy now': '被拒绝：谁也买不到了',
   'has set the key, without expiry': '已写入键，尚无过期时间',
   'dies before EXPIRE': '在 EXPIRE 之前死亡',

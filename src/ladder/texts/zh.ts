@@ -62,7 +62,7 @@ export const zh: LadderText = {
     },
     'mutex-fresh-key': {
       idea: '每个请求都锁一个新建的对象',
-      lesson: '值相等不等于同一个对象：没有 intern() 的字符串。',
+      lesson: 'equals 相等不等于同一把锁：toString() 每次都是新对象，要 intern()。',
     },
     'mutex-on-transaction': {
       idea: '整个方法一把锁，锁在事务里面（@Transactional synchronized）',
@@ -86,7 +86,7 @@ export const zh: LadderText = {
     },
     'redis-no-expiry': {
       idea: 'Redis 的 SET NX 加锁，DEL 释放',
-      lesson: '所有进程共用一把锁；持有者宕机，或一次释放丢失，锁永远不释放。',
+      lesson: '所有进程共用一把锁；持有锁的进程宕机，或者 DEL 没送到，锁就永远不释放。',
     },
     'redis-expiry-later': {
       idea: '先 SETNX，再 EXPIRE；DEL 释放',
@@ -150,7 +150,7 @@ export const zh: LadderText = {
     },
     fenced: {
       idea: 'redis-atomic 的锁；MySQL 给每个租约编号，写入时检查编号',
-      lesson: '可能同时有两个持有者，MySQL 拒绝较旧者的写入。',
+      lesson: '可能同时有两个持有者，MySQL 拒绝旧租约的写入。',
     },
     'unique-rail': {
       idea: 'redis-expiry 的锁，加上 MySQL 的（优惠券，用户）唯一索引',
@@ -162,11 +162,11 @@ export const zh: LadderText = {
     },
     memory: {
       idea: 'Lua 脚本扣库存，订单放在进程内存的阻塞队列里',
-      lesson: '只有进程知道的东西，会和进程一起消失。',
+      lesson: '只存在于进程内存里的订单，会随进程一起消失。',
     },
     'redis-list': {
       idea: 'Lua 脚本扣库存，订单放在 Redis 列表里，消费者弹出',
-      lesson: '弹出的订单只存在于弹出者的内存里。',
+      lesson: '订单一旦弹出，就只在那个消费者的内存里。',
     },
     'redis-list-reliable': {
       idea: 'Lua 脚本扣库存；消费者先把订单移到自己的列表，入库后再删除',
@@ -178,7 +178,7 @@ export const zh: LadderText = {
     },
     'redis-stream': {
       idea: 'Lua 脚本扣库存，订单写入 Stream；用 XREAD 只读新消息',
-      lesson: '只读新消息，离开期间到达的订单永远读不到。',
+      lesson: '只读新消息：消费者不在线时到达的订单，再也读不到。',
     },
     'redis-stream-last-id': {
       idea: 'Lua 脚本扣库存，订单写入 Stream；用 XREAD 从保存的最后一个 id 读起',
@@ -193,12 +193,12 @@ export const zh: LadderText = {
       lesson: '确认过的订单不会丢；扣减和发布之间的缺口还在。',
     },
     'merged-commit': {
-      idea: '攒一毫秒内的买家，用一个事务卖给所有人',
-      lesson: '许多买家共用一次 COMMIT：不用队列，接受即已入库。',
+      idea: '把一毫秒内到达的请求攒成一批，用一个事务一起下单',
+      lesson: '许多买家共用一次 COMMIT：不需要队列，返回成功时订单已经落库。',
     },
     'unit-rows': {
       idea: '每件库存一行；每笔交易锁住一行没被锁的（SKIP LOCKED）',
-      lesson: '没有热点行；上限是交易占用的连接数。',
+      lesson: '没有热点行；并发上限取决于数据库连接数。',
     },
     'lua-stream': {
       idea: '一个脚本完成检查、扣减和入队；消费者写入 MySQL',
@@ -251,7 +251,7 @@ export const zh: LadderText = {
     'holder-cut-off': '持有者与锁服务器断网，时间超过租约',
     'event-loop-blocked': '持有者的事件循环被阻塞，时间超过租约',
     'servers-slow': '过多的锁服务器响应超时',
-    'servers-hung': '过多的锁服务器暂停一段时间',
+    'servers-hung': '过多的锁服务器同时停顿了一段时间',
   },
   reasons: {
     'two-read-the-same-stock': '两个请求读到同样的库存，都写回减一后的值',
