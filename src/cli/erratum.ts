@@ -52,8 +52,8 @@ function erratum(
 }
 
 const words = {
-  en: { notes: 'the notes', truth: 'but', shown: 'shown', notShown: 'NOT shown' },
-  zh: { notes: '笔记', truth: '实际', shown: '已演示', notShown: '没有出现' },
+  en: { notes: 'the notes: ', truth: 'but: ', shown: 'shown', notShown: 'NOT shown' },
+  zh: { notes: '笔记：', truth: '实际：', shown: '已演示', notShown: '没有出现' },
 } as const;
 
 function erratumText({ name, lines, isShown }: PlayedErratum, language: Language): string {
@@ -61,8 +61,8 @@ function erratumText({ name, lines, isShown }: PlayedErratum, language: Language
   const { says, truth }: (typeof errata)[ErratumName] = errata[name];
   return [
     `${name}: ${isShown ? say.shown : say.notShown}`,
-    wrap(`  ${say.notes}: ${says[language]}`, 79, '    '),
+    wrap(`  ${say.notes}${says[language]}`, 79, '    '),
     ...lines.map((line) => wrap(`    ${line}`, 79, '      ')),
-    wrap(`  ${say.truth}: ${truth[language]}`, 79, '    '),
+    wrap(`  ${say.truth}${truth[language]}`, 79, '    '),
   ].join('\n');
 }

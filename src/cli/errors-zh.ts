@@ -101,6 +101,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   SYNCS_NOT_SEEN: '看不到这个 Redis 什么时候同步文件。这个故障需要 Linux 和 6 以上版本的 Redis。',
   TOO_MANY_CODES: '错误的房间码太多了。等一会儿再输入。',
   TRIAL_NOT_PLAYED: '关键的那一刻没有出现，什么也证明不了。再跑一次。',
+  UNKNOWN_CHOICE: '这一步没有这个选项，可选的在下面。',
   UNKNOWN_DEAD_LETTER:
     '没有这封死信：已经丢弃，或者 id 写错了。npx lockstep dead-letters list 会列出来。',
   UNKNOWN_DRILL: '没有这个演练，名字在下面。',

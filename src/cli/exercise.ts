@@ -13,6 +13,7 @@ import type { AddCommand, Place } from './output.ts';
 
 interface BeginOptions {
   readonly solution: boolean;
+  readonly again: boolean;
   readonly language: Language;
 }
 
@@ -22,6 +23,7 @@ export const addExercise: AddCommand = (program, place) =>
     .description('begin an exercise: a rung without a defence, in files that you mend')
     .argument('[name]', 'one of those that it lists without a name')
     .option('--solution', 'the files as the project has them, and why', false)
+    .option('--again', 'anew, although it was begun', false)
     .addOption(language())
     .action((name: string | undefined, options: BeginOptions) =>
       name === undefined ? listTasks(exerciseNames, options) : begin(place, name, options),
@@ -37,6 +39,7 @@ export const addHuntBug: AddCommand = (program, place) =>
       whole(1, hunts.length),
     )
     .option('--solution', 'the files as the project has them, and the defect', false)
+    .option('--again', 'anew, although it was begun', false)
     .addOption(language())
     .action((number: number | undefined, options: BeginOptions) =>
       number === undefined
@@ -51,27 +54,34 @@ function listTasks(names: readonly string[], { language }: BeginOptions): void {
   for (const name of names) console.log(wrap(`${name}: ${taskNamed(name, language).title}`));
 }
 
-/** What was there before is gone. */
+/** Begun already, it goes on: the learner's files stay. */
 function begin(
   { workshopHome }: Place,
   name: string,
-  { solution: isSolved, language }: BeginOptions,
+  { solution: isSolved, again, language }: BeginOptions,
 ): void {
   const exercise = exerciseNamed(name);
   const { title, text, solution } = taskNamed(name, language);
   const say = workshopTexts[language];
   const mine = new Mine(workshopHome);
-  mine.begin(name, exercise);
+  const goesOn = mine.begun() === name && !again && !isSolved;
+  if (!goesOn) mine.begin(name, exercise);
   if (isSolved) mine.solve(exercise);
   const folder = relative(process.cwd(), mine.folder) || '.';
   const paths = filesOf(exercise).map((path) => `    ${folder}/${path}`);
   const plays = exercise.plays.map((play) => `    npx lockstep mine ${play}`);
+  const inLanguage = language === 'en' ? '' : ` --language ${language}`;
   const parts = [
     wrap(`${name} (${exercise.rung}): ${title}`),
     terminalText(isSolved ? solution : text),
     [say.files, ...paths].join('\n'),
     [say.tryIt, ...plays].join('\n'),
-    [say.isItMended, '    npx lockstep verify mine'].join('\n'),
+    [say.hintIs, `    npx lockstep workshop hint${inLanguage}`].join('\n'),
+    [say.isItMended, `    npx lockstep verify mine${inLanguage}`].join('\n'),
+    ...(goesOn ? [`${say.goesOn}\n    npx lockstep ${commandOf(name)} --again${inLanguage}`] : []),
   ];
   console.log(parts.join('\n\n'));
 }
+
+const commandOf = (name: string): string =>
+  name.startsWith('bug ') ? `hunt-bug ${name.slice(4)}` : `exercise ${name}`;

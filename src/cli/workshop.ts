@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from 'commander';
-import { NotPredicted } from '../lab/errors.ts';
+import { NotPredicted, UnknownChoice } from '../lab/errors.ts';
 import { terminalText } from '../lab/workshop/markdown.ts';
 import { Mine } from '../lab/workshop/mine.ts';
 import {
@@ -84,7 +83,7 @@ function predict(place: Place, letter: string, options: WorkshopOptions): void {
   const now = readProgress(place.workshopHome);
   const { choices } = currentStep(stepsIn(options.language), now);
   const letters = choices.map((choice) => choice.letter);
-  if (!letters.includes(letter)) throw new InvalidArgumentError(`One of ${letters.join(', ')}.`);
+  if (!letters.includes(letter)) throw new UnknownChoice(letter, letters);
   save(place, { predictions: { ...now.predictions, [now.step]: letter } }, options);
 }
 
@@ -113,12 +112,13 @@ function move(place: Place, steps: 1 | -1, options: WorkshopOptions): void {
 const goTo = (place: Place, number: number, options: WorkshopOptions): void =>
   save(place, { step: number - 1 }, options);
 
-/** Those of the exercise that the step names. */
+/** Those of the exercise that was begun; before one was, of that of the step. */
 function hint({ workshopHome }: Place, options: WorkshopOptions): void {
   const text = workshopTexts[options.language];
   const now = readProgress(workshopHome);
   const { exercise } = currentStep(stepsIn(options.language), now);
-  const name = /npx lockstep exercise ([\w-]+)/.exec(exercise)?.[1] ?? '';
+  const ofStep = /npx lockstep exercise ([\w-]+)/.exec(exercise)?.[1] ?? '';
+  const name = new Mine(workshopHome).begun() ?? ofStep;
   const task = tasksIn(options.language).get(name);
   const shown = now.hints[name] ?? 0;
   const next = task?.hints[shown];

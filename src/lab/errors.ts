@@ -592,6 +592,15 @@ export class NoExercise extends LockstepError {
   }
 }
 
+/** A step has other choices. */
+export class UnknownChoice extends LockstepError {
+  readonly code = 'UNKNOWN_CHOICE';
+
+  constructor(letter: string, letters: readonly string[]) {
+    super(`"${letter}" is no choice of this step. They are: ${letters.join(', ')}.`);
+  }
+}
+
 /** A step is played after it was predicted. */
 export class NotPredicted extends LockstepError {
   readonly code = 'NOT_PREDICTED';

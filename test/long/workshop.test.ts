@@ -30,6 +30,7 @@ test('every mistake of the notes is shown by the servers', async () => {
 
 test('a group predicts, plays, is told why, and goes on where it was', async () => {
   expect((await lockstep('workshop', 'verify')).stderr).toMatch(/^NOT_PREDICTED/m);
+  expect((await lockstep('workshop', 'predict', 'd')).stderr).toMatch(/^UNKNOWN_CHOICE/m);
   expect(await said('predict', 'b')).toContain('npx lockstep race lost-update');
   const { exitCode, stdout } = await lockstep('workshop', 'verify');
   expect(exitCode).toBe(0);
@@ -48,6 +49,7 @@ test('a group predicts, plays, is told why, and goes on where it was', async () 
 }, 120_000);
 
 test('hints come one by one, and then the solution', async () => {
+  await said('reset');
   await said('go', '2');
   expect(await said('hint')).toContain('Hint 1 of 3');
   expect(await said('hint')).toContain('Hint 2 of 3');
@@ -62,11 +64,18 @@ test('an exercise is red as it begins, green once it is mended, and says what do
   const { plays } = JSON.parse(begun.stdout);
   expect(plays[0]).toMatchObject({ answer: 'no', verdict: 'violated' });
   expect(plays.at(-1).reasons).toContain('failed: excludes others in the same process');
+  const file = join(home, 'workshop/mine/src/locks/process-mutex.ts');
+  writeFileSync(file, `${readFileSync(file, 'utf8')}// mine\n`);
+  expect((await lockstep('exercise', 'right-mutex')).stdout).toContain('as you left them');
+  expect(readFileSync(file, 'utf8')).toContain('// mine');
   await lockstep('exercise', 'right-mutex', '--solution');
+  expect(readFileSync(join(home, 'workshop/before/src/locks/process-mutex.ts'), 'utf8')).toContain(
+    '// mine',
+  );
   const solved = await lockstep('verify', 'mine');
   expect([solved.exitCode, solved.stdout]).toEqual([
     ...[0, 'right-mutex: mended. All is as the ladder claims.'],
   ]);
-  writeFileSync(join(home, 'workshop/mine/src/locks/process-mutex.ts'), 'export const no = ;');
+  writeFileSync(file, 'export const no = ;');
   expect((await lockstep('verify', 'mine')).stderr).toMatch(/CANNOT_COMPILE[\s\S]*process-mutex/);
 }, 300_000);

@@ -1,5 +1,13 @@
 /** The learner's files, in workshop/mine/: those that an exercise changes, and which one it is. */
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NoExercise } from '../errors.ts';
@@ -15,19 +23,25 @@ export const filesOf = ({ changes }: Exercise): string[] => [
 
 export class Mine {
   readonly folder: string;
+  /** The files of the exercise before. */
+  readonly beforeFolder: string;
   /** A copy of the project with these files, and its lab. */
   readonly copyFolder: string;
   readonly #nameFile: string;
 
   constructor(home: string) {
     this.folder = join(home, 'workshop', 'mine');
+    this.beforeFolder = join(home, 'workshop', 'before');
     this.copyFolder = join(home, '.lockstep', 'workshop');
     this.#nameFile = join(this.folder, 'exercise');
   }
 
-  /** What was there before is gone. */
+  /** What was there before is kept beside it, once. */
   begin(name: string, exercise: Exercise): void {
-    this.reset();
+    if (this.begun() !== null) {
+      rmSync(this.beforeFolder, { recursive: true, force: true });
+      renameSync(this.folder, this.beforeFolder);
+    }
     for (const path of filesOf(exercise)) this.#write(path, startOf(name, exercise, path));
     writeFileSync(this.#nameFile, `${name}\n`);
   }
@@ -39,8 +53,14 @@ export class Mine {
 
   /** @throws NoExercise */
   name(): string {
-    if (!existsSync(this.#nameFile)) throw new NoExercise();
-    return readFileSync(this.#nameFile, 'utf8').trim();
+    const name = this.begun();
+    if (name === null) throw new NoExercise();
+    return name;
+  }
+
+  /** Its name; null before one was. */
+  begun(): string | null {
+    return existsSync(this.#nameFile) ? readFileSync(this.#nameFile, 'utf8').trim() : null;
   }
 
   /** Over those of a copy of the project. */
@@ -49,7 +69,8 @@ export class Mine {
   }
 
   reset(): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    for (const folder of [this.folder, this.beforeFolder])
+      rmSync(folder, { recursive: true, force: true });
   }
 
   #write(path: string, text: string): void {

@@ -29,6 +29,7 @@ export function slidesPage(language: Language, { isInPage = false }: SlidesOptio
 <link rel="icon" href="data:,">
 ${styled(isInPage)}
 <section><h1>${say.workshop}</h1>
+<p>${say.promises}</p>
 <ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol>
 <p class="quiet">${say.moves} · ${say.notes}</p></section>
 ${steps.flatMap((step, index) => slidesOf(step, index, { of: steps.length, language, isInPage }))}
@@ -103,7 +104,10 @@ const style = `
 body { margin: 0; font: 1.25rem/1.45 system-ui, sans-serif; }
 section { padding: 1rem 2.5rem 4rem; } section[hidden] { display: none; }
 h1 { margin-top: 12vh; } h2 { margin: 0 0 1rem; } h3 { margin-bottom: 0.3rem; }
-pre { font-size: 0.85rem; line-height: 1.25; overflow-x: auto; margin: 0.5rem 0; }
+pre {
+  font-size: 1rem; line-height: 1.3; overflow-x: auto;
+  margin: 0.5rem 0; padding-bottom: 0.4rem;
+}
 code { font-size: 0.9em; overflow-wrap: anywhere; }
 pre code { font-size: 1em; overflow-wrap: normal; }
 main p, main li { max-width: 44em; }

@@ -1,5 +1,7 @@
 /** A step in a terminal: the question, and what a group may know of it so far. */
+import type { Verdict } from '../../domain.ts';
 import type { Language } from '../../ladder/texts/texts.ts';
+import { verdictWords } from '../report/verdict-words.ts';
 import { wrap } from '../report/wrap.ts';
 import type { Answer } from '../stage/result.ts';
 import { terminalText } from './markdown.ts';
@@ -61,10 +63,14 @@ function playing(
   ];
 }
 
+const isVerdict = (word: string | undefined): word is Verdict =>
+  word === 'held' || word === 'violated' || word === 'unknown';
+
 function seenLine({ play, answer, verdict, reasons }: Seen, language: Language): string {
   const claim = workshopTexts[language].asClaimed[answer];
   const why = answer === 'unknown' ? reasons.join('; ') : '';
-  const words = [verdict, claim, why].filter(Boolean).join(', ');
+  const seen = isVerdict(verdict) ? verdictWords[language].verdicts[verdict] : verdict;
+  const words = [seen, claim, why].filter(Boolean).join(language === 'zh' ? '，' : ', ');
   return [wrap(`  ${marks[answer]} ${play}`, 79, '    '), `      ${words}`].join('\n');
 }
 
