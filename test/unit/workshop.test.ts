@@ -1,10 +1,11 @@
 /** The workshop: its pages, its exercises, and what a group is shown. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorsInChinese } from '../../src/cli/errors-zh.ts';
 import { languageOf } from '../../src/cli/options.ts';
 import { errata, erratumNames } from '../../src/lab/errata/errata.ts';
+import { evidenceIn } from '../../src/lab/report/evidence-zh.ts';
 import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
 import { exerciseNamed } from '../../src/lab/workshop/find-exercise.ts';
 import { findingsPage } from '../../src/lab/workshop/findings.ts';
@@ -191,4 +192,27 @@ describe('the errors of the command line', () => {
     expect(languageOf([], { LANG: 'de_DE' })).toBe('en');
     expect(languageOf([], {})).toBe('en');
   });
+});
+
+test('every sentence of the audit has its form in Chinese', () => {
+  const checks = readdirSync(join(projectFolder, 'src/audit/checks')).map((file) =>
+    read(`src/audit/checks/${file}`),
+  );
+  const written = /(?:evidence(?:: | =\s+)|[?:] |caseOf\(id, )`([^`]*)`/g;
+  const sentences = checks.flatMap((text) =>
+    [...text.matchAll(written)].map(([, each]) => each ?? ''),
+  );
+  const isPart = /^( |order \$\{[^}]+\}$|accepted \()/; // Of another one.
+  const whole = sentences.filter((each) => !isPart.test(each));
+  const filled = whole.map((each) =>
+    each
+      .replaceAll(/\$\{fault\}/g, 'does not exist')
+      .replaceAll(/\$\{did\}/g, 'was granted')
+      .replaceAll(/\$\{text\(\w+\)\}/g, 'user 7 on api-1 from 1 ms to 2 ms (order 7)')
+      .replaceAll(/\$\{[^}]*\}/g, '7'),
+  );
+  expect(filled.length).toBeGreaterThan(15);
+  for (const each of filled) expect.soft(evidenceIn('zh', each), each).toMatch(/[\u4e00-\u9fff]/);
+  expect(evidenceIn('en', 'stock is -1')).toBe('stock is -1');
+  expect(evidenceIn('zh', 'stock is -1')).toBe('库存变成了 -1');
 });

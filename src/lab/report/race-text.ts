@@ -3,6 +3,7 @@ import { isRungName } from '../../ladder/rungs.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.ts';
 import { said } from '../races/schedules-zh.ts';
+import { evidenceIn } from './evidence-zh.ts';
 import { proofText } from './sentences.ts';
 import { stepWords } from './step-words.ts';
 import { verdictWords } from './verdict-words.ts';
@@ -42,7 +43,7 @@ export function verdictLines(
   const say = verdictWords[language];
   const words = [say.verdicts[verdict], asClaimed ? say.asClaimed : say.notAsClaimed];
   return [
-    `${shows}: ${words.join(language === 'zh' ? '，' : ', ')}${evidence && `: ${evidence}`}`,
+    `${shows}: ${words.join(language === 'zh' ? '，' : ', ')}${evidence && `${language === 'zh' ? '：' : ': '}${evidenceIn(language, evidence)}`}`,
     ...(alsoBroken.length > 0 ? [say.alsoBroken(alsoBroken, asClaimed)] : []),
   ];
 }

@@ -4,6 +4,7 @@ import type { Proof } from '../../audit/evidence.ts';
 import { mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
 import { type Language, texts } from '../../ladder/texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
+import { evidenceIn } from './evidence-zh.ts';
 import { atRight, padded, verdictWords } from './verdict-words.ts';
 import { wrap } from './wrap.ts';
 
@@ -36,7 +37,8 @@ export function auditLines({ findings, skipped }: Audit, language: Language = 'e
   const say = verdictWords[language];
   const judged = findings.map(({ check, verdict, count, worst, first }) => {
     const cases = count > 1 ? say.cases(count) : '';
-    const detail = verdict === 'held' ? '' : `: ${worst ?? first}${cases}`;
+    const evidence = evidenceIn(language, worst ?? first ?? '');
+    const detail = verdict === 'held' ? '' : `: ${evidence}${cases}`;
     return wrap(`  ${padded(say.verdicts[verdict], 9)} ${check}${detail}`, 79, '            ');
   });
   const notJudged = skipped.map(({ check, why }) =>

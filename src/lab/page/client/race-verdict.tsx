@@ -1,10 +1,11 @@
 /** What a race has shown: the verdict on the promise that it is about, and the proof. */
 import type { Proof } from '../../../audit/evidence.ts';
 import type { Verdict } from '../../../domain.ts';
+import { evidenceIn } from '../../report/evidence-zh.ts';
 import { isRung } from './ladder-rows.ts';
 import type { RaceView } from './race-model.ts';
 import type { Foretold } from './run-store.ts';
-import { ladder, page } from './texts.ts';
+import { ladder, language, page } from './texts.ts';
 
 export function JudgedChip({ judged }: { judged: NonNullable<RaceView['judged']> }) {
   const { words } = page.value;
@@ -44,7 +45,7 @@ export function JudgedRace({ race: { judged, rung }, foretold }: Judged) {
             <b>{words.alsoBroken}</b> {checkNames(also)}
           </span>
         )}
-        {judged.evidence && <p>{judged.evidence}</p>}
+        {judged.evidence && <p>{evidenceIn(language.value, judged.evidence)}</p>}
       </section>
       {judged.proof && judged.proof.events.length > 0 && <ProofOfRace proof={judged.proof} />}
       {isRung(rung) && <p class="lesson">{ladder.value.rungs[rung].lesson}</p>}
