@@ -42,6 +42,8 @@ const forms = {
   'the history has {} for order {}': '历史里订单 $2 的记录：$1',
   'nobody bought although stock was left; the first answer was: {}':
     '还有库存却没有人买到；第一个响应是：$1',
+  'writes that MySQL refused: {} by the fence': 'MySQL 拒绝的写入：令牌过期 $1 次',
+  'writes that MySQL refused: {}': 'MySQL 拒绝的写入：$1',
   'accepted orders are still queued': '还有已接受的订单在排队',
 } as const;
 
