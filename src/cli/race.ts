@@ -91,12 +91,13 @@ function rungToPlay(name: string | undefined): RungName {
 
 function byHand(place: Place, options: RaceOptions) {
   const { choices = '', everyCheckpoint: isFine, commands, rung, times, json, database } = options;
+  const { language } = options;
   const on = rungToPlay(rung);
-  const asked = { rung: on, choices, isFine, hasCommands: commands };
+  const asked = { rung: on, choices, isFine, hasCommands: commands, language };
   return playExperiment(place, {
     ...{ name: `choices-${on}`, experiment: choicesByHand, options: asked },
     command: `${choicesCommand(on, { choices, isFine })}${commands ? ' --commands' : ''}`,
-    ...{ times, database, json, isQuiet: true },
+    ...{ times, database, json, language, isQuiet: true },
   });
 }
 

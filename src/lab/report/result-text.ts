@@ -1,28 +1,30 @@
 /** The result of an experiment for a terminal of 80 columns. */
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { Result, Table, TableCell } from '../stage/result.ts';
 import { figureRows } from './figure-rows.ts';
 import { plainTable } from './tables.ts';
+import { verdictWords } from './verdict-words.ts';
 import { wrap } from './wrap.ts';
 
 const mostReasons = 10;
-const claimedOnly = '; what broke is what the ladder claims';
 
 type Shown = Pick<
   Result,
   'verdict' | 'reasons' | 'asClaimed' | 'figures' | 'tables' | 'faults' | 'hints'
 >;
 
-export function resultText(result: Shown): string {
+export function resultText(result: Shown, language: Language = 'en'): string {
+  const say = verdictWords[language];
   const { verdict, reasons, asClaimed = [], figures, tables = [], faults, hints = [] } = result;
   const rows = figureRows(figures).map(([name, value]) => `  ${name}: ${value}`);
   const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`);
   return [
     ...tables.filter(({ isWide }) => !isWide).flatMap((table) => [tableText(table), '']),
     ...rows,
-    wrap(`  faults: ${injected.join(', ') || 'none'}`, 79, '    '),
+    wrap(`  ${say.faults(injected)}`, 79, '    '),
     '',
-    ...asClaimed.map((text) => wrap(`  as claimed: ${text}`, 79, '    ')),
-    `verdict: ${verdict}${verdict === 'held' && asClaimed.length > 0 ? claimedOnly : ''}`,
+    ...asClaimed.map((text) => wrap(`  ${say.claimed(text)}`, 79, '    ')),
+    say.verdictIs(verdict) + (verdict === 'held' && asClaimed.length > 0 ? say.claimedOnly : ''),
     ...reasons.slice(0, mostReasons).map((reason) => wrap(`  ${reason}`, 79, '    ')),
     ...(reasons.length > mostReasons ? [`  and ${reasons.length - mostReasons} more`] : []),
     ...(hints.length > 0 ? ['', ...hints] : []),

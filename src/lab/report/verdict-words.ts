@@ -14,6 +14,11 @@ interface VerdictWords {
   readonly proofOf: (check: CheckName) => string;
   readonly inMysql: string;
   readonly cases: (count: number) => string;
+  readonly faults: (injected: readonly string[]) => string;
+  readonly claimed: (text: string) => string;
+  readonly verdictIs: (verdict: Verdict) => string;
+  /** What broke is what the ladder claims. */
+  readonly claimedOnly: string;
   readonly headline: readonly string[];
   readonly legend: string;
 }
@@ -30,6 +35,10 @@ const en: VerdictWords = {
   proofOf: (check) => `the proof that ${check} is violated:`,
   inMysql: 'in MySQL',
   cases: (count) => ` (${count} cases)`,
+  faults: (injected) => `faults: ${injected.join(', ') || 'none'}`,
+  claimed: (text) => `as claimed: ${text}`,
+  verdictIs: (verdict) => `verdict: ${verdict}`,
+  claimedOnly: '; what broke is what the ladder claims',
   headline: ['', 'sold', 'users with two orders', 'verdict'],
   legend: `on       instances behind nginx; with * behind Node's own cluster
 yes/no/? attempts that were accepted / refused / of unknown outcome
@@ -49,6 +58,10 @@ const zh: VerdictWords = {
   proofOf: (check) => `${check} 被破坏的证据：`,
   inMysql: 'MySQL 里',
   cases: (count) => `（${count} 处）`,
+  faults: (injected) => `故障：${injected.join('，') || '无'}`,
+  claimed: (text) => `与阶梯所述一致：${text}`,
+  verdictIs: (verdict) => `判定：${zh.verdicts[verdict]}`,
+  claimedOnly: '；被破坏的正是阶梯所述的',
   headline: ['', '卖出', '有两单的用户', '判定'],
   legend: `on       nginx 后面的实例数；带 * 是 Node 自己的 cluster
 yes/no/? 接受 / 拒绝 / 结果未知的请求数

@@ -1,0 +1,137 @@
+/** What a choice did, in words. The same words as in the races, where there are such. */
+import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { workerLane } from '../stage/lane-messages.ts';
+import { actOf } from './letters.ts';
+import type { Place } from './places.ts';
+
+interface ChoiceWords {
+  readonly title: string;
+  readonly head: readonly [choice: string, happened: string];
+  readonly commands: string;
+  readonly commandsHead: readonly [choice: string, command: string];
+  readonly onNextRung: (command: string) => string;
+  readonly idle: string;
+  readonly paused: string;
+  readonly dead: string;
+  readonly free: string;
+  readonly stopped: string;
+  readonly order: (words: string, orderId: string) => string;
+  readonly waitsForRow: string;
+  readonly waitsForLock: string;
+  readonly waitsFor: (lane: string, isDead: boolean) => string;
+  readonly did: (does: string, to: string) => string | undefined;
+  readonly nothing: (does: string, to: string) => string | undefined;
+  readonly noWorkerLane: string;
+  readonly stuck: (lane: string, place: string) => string;
+  readonly isAnswered: string;
+}
+
+const en: ChoiceWords = {
+  title: 'What each choice did',
+  head: ['choice', 'what happened'],
+  commands: 'What each choice sent to Redis and MySQL',
+  commandsHead: ['choice', 'command'],
+  onNextRung: (command) => `on the next rung: ${command}`,
+  idle: 'has not begun',
+  paused: 'stands still, with its process',
+  dead: 'is killed, with its process',
+  free: 'has no order in hand',
+  stopped: 'is stopped',
+  order: (words, orderId) => `${words} (order ${orderId})`,
+  waitsForRow: 'waits for a row of the database',
+  waitsForLock: 'waits for a lock that no buyer here has',
+  waitsFor: (lane, isDead) =>
+    `waits for the lock of ${lane}${isDead ? ', whose process was killed' : ''}`,
+  did: (does, to) =>
+    ({
+      'end-lease': `the lease of ${to} ends`,
+      resume: `the process of ${to} runs again`,
+      'lose-answer': `the answer of ${to} will be lost`,
+      kill: to === workerLane ? 'the process of W is killed; another starts' : undefined,
+      stop: `${to === workerLane ? 'the order worker' : to} stops`,
+      start: `${to === workerLane ? 'the order worker' : to} runs again`,
+    })[does],
+  nothing: (does, to) =>
+    ({
+      'end-lease': `nothing: ${to} has no lease that can end`,
+      worker: 'nothing: that cannot be done to W now',
+      stop: `nothing: this rung does not ask ${to}, or it is stopped already`,
+      start: `nothing: ${to} is not stopped`,
+      pause: `nothing: the process of ${to} cannot be paused now`,
+      'lose-answer': `nothing: the next answer of ${to} cannot be lost now`,
+      resume: `nothing: the process of ${to} is not paused`,
+    })[does],
+  noWorkerLane: 'nothing: the order worker is no lane on this rung',
+  stuck: (lane, place) => `nothing: ${lane} ${place}`,
+  isAnswered: 'is answered',
+};
+
+const zh: ChoiceWords = {
+  title: '每一步做了什么',
+  head: ['选择', '发生了什么'],
+  commands: '每一步发给 Redis 和 MySQL 的命令',
+  commandsHead: ['选择', '命令'],
+  onNextRung: (command) => `在下一级台阶上：${command}`,
+  idle: '还没有开始',
+  paused: '和进程一起停住了',
+  dead: '和进程一起被杀死了',
+  free: '手里没有订单',
+  stopped: '已停止',
+  order: (words, orderId) => `${words}（订单 ${orderId}）`,
+  waitsForRow: '等待数据库里的一行',
+  waitsForLock: '等待一把锁，持有它的不是这里的买家',
+  waitsFor: (lane, isDead) => `等待 ${lane} 的锁${isDead ? '，而它的进程已被杀死' : ''}`,
+  did: (does, to) =>
+    ({
+      'end-lease': `${to} 的租约结束`,
+      resume: `${to} 的进程恢复运行`,
+      'lose-answer': `${to} 的下一个响应会丢失`,
+      kill: to === workerLane ? 'W 的进程被杀死，另一个启动' : undefined,
+      stop: `${to === workerLane ? '订单消费者' : to} 停止`,
+      start: `${to === workerLane ? '订单消费者' : to} 重新运行`,
+    })[does],
+  nothing: (does, to) =>
+    ({
+      'end-lease': `没有变化：${to} 没有可以结束的租约`,
+      worker: '没有变化：现在不能对 W 这样做',
+      stop: `没有变化：这一级台阶不用 ${to}，或者它已经停了`,
+      start: `没有变化：${to} 没有停`,
+      pause: `没有变化：现在不能暂停 ${to} 的进程`,
+      'lose-answer': `没有变化：现在不能让 ${to} 的响应丢失`,
+      resume: `没有变化：${to} 的进程没有暂停`,
+    })[does],
+  noWorkerLane: '没有变化：在这一级台阶上，订单消费者不是泳道',
+  stuck: (lane, place) => `没有变化：${lane} ${place}`,
+  isAnswered: '已经得到响应',
+};
+
+export const choiceWords: Readonly<Record<Language, ChoiceWords>> = { en, zh };
+
+/** Where a lane stands. */
+export function placeText(place: Place, language: Language): string {
+  const say = choiceWords[language];
+  const words: Readonly<Record<string, string>> = texts[language].steps;
+  if (place.is === 'idle') return say.idle;
+  if (place.is === 'at') return words[place.checkpoint] ?? place.checkpoint;
+  if (place.is === 'waits') return waitText(place, say);
+  if (place.is !== 'answered') return say[place.is];
+  const { outcome, reason = '', orderId = '' } = place.attempt;
+  if (outcome === 'accepted') return say.order(words['sold'] ?? '', orderId);
+  return words[reason] ?? `${outcome}: ${reason}`;
+}
+
+function waitText(place: Extract<Place, { readonly is: 'waits' }>, say: ChoiceWords): string {
+  if (place.on === 'row') return say.waitsForRow;
+  if (place.for === undefined) return say.waitsForLock;
+  return say.waitsFor(place.for, place.isForDead ?? false);
+}
+
+/** Why a choice could not be taken: its lane stands at this place. */
+export function stuckText(choice: string, lane: string, place: Place, language: Language): string {
+  const say = choiceWords[language];
+  const { does, to } = actOf(choice);
+  const isOfWorker = to === workerLane && does !== 'move' && does !== 'end-lease';
+  const why = say.nothing(isOfWorker ? 'worker' : does, to);
+  const at = place.is === 'answered' ? say.isAnswered : placeText(place, language);
+  return why ?? say.stuck(lane, at);
+}
