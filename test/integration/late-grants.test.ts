@@ -46,7 +46,7 @@ async function openLock(name: RungName, urls: readonly string[]) {
   return { lock, clients };
 }
 
-/** Forty users a second, each with a lock of their own, until `stop`. */
+/** Forty users a second, each with a lock of their own, until `stop`; the answers so far. */
 function startUsers(lock: Lock) {
   const answers: Answers = { granted: 0, failed: 0 };
   const users: Promise<void>[] = [];
@@ -63,11 +63,12 @@ function startUsers(lock: Lock) {
     });
     users.push(counted);
   }, userEveryMs);
-  return async (): Promise<Answers> => {
+  const stop = async (): Promise<Answers> => {
     clearInterval(timer);
     await Promise.all(users);
     return answers;
   };
+  return { answers, stop };
 }
 
 const portOf = ({ url }: OwnRedis): number => Number(new URL(url).port);
@@ -96,13 +97,12 @@ async function hangAndLook(
 ): Promise<string[]> {
   const urls = servers.map(({ url }) => url);
   const { lock } = await openLock(name, urls);
-  const stop = startUsers(lock);
-  await sleep(20 * userEveryMs);
+  const { answers, stop } = startUsers(lock);
+  await waitUntil('connections that are in use', 20_000, async () => answers.granted > 10);
   for (const server of servers.slice(0, hung)) server.pause();
   await sleep(hangMs);
   for (const server of servers) server.resume();
-  const { granted, failed } = await stop();
-  expect(granted, `${name}: granted, on connections that are in use`).toBeGreaterThan(10);
+  const { failed } = await stop();
   expect(failed, `${name}: failed in the hang`).toBeGreaterThan(10);
   const isFree = async () => (await left(servers)).length === 0;
   await waitUntil('every lock to be free', 10_000, isFree).catch(() => {});

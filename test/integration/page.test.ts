@@ -26,6 +26,8 @@ import { someFolder } from '../support/folder.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 const { folder } = ownLab;
+/** A busy machine takes longer than a second. */
+const patiently = { timeout: 10_000 };
 let browser: Browser;
 let port = 0;
 let plays: Plays;
@@ -111,7 +113,7 @@ test('back is a replay on a fresh voucher, and another choice there is a branch 
   await tab.locator('[data-verdict=violated]').first().waitFor();
   for (const count of [5, 4, 3, 2]) {
     await tab.keyboard.press('Backspace');
-    await expect.poll(() => tab.locator('button.step').count()).toBe(count);
+    await expect.poll(() => tab.locator('button.step').count(), patiently).toBe(count);
     await tab.locator('[data-back]:not([disabled])').waitFor();
   }
   expect(await tab.locator('[data-verdict=violated]').count()).toBe(0);
@@ -140,10 +142,12 @@ test('the same choices on the next rung hold, and the first difference is marked
 
 test('on the Redis lock B waits for A with its reason, and a killed A keeps the lock', async () => {
   const tab = await predicted('/race/redis-atomic?do=AAB');
-  await expect.poll(() => textOf(tab, '[data-waits=B]')).toMatch(/waits: A has the lock/);
+  await expect
+    .poll(() => textOf(tab, '[data-waits=B]'), patiently)
+    .toMatch(/waits: A has the lock/);
   expect(await textOf(tab, '[data-reading=key]')).toMatch(/A has it.*\d+ s left/);
   await choose(tab, 'XA');
-  await expect.poll(() => textOf(tab, '[data-waits=B]')).toMatch(/A, which is dead/);
+  await expect.poll(() => textOf(tab, '[data-waits=B]'), patiently).toMatch(/A, which is dead/);
   await tab.locator('[data-verdict=stuck]').first().waitFor();
   await choose(tab, 'B');
   expect(await textOf(tab, 'g[data-kind=stuck]')).toMatch(/waits for A/);
@@ -194,7 +198,7 @@ test('the order worker is a lane: killed with an order in hand it loses it, or g
   const reliable = tab.locator('[data-rung=redis-list-reliable]');
   await reliable.locator('g[data-lane=B]').waitFor();
   const taken = reliable.locator('g[data-lane=W][data-kind=at]');
-  await expect.poll(() => taken.allTextContents()).toHaveLength(2);
+  await expect.poll(() => taken.allTextContents(), patiently).toHaveLength(2);
 });
 
 test('the reason in the proof is that of what was done: nobody listened, or it was heard', async () => {
