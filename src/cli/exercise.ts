@@ -6,7 +6,7 @@ import { huntName, hunts } from '../lab/workshop/hunts.ts';
 import { terminalText } from '../lab/workshop/markdown.ts';
 import { filesOf, Mine } from '../lab/workshop/mine.ts';
 import { taskNamed } from '../lab/workshop/tasks.ts';
-import { workshopTexts } from '../lab/workshop/texts.ts';
+import { languageOption, workshopTexts } from '../lab/workshop/texts.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { language, whole } from './options.ts';
 import type { AddCommand, Place } from './output.ts';
@@ -70,7 +70,7 @@ function begin(
   const folder = relative(process.cwd(), mine.folder) || '.';
   const paths = filesOf(exercise).map((path) => `    ${folder}/${path}`);
   const plays = exercise.plays.map((play) => `    npx lockstep mine ${play}`);
-  const inLanguage = language === 'en' ? '' : ` --language ${language}`;
+  const inLanguage = languageOption(language);
   const parts = [
     wrap(`${name} (${exercise.rung}): ${title}`),
     terminalText(isSolved ? solution : text),

@@ -148,6 +148,11 @@ describe('a step in a terminal', () => {
     expect(page).toContain(step?.title);
   });
 
+  test('is part of the Chinese findings, with the verdict in Chinese', () => {
+    const found = { steps: stepsIn('zh'), progress: seen, time: 'now', machine: { node: 'v20' } };
+    expect(findingsPage(found, 'zh')).toContain('违反，与阶梯所述一致');
+  });
+
   test('of the other language names its language in the commands', () => {
     expect(stepInTerminal(stepsIn('zh'), begun, 'zh')).toContain('predict A|B|C --language zh');
   });

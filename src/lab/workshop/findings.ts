@@ -4,7 +4,7 @@ import type { Language } from '../../ladder/texts/texts.ts';
 import { colours } from '../report/colours.ts';
 import type { Machine } from '../report/machine.ts';
 import type { Progress } from './progress.ts';
-import { marks } from './step-text.ts';
+import { marks, seenWords } from './step-text.ts';
 import type { Step } from './steps.ts';
 import { workshopTexts } from './texts.ts';
 import type { Seen } from './verify.ts';
@@ -63,10 +63,8 @@ function row({ title, right }: Step, index: number, progress: Progress, language
   return html`<tr><td>${index + 1}</td><td>${title}</td><td>${mark}</td><td>${shown}</td></tr>`;
 }
 
-function foundLine({ play, answer, verdict }: Seen, language: Language) {
-  const claim = workshopTexts[language].asClaimed[answer];
-  const words = [verdict, claim].filter(Boolean).join(', ');
-  return html`${marks[answer]} <code>${play}</code>: ${words}`;
+function foundLine(seen: Seen, language: Language) {
+  return html`${marks[seen.answer]} <code>${seen.play}</code>: ${seenWords(seen, language)}`;
 }
 
 const style = `

@@ -5,7 +5,7 @@ import { replaceParts } from '../report/docs.ts';
 import { stepsIn, workshopFile } from './steps.ts';
 import { type Project, verifyPlay } from './verify.ts';
 
-/** @throws the play that is not as the ladder claims: then nothing of its language is written */
+/** @throws Error names a play that is not as the ladder claims; its language is not written then */
 export async function recordSteps(project: Project, tell: (line: string) => void): Promise<void> {
   for (const language of languages) await recordIn(language, project, tell);
 }

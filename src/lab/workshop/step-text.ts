@@ -7,12 +7,12 @@ import type { Answer } from '../stage/result.ts';
 import { terminalText } from './markdown.ts';
 import type { Progress } from './progress.ts';
 import type { Step } from './steps.ts';
-import { workshopTexts } from './texts.ts';
+import { languageOption, workshopTexts } from './texts.ts';
 import type { Seen } from './verify.ts';
 
 export const marks: Readonly<Record<Answer, string>> = { yes: '✓', no: '✗', unknown: '?' };
 const command = (words: string, language: Language): string =>
-  `    npx lockstep workshop ${words}${language === 'en' ? '' : ` --language ${language}`}`;
+  `    npx lockstep workshop ${words}${languageOption(language)}`;
 
 /** Why a step is right is shown once its commands were played. */
 export function stepInTerminal(
@@ -66,12 +66,18 @@ function playing(
 const isVerdict = (word: string | undefined): word is Verdict =>
   word === 'held' || word === 'violated' || word === 'unknown';
 
-function seenLine({ play, answer, verdict, reasons }: Seen, language: Language): string {
-  const claim = workshopTexts[language].asClaimed[answer];
-  const why = answer === 'unknown' ? reasons.join('; ') : '';
-  const seen = isVerdict(verdict) ? verdictWords[language].verdicts[verdict] : verdict;
-  const words = [seen, claim, why].filter(Boolean).join(language === 'zh' ? '，' : ', ');
+function seenLine(seen: Seen, language: Language): string {
+  const { play, answer, reasons } = seen;
+  const why = answer === 'unknown' ? reasons : [];
+  const words = seenWords(seen, language, why.join('; '));
   return [wrap(`  ${marks[answer]} ${play}`, 79, '    '), `      ${words}`].join('\n');
+}
+
+/** The verdict of a play, and whether the ladder claims it. */
+export function seenWords({ answer, verdict }: Seen, language: Language, why = ''): string {
+  const claim = workshopTexts[language].asClaimed[answer];
+  const word = isVerdict(verdict) ? verdictWords[language].verdicts[verdict] : verdict;
+  return [word, claim, why].filter(Boolean).join(language === 'zh' ? '，' : ', ');
 }
 
 function explained({ why, code, exercise }: Step, isLast: boolean, language: Language): string[] {

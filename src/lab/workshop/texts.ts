@@ -92,3 +92,7 @@ const zh: WorkshopText = {
 };
 
 export const workshopTexts: Readonly<Record<Language, WorkshopText>> = { en, zh };
+
+/** The option that a printed command needs so that its answer comes in this language. */
+export const languageOption = (language: Language): string =>
+  language === 'en' ? '' : ` --language ${language}`;

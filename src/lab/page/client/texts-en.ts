@@ -118,7 +118,7 @@ export const en: PageText = {
     machine: 'Machine and versions',
     breakIt: 'Break it',
     breakItIs:
-      'Purchases on one rung or two, through nginx, on several instances; every tenth buyer asks twice, unless k6 buys. A buyer without a final answer asks again, ten times a second. Break and mend its servers while it sells; the audit tells what it cost.',
+      'Purchases on one rung or two, through nginx, on several instances; every tenth buyer asks twice, and a buyer without a final answer asks again, ten times a second. With k6 a user asks a second time only after an unknown answer. Break and mend its servers while it sells; the audit tells what it cost.',
     rate: 'purchases a second on each',
     beginLoad: 'Begin the load',
     beside: 'beside it',
