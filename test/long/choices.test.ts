@@ -1,6 +1,8 @@
 /** Choices on real instances: each lane in a process of its own, every order played. */
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
+import { readEpoch } from '../../src/connections/connections.ts';
+import { openPool } from '../../src/connections/mysql-pool.ts';
 import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
 import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
 import { famousRaces } from '../../src/lab/choices/famous-races.ts';
@@ -219,6 +221,20 @@ test('a choice says what it sent to Redis and MySQL, and then nobody listens any
   const data = lab().dataFolder(lab().database);
   const [rows] = await asDatabaseRoot(data, (root) => root.query('SELECT @@general_log AS log'));
   expect(rows).toEqual([{ log: 0 }]);
+});
+
+test('what a process asks by itself, once in a while, was sent by no choice', async () => {
+  const limits = { connectionLimit: 1, answerMs: 10_000 };
+  const pool = openPool(ownLab.environment['MYSQL_URL'] ?? '', limits);
+  onTestFinished(() => pool.end());
+  await readEpoch(pool); // Prepared before the log begins.
+  let isPlaying = true;
+  const choices = { rung: 'mutex-per-user', choices: 'AAA', hasCommands: true } as const;
+  const result = played(choicesByHand, choices).finally(() => {
+    isPlaying = false;
+  });
+  while (isPlaying) await readEpoch(pool);
+  expect(sentBy(await result)?.join('\n')).toMatch(/^A mariadb: (?!.*store_epoch)/s);
 });
 
 test('a statement that an instance has prepared before is heard, if without its values', async () => {

@@ -149,6 +149,10 @@ export class Wire {
 }
 
 const msOf = (time: string): string => `UNIX_TIMESTAMP(${time}) * 1000`;
-/** A statement that was prepared before the log began is logged with `?` for its values. */
+/**
+ * A statement that was prepared before the log began is logged with `?` for its values. The epoch
+ * is of no play: a process also reads it by itself, once in a while.
+ */
 const isNameless = (text: string): boolean =>
-  text.includes('?') || /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text);
+  (text.includes('?') && !text.includes('store_epoch')) ||
+  /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text);
