@@ -62,7 +62,7 @@ function erratumText({ name, lines, isShown }: PlayedErratum, language: Language
   return [
     `${name}: ${isShown ? say.shown : say.notShown}`,
     wrap(`  ${say.notes}${says[language]}`, 79, '    '),
-    ...lines.map((line) => wrap(`    ${line}`, 79, '      ')),
+    ...lines.map((line) => wrap(`    ${line[language]}`, 79, '      ')),
     wrap(`  ${say.truth}${truth[language]}`, 79, '    '),
   ].join('\n');
 }

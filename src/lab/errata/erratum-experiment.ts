@@ -1,11 +1,12 @@
 /** Plays errata on the real servers of the lab. `held`: each was shown. */
+import type { Said } from '../stage/events.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { type ErratumName, errata } from './errata.ts';
 import type { Erratum } from './erratum.ts';
 
 export interface PlayedErratum {
   readonly name: ErratumName;
-  readonly lines: readonly string[];
+  readonly lines: readonly Said[];
   readonly isShown: boolean;
 }
 
@@ -24,15 +25,17 @@ export const erratumExperiment: Experiment<
     const played: PlayedErratum[] = [];
     for (const name of names) {
       const erratum: Erratum = errata[name];
-      const lines: string[] = [];
+      const lines: Said[] = [];
       stage.note(`${name}: ${erratum.says.en}`);
-      const isShown = await erratum.play(stage, (line) => lines.push(line));
+      const isShown = await erratum.play(stage, (en, zh) => lines.push({ en, zh }));
       played.push({ name, lines, isShown });
     }
     const notShown = played.filter(({ isShown }) => !isShown);
     return {
       verdict: notShown.length === 0 ? 'held' : 'violated',
-      reasons: notShown.map(({ name, lines }) => `${name} was not shown: ${lines.join('; ')}`),
+      reasons: notShown.map(
+        ({ name, lines }) => `${name} was not shown: ${lines.map(({ en }) => en).join('; ')}`,
+      ),
       figures: { shown: played.length - notShown.length },
       facts: [],
       own: played,

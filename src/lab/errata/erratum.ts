@@ -11,8 +11,8 @@ export interface Erratum {
   play(stage: Stage, tell: Tell): Promise<IsShown>;
 }
 
-/** One line of what was sent, and what came back. */
-export type Tell = (line: string) => void;
+/** One line of what was sent, and what came back, in both languages. */
+export type Tell = (en: string, zh: string) => void;
 
 /** False: the servers did as the notes say. */
 export type IsShown = boolean;

@@ -45,7 +45,11 @@ export const lockErrata = {
       await redis.set(inSeconds, 'a dead owner', 'EX', units.long, 'NX');
       await waitUntil('the short lease to end', 10_000, async () => !(await redis.exists(inMs)));
       const leftMs = await redis.pttl(inSeconds);
-      tell(`SET … PX 1200: gone. SET … EX 1200: blocked for ${Math.round(leftMs / 1_000)} s more`);
+      const left = Math.round(leftMs / 1_000);
+      tell(
+        `SET … PX 1200: gone. SET … EX 1200: blocked for ${left} s more`,
+        `SET … PX 1200：已经到期。SET … EX 1200：还要再锁 ${left} 秒`,
+      );
       await redis.del(inSeconds);
       return leftMs > 1_000_000;
     },
@@ -72,7 +76,10 @@ export const lockErrata = {
         }
         await lease?.release();
       });
-      tell(`a lease of ${watchdogMs} ms was renewed with ${leftAtRenewals.join(' and ')} ms left`);
+      tell(
+        `a lease of ${watchdogMs} ms was renewed with ${leftAtRenewals.join(' and ')} ms left`,
+        `${watchdogMs} ms 的租约，续期时还剩 ${leftAtRenewals.join(' ms 和 ')} ms`,
+      );
       return Math.max(...leftAtRenewals) > watchdogMs / 2;
     },
   },
@@ -90,23 +97,29 @@ export const lockErrata = {
       const recorded: string[] = [];
       const leases: { release(): Promise<void> }[] = [];
       /** As the worker of the notes: its lease is not released. */
-      const handle = (lock: Lock, order: string) =>
+      const handle = (lock: Lock, voucher: string) =>
         asOneOwner(async () => {
           const lease = await lock.acquire(resource, { waitMs: 0 });
           if (!lease) return;
           leases.push(lease);
-          recorded.push(order);
+          recorded.push(voucher);
         });
       await withWatchedLock(stage, 1_500, (one) =>
         withWatchedLock(stage, 1_500, async (other) => {
-          await handle(one, 'the order of voucher 1');
+          await handle(one, '1');
           await sleep(4_000, undefined, { signal: stage.signal }); // Longer than two leases.
-          await handle(other, 'the order of voucher 2');
+          await handle(other, '2');
           for (const lease of leases) await lease.release();
         }),
       );
-      tell('accepted: the order of voucher 1 and, four seconds later, that of voucher 2');
-      tell(`recorded by the two workers: ${recorded.join(', ')}`);
+      tell(
+        'accepted: the order of voucher 1 and, four seconds later, that of voucher 2',
+        '已受理：券 1 的订单，四秒后又有券 2 的订单',
+      );
+      tell(
+        `recorded by the two workers: the order of voucher ${recorded.join(', of voucher ')}`,
+        `两个消费者写进库的：券 ${recorded.join('、券 ')} 的订单`,
+      );
       return recorded.length === 1;
     },
   },

@@ -33,13 +33,22 @@ export const queueErrata = {
           try {
             if (answer === 0) add(user);
           } catch (error) {
-            tell(`user ${user}: the script answers ${answer}, add(): ${String(error)}`);
+            tell(
+              `user ${user}: the script answers ${answer}, add(): ${String(error)}`,
+              `用户 ${user}：脚本返回 ${answer}，add()：${String(error)}`,
+            );
           }
         }
         const again = await voucher.buy('3');
         const taken = 10 - Number(await voucher.stock());
-        tell(`stock taken: ${taken}; orders in the queue: ${queue.length}`);
-        tell(`user 3 tries again: ${again} (2 is bought before)`);
+        tell(
+          `stock taken: ${taken}; orders in the queue: ${queue.length}`,
+          `扣掉的库存：${taken}；队列里的订单：${queue.length}`,
+        );
+        tell(
+          `user 3 tries again: ${again} (2 is bought before)`,
+          `用户 3 再试一次：${again}（2 是“已经买过”）`,
+        );
         return taken === 4 && queue.length === 2 && again === 2;
       });
     },
@@ -72,8 +81,14 @@ export const queueErrata = {
       channel.sendToQueue(queue, Buffer.from('an order that MySQL refuses'));
       const isOver = async () => isRejected || counts.length === deliveries;
       await waitUntil('the deliveries', 20_000, isOver).finally(() => model.close());
-      tell(`x-retry-count at each delivery: ${counts.join(' ')}`);
-      tell(`rejected after five: ${isRejected ? 'yes' : 'no'}`);
+      tell(
+        `x-retry-count at each delivery: ${counts.join(' ')}`,
+        `每次投递时的 x-retry-count：${counts.join(' ')}`,
+      );
+      tell(
+        `rejected after five: ${isRejected ? 'yes' : 'no'}`,
+        `五次之后拒绝了吗：${isRejected ? '拒绝了' : '没有'}`,
+      );
       return !isRejected && counts.every((count) => count === 1);
     },
   },
@@ -103,9 +118,15 @@ export const queueErrata = {
           heard += await redis.publish(channel, 'x'.repeat(messageBytes));
         const total = messages * 20;
         const now = (await redis.pubsub('NUMSUB', channel)) as [string, number];
-        tell(`${total} messages of 100 kB to a subscriber that does not read`);
-        tell(`Redis had a subscriber for ${heard} of them; subscribers now: ${now[1]}`);
-        tell(`the subscriber has received ${received}`);
+        tell(
+          `${total} messages of 100 kB to a subscriber that does not read`,
+          `向一个不读取的订阅者发 ${total} 条消息，每条 100 kB`,
+        );
+        tell(
+          `Redis had a subscriber for ${heard} of them; subscribers now: ${now[1]}`,
+          `其中 ${heard} 条发出时 Redis 还有订阅者；现在的订阅者：${now[1]}`,
+        );
+        tell(`the subscriber has received ${received}`, `订阅者收到：${received} 条`);
         return heard < total && Number(now[1]) === 0;
       } finally {
         await redis.config('SET', name, before);

@@ -29,11 +29,12 @@ export const scriptErrata = {
       const refusals = [];
       for (const script of printed) {
         const refusal = await refusalOf(redis.eval(script, 1, key, 'me'));
-        tell(`EVAL "${script.slice(0, 48)}…": ${refusal ?? 'no error'}`);
+        const sent = `EVAL "${script.slice(0, 48)}…"`;
+        tell(`${sent}: ${refusal ?? 'no error'}`, `${sent}：${refusal ?? '没有报错'}`);
         refusals.push(refusal);
       }
       const isThere = await redis.get(key);
-      tell(`GET, after the three: ${isThere}`);
+      tell(`GET, after the three: ${isThere}`, `三次之后 GET：${isThere}`);
       await redis.del(key);
       return refusals.every((refusal) => refusal !== null) && isThere === 'me';
     },
@@ -50,7 +51,10 @@ export const scriptErrata = {
     async play(stage, tell) {
       const redis = stage.connections.redis('admin');
       const refusal = await refusalOf(redis.eval(notesScript, 0, `none-${randomUUID()}`, '7'));
-      tell(`the script of the notes, for a voucher that Redis does not have: ${refusal}`);
+      tell(
+        `the script of the notes, for a voucher that Redis does not have: ${refusal}`,
+        `笔记的脚本，买一张 Redis 里没有的券：${refusal}`,
+      );
       return refusal?.includes('compare') === true;
     },
   },
@@ -70,10 +74,16 @@ export const scriptErrata = {
             ...[2, `seckill:stock:${id}`, `seckill:order:${id}`, '7'],
           ),
         );
-        tell(`INCRBY -1, then SADD to a key of another type: ${refusal}`);
+        tell(
+          `INCRBY -1, then SADD to a key of another type: ${refusal}`,
+          `先 INCRBY -1，再对一个类型不对的 key 做 SADD：${refusal}`,
+        );
         await redis.del(`seckill:order:${id}`);
         const [left, bought] = [await stock(), await buyers()];
-        tell(`stock 10 is now ${left}; buyers: ${bought}`);
+        tell(
+          `stock 10 is now ${left}; buyers: ${bought}`,
+          `库存原来是 10，现在是 ${left}；买家：${bought}`,
+        );
         return left === '9' && bought === 0;
       });
     },
@@ -105,10 +115,20 @@ export const scriptErrata = {
             );
             const both = pairs.filter((answers) => answers.every((answer) => answer === 0)).length;
             const first = pairs.filter(([answer]) => answer === 0).length;
-            tell(`${users} users, two requests each, on two connections at once`);
-            tell(`the first connection was first ${first} times, the other ${users - first} times`);
-            tell(`both requests passed: ${both} times; stock taken: ${await voucher.buyers()}`);
-            return both === 0 && (await voucher.buyers()) === users;
+            const taken = 2 * users - Number(await voucher.stock());
+            tell(
+              `${users} users, two requests each, on two connections at once`,
+              `${users} 个用户，每人两个请求，同时走两条连接`,
+            );
+            tell(
+              `the first connection was first ${first} times, the other ${users - first} times`,
+              `第一条连接先到 ${first} 次，另一条先到 ${users - first} 次`,
+            );
+            tell(
+              `both requests passed: ${both} times; stock taken: ${taken}`,
+              `两个请求都通过：${both} 次；扣掉的库存：${taken}`,
+            );
+            return both === 0 && taken === users;
           },
         );
       } finally {
@@ -129,13 +149,16 @@ export const scriptErrata = {
     async play(stage, tell) {
       const redis = stage.connections.redis('admin');
       const notes = await withNotesVoucher(redis, 10, ({ buy }) => buy('7'));
-      tell(`the script of the notes, for a sale that begins in an hour: ${notes} (0 is bought)`);
+      tell(
+        `the script of the notes, for a sale that begins in an hour: ${notes} (0 is bought)`,
+        `笔记的脚本，活动一小时后才开始：${notes}（0 是“买到了”）`,
+      );
       const voucherId = await stage.putOnSale({
         ...{ title: 'begins in an hour', stock: 10, rung: 'lua-stream', beginsInMs: 3_600_000 },
       });
       const purchase = { voucherId, userId: '7', requestId: randomUUID() };
       const { outcome, reason = outcome } = await stage.buy(purchase);
-      tell(`lua-stream, for the same sale: ${reason}`);
+      tell(`lua-stream, for the same sale: ${reason}`, `lua-stream，同样的活动：${reason}`);
       return notes === 0 && reason === 'not-started';
     },
   },
@@ -161,10 +184,16 @@ export const scriptErrata = {
             throw new Error('the next statement failed');
           }),
         );
-        tell(`SET the stock, INSERT the voucher, ROLLBACK (${refusal})`);
+        tell(
+          `SET the stock, INSERT the voucher, ROLLBACK (${refusal})`,
+          `SET 库存，INSERT 优惠券，ROLLBACK（${refusal}）`,
+        );
         const [rows] = await pool.query('SELECT id FROM vouchers WHERE title = ?', [title]);
         const [found, bought] = [(rows as unknown[]).length, await buy('7')];
-        tell(`vouchers in MySQL: ${found}; the script of the notes: ${bought} (0 is bought)`);
+        tell(
+          `vouchers in MySQL: ${found}; the script of the notes: ${bought} (0 is bought)`,
+          `MySQL 里的优惠券：${found}；笔记的脚本：${bought}（0 是“买到了”）`,
+        );
         return found === 0 && bought === 0;
       });
     },

@@ -51,10 +51,11 @@ export const sqlErrata = {
             if (isBought) await db.query(`INSERT INTO ${orders} (user_id) VALUES (7)`);
             tell(
               `request ${request} of user 7: count ${count}, ${isBought ? 'bought' : 'refused'}`,
+              `用户 7 的第 ${request} 个请求：查到 ${count} 单，${isBought ? '买到了' : '被拒绝'}`,
             );
           }
           const rows = await rowsIn(db, orders);
-          tell(`orders of user 7: ${rows}`);
+          tell(`orders of user 7: ${rows}`, `用户 7 的订单：${rows}`);
           return rows === 2;
         },
       ),
@@ -82,10 +83,13 @@ export const sqlErrata = {
             const quantity = product?.quantity ?? 0;
             if (quantity > 0) await db.query(`UPDATE ${products} SET quantity = ?`, [quantity - 1]);
             await db.query(`INSERT INTO ${orders} (quantity) VALUES (1)`);
-            tell(`message ${message}: quantity ${quantity}, the order is saved`);
+            tell(
+              `message ${message}: quantity ${quantity}, the order is saved`,
+              `第 ${message} 条消息：库存 ${quantity}，订单已保存`,
+            );
           }
           const saved = await rowsIn(db, orders);
-          tell(`one product, orders: ${saved}`);
+          tell(`one product, orders: ${saved}`, `商品只有一件，订单：${saved}`);
           return saved === 3;
         },
       ),
@@ -104,7 +108,10 @@ export const sqlErrata = {
         const ids = [];
         for (const table of [tables[0], tables[1], tables[0]])
           ids.push(await insertedId(db, `INSERT INTO ${table} () VALUES ()`));
-        tell(`table 0: id ${ids[0]}; table 1: id ${ids[1]}; table 0 again: id ${ids[2]}`);
+        tell(
+          `table 0: id ${ids[0]}; table 1: id ${ids[1]}; table 0 again: id ${ids[2]}`,
+          `表 0：id ${ids[0]}；表 1：id ${ids[1]}；再插表 0：id ${ids[2]}`,
+        );
         return ids[0] === ids[1] && ids[2] === Number(ids[0]) + 1;
       }),
   },
@@ -127,8 +134,11 @@ export const sqlErrata = {
       const ids = [await next(), await next()];
       await redis.del(key);
       const numbers = ids.map((id) => String(Number(id)));
-      tell(`the ids: ${ids.join(' and ')}`);
-      tell(`as JavaScript numbers: ${numbers.join(' and ')}`);
+      tell(`the ids: ${ids.join(' and ')}`, `两个 id：${ids.join(' 和 ')}`);
+      tell(
+        `as JavaScript numbers: ${numbers.join(' and ')}`,
+        `变成 JavaScript 的 number：${numbers.join(' 和 ')}`,
+      );
       return ids.some((id, at) => String(id) !== numbers[at]);
     },
   },

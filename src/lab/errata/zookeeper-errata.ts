@@ -27,12 +27,19 @@ export const zookeeperErrata = {
         created.push(await createNumbered(session, `${folder}/${lock}`));
       const sorted = (await namesIn(session, folder)).toSorted();
       const own = created[0]?.split('/').at(-1) ?? '';
-      tell(`user 8 asks for lock order8 first, then user 7 for order7`);
-      tell(`sorted: ${sorted.join(', ')}`);
-      tell(`the only node of order8 is at place ${sorted.indexOf(own) + 1}: it waits for order7`);
+      const place = sorted.indexOf(own) + 1;
+      tell(
+        'user 8 asks for lock order8 first, then user 7 for order7',
+        '用户 8 先申请锁 order8，用户 7 随后申请 order7',
+      );
+      tell(`sorted: ${sorted.join(', ')}`, `排序后：${sorted.join('、')}`);
+      tell(
+        `the only node of order8 is at place ${place}: it waits for order7`,
+        `order8 唯一的节点排在第 ${place} 位：它在等 order7`,
+      );
       for (const name of sorted) await remove(session, `${folder}/${name}`);
       await remove(session, folder);
-      return sorted.indexOf(own) === 1;
+      return place === 2;
     },
   },
 } as const satisfies Record<string, Erratum>;
