@@ -46,7 +46,10 @@ export const addBenchLocks: AddCommand = (program, place) =>
     );
 
 const lockCosts: Experiment<object, LockCosts> = {
-  about: 'the cost of each lock, alone and with fifty contenders',
+  about: {
+    en: 'the cost of each lock, alone and with fifty contenders',
+    zh: '每种锁的代价：没有竞争时，和五十个竞争者时',
+  },
   play: async (stage) => {
     const missing = missingForRedisson();
     if (missing !== null) stage.note(missingText(missing));

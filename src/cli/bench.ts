@@ -99,7 +99,7 @@ interface Load {
 
 /** A target is a goal: missed, it is marked, and no failure. @param recorded what it may not fall behind */
 const measuring = (mode: Mode, recorded: RecordedFigures): Experiment<Load, Measurement> => ({
-  about: `${mode.name}: what it costs`,
+  about: { en: `${mode.name}: what it costs`, zh: `${mode.name}：代价是多少` },
   play: async (stage, { rounds, ...load }) => {
     const measured = await withBench(stage, load, (bench) => mode.run(bench, rounds));
     const { targets, faults } = measured.result;

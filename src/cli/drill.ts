@@ -2,7 +2,8 @@ import { drillNames, drills, isDrillName } from '../lab/drills/drills.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { UnknownDrill } from '../lab/errors.ts';
 import { plannedDrill } from '../lab/report/planned.ts';
-import { database, json, minutes, whole } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { database, json, language, minutes, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { playExperiment } from './play.ts';
 
@@ -11,6 +12,7 @@ interface DrillCommand extends JsonOption {
   readonly minutes: number;
   readonly seed: number;
   readonly times: number;
+  readonly language: Language;
 }
 
 export const addDrill: AddCommand = (program, place) =>
@@ -33,24 +35,25 @@ export const addDrill: AddCommand = (program, place) =>
       1,
     )
     .addOption(database())
+    .addOption(language())
     .addOption(json())
     .action((name: string, { list, ...options }: DrillCommand & { list: boolean }) =>
-      list ? listDrills(options.json) : drill(place, name, options),
+      list ? listDrills(options) : drill(place, name, options),
     );
 
 function drill(
   place: Place,
   name: string,
-  { json, seed, minutes, times, database }: DrillCommand,
+  { json, seed, minutes, times, database, language }: DrillCommand,
 ): Promise<void> {
   if (!isDrillName(name)) throw new UnknownDrill(name, drillNames);
   return playExperiment(place, {
     ...plannedDrill(name, { seed, minutes }),
-    ...{ times, database, json },
+    ...{ times, database, json, language },
   });
 }
 
-function listDrills(json: boolean): void {
-  const all = drillNames.map((name) => ({ name, about: drills[name].about }));
+function listDrills({ json, language }: Pick<DrillCommand, 'json' | 'language'>): void {
+  const all = drillNames.map((name) => ({ name, about: drills[name].about[language] }));
   print(json, all, () => all.map(({ name, about }) => `${name}: ${about}`).join('\n'));
 }

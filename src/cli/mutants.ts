@@ -46,7 +46,7 @@ function runAll(place: Place, { only, times, json, database }: MutantsCommand): 
 function list(json: boolean): void {
   const all = mutantNames.map((name) => {
     const { defence, trial, turnsRed } = mutants[name];
-    return { name, defence, trial, fault: trials[trial].fault, turnsRed };
+    return { name, defence, trial, fault: trials[trial].fault.en, turnsRed };
   });
   print(json, all, () =>
     all

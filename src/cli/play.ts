@@ -79,7 +79,7 @@ const notesReader = (print: (line: string) => void) => ({
 });
 
 function printResult<Options extends object, Own>(
-  { name, experiment, options, times, json, command, language }: Request<Options, Own>,
+  { name, experiment, options, times, json, command, language = 'en' }: Request<Options, Own>,
   plays: readonly Played<Own>[],
   { about: { folder }, result: { recorded: _, ...brief }, replay, ownReport }: Written<Own>,
 ): void {
@@ -90,7 +90,7 @@ function printResult<Options extends object, Own>(
   const counts = countBy(plays.map(({ result: { verdict } }) => verdict));
   print(json, { experiment: name, ...options, times, counts, ...brief, folder }, () =>
     [
-      `\n${wrap(`${name}: ${experiment.about}`)}`,
+      `\n${wrap(`${name}: ${experiment.about[language]}`)}`,
       resultText(brief, language),
       ...(times > 1 ? [`run ${plays.length} of ${times} times: ${countsText(counts)}`] : []),
       '',

@@ -14,7 +14,7 @@ interface SoakCommand extends JsonOption {
 export const addSoak: AddCommand = (program, place) =>
   program
     .command('soak')
-    .description(soak.about)
+    .description(soak.about.en)
     .option('--minutes <n>', 'how long the load and the faults last', minutes, 3)
     .option('--seed <n>', 'decides the faults, their order and their length', whole(0, 2 ** 31), 1)
     .option('--gate', 'every declared cell must be seen: give it --minutes 10', false)

@@ -1,9 +1,14 @@
 import { UnknownTrial } from '../lab/errors.ts';
 import { trialExperiment } from '../lab/mutants/trial-experiment.ts';
 import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
-import { json } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { playExperiment } from './play.ts';
+
+interface TrialCommand extends JsonOption {
+  readonly language: Language;
+}
 
 export const addTrial: AddCommand = (program, place) =>
   program
@@ -12,21 +17,22 @@ export const addTrial: AddCommand = (program, place) =>
       'lua-stream under one fault, at the moment that decides: what a mutant must survive',
     )
     .argument('[name]', 'one of those that it lists without a name')
+    .addOption(language())
     .addOption(json())
-    .action((name: string | undefined, { json }: JsonOption) =>
-      name === undefined ? listTrials(json) : trial(place, name, json),
+    .action((name: string | undefined, options: TrialCommand) =>
+      name === undefined ? listTrials(options) : trial(place, name, options),
     );
 
-function listTrials(json: boolean): void {
-  const all = trialNames.map((name) => ({ name, fault: trials[name].fault }));
+function listTrials({ json, language }: TrialCommand): void {
+  const all = trialNames.map((name) => ({ name, fault: trials[name].fault[language] }));
   print(json, all, () => all.map(({ name, fault }) => `${name}: ${fault}`).join('\n'));
 }
 
-function trial(place: Place, name: string, json: boolean): Promise<void> {
+function trial(place: Place, name: string, { json, language }: TrialCommand): Promise<void> {
   if (!isTrialName(name)) throw new UnknownTrial(name, trialNames);
   return playExperiment(place, {
-    ...{ name: `trial-${name}`, experiment: trialExperiment, options: { name } },
+    ...{ name: `trial-${name}`, experiment: trialExperiment, options: { name, language } },
     command: `npx lockstep trial ${name}`,
-    ...{ times: 1, database: undefined, isOnLabDatabase: true, json },
+    ...{ times: 1, database: undefined, isOnLabDatabase: true, json, language },
   });
 }

@@ -25,7 +25,7 @@ const lab = theLab(null);
 
 async function stormOf(keys: readonly StormKey[], kinds: readonly Kind[]): Promise<Result> {
   const storm = {
-    about: 'a lock storm',
+    about: { en: 'a lock storm', zh: '' },
     play: async (stage: Parameters<typeof lockStorm>[0]) =>
       judgedStorm(await lockStorm(stage, { seed, stormMs, keys, kinds })),
   };

@@ -39,7 +39,7 @@ const facts = { voucherId: '1', initialStock: 5, history } as unknown as Facts;
 const stageEvents = (...given: [ms: number, event: Emitted][]): StageEvent[] =>
   given.map(([ms, event], index) => ({ ...event, number: index + 1, at: at(ms) }));
 const events = stageEvents(
-  [0, { kind: 'started', experiment: 'x', about: '', options: {} }],
+  [0, { kind: 'started', experiment: 'x', about: { en: '', zh: '' }, options: {} }],
   [7, { kind: 'fault', id: 1, name: 'stop redis-1' }],
   [9, { kind: 'fault', id: 2, name: 'pause redis-1' }],
   [12, { kind: 'healed', id: 1, name: 'stop redis-1' }],

@@ -33,7 +33,12 @@ const answer = (ms: number, outcome: 'accepted' | 'refused' | 'unknown', reason 
   at(ms).attempt({ outcome, reason, latencyMs: 10 });
 
 emit(
-  { kind: 'started', experiment: 'drill-example', about: 'an example', options: {} },
+  {
+    kind: 'started',
+    experiment: 'drill-example',
+    about: { en: 'an example', zh: '' },
+    options: {},
+  },
   String(nanoseconds(-2_000)),
 );
 at(0).loadStarted('redlock');

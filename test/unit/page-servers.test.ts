@@ -45,7 +45,7 @@ test('every verb that is offered is one of the lab, and says in both languages w
 
 test('a fault is open until it ends; two of one name are told apart', () => {
   const emitted: Emitted[] = [
-    { kind: 'started', experiment: 'break-redlock', about: '', options: {} },
+    { kind: 'started', experiment: 'break-redlock', about: { en: '', zh: '' }, options: {} },
     { kind: 'fault', id: 1, name: 'stop redis-1' },
     { kind: 'fault', id: 2, name: 'stop redis-1' },
     { kind: 'healed', id: 1, name: 'stop redis-1' },

@@ -30,7 +30,7 @@ function played(work: (stage: Stage, done: string[]) => Promise<Judged>, given: 
   const session = { lab, signal, untilInterrupted };
   const result = play(
     'test',
-    { about: '', play: (stage: Stage) => work(stage, done) },
+    { about: { en: '', zh: '' }, play: (stage: Stage) => work(stage, done) },
     {},
     session,
     [({ kind }) => events.push(kind)],

@@ -199,6 +199,18 @@ describe('the errors of the command line', () => {
   });
 });
 
+test('every reason for which the audit does not judge has its form in Chinese', () => {
+  const folder = join(projectFolder, 'src/audit');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const written = /(?:\bnull : |undecided: |locked\) return )'([^']+ [^']+)'/g;
+  const reasons = files
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [...read(`src/audit/${file}`).matchAll(written)])
+    .map(([, each = '']) => each);
+  expect(new Set(reasons).size).toBe(10);
+  for (const each of reasons) expect.soft(evidenceIn('zh', each), each).toMatch(/[\u4e00-\u9fff]/);
+});
+
 test('every sentence of the audit has its form in Chinese', () => {
   const checks = readdirSync(join(projectFolder, 'src/audit/checks')).map((file) =>
     read(`src/audit/checks/${file}`),

@@ -37,7 +37,10 @@ const warmSeed = 1;
 const drainWithinMs = 60_000;
 
 export const breakIt: Experiment<BreakOptions> = {
-  about: 'purchases on one rung or two, while somebody breaks and mends servers by hand',
+  about: {
+    en: 'purchases on one rung or two, while somebody breaks and mends servers by hand',
+    zh: '在一个或两个台阶上持续购买，同时有人手动破坏和修复服务器',
+  },
   async play(stage, options) {
     const { rung, beside } = options;
     const rungs = beside ? [rung, beside] : [rung];

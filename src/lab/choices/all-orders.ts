@@ -21,7 +21,10 @@ export interface OrdersOfRung {
 export function allOrdersExperiment(): Experiment<{ readonly rungs: readonly RungName[] }> {
   const seen: OrdersOfRung[] = [];
   return {
-    about: 'two buyers in two processes: every order of their steps, each played and audited',
+    about: {
+      en: 'two buyers in two processes: every order of their steps, each played and audited',
+      zh: '两个买家在两个进程里：步骤的每一种先后顺序，都运行一遍并审计',
+    },
     play: async (stage, { rungs }) => {
       for (const rung of rungs) {
         const orders = await ordersOf(stage, rung);

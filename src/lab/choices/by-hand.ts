@@ -23,7 +23,10 @@ export interface ChoicesOptions {
 }
 
 export const choicesByHand: Experiment<ChoicesOptions> = {
-  about: 'each choice moves one buyer to the next stop; each buyer has an instance of its own',
+  about: {
+    en: 'each choice moves one buyer to the next stop; each buyer has an instance of its own',
+    zh: '每个选择让一个买家走到下一站；每个买家有自己的实例',
+  },
   play: async (stage, { rung, choices, isFine = false, hasCommands = false, language = 'en' }) => {
     await serveLanes(stage, lanesOf(choices).length);
     const request = { rung, choices, toTheEnd: false, isFine, hasCommands };

@@ -48,7 +48,10 @@ interface Part extends AllSeen {
 }
 
 export const aliveNotConsuming: Drill = {
-  about: 'masters frozen and killed, no Redis, a silent network, no consumer group, a hung worker',
+  about: {
+    en: 'masters frozen and killed, no Redis, a silent network, no consumer group, a hung worker',
+    zh: '主节点冻结或被杀、没有 Redis、网络沉默、没有消费组、消费者挂起',
+  },
   async play(stage, options) {
     const parts: Part[] = [];
     for (const network of ['sentinel', 'proxied'] as const) {

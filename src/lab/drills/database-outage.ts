@@ -10,6 +10,7 @@ import { fullDatabase } from '../faults/database/full-database.ts';
 import { readOnlyDatabase } from '../faults/database/read-only-database.ts';
 import type { Fault } from '../faults/fault.ts';
 import { stopServer } from '../faults/processes/stop-server.ts';
+import type { Said } from '../stage/events.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
@@ -44,23 +45,32 @@ interface Kind {
 }
 const short = { leastMs: 5_000, settings: claimed };
 
-const outageOf = (about: string, kind: Kind): Drill => ({
+const outageOf = (about: Said, kind: Kind): Drill => ({
   about,
   play: (stage, options) => playOutage(stage, kind, options),
 });
 
 export const mysqlAway = outageOf(
-  'MySQL is stopped while lua-stream sells: sales go on, and all is recorded afterwards',
+  {
+    en: 'MySQL is stopped while lua-stream sells: sales go on, and all is recorded afterwards',
+    zh: 'lua-stream 销售时 MySQL 停止：销售继续，之后全部入库',
+  },
   { faultOf: stopServer, state: 'unanswered', ...short },
 );
 
 export const mysqlReadOnly = outageOf(
-  'MySQL is read-only while lua-stream sells: orders wait, /readyz says so, none is lost',
+  {
+    en: 'MySQL is read-only while lua-stream sells: orders wait, /readyz says so, none is lost',
+    zh: 'lua-stream 销售时 MySQL 只读：订单等待，/readyz 会说明，一个也不丢',
+  },
   { faultOf: readOnlyDatabase, state: 'readOnly', ...short },
 );
 
 export const mysqlFull = outageOf(
-  'MySQL has no space for an order while lua-stream sells: orders wait, none is lost',
+  {
+    en: 'MySQL has no space for an order while lua-stream sells: orders wait, none is lost',
+    zh: 'lua-stream 销售时 MySQL 没有空间写订单：订单等待，一个也不丢',
+  },
   { faultOf: fullDatabase, state: 'behind', leastMs: 10_000, settings: watched },
 );
 

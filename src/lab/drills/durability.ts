@@ -39,7 +39,10 @@ const cells: readonly DurabilityCell[] = durabilities.flatMap((durability) =>
 );
 
 export const durability: Drill = {
-  about: 'Redis killed, without power, or replaced: the accepted orders that each durability loses',
+  about: {
+    en: 'Redis killed, without power, or replaced: the accepted orders that each durability loses',
+    zh: 'Redis 被杀、断电或被替换：每种持久化设置丢失的已接受订单',
+  },
   play: (stage, options) => endureAll(stage, cells, options),
 };
 

@@ -27,7 +27,10 @@ export const flushShape: ServiceShape = {
 };
 
 export const flushDuringRush: Drill = {
-  about: 'redis-main loses every key while lua-stream sells, and is rebuilt: what is lost, counted',
+  about: {
+    en: 'redis-main loses every key while lua-stream sells, and is rebuilt: what is lost, counted',
+    zh: 'lua-stream 销售时 redis-main 丢失所有键并重建：丢了什么，逐一计数',
+  },
   async play(stage, { seed }) {
     await stage.serve(flushShape);
     const title = `flush-during-rush, seed ${seed}`;

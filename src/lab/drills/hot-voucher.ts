@@ -32,7 +32,10 @@ export const hotShape: ServiceShape = {
 };
 
 export const hotVoucher: Drill = {
-  about: 'instances die while the buckets of a hot voucher lend each other their last units',
+  about: {
+    en: 'instances die while the buckets of a hot voucher lend each other their last units',
+    zh: '热门券的分桶互相借出最后几张时，实例死去',
+  },
   async play(stage, { minutes, seed }) {
     await stage.serve(hotShape);
     const endMs = performance.now() + minutes * 60_000;

@@ -38,7 +38,10 @@ export interface Crowd {
 }
 
 export const hungMaster: Drill = {
-  about: 'one of three masters hangs while 50 wait for a lock, under redlock and multilock',
+  about: {
+    en: 'one of three masters hangs while 50 wait for a lock, under redlock and multilock',
+    zh: '50 个请求等锁时，三个主节点之一挂起：redlock 和 multilock',
+  },
   async play(stage, { seed }) {
     await stage.serve(defaultShape);
     const crowds: Crowd[] = [];

@@ -46,7 +46,10 @@ interface PlayedFault {
 }
 
 export const k6Failover: Drill = {
-  about: 'k6/failover.js while redis-main, an instance and nginx are stopped, paused and killed',
+  about: {
+    en: 'k6/failover.js while redis-main, an instance and nginx are stopped, paused and killed',
+    zh: 'k6/failover.js 运行时，redis-main、一个实例和 nginx 被停止、暂停、杀死',
+  },
   async play(stage, options) {
     await stage.serve(defaultShape);
     const attempts: K6Attempt[] = [];

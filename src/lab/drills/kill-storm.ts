@@ -40,7 +40,10 @@ const serviceRoles: readonly Role[] = [
 ];
 
 export const killStorm: Drill = {
-  about: 'kills and pauses of every part of the service while lua-stream sells',
+  about: {
+    en: 'kills and pauses of every part of the service while lua-stream sells',
+    zh: 'lua-stream 销售时，服务的每个部分被杀死或暂停',
+  },
   async play(stage, { seed, minutes }) {
     await stage.serve(stormShape);
     const purchases = await plan(stage, seed, minutes * 60 * perSecond);

@@ -3,7 +3,10 @@ import { type RaceDrill, raceDrill } from './race-drill.ts';
 
 export const raceDrills = {
   'stale-promotion': raceDrill(
-    'a replica without the lock is promoted, under redis-reentrant, multilock and redlock',
+    {
+      en: 'a replica without the lock is promoted, under redis-reentrant, multilock and redlock',
+      zh: '没有锁的副本被提升：redis-reentrant、multilock、redlock',
+    },
     [
       { race: 'stale-promotion', rung: 'redis-reentrant' },
       { race: 'stale-promotion', rung: 'multilock' },
@@ -12,7 +15,10 @@ export const raceDrills = {
   ),
 
   'paused-holder': raceDrill(
-    'the owner stands still past its lease, on seven rungs: five locks, a fence and a unique key',
+    {
+      en: 'the owner stands still past its lease, on seven rungs: five locks, a fence and a unique key',
+      zh: '持有者停住超过租约，在七个台阶上：五种锁、栅栏令牌、唯一索引',
+    },
     [
       { race: 'paused-holder', rung: 'redis-reentrant' },
       { race: 'paused-holder', rung: 'redis-atomic' },
@@ -25,7 +31,10 @@ export const raceDrills = {
   ),
 
   'restart-empty': raceDrill(
-    'a master restarts without its data, at once or after a lease, under redlock and multilock',
+    {
+      en: 'a master restarts without its data, at once or after a lease, under redlock and multilock',
+      zh: '一个主节点清空重启，立刻或过一个租约之后：redlock 和 multilock',
+    },
     [
       { race: 'restart-empty', rung: 'redlock' },
       { race: 'restart-empty-delayed', rung: 'redlock' },
@@ -34,7 +43,10 @@ export const raceDrills = {
   ),
 
   'zookeeper-session': raceDrill(
-    'a session of ZooKeeper expires while its owner is paused, or cut off; the server restarts',
+    {
+      en: 'a session of ZooKeeper expires while its owner is paused, or cut off; the server restarts',
+      zh: '持有者暂停或断网时 ZooKeeper 会话过期；服务器重启',
+    },
     [
       { race: 'paused-holder', rung: 'zookeeper' },
       { race: 'holder-cut-off', rung: 'zookeeper' },
@@ -44,7 +56,10 @@ export const raceDrills = {
   ),
 
   'slow-masters': raceDrill(
-    'too many masters answer too late, or not at all, under multilock and redlock',
+    {
+      en: 'too many masters answer too late, or not at all, under multilock and redlock',
+      zh: '太多主节点回答太晚或不回答：multilock 和 redlock',
+    },
     [
       { race: 'servers-slow', rung: 'redlock' },
       { race: 'servers-slow', rung: 'multilock' },
@@ -54,7 +69,10 @@ export const raceDrills = {
   ),
 
   'long-sale': raceDrill(
-    'a sale longer than its lease: without a watchdog, with one, and with one that is cut off',
+    {
+      en: 'a sale longer than its lease: without a watchdog, with one, and with one that is cut off',
+      zh: '销售比租约长：没有看门狗，有看门狗，看门狗被断网',
+    },
     [
       { race: 'lease-expires-during-sale', rung: 'redis-atomic', phase: 'slow sale' },
       { race: 'lease-expires-during-sale', rung: 'redis-reentrant', phase: 'slow sale' },
@@ -63,7 +81,10 @@ export const raceDrills = {
   ),
 
   'script-flush': raceDrill(
-    'the lock servers forget every script (SCRIPT FLUSH), under redis-reentrant and redlock',
+    {
+      en: 'the lock servers forget every script (SCRIPT FLUSH), under redis-reentrant and redlock',
+      zh: '锁服务器忘记所有脚本（SCRIPT FLUSH）：redis-reentrant 和 redlock',
+    },
     [
       { race: 'scripts-forgotten', rung: 'redis-reentrant' },
       { race: 'scripts-forgotten', rung: 'redlock' },

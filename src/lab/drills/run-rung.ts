@@ -81,7 +81,10 @@ export async function runRung(request: RunRequest, stage: Stage): Promise<Run> {
 }
 
 export const runExperiment: Experiment<RunRequest, Run> = {
-  about: 'one rung, one rush, one audit',
+  about: {
+    en: 'one rung, one rush, one audit',
+    zh: '一个台阶，一次抢购，一次审计',
+  },
   play: async (stage, request) => {
     const run = await runRung(request, stage);
     const { result, audit, facts } = run;

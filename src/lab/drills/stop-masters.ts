@@ -15,7 +15,10 @@ import { lockServiceOf, outagesOf, partsOf, sellThrough } from './sell-through.t
 const rungs = ['multilock', 'redlock', 'redis-atomic'] as const;
 
 export const stopMasters: Drill = {
-  about: '1, 2 and 3 lock servers stopped and started while multilock, redlock, redis-atomic sell',
+  about: {
+    en: '1, 2 and 3 lock servers stopped and started while multilock, redlock, redis-atomic sell',
+    zh: 'multilock、redlock、redis-atomic 销售时，停止并启动 1、2、3 个锁服务器',
+  },
   async play(stage, { seed, minutes }) {
     const targets = rungs.map((rung) => {
       const plans = outagesOf(lockServiceOf(rung), 'stopped', seed);

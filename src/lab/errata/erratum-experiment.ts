@@ -14,7 +14,10 @@ export const erratumExperiment: Experiment<
   { readonly names: readonly ErratumName[] },
   readonly PlayedErratum[]
 > = {
-  about: 'mistakes of the course notes, sent to real servers',
+  about: {
+    en: 'mistakes of the course notes, sent to real servers',
+    zh: '把课程笔记里的错误发给真实的服务器',
+  },
   async play(stage, { names }) {
     await stage.connect();
     const { connections } = stage;

@@ -9,7 +9,10 @@ export interface MutantOptions {
 }
 
 export const mutantTrials: Experiment<MutantOptions> = {
-  about: 'one defence of the final rung is removed at a time: a check must turn red',
+  about: {
+    en: 'one defence of the final rung is removed at a time: a check must turn red',
+    zh: '每次拆掉最后一级的一道防线：必须有一项检查变红',
+  },
   play: async ({ lab, signal, emit }, { names }) =>
     judgeMutants(await runMutants(lab, names, signal, (text) => emit({ kind: 'note', text }))),
 };

@@ -16,7 +16,10 @@ const refused = {
 
 export const mysqlTrials = {
   'row-refused': {
-    fault: 'MySQL refuses an accepted order at every delivery, and no other one',
+    fault: {
+      en: 'MySQL refuses an accepted order at every delivery, and no other one',
+      zh: 'MySQL 每次都拒绝同一个已受理的订单，其他订单照常写入',
+    },
     stock: 2,
     breaks: refused,
     async play(stage) {
@@ -26,7 +29,10 @@ export const mysqlTrials = {
     },
   },
   'late-worker': {
-    fault: 'a worker is paused with an order that meanwhile is dead-lettered, then it resumes',
+    fault: {
+      en: 'a worker is paused with an order that meanwhile is dead-lettered, then it resumes',
+      zh: '消费者手里有一个订单时停住，订单在此期间成了死信，然后它继续运行',
+    },
     stock: 2,
     breaks: refused,
     async play(stage) {
@@ -41,7 +47,10 @@ export const mysqlTrials = {
     },
   },
   'worker-dies-after-dead-letter': {
-    fault: 'the worker is killed after it has given an order back, before it acknowledges',
+    fault: {
+      en: 'the worker is killed after it has given an order back, before it acknowledges',
+      zh: '消费者归还订单之后、确认之前被杀死',
+    },
     stock: 2,
     breaks: refused,
     async play(stage) {
@@ -55,7 +64,10 @@ export const mysqlTrials = {
     },
   },
   'stock-comes-back': {
-    fault: 'the last order is dead-lettered, and its stock is for sale again',
+    fault: {
+      en: 'the last order is dead-lettered, and its stock is for sale again',
+      zh: '最后一个订单成了死信，它的库存重新开售',
+    },
     stock: 1,
     breaks: refused,
     async play(stage) {
@@ -72,7 +84,10 @@ export const mysqlTrials = {
     },
   },
   'statement-killed': {
-    fault: 'a statement of the transaction is killed, after the insert of the order',
+    fault: {
+      en: 'a statement of the transaction is killed, after the insert of the order',
+      zh: '写入订单之后，事务里的一条语句被杀死',
+    },
     stock: 2,
     async play(stage) {
       const start = await stage.inject(stopWorkers);

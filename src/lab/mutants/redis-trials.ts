@@ -29,7 +29,10 @@ const orderIsLost =
 
 export const redisTrials = {
   'answer-lost': {
-    fault: 'the instance dies before it answers; the client repeats its request',
+    fault: {
+      en: 'the instance dies before it answers; the client repeats its request',
+      zh: '实例在响应之前宕机，客户端重发请求',
+    },
     stock: 2,
     async play(stage) {
       await stage.inject(stopWorkers); // So that nobody mends meanwhile what was sold twice.
@@ -44,7 +47,10 @@ export const redisTrials = {
     },
   },
   'answer-late': {
-    fault: 'Redis is paused, and runs the purchase after the instance has given up',
+    fault: {
+      en: 'Redis is paused, and runs the purchase after the instance has given up',
+      zh: 'Redis 停顿，实例已经放弃之后它才执行购买',
+    },
     stock: 2,
     async play(stage) {
       const resume = await stage.inject(pauseServer('redis-main'));
@@ -57,7 +63,10 @@ export const redisTrials = {
     },
   },
   'redis-killed': {
-    fault: 'Redis is killed while an order is queued, and restarts with its data',
+    fault: {
+      en: 'Redis is killed while an order is queued, and restarts with its data',
+      zh: '订单还在排队，Redis 被杀死，带着数据重启',
+    },
     stock: 1,
     async play(stage) {
       await stage.inject(stopWorkers);
@@ -66,19 +75,28 @@ export const redisTrials = {
     },
   },
   'file-cut-same-user': {
-    fault: 'the append-only file loses a recorded order; its user buys again',
+    fault: {
+      en: 'the append-only file loses a recorded order; its user buys again',
+      zh: '追加文件丢了一个已入库的订单，它的用户再买一次',
+    },
     stock: 2,
     breaks: rolledBack,
     play: orderIsLost({ nextBuyer: '7' }),
   },
   'file-cut-last-unit': {
-    fault: 'the append-only file loses the last recorded order; another user buys',
+    fault: {
+      en: 'the append-only file loses the last recorded order; another user buys',
+      zh: '追加文件丢了最后一个已入库的订单，另一个用户来买',
+    },
     stock: 1,
     breaks: { ...rolledBack, 'no-lost-orders': 'Redis sold a unit that it had forgotten' },
     play: orderIsLost({ nextBuyer: '8' }),
   },
   'file-cut-two-at-once': {
-    fault: 'the append-only file loses an order that is being recorded; its user buys again',
+    fault: {
+      en: 'the append-only file loses an order that is being recorded; its user buys again',
+      zh: '追加文件丢了一个正在入库的订单，它的用户再买一次',
+    },
     stock: 2,
     breaks: rolledBack,
     async play(stage) {

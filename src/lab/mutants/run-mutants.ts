@@ -126,7 +126,7 @@ async function runMutant(
     mutant: name,
     defence,
     trial,
-    fault: trials[trial].fault,
+    fault: trials[trial].fault.en,
     turnsRed,
     real,
     seconds,

@@ -1,10 +1,11 @@
 /** The contract of every trial: a sale, and a fault at the moment that decides. */
 import type { CheckName } from '../../domain.ts';
+import type { Said } from '../stage/events.ts';
 import type { TrialStage } from './trial-stage.ts';
 
 export interface Trial {
   /** The fault, for people. */
-  readonly fault: string;
+  readonly fault: Said;
   readonly stock: number;
   /** What the fault breaks on every rung, and so is not judged: the check, and why. */
   readonly breaks?: Readonly<Partial<Record<CheckName, string>>>;

@@ -19,17 +19,26 @@ const workerDiesAt =
 
 export const workerTrials = {
   'worker-dies': {
-    fault: 'the worker is killed with an order in hand',
+    fault: {
+      en: 'the worker is killed with an order in hand',
+      zh: '消费者手里有订单时被杀死',
+    },
     stock: 1,
     play: workerDiesAt('delivered'),
   },
   'worker-dies-after-commit': {
-    fault: 'the worker is killed after the commit, before it acknowledges',
+    fault: {
+      en: 'the worker is killed after the commit, before it acknowledges',
+      zh: '消费者在提交之后、确认之前被杀死',
+    },
     stock: 1,
     play: workerDiesAt('recorded'),
   },
   'batch-fails': {
-    fault: 'MySQL is killed during a batch; the worker lives, and no other one runs',
+    fault: {
+      en: 'MySQL is killed during a batch; the worker lives, and no other one runs',
+      zh: 'MySQL 在一批订单中途被杀死；消费者还活着，没有别的消费者',
+    },
     stock: 1,
     async play(stage) {
       const { lab } = stage;
@@ -41,7 +50,10 @@ export const workerTrials = {
     },
   },
   'worker-stops': {
-    fault: 'MySQL is killed during a batch, and its worker is stopped before MySQL is back',
+    fault: {
+      en: 'MySQL is killed during a batch, and its worker is stopped before MySQL is back',
+      zh: 'MySQL 在一批订单中途被杀死，它恢复之前消费者被停掉',
+    },
     stock: 1,
     async play(stage) {
       const { lab } = stage;
@@ -57,7 +69,10 @@ export const workerTrials = {
     },
   },
   'workers-away': {
-    fault: 'no worker runs while two orders are accepted',
+    fault: {
+      en: 'no worker runs while two orders are accepted',
+      zh: '受理两个订单时没有消费者在运行',
+    },
     stock: 2,
     async play(stage) {
       await stage.inject(stopWorkers);
@@ -66,7 +81,10 @@ export const workerTrials = {
     },
   },
   'group-lost': {
-    fault: 'Redis is killed and has no consumer group; an order is queued',
+    fault: {
+      en: 'Redis is killed and has no consumer group; an order is queued',
+      zh: 'Redis 被杀死，没有了消费组；有一个订单在排队',
+    },
     stock: 1,
     async play(stage) {
       await stage.inject(stopWorkers);

@@ -40,7 +40,10 @@ export async function raceOn(
 }
 
 export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, PlayedRace> = {
-  about: 'a famous race, step by step',
+  about: {
+    en: 'a famous race, step by step',
+    zh: '一个著名的竞态，一步一步',
+  },
   play: async (stage, { name, rung }) => {
     const played = await raceOn(stage, name, rung);
     const { verdict, asClaimed: isAsClaimed, evidence, facts } = played;

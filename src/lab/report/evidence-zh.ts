@@ -3,6 +3,7 @@ import type { Language } from '../../ladder/texts/texts.ts';
 
 /** From src/audit/checks/; a test keeps them complete. `{}` is a name or a number: $1, $2, … */
 const forms = {
+  'user {} has {} orders: {} and {} more': '用户 $1 有 $2 个订单：$3，等等',
   'user {} has {} orders: {}': '用户 $1 有 $2 个订单：$3',
   '{} orders for {} in stock': '库存 $2，订单 $1 个',
   'stock is {}': '库存变成了 $1',
@@ -45,6 +46,16 @@ const forms = {
   'writes that MySQL refused: {} by the fence': 'MySQL 拒绝的写入：令牌过期 $1 次',
   'writes that MySQL refused: {}': 'MySQL 拒绝的写入：$1',
   'accepted orders are still queued': '还有已接受的订单在排队',
+  'orders are still queued': '还有订单在排队',
+  'the sale is running: Redis changed meanwhile': '还在销售：检查期间 Redis 变了',
+  'the history has a gap': '历史里有缺口',
+  'no history was kept': '没有记录历史',
+  'neither answers nor history were kept': '响应和历史都没有记录',
+  'the answers of the clients were not kept': '没有记录给客户端的响应',
+  'this rung does not promise it': '这一级没有承诺这一点',
+  'this rung has no lock that should exclude others': '这一级没有应当排斥他人的锁',
+  'Redis keeps no stock of this sale': '这次销售的库存不在 Redis 里',
+  'still queued: order {}': '还在排队的订单：$1',
 } as const;
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&');

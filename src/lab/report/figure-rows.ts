@@ -1,4 +1,5 @@
 /** The figures and the tables of a result, for a reader who has room. The page has them, too. */
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { Result, TableCell } from '../stage/result.ts';
 
 /** With all of each cell. */
@@ -6,11 +7,28 @@ export const fullCells = (row: readonly TableCell[]): string[] =>
   row.map((cell) => (typeof cell === 'string' ? cell : cell.full));
 
 /** Names and values for people. */
-export const figureRows = (figures: Result['figures']): [name: string, value: string][] =>
-  Object.entries(figures).map(([name, value]) => [words(name), count(value)]);
+export const figureRows = (
+  figures: Result['figures'],
+  language: Language = 'en',
+): [name: string, value: string][] =>
+  Object.entries(figures).map(([name, value]) => [words(name, language), count(value)]);
+
+/** Of what a learner plays. The other ones stay English: they are those of drills and benchmarks. */
+const inChinese: Readonly<Record<string, string>> = {
+  ...{ accepted: '接受', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
+  ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '违反' },
+  ...{
+    seconds: '秒',
+    stillWaiting: '还在等待',
+    rungs: '台阶',
+    orders: '先后顺序',
+    shown: '已演示',
+  },
+};
 
 /** `longestGapMs` is shown as `longest gap ms`. */
-const words = (name: string): string =>
+const words = (name: string, language: Language): string =>
+  (language === 'zh' ? inChinese[name] : undefined) ??
   name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 const count = (value: number): string => Math.round(value).toLocaleString('en-US');

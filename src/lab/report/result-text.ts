@@ -16,7 +16,7 @@ type Shown = Pick<
 export function resultText(result: Shown, language: Language = 'en'): string {
   const say = verdictWords[language];
   const { verdict, reasons, asClaimed = [], figures, tables = [], faults, hints = [] } = result;
-  const rows = figureRows(figures).map(([name, value]) => `  ${name}: ${value}`);
+  const rows = figureRows(figures, language).map(([name, value]) => `  ${name}: ${value}`);
   const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`);
   return [
     ...tables.filter(({ isWide }) => !isWide).flatMap((table) => [tableText(table), '']),

@@ -42,7 +42,7 @@ export function auditLines({ findings, skipped }: Audit, language: Language = 'e
     return wrap(`  ${padded(say.verdicts[verdict], 9)} ${check}${detail}`, 79, '            ');
   });
   const notJudged = skipped.map(({ check, why }) =>
-    wrap(`  ${'–'.padEnd(9)} ${check}: ${why}`, 79, '            '),
+    wrap(`  ${'–'.padEnd(9)} ${check}: ${evidenceIn(language, why)}`, 79, '            '),
   );
   return [...judged, ...notJudged].join('\n');
 }

@@ -33,7 +33,10 @@ interface PlayOptions extends ScoreboardOptions, Pick<Stage, 'signal'> {
 export function scoreboardExperiment(): Experiment<ScoreboardOptions, readonly Cell[]> {
   const cells = new Map<string, Cell>();
   return {
-    about: 'every lock against every fault of a lock',
+    about: {
+      en: 'every lock against every fault of a lock',
+      zh: '每种锁，对每种锁的故障',
+    },
     play: async (stage, options) => {
       const { lab, signal } = stage;
       const progress = (line: string) => stage.note(line);

@@ -39,7 +39,10 @@ export interface SoakOptions {
 }
 
 export const soak: Experiment<SoakOptions> = {
-  about: 'a rush on lua-stream without end, and a fault at every checkpoint, in every state',
+  about: {
+    en: 'a rush on lua-stream without end, and a fault at every checkpoint, in every state',
+    zh: 'lua-stream 上不停的抢购，在每个检查点、每种状态下都注入一次故障',
+  },
   async play(stage, { seed, minutes, isGated }) {
     await stage.serve(soakShape);
     const title = `soak, seed ${seed}`;

@@ -199,7 +199,7 @@ export type Emitted =
   | {
       readonly kind: 'started';
       readonly experiment: string;
-      readonly about: string;
+      readonly about: Said;
       readonly options: object;
     }
   /** A sentence for people. */

@@ -1,10 +1,11 @@
 /** An experiment is a row: one sentence, and how it is played on a stage. */
+import type { Said } from './events.ts';
 import type { Judged } from './result.ts';
 import type { Stage } from './stage.ts';
 
 export interface Experiment<Options extends object, Own = unknown> {
   /** One sentence. */
-  readonly about: string;
+  readonly about: Said;
   play(stage: Stage, options: Options): Promise<Judged<Own>>;
   /** What it has when Ctrl-C ends it, beside what the stage has seen. */
   soFar?(): Partial<Judged<Own>>;

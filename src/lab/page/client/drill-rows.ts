@@ -1,8 +1,9 @@
 /** The drills that the page can begin: put here by the build (scripts/page.mjs). */
+import type { Said } from '../../stage/events.ts';
 
 export interface DrillRow {
   readonly name: string;
-  readonly about: string;
+  readonly about: Said;
 }
 
 declare const DRILL_ROWS: readonly DrillRow[];

@@ -1,10 +1,10 @@
 /** The drills: load, faults and an audit. Each is a link. */
 import { drillRows } from './drill-rows.ts';
 import { addressOf, show } from './route.ts';
-import { page } from './texts.ts';
+import { language, page } from './texts.ts';
 
 export function Drills() {
-  const { words, drillAbout } = page.value;
+  const { words } = page.value;
   return (
     <main>
       <h1>{words.drills}</h1>
@@ -27,7 +27,7 @@ export function Drills() {
                     {name}
                   </a>
                 </td>
-                <td>{drillAbout(name, about)}</td>
+                <td>{about[language.value]}</td>
               </tr>
             );
           })}

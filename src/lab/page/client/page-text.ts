@@ -230,8 +230,6 @@ export interface PageText {
   /** `2-stopped` */
   readonly outage: (name: string) => string;
   readonly more: (count: number) => string;
-  /** @param about in English */
-  readonly drillAbout: (name: string, about: string) => string;
   readonly barText: (state: Bar['state'], text: string) => string;
   readonly cost: (cost: RunCost) => string;
   readonly told: ToldTexts;

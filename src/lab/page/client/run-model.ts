@@ -3,6 +3,7 @@ import type { Verdict } from '../../../domain.ts';
 import type {
   LockOnServers,
   PartState,
+  Said,
   SaleCounts,
   ScoredCell,
   StageEvent,
@@ -65,7 +66,7 @@ function addLocks(before: LocksView | undefined, { locks, p99Ms }: Event<'locks'
 export interface RunView {
   /** `race-dead-holder-redis-atomic` */
   readonly experiment: string;
-  readonly about: string;
+  readonly about: Said;
   readonly beganAtMs: number;
   readonly told: readonly ToldEvent[];
   /** Each that is over. */

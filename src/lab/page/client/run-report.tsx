@@ -4,7 +4,7 @@ import { Foretelling, Predicted } from './race-verdict.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
 import { costText } from './run-sentences.ts';
 import type { Foretold } from './run-store.ts';
-import { page } from './texts.ts';
+import { language, page } from './texts.ts';
 
 type Verdict = NonNullable<RunView['verdict']>;
 
@@ -75,7 +75,7 @@ export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) 
       {tables.map(({ title, head, rows }) => (
         <Table key={title} title={title} head={head} rows={rows.map(fullCells)} />
       ))}
-      <Numbers title={words.figures} rows={figureRows(figures)} />
+      <Numbers title={words.figures} rows={figureRows(figures, language.value)} />
       {!hasRace && <Numbers title={words.faults} rows={counted} />}
       {report && (
         <section>

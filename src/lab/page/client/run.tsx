@@ -1,5 +1,6 @@
 /** The view of an experiment that plays itself on the real servers: a race, or a drill. */
 import { rungsOfBreak } from '../../by-hand/break-choice.ts';
+import type { Said } from '../../stage/events.ts';
 import { connection } from './api.ts';
 import { ChooseBreak, Counts, EndLoad } from './break.tsx';
 import { Charts } from './charts.tsx';
@@ -106,14 +107,14 @@ function Head({ wanted, race, run }: Shown) {
         {run?.verdict && <RunChip verdict={run.verdict} />}
       </div>
       {wanted.of === 'drill' && (
-        <small>{page.value.drillAbout(wanted.drill, run?.about ?? drillAbout(wanted.drill))}</small>
+        <small>{(run?.about ?? drillAbout(wanted.drill))?.[language.value]}</small>
       )}
     </>
   );
 }
 
-const drillAbout = (name: string): string =>
-  drillRows.find((drill) => drill.name === name)?.about ?? '';
+const drillAbout = (name: string): Said | undefined =>
+  drillRows.find((drill) => drill.name === name)?.about;
 
 const titleOf = (wanted: Exclude<WantedRun, { readonly of: 'race' }>): string =>
   wanted.of === 'drill'

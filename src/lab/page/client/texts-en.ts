@@ -313,7 +313,6 @@ export const en: PageText = {
   },
   outage: (name) => name.replace('-', ' '),
   more: (count) => `and ${count} more`,
-  drillAbout: (_, about) => about,
   barText: (_, text) => text,
   cost: ({ faults, hasLoad, accepted, refused, unknown, gapMs }) =>
     hasLoad

@@ -1,4 +1,3 @@
-import { drillsInChinese } from './drills-zh.ts';
 import type { PageText } from './page-text.ts';
 
 const looks = {
@@ -313,7 +312,6 @@ export const zh: PageText = {
     return `${count} 个${outagesInChinese[away] ?? away}`;
   },
   more: (count) => `还有 ${count} 条`,
-  drillAbout: (name, about) => drillsInChinese[name] ?? about,
   barText: (state, text) => barsInChinese[state] ?? text,
   cost: ({ faults, hasLoad, accepted, refused, unknown, gapMs }) =>
     hasLoad
