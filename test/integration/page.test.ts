@@ -264,6 +264,9 @@ test('the language changes without a reload', async () => {
   expect(await textOf(tab, 'g[data-kind=waits]')).toMatch(/等待：锁在 A 手中/);
   expect(await tab.evaluate(() => document.documentElement.lang)).toBe('zh');
   expect(await tab.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
+  await tab.reload();
+  await tab.locator('[data-connection=open]').waitFor();
+  expect(await tab.evaluate(() => document.documentElement.lang)).toBe('zh');
 });
 
 test('an exported file replays from the disk without a network, at any event', async () => {

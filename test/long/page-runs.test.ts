@@ -304,13 +304,15 @@ test('the workshop in the page is predicted, moved through, and opens its plays'
   await tab.locator('section:not([hidden]) button[data-letter=A]').click();
   await tab.keyboard.press('ArrowRight');
   const link = tab.locator('section:not([hidden]) a[href^="/race/"]');
-  expect(await link.getAttribute('href')).toBe('/race/read-then-write?do=ABAB');
+  const href = '/race/read-then-write?do=ABAB&language=zh';
+  expect(await link.getAttribute('href')).toBe(href);
   for (let slides = 0; slides < 3; slides++) await tab.keyboard.press('ArrowRight');
   expect(await textOf(tab, 'section:not([hidden]) [data-answer]')).toBe('A ✗');
   await tab.keyboard.press('n');
   await tab.locator('section:not([hidden]) aside').waitFor();
-  await tab.goto(`${address.origin}/race/read-then-write?do=ABAB`);
+  await tab.goto(address.origin + href);
   await tab.locator('[data-connection=open]').waitFor();
+  expect(await tab.evaluate(() => document.documentElement.lang)).toBe('zh');
 }, 60_000);
 
 test('a cell of the scoreboard plays its race, and the verdict seen here stands beside the published', async () => {

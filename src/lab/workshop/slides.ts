@@ -54,9 +54,12 @@ const scripted = (isInPage: boolean) =>
 
 const markdown = (text: string) => raw(marked.parse(text, { async: false }));
 
-/** Its addresses open in the page; a terminal or a file has none. */
-const withLinks = (text: string): string =>
-  text.replaceAll(/`(\/(?:race|run|break|drills|scoreboard)[^`]*)`/g, '[`$1`]($1)');
+/** Its addresses open in the page, in the same language; a terminal or a file has none. */
+const withLinks = (text: string, language: Language): string =>
+  text.replaceAll(/`(\/(?:race|run|break|drills|scoreboard)[^`]*)`/g, (_, address: string) => {
+    const more = `${address.includes('?') ? '&' : '?'}language=${language}`;
+    return `[\`${address}\`](${address}${more})`;
+  });
 
 const links = (language: Language) => {
   const other = language === 'en' ? 'zh' : 'en';
@@ -78,7 +81,7 @@ function slidesOf(step: Step, index: number, { of, language, isInPage }: Shown) 
   const answer = html`<p><strong data-answer="${index}" data-right="${step.right}"></strong></p>`;
   return [
     slide([markdown(step.question), choices(step, index, language)]),
-    slide(markdown(isInPage ? withLinks(step.todo) : step.todo)),
+    slide(markdown(isInPage ? withLinks(step.todo, language) : step.todo)),
     ...parts(step.seen).map((seen) => slide(markdown(seen))),
     slide([html`<h3>${say.why}</h3>`, answer, markdown(step.why)]),
     slide([

@@ -36,7 +36,7 @@ import {
   type Wanted,
   type WantedRun,
 } from './store.ts';
-import { language, page } from './texts.ts';
+import { changeLanguage, language, page } from './texts.ts';
 
 function Page() {
   const wanted = view.value;
@@ -120,13 +120,7 @@ function Head() {
             {isGivingBack.value ? words.givingBack : words.giveBack}
           </button>
         )}
-        <button
-          type="button"
-          data-language
-          onClick={() => {
-            language.value = language.value === 'en' ? 'zh' : 'en';
-          }}
-        >
+        <button type="button" data-language onClick={changeLanguage}>
           {words.language}
         </button>
       </span>
