@@ -2,7 +2,6 @@
  * Order ids as snowflakes: 41 bits of milliseconds since 2026, 10 of worker id, 12 of sequence.
  * They are made in memory; only the worker id comes from Redis (see worker-id.ts).
  */
-import { Snowflake } from '@sapphire/snowflake';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { OrderIdUnavailable, WorkerIdUnavailable } from '../errors.ts';
@@ -11,7 +10,6 @@ import type { OrderIds } from './order-ids.ts';
 import { leaseWorkerId, type Stretch, type WorkerIdLease } from './worker-id.ts';
 
 const epochMs = Date.UTC(2026, 0, 1);
-const layout = new Snowflake(epochMs);
 const largestSequence = 4095;
 
 /** Both throw OrderIdUnavailable when no id can be made. */
@@ -70,16 +68,8 @@ function snowflakeMaker(
   return { next, check: () => void nextIn() };
 }
 
-/** The library has five bits of worker and five of process. Here the ten bits are one number. */
-const compose = (timestamp: number, workerId: number, sequence: number): string =>
-  layout
-    .generate({
-      timestamp,
-      workerId: BigInt(workerId >> 5),
-      processId: BigInt(workerId & 31),
-      increment: BigInt(sequence),
-    })
-    .toString();
+const compose = (timestampMs: number, workerId: number, sequence: number): string =>
+  ((BigInt(timestampMs - epochMs) << 22n) | BigInt((workerId << 12) | sequence)).toString();
 
 export interface SnowflakeOptions {
   /**
