@@ -3,7 +3,7 @@
  * starts.
  */
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { z } from 'zod';
 import { mostBuckets, mostShards } from './domain.ts';
 import { ConfigurationInvalid } from './errors.ts';
@@ -42,6 +42,13 @@ const isHardToGuess = (secret: string): boolean =>
 /** The lab's secret is published: k6 and the command line sign with it too. */
 export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
 
+/**
+ * As many as there are cores: with more of them, fewer buyers share a call of the script. Two at
+ * least: one sells while the other one is replaced.
+ */
+export const instancesByDefault = (cores = availableParallelism()): number =>
+  Math.min(64, Math.max(2, cores));
+
 const Environment = z.object({
   /** The address that the API instances listen on. */
   HOST: z.string().default('127.0.0.1'),
@@ -55,7 +62,7 @@ const Environment = z.object({
    */
   SOCKET_FOLDER: z.string().default(''),
   /** API processes, and order worker processes, on this machine. */
-  INSTANCES: whole(0, 64).default(4),
+  INSTANCES: whole(0, 64).default(instancesByDefault()),
   ORDER_WORKERS: whole(0, 16).default(1),
   /**
    * The first part of every instance's name; several machines need several. Empty: the name of the

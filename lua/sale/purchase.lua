@@ -10,8 +10,8 @@
 -- ARGV[1]  the epoch that the caller knows, or '' when it knows none: then it is not checked
 -- ARGV[2]  voucher id; then three for each buyer: order id, user id, request id
 --          (strings, never converted)
--- Answers: for each buyer { word, order id }:
---          'accepted' (a repeated request gets the order id of the first one)
+-- Answers: for each buyer 1: accepted, with the order id that was given; or { word, order id }:
+--          'accepted' (a repeated request: with the order id of the first one)
 --          | 'already-ordered' (with the user's order) | 'not-started' | 'ended'
 --          | 'unknown-voucher' (absent or damaged)
 --          | 'other-epoch' (Redis is being rebuilt, was rebuilt, or has lost its data)
@@ -31,13 +31,33 @@ local soldOutBy, reopensMs = voucher[4] or '', tonumber(voucher[5]) or 0
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
 
+-- All buyers are looked up with one command, and written with one: each command costs Redis time.
+local orderIds, userIds, requestIds = {}, {}, {}
+for at = 3, #ARGV, 3 do
+  orderIds[#orderIds + 1] = ARGV[at]
+  userIds[#userIds + 1] = ARGV[at + 1]
+  requestIds[#requestIds + 1] = ARGV[at + 2]
+end
+local function byField(fields, values)
+  local found = {}
+  for index, field in ipairs(fields) do found[field] = values[index] end
+  return found
+end
+local bought = byField(userIds, redis.call('HMGET', KEYS[2], unpack(userIds)))
+local queued = byField(orderIds, redis.call('HMGET', KEYS[4], unpack(orderIds)))
+local newBought, newQueued = {}, {} -- field, value, field, value, …
+local function note(all, new, field, value)
+  all[field] = value
+  new[#new + 1] = field
+  new[#new + 1] = value
+end
+
 local function sell(orderId, userId, requestId)
   if isOtherEpoch then return { 'other-epoch', '' } end
   if not isKnown then return { 'unknown-voucher', '' } end
 
-  local bought = redis.call('HGET', KEYS[2], userId)
-  if bought then
-    local boughtId, boughtBy = string.match(bought, '^(%d+):(.*)$')
+  if bought[userId] then
+    local boughtId, boughtBy = string.match(bought[userId], '^(%d+):(.*)$')
     if boughtBy == requestId then return { 'accepted', boughtId } end
     return { 'already-ordered', boughtId }
   end
@@ -46,25 +66,26 @@ local function sell(orderId, userId, requestId)
   if nowMs >= endMs then return { 'ended', '' } end
   if stock <= 0 then return { 'sold-out', '', soldOutBy, endMs - nowMs } end
   if nowMs < reopensMs then return { 'sold-out', '', '', 0 } end
+  if queued[orderId] then return { 'id-in-use', '' } end
 
-  -- Lua does not roll back. A key of a wrong type or a used order id must fail here, before the
-  -- first write.
-  if redis.call('HEXISTS', KEYS[4], orderId) == 1 then return { 'id-in-use', '' } end
+  -- Lua does not roll back. A key of a wrong type has failed before, or fails at this first write.
   redis.call('XADD', KEYS[3], '*',
     'orderId', orderId, 'voucherId', ARGV[2], 'userId', userId, 'requestId', requestId)
-  redis.call('HSET', KEYS[2], userId, orderId .. ':' .. requestId)
-  redis.call('HSET', KEYS[4], orderId, ARGV[2] .. ':' .. userId)
-  redis.call('HINCRBY', KEYS[1], 'stock', -1)
+  note(bought, newBought, userId, orderId .. ':' .. requestId)
+  note(queued, newQueued, orderId, ARGV[2] .. ':' .. userId)
   stock = stock - 1
-  if stock == 0 then
-    soldOutBy = orderId
-    redis.call('HSET', KEYS[1], 'soldOutBy', orderId)
-  end
-  return { 'accepted', orderId }
+  if stock == 0 then soldOutBy = orderId end
+  return 1
 end
 
 local answers = {}
-for at = 3, #ARGV, 3 do
-  answers[#answers + 1] = sell(ARGV[at], ARGV[at + 1], ARGV[at + 2])
+for index, orderId in ipairs(orderIds) do
+  answers[index] = sell(orderId, userIds[index], requestIds[index])
+end
+if #newBought > 0 then
+  redis.call('HSET', KEYS[2], unpack(newBought))
+  redis.call('HSET', KEYS[4], unpack(newQueued))
+  redis.call('HINCRBY', KEYS[1], 'stock', -#newBought / 2)
+  if stock == 0 then redis.call('HSET', KEYS[1], 'soldOutBy', soldOutBy) end
 end
 return answers

@@ -1,4 +1,5 @@
 import { Argument, Option } from 'commander';
+import { instancesByDefault } from '../config.ts';
 import { UnknownRung } from '../errors.ts';
 import { readRecordedFigures } from '../lab/benchmarks/recorded-figures.ts';
 import { fallen, type RecordedFigures } from '../lab/benchmarks/targets.ts';
@@ -17,6 +18,7 @@ interface BenchOptions extends JsonOption, Choice {
   readonly seconds?: number;
   readonly rounds?: number;
   readonly connections: number;
+  readonly instances: number;
   /** `bench.json` of an earlier run. */
   readonly gate?: string;
 }
@@ -36,6 +38,12 @@ function rungName(name: string): RungName {
   return name;
 }
 
+const byScript = () =>
+  new Option('--by-script', 'with --orders: call the script of lua-stream directly, without HTTP')
+    .conflicts(['rung', 'ladder'])
+    .implies({ orders: 1_000_000 })
+    .default(false);
+
 export const addBench: AddCommand = (program, place) =>
   program
     .command('bench')
@@ -48,15 +56,7 @@ export const addBench: AddCommand = (program, place) =>
         .default(false),
     )
     .option('--orders <n>', 'one voucher with so many orders', whole(10_000, mostOrders))
-    .addOption(
-      new Option(
-        '--by-script',
-        'with --orders: call the script of lua-stream directly, without HTTP',
-      )
-        .conflicts(['rung', 'ladder'])
-        .implies({ orders: 1_000_000 })
-        .default(false),
-    )
+    .addOption(byScript())
     .addOption(
       new Option(
         '--beside <file>',
@@ -71,6 +71,12 @@ export const addBench: AddCommand = (program, place) =>
       whole(1, 100),
     )
     .option('--connections <n>', 'requests at once', whole(1, 1_000), defaultConnections)
+    .option(
+      '--instances <n>',
+      'API processes (by default as many as cores, like a deployment)',
+      whole(1, 64),
+      instancesByDefault(),
+    )
     .option('--gate <file>', 'fail where a figure fell behind this bench.json, beyond its spread')
     .addOption(json())
     .action((how: Choice['how'], options: BenchOptions) => bench(place, { ...options, how }));
@@ -78,12 +84,12 @@ export const addBench: AddCommand = (program, place) =>
 function bench(place: Place, options: BenchOptions): Promise<void> {
   const mode = modeOf(options);
   const recorded = options.gate === undefined ? noFigures : readRecordedFigures(options.gate);
-  const { seconds = mode.seconds, rounds = mode.rounds, connections, json } = options;
+  const { seconds = mode.seconds, rounds = mode.rounds, connections, instances, json } = options;
   return playExperiment(place, {
     ...{
       name: mode.name,
       experiment: measuring(mode, recorded),
-      options: { seconds, rounds, connections },
+      options: { seconds, rounds, connections, instances },
     },
     command: commandOf(options),
     ...{ times: 1, database: undefined, isOnLabDatabase: true, json },
@@ -95,6 +101,7 @@ interface Load {
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;
+  readonly instances: number;
 }
 
 /** A target is a goal: missed, it is marked, and no failure. @param recorded what it may not fall behind */
@@ -118,7 +125,8 @@ function benchReport({ result, text, files }: Measurement, run: MeasuredRun): Ow
   };
 }
 
-function commandOf({ how, ladder, byScript, connections, ...options }: BenchOptions): string {
+function commandOf(chosen: BenchOptions): string {
+  const { how, ladder, byScript, connections, instances, ...options } = chosen;
   const given = ['rung', 'orders', 'beside', 'rate', 'seconds', 'rounds', 'gate'] as const;
   return [
     'npx lockstep bench',
@@ -127,5 +135,6 @@ function commandOf({ how, ladder, byScript, connections, ...options }: BenchOpti
     ...given.flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${options[name]}`])),
     ...(byScript ? ['--by-script'] : []),
     ...(connections === defaultConnections ? [] : [`--connections ${connections}`]),
+    ...(instances === instancesByDefault() ? [] : [`--instances ${instances}`]),
   ].join(' ');
 }

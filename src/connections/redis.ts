@@ -62,14 +62,7 @@ function profile(role: RedisRole, config: Config) {
     case 'lock':
       return within(config.LOCK_ANSWER_MS);
     case 'purchase':
-      // The commands of one turn of the event loop are one write here, and one sync to disk in
-      // Redis. Not in a cluster: there a pipeline is sent again when its connection ends.
-      return {
-        ...within(config.PURCHASE_ANSWER_MS),
-        enableAutoPipelining: !config.REDIS_CLUSTER,
-        // It follows the writes that it waits for, and is not kept until the next pipeline.
-        autoPipeliningIgnoredCommands: ['wait'],
-      };
+      return within(config.PURCHASE_ANSWER_MS);
     case 'subscriber':
       return { ...subscribesItself, maxRetriesPerRequest: null, socketTimeout: 2 * heartbeatMs };
     case 'consumer':

@@ -35,14 +35,14 @@ const onSale = (stock: string, beginMs = Date.now() - hourMs, endMs = Date.now()
     [stock, String(beginMs), String(endMs)],
   );
 
-/** One call for all of them. @returns an answer for each. */
-function buyTogether(bought: readonly Order[], knownEpoch = '') {
+/** One call for all of them. @returns an answer for each; 1 is written out. */
+async function buyTogether(bought: readonly Order[], knownEpoch = '') {
   const { orders, queued, epoch } = keys;
   const touched = [keys.voucher(voucherId), keys.buyers(voucherId), orders, queued, epoch];
   const each = bought.flatMap(({ id, userId, requestId }) => [id, userId, requestId]);
-  return runScript(redis, purchase, touched, [knownEpoch, voucherId, ...each]) as Promise<
-    unknown[]
-  >;
+  const args = [knownEpoch, voucherId, ...each];
+  const answers = (await runScript(redis, purchase, touched, args)) as unknown[];
+  return answers.map((answer, index) => (answer === 1 ? ['accepted', bought[index]?.id] : answer));
 }
 
 async function buy(
@@ -200,7 +200,7 @@ describe('the purchase script', () => {
     test('but sells from the largest stock, to the longest request id', async () => {
       await redis.hset(own.voucher, 'stock', '9007199254740991');
       const requestId = 'r'.repeat(64);
-      expect(await call('', voucherId, '1', '7', requestId)).toEqual([['accepted', '1']]);
+      expect(await call('', voucherId, '1', '7', requestId)).toEqual([1]);
       expect(await redis.hget(own.voucher, 'stock')).toBe('9007199254740990');
       expect(await redis.hget(own.buyers, '7')).toBe(`1:${requestId}`);
     });
@@ -268,6 +268,24 @@ describe('one call for several buyers', () => {
     ]);
     expect(await stockLeft()).toBe('4');
     expect(await queuedOrders()).toBe(1);
+  });
+
+  test('asks and writes with as many commands for a hundred as for one', async () => {
+    await onSale('200');
+    const calls = async () => {
+      const stats = await redis.info('commandstats');
+      const count = (name: string) =>
+        Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+      return ['hmget', 'hget', 'hexists', 'hset', 'hincrby'].map(count);
+    };
+    const callsFor = async (users: readonly string[]) => {
+      const before = await calls();
+      await buyTogether(ordersOf(...users));
+      return (await calls()).map((count, index) => count - (before[index] ?? 0));
+    };
+    const one = await callsFor(['1']);
+    expect(await callsFor(Array.from({ length: 100 }, (_, user) => String(user + 2)))).toEqual(one);
+    expect(one).toEqual([3, 0, 0, 2, 1]);
   });
 
   test('refuses all of them in another epoch', async () => {

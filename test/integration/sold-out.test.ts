@@ -207,21 +207,21 @@ test('a buyer who was restored by a repair is told of the order, although the vo
 test('a voucher for which there is no room is not remembered, and pushes out no other', async () => {
   await onSale({ stock: 1 });
   const memory = new SoldOutMemory(connections.redis('purchase'));
-  const hkeys = async () =>
-    Number(/cmdstat_hkeys:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1] ?? 0);
+  const reads = async () =>
+    Number(/cmdstat_hscan:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1] ?? 0);
   const ids = Array.from({ length: 10 }, someVoucherId);
   const shardOf = (id: string) => connections.saleKeys.of(id);
   const learn = (id: string, buckets = 1) => {
     const answer = ['sold-out', '', 'last', 60_000];
-    const sale = { ...voucher, id, stock: 20_000, buckets };
+    const sale = { ...voucher, id, stock: 1_800_000, buckets };
     memory.learn(sale, shardOf(id), answer, performance.now());
   };
   const known = () => ids.filter((id) => memory.isTrueFor(someOrder(id, nextUser()), shardOf(id)));
-  const before = await hkeys();
+  const before = await reads();
   for (const id of ids) learn(id);
   for (const id of ids) learn(id);
   await waitUntil('the buyers of nine', 5_000, () => known().length === 9, 1);
-  expect((await hkeys()) - before).toBe(9);
+  expect((await reads()) - before).toBe(9);
   await sleep(soldOutKeptMs);
   learn(ids[9] as string);
   await waitUntil('the tenth', 5_000, () => known().length === 1, 1);
@@ -230,4 +230,25 @@ test('a voucher for which there is no room is not remembered, and pushes out no 
   await sleep(soldOutKeptMs);
   for (const id of ids) learn(id, 2); // In a bucket of two there are half as many buyers.
   await waitUntil('the buyers of all ten', 5_000, () => known().length === 10, 1);
+});
+
+test('the buyers of a large sale are read in parts, and each of them is told of the order', async () => {
+  const stock = 50_000;
+  await onSale({ stock });
+  const { voucher: key, buyers } = connections.saleKeys.of(voucher.id);
+  const all = Array.from({ length: stock }, (_, index) => String(index + 1_000_000));
+  await redis().hset(buyers(voucher.id), Object.fromEntries(all.map((user) => [user, '7:once'])));
+  await redis().hset(key(voucher.id), { stock: 0, soldOutBy: '7' });
+  const memory = new SoldOutMemory(connections.redis('purchase'));
+  const shard = connections.saleKeys.of(voucher.id);
+  const isSoldOutFor = (user: string) => memory.isTrueFor(someOrder(voucher.id, user), shard);
+  const learn = () =>
+    memory.learn(voucher, shard, ['sold-out', '', '7', 60_000], performance.now());
+  learn();
+  await waitUntil('the buyers to be read', 20_000, () => {
+    learn(); // As each answer of Redis does.
+    return Promise.resolve(isSoldOutFor('1'));
+  });
+  learn();
+  expect(all.filter(isSoldOutFor)).toEqual([]);
 });

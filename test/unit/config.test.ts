@@ -3,7 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configNames, labTokenSecret, readConfig, secretNames } from '../../src/config.ts';
+import {
+  configNames,
+  instancesByDefault,
+  labTokenSecret,
+  readConfig,
+  secretNames,
+} from '../../src/config.ts';
 import { ConfigurationInvalid } from '../../src/errors.ts';
 import { someFolder } from '../support/folder.ts';
 
@@ -35,7 +41,8 @@ describe('the configuration', () => {
   test('is safe by default: loopback, no lab, the final rung only', () => {
     const config = readConfig(least);
     expect(config).toMatchObject({ HOST: '127.0.0.1', LAB: false, ALLOWED_RUNGS: ['lua-stream'] });
-    expect(config).toMatchObject({ PORT: 8080, INSTANCES: 4, ORDER_WORKERS: 1, BALANCER: 'nginx' });
+    expect(config).toMatchObject({ PORT: 8080, ORDER_WORKERS: 1, BALANCER: 'nginx' });
+    expect(config.INSTANCES).toBe(instancesByDefault());
     expect(config).toMatchObject({ SALE_SHARDS: 1, REDIS_CLUSTER: false });
   });
 
@@ -90,6 +97,10 @@ describe('the configuration', () => {
       expect(read).not.toBe(0);
     },
   );
+
+  test('has as many instances as there are cores, but two where there is one', () => {
+    expect([1, 2, 8, 128].map(instancesByDefault)).toEqual([2, 2, 8, 64]);
+  });
 
   test('reads the Sentinels as addresses, and none by default', () => {
     expect(readConfig(least).REDIS_SENTINELS).toEqual([]);

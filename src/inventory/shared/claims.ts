@@ -46,12 +46,17 @@ export async function remaining(
   return stock === null ? null : Number(stock);
 }
 
+export const accepted = (orderId: string): Outcome => ({
+  ...{ kind: 'accepted', status: 'queued' },
+  orderId,
+});
+
 /** @throws ScriptAnswerUnexpected */
 export function asOutcome(script: string, answer: unknown): Outcome {
   const [word, orderId] = answer as [string, string];
   switch (word) {
     case 'accepted':
-      return { kind: 'accepted', orderId, status: 'queued' };
+      return accepted(orderId);
     case 'already-ordered':
       return refused('already-ordered', orderId);
     case 'sold-out':

@@ -11,10 +11,12 @@ import { loadScript, runScript } from '../../connections/scripts.ts';
 import { refusesWrites } from '../../connections/store-errors.ts';
 import { type Order, type Outcome, refused } from '../../domain.ts';
 import { batches } from './batches.ts';
-import { asOutcome } from './claims.ts';
+import { accepted, asOutcome } from './claims.ts';
 import { ReplicaAcknowledgement } from './replica-acknowledgement.ts';
 
 const purchase = loadScript('sale/purchase');
+/** Its answer to nearly every buyer, so it is short. */
+const soldAsAsked = 1;
 
 /** Where no other process sells: nothing is checked. */
 export const noEpoch = oneEpoch('');
@@ -30,7 +32,7 @@ export interface ScriptOptions {
 
 export interface Sold {
   readonly outcome: Outcome;
-  /** What the script answered; absent when that is not known. */
+  /** What the script answered; absent when that is not known, or the order was accepted. */
   readonly answer?: unknown;
   /** Before it was asked. */
   readonly askedAtMs: number;
@@ -119,6 +121,7 @@ function answerAll(buyers: Buyers, outcomeOf: OutcomeOf, askedAtMs: number): voi
 
 function soldTo(order: Order, answer: unknown, askedAtMs: number): Sold {
   try {
+    if (answer === soldAsAsked) return { outcome: accepted(order.id), askedAtMs };
     return { outcome: asOutcome(purchase.name, answer), answer, askedAtMs };
   } catch (cause) {
     return { outcome: unknownBecause(cause)(order), askedAtMs };

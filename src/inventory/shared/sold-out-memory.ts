@@ -6,7 +6,8 @@
  *   which is shorter, and counts from before the question. So it ends before the sale reopens, also
  *   in a process that stood still. No message is needed, and none can be lost.
  * - A buyer is answered by Redis: `already-ordered`, or the order when it is the same request.
- *   While a voucher is sold out nobody becomes a buyer, so one list of its buyers is enough. A
+ *   While a voucher is sold out nobody becomes a buyer, so its buyers are read once, into a filter
+ *   that now and then takes a user for a buyer, and never a buyer for another user. A
  *   repair that restores a buyer gives that state another name; until `soldOutKeptMs` after it, the
  *   restored buyer may still be told "sold out".
  * - The order that took the last one names that state, also after a failover: a server that has
@@ -19,10 +20,14 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { type Order, soldOutKeptMs, type Voucher } from '../../domain.ts';
+import { BloomFilter } from './bloom-filter.ts';
 
-/** The list of more buyers would keep Redis busy for too long: such a sale is not remembered. */
-const mostBuyers = 20_000;
-const mostBuyersOfAll = 200_000;
+/** Of all filters: enough for one sale of ten million, the most that a voucher may have. */
+const mostBytes = 32 * 1_024 * 1_024;
+/** Redis does nothing else while it reads so many of them. */
+const buyersPerRead = 500;
+/** Of what is remembered beside the filter. */
+const entryBytes = 200;
 
 /** Of the purchase script. */
 type Answer = [word: string, orderId: string, soldOutBy: string, leftMs: number];
@@ -30,7 +35,7 @@ type Answer = [word: string, orderId: string, soldOutBy: string, leftMs: number]
 interface SoldOut {
   readonly soldOutBy: string;
   /** Undefined until they are read. */
-  buyers?: ReadonlySet<string>;
+  buyers?: BloomFilter;
   untilMs: number;
   /** From then on, one request asks Redis again, and the others need not wait for it. */
   askMs: number;
@@ -39,7 +44,7 @@ interface SoldOut {
 export class SoldOutMemory {
   readonly #redis: Redis;
   /** By the key of the voucher in its shard, or in one of its buckets. */
-  readonly #known = new LRUCache<string, SoldOut>({ maxSize: mostBuyersOfAll });
+  readonly #known = new LRUCache<string, SoldOut>({ maxSize: mostBytes });
 
   constructor(redis: Redis) {
     this.#redis = redis;
@@ -48,7 +53,7 @@ export class SoldOutMemory {
 
   isTrueFor({ voucherId, userId }: Order, { voucher }: ShardKeys): boolean {
     const known = this.#known.get(voucher(voucherId));
-    if (!known?.buyers || known.buyers.has(userId)) return false;
+    if (!known?.buyers || known.buyers.mayHave(userId)) return false;
     const nowMs = performance.now();
     if (nowMs < known.askMs) return true;
     known.askMs = known.untilMs; // This request asks.
@@ -66,11 +71,10 @@ export class SoldOutMemory {
     askedAtMs: number,
   ): void {
     const [word, , soldOutBy, leftMs] = (answer ?? []) as Partial<Answer>;
-    if (word !== 'sold-out' || !soldOutBy || leftMs === undefined || stock > mostBuyers) return;
+    if (word !== 'sold-out' || !soldOutBy || leftMs === undefined) return;
     const key = shard.voucher(id);
     const known = this.#known.get(key);
-    const size = Math.ceil(stock / buckets) + 1; // About as many buyers, and the entry itself.
-    const begin = () => this.#begin(key, shard.buyers(id), size, soldOutBy);
+    const begin = () => this.#begin(key, shard.buyers(id), Math.ceil(stock / buckets), soldOutBy);
     const soldOut = known?.soldOutBy === soldOutBy ? known : begin();
     if (!soldOut) return;
     const keptMs = Math.min(soldOutKeptMs, leftMs - 1); // Redis rounds its clock down.
@@ -78,18 +82,32 @@ export class SoldOutMemory {
     soldOut.askMs = soldOut.untilMs - keptMs / 2;
   }
 
-  #begin(key: string, buyersKey: string, size: number, soldOutBy: string): SoldOut | undefined {
+  /** @param count of the buyers, about */
+  #begin(key: string, buyersKey: string, count: number, soldOutBy: string): SoldOut | undefined {
     this.#known.delete(key);
+    const size = entryBytes + BloomFilter.bytesFor(count);
     if (!this.#makeRoom(size)) return undefined;
     const soldOut: SoldOut = { soldOutBy, untilMs: 0, askMs: 0 };
     this.#known.set(key, soldOut, { size });
-    this.#redis.hkeys(buyersKey).then(
+    this.#read(buyersKey, count).then(
       (buyers) => {
-        soldOut.buyers = new Set(buyers);
+        soldOut.buyers = buyers;
       },
       () => this.#known.delete(key), // The next answer begins again.
     );
     return soldOut;
+  }
+
+  /** HSCAN finds every buyer who was there before it began, and nobody leaves meanwhile. */
+  async #read(buyersKey: string, count: number): Promise<BloomFilter> {
+    const buyers = new BloomFilter(count);
+    let cursor = '0';
+    do {
+      const [next, found] = await this.#redis.hscan(buyersKey, cursor, 'COUNT', buyersPerRead);
+      for (let at = 0; at < found.length; at += 2) buyers.add(found[at] ?? '');
+      cursor = next;
+    } while (cursor !== '0');
+    return buyers;
   }
 
   /**
@@ -98,7 +116,7 @@ export class SoldOutMemory {
    */
   #makeRoom(size: number): boolean {
     const known = this.#known;
-    const hasRoom = () => known.calculatedSize + size <= mostBuyersOfAll;
+    const hasRoom = () => known.calculatedSize + size <= mostBytes;
     if (hasRoom()) return true;
     const nowMs = performance.now();
     for (const key of [...known.keys()])

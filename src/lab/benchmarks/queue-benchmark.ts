@@ -3,7 +3,6 @@
  * BullMQ records. The purchases come at this rate, however slowly the queue drains.
  */
 import { queueRungs } from '../drills/accepted-is-not-sold.ts';
-import { defaultShape } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
 import { buySteadily, onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
@@ -58,8 +57,8 @@ export async function benchmarkQueues(
 ): Promise<QueueBenchmark> {
   await import('../outsiders/outsiders.ts'); // This process must know their rows too.
   const { lab, load, progress } = bench;
-  const { settings } = lab.shape;
-  await lab.ensure({ ...defaultShape, settings: { ...settings, ...withOutsiders } });
+  const { shape } = lab;
+  await lab.ensure({ ...shape, settings: { ...shape.settings, ...withOutsiders } });
   const rungs = [...queues, bullmq];
   progress('Warming up …');
   for (const rung of rungs) await overloaded(bench, rung, warmUpRate);

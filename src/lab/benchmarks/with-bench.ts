@@ -10,15 +10,21 @@ const usersPerSecond = 20_000;
 /** More than the instances remember: nearly every token of a load is new to its instance. */
 const leastUsers = 50_000;
 
+interface Shape {
+  readonly seconds: number;
+  readonly connections: number;
+  readonly instances: number;
+}
+
 export function withBench<T>(
   stage: Stage,
-  load: { readonly seconds: number; readonly connections: number },
+  { instances, ...load }: Shape,
   work: (bench: Bench) => Promise<T>,
 ): Promise<T> {
   const { lab, signal } = stage;
   const progress = (line: string) => stage.note(line);
   return withConnections(lab, async (connections) => {
-    await lab.ensure({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
+    await lab.ensure({ ...defaultShape, instances, settings: { HISTORY_FOLDER: '' } });
     const count = Math.max(leastUsers, usersPerSecond * load.seconds);
     progress(`Signing ${count} tokens …`);
     const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count);

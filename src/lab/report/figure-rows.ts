@@ -13,7 +13,7 @@ export const figureRows = (
 ): [name: string, value: string][] =>
   Object.entries(figures).map(([name, value]) => [words(name, language), count(value)]);
 
-/** Of what a learner plays. The other ones stay English: they are those of drills and benchmarks. */
+/** Of what a learner plays. The others are of drills and benchmarks, and stay English. */
 const inChinese: Readonly<Record<string, string>> = {
   ...{ accepted: '接受', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
   ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '违反' },

@@ -72,10 +72,10 @@ return 'released'`,
     changes: [
       {
         file: 'lua/sale/purchase.lua',
-        find: `local boughtId, boughtBy = string.match(bought, '^(%d+):(.*)$')
+        find: `local boughtId, boughtBy = string.match(bought[userId], '^(%d+):(.*)$')
                if boughtBy == requestId then return { 'accepted', boughtId } end
                return { 'already-ordered', boughtId }`,
-        replace: `local boughtId, boughtBy = string.match(bought, '^(%d+):(.*)$')
+        replace: `local boughtId, boughtBy = string.match(bought[userId], '^(%d+):(.*)$')
     if boughtBy ~= requestId then return { 'already-ordered', boughtId } end`,
       },
     ],

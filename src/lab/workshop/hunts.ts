@@ -21,10 +21,10 @@ const reader = 'queues/shared/stream-reader';
 export const hunts: readonly Exercise[] = [
   hunt(['run lua-stream'], script, {
     file: purchase,
-    find: `local bought = redis.call('HGET', KEYS[2], userId)
-           if bought then`,
-    replace: `local bought = redis.call('HGET', KEYS[2], userId) or ''
-  if redis.call('HEXISTS', KEYS[2], userId) then`,
+    find: `if bought[userId] then
+             local boughtId, boughtBy = string.match(bought[userId],`,
+    replace: `if redis.call('HEXISTS', KEYS[2], userId) then
+    local boughtId, boughtBy = string.match(bought[userId] or '',`,
   }),
   hunt(['run lua-stream'], script, {
     file: purchase,
