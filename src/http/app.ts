@@ -29,6 +29,7 @@ const about = {
     title: 'Lockstep',
     version: '1',
     description: 'A flash sale of vouchers: one order per user, and never more than there is.',
+    contact: { name: 'The operator of this service' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'The service that gave this document' }],
@@ -60,11 +61,7 @@ export function createApp(service: Service, extensions: Extensions = none): App 
   });
   let document: object | undefined; // Made for the first request: it takes some milliseconds.
   app.get('/openapi.json', (c) => {
-    const { LAB } = service.connections.config;
-    document ??= app.getOpenAPI31Document({
-      ...about,
-      tags: [...about.tags, ...(LAB ? [labTag] : [])],
-    });
+    document ??= apiDescription(app, service.connections.config.LAB);
     return c.json(document);
   });
   app.notFound((c) => {
@@ -92,6 +89,10 @@ export function createApp(service: Service, extensions: Extensions = none): App 
   });
   return app;
 }
+
+/** As OpenAPI 3.1. @param isLab with the tag of the routes that only the lab has */
+export const apiDescription = (app: App, isLab: boolean) =>
+  app.getOpenAPI31Document({ ...about, tags: [...about.tags, ...(isLab ? [labTag] : [])] });
 
 function clientError(
   status: number,

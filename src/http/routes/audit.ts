@@ -32,6 +32,9 @@ export function auditRoutes({ connections, log, auditOf }: Service): App {
     path: '/vouchers/{id}/audit',
     operationId: 'auditVoucher',
     summary: 'Audit a voucher',
+    description:
+      'For operators: the findings of the audit, from MySQL and Redis. It runs in a process of ' +
+      'its own, one at a time for each instance.',
     tags: ['vouchers'],
     security: [{ token: [] }],
     middleware: requireRole('operator', connections.config.TOKEN_SECRET),

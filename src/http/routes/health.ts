@@ -29,9 +29,10 @@ const livez = createRoute({
   path: '/livez',
   operationId: 'isAlive',
   summary: 'Whether the process runs',
+  description: 'It asks no store: 200 while the process runs.',
   tags: ['health'],
   security: [],
-  responses: { 200: ok },
+  responses: { 200: ok, ...problemAnswers('invalid-request') },
 });
 const servers = z.array(z.literal('MySQL'));
 const Readiness = z
@@ -52,9 +53,17 @@ const readyz = createRoute({
   path: '/readyz',
   operationId: 'isReady',
   summary: 'Whether it can sell',
+  description:
+    '200 while it can sell, with `degraded` when MySQL does not answer or is read-only, or when ' +
+    'the oldest order of `lua-stream` has waited longer than `PROGRESS_WITHIN_MS` to be recorded ' +
+    '(`oldestOrderMs`). 503 while it drains, when Redis takes no purchase or is less safe than ' +
+    '`ORDER_DURABILITY`, while Redis waits for its rebuild, or while no order id can be made.',
   tags: ['health'],
   security: [],
-  responses: { 200: jsonAnswer(Readiness, 'It can sell'), ...problemAnswers('not-ready') },
+  responses: {
+    200: jsonAnswer(Readiness, 'It can sell'),
+    ...problemAnswers('invalid-request', 'not-ready'),
+  },
 });
 
 /** A new master may have other settings than the one that the process started with. */

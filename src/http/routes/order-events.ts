@@ -32,6 +32,9 @@ const eventsRoute = (user: MiddlewareHandler<Identified>) =>
     path: '/orders/{id}/events',
     operationId: 'watchOrder',
     summary: 'The states of an order, as they come',
+    description:
+      'For the user of the order: server-sent events, the first one at once. A stream that ends ' +
+      'without `confirmed` or `failed` is opened again.',
     tags: ['orders'],
     security: [{ token: [] }],
     middleware: user,

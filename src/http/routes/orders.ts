@@ -61,6 +61,10 @@ const buyRoute = createRoute({
   path: '/vouchers/{id}/orders',
   operationId: 'buy',
   summary: 'Buy one',
+  description:
+    'For users: the one who buys is the `sub` of the token. It has no body. `Location` is the ' +
+    'path of the order. After `outcome-unknown`, the same request with the same ' +
+    '`Idempotency-Key` (the answer repeats it) gets the order, or buys.',
   tags: ['orders'],
   security,
   parameters: [idInPath, idempotencyKey],
@@ -73,6 +77,9 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
     path: '/orders/{id}',
     operationId: 'getOrder',
     summary: 'The state of an order',
+    description:
+      'For the user of the order: `queued`, `confirmed`, or `failed` with the reason. The order ' +
+      'of another user is answered as one that does not exist.',
     tags: ['orders'],
     security,
     middleware: user,

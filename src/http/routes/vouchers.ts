@@ -71,7 +71,12 @@ const NewVoucher = z.strictObject({
   stock: z.int().min(0).max(10_000_000),
   beginTime: Time,
   endTime: Time,
-  rung: z.enum(knownRungs()).default('lua-stream'),
+  // No `default` in the document: a generated client would make such a field required.
+  rung: z
+    .enum(knownRungs())
+    .optional()
+    .transform((rung) => rung ?? 'lua-stream')
+    .openapi({ description: '`lua-stream` unless it is named.' }),
   buckets: z.int().min(1).max(mostBuckets).optional().openapi({ description: aboutBuckets }),
 });
 const NewVoucherInLab = NewVoucher.extend({ lab: NewLabOptions.optional() });
@@ -110,11 +115,12 @@ const list = createRoute({
   path: '/vouchers',
   operationId: 'listVouchers',
   summary: 'The newest vouchers',
+  description: 'The newest hundred, without their remaining stock.',
   tags: ['vouchers'],
   security: [],
   responses: {
     200: jsonAnswer(z.array(VoucherView), 'The newest hundred'),
-    ...problemAnswers('not-ready'),
+    ...problemAnswers('invalid-request', 'not-ready'),
   },
 });
 const show = createRoute({
@@ -122,6 +128,7 @@ const show = createRoute({
   path: '/vouchers/{id}',
   operationId: 'getVoucher',
   summary: 'One voucher, with its remaining stock',
+  description: 'The stock is read where it is sold: in Redis or in MySQL, as its rung does.',
   tags: ['vouchers'],
   security: [],
   request: { params },
@@ -137,6 +144,7 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>, config: Con
     path: '/vouchers',
     operationId: 'createVoucher',
     summary: 'Put a voucher on sale',
+    description: 'For operators. After `outcome-unknown` the voucher may exist.',
     tags: ['vouchers'],
     security,
     middleware: [operator, smallBody, anyJsonType],

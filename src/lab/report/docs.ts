@@ -11,6 +11,7 @@ import { rungsWithOrders } from '../choices/set-up.ts';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import type { Result } from '../stage/result.ts';
+import { apiMarkdown } from './api-markdown.ts';
 import { fullCells } from './figure-rows.ts';
 import {
   circumstancesMarkdown,
@@ -59,6 +60,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
   return {
     [join(root, 'README.md')]: headline(results, 'en'),
     [join(root, 'README.zh-CN.md')]: headline(results, 'zh'),
+    [join(root, 'docs', 'api.md')]: { api: apiMarkdown() },
     [join(root, 'docs', 'ladder.md')]: tableParts(),
     [join(root, 'docs', 'races.md')]: {
       ...{ races: raceMarkdown(), played: playedMarkdown() },

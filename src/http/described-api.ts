@@ -1,0 +1,29 @@
+/** The description of a deployment's API, without a service: no store is opened for it. */
+import { pino } from 'pino';
+import { readConfig } from '../config.ts';
+import { Connections } from '../connections/connections.ts';
+import { apiDescription, createApp } from './app.ts';
+import type { App } from './openapi.ts';
+import type { Service } from './service.ts';
+
+const config = {
+  ...{ MYSQL_URL: 'mysql://nobody@localhost/none', REDIS_URL: 'redis://localhost' },
+  TOKEN_SECRET: 'no token is signed with this one',
+};
+
+const noStore = (): never => {
+  throw new Error('this service only describes its API');
+};
+
+export function describedApi(): { app: App; description: ReturnType<typeof apiDescription> } {
+  const log = pino({ level: 'silent' });
+  const service: Service = {
+    ...{ connections: new Connections(readConfig(config), log), log, instance: 'none' },
+    vouchers: { create: noStore, find: noStore, list: noStore },
+    ...{ allowedRungs: new Set<string>(), openRung: noStore, auditOf: noStore },
+    orderIds: { next: noStore, problem: () => null, close: () => {} },
+    isOpen: () => false,
+  };
+  const app = createApp(service);
+  return { app, description: apiDescription(app, false) };
+}
