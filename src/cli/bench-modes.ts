@@ -7,6 +7,7 @@ import { type OtherService, readOtherService } from '../lab/benchmarks/other-ser
 import { benchmarkProfile } from '../lab/benchmarks/profile-benchmark.ts';
 import { benchmarkPurchase } from '../lab/benchmarks/purchase-benchmark.ts';
 import { benchmarkQueues } from '../lab/benchmarks/queue-benchmark.ts';
+import { benchmarkRates } from '../lab/benchmarks/rate-benchmark.ts';
 import { benchmarkRungs } from '../lab/benchmarks/rung-benchmark.ts';
 import { saturate } from '../lab/benchmarks/saturation.ts';
 import type { BenchmarkResult } from '../lab/benchmarks/targets.ts';
@@ -14,6 +15,7 @@ import { besideText } from '../lab/report/bench-beside-text.ts';
 import { bucketsText } from '../lab/report/bench-buckets-text.ts';
 import { profileText } from '../lab/report/bench-profile-text.ts';
 import { queuesText } from '../lab/report/bench-queues-text.ts';
+import { ratesText } from '../lab/report/bench-rates-text.ts';
 import { saturationText } from '../lab/report/bench-saturation-text.ts';
 import { growthText, purchaseText, rungsText } from '../lab/report/bench-text.ts';
 import { flameGraph } from '../lab/report/flame-graph.ts';
@@ -22,6 +24,7 @@ import { type RungName, rungNames } from '../ladder/rungs.ts';
 /** The words after `bench`, and what they measure. */
 export const hows = {
   saturate: 'the highest rate of an open model (needs k6)',
+  rates: 'the cost at low rates, and of instances that have just started',
   profile: 'where an instance spends its time, with a flame graph',
   buckets: 'a hot voucher on several masters',
   queues: 'how fast each queue drains, beside BullMQ',
@@ -87,6 +90,14 @@ const saturation = (rung: RungName, first?: number): Mode => ({
   },
 });
 
+const rates: Mode = {
+  ...{ name: 'bench-rates', seconds: 3, rounds: 1 },
+  run: async (bench) => {
+    const result = await benchmarkRates(bench);
+    return { result, text: ratesText(result) };
+  },
+};
+
 const profile = (rung: RungName): Mode => ({
   ...{ name: 'bench-profile', seconds: 10, rounds: 1 },
   run: async (bench) => {
@@ -135,6 +146,7 @@ export function modeOf(choice: Choice): Mode {
   const { how, rung, ladder, rate, orders, byScript, beside: file } = choice;
   if (file !== undefined) return beside(readOtherService(file));
   if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
+  if (how === 'rates') return rates;
   if (how === 'profile') return profile(rung ?? 'lua-stream');
   if (how === 'buckets') return buckets;
   if (how === 'queues') return queues;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { instancesByDefault } from '../../src/config.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
@@ -75,7 +76,8 @@ async function serveWithoutHistory(): Promise<void> {
     pathToFileURL(join(copy, 'dist/lab/environment/lab.js')).href
   );
   const lab = Lab.running(join(folder, 'lab'));
-  await lab?.serve({ ...defaultShape, settings: { HISTORY_FOLDER: '' } });
+  const instances = instancesByDefault();
+  await lab?.serve({ ...defaultShape, instances, settings: { HISTORY_FOLDER: '' } });
 }
 
 /** One round has no spread, so that no target is judged: no test looks at a speed. */
@@ -142,6 +144,21 @@ describe('lockstep bench', { timeout: 180_000 }, () => {
     expect(figures).toMatchObject({ rung: 'version-check', recordedPerSecond: figure });
     expect(figures.refused).toEqual({ conflict: expect.any(Number) });
     expect(exitCode).toBe(0);
+  });
+
+  test('measures low rates, of instances that have just started and of warm ones', async () => {
+    const { result, exitCode } = await bench('rates');
+    const { rows, faults } = result;
+    expect(rows.map(({ isCold }: { isCold: boolean }) => isCold)).toEqual([
+      ...[true, true, true, true],
+      ...[false, false, false, false, false],
+    ]);
+    for (const { p50Ms, p99Ms, cpu } of rows) {
+      expect(p99Ms).toBeGreaterThanOrEqual(p50Ms);
+      for (const role of ['load', 'nginx', 'api', 'redis', 'worker', 'database'])
+        expect(cpu[role], role).toBeGreaterThan(0);
+    }
+    expect(exitCode).toBe(faults.length > 0 ? 1 : 0); // A busy machine may refuse some at 6,000/s.
   });
 
   test('starts RabbitMQ for the rung that sells by it', async () => {

@@ -38,6 +38,7 @@ const modes = [
   '-beside',
   '-saturate',
   '-profile',
+  '-rates',
   '-orders',
   '-orders-by-script',
   '-buckets',
