@@ -14,6 +14,13 @@ import { VoucherCopies } from './voucher-copies.ts';
 
 export type NewVoucher = Omit<Voucher, 'id'>;
 
+/**
+ * Anybody may ask for the list, or for an id that no voucher has: MySQL is asked for the same once in
+ * this time, by each instance. So a voucher may be unknown there for so long after it was created,
+ * where somebody had asked for its id before.
+ */
+export const answerKeptMs = 1_000;
+
 interface Row extends Omit<Voucher, 'lab' | 'buckets'> {
   readonly buckets: number | null;
   /** The first of the lab options; null when the voucher has none. */
@@ -57,8 +64,8 @@ export interface Vouchers {
    */
   create(voucher: NewVoucher, prepare: Inventory['prepare']): Promise<Voucher>;
   /** After the first call it is found in this instance's memory, so a purchase needs no query. */
-  find(id: string): Voucher | Promise<Voucher | undefined>;
-  /** The newest first. */
+  find(id: string): Voucher | undefined | Promise<Voucher | undefined>;
+  /** The newest first; those of the last second may be missing. */
   list(limit: number): Promise<Voucher[]>;
 }
 
@@ -80,6 +87,21 @@ export function openVouchers(connections: Connections): Vouchers {
   }
 
   const known = new LRUCache<string, Voucher>({ max: 10_000, fetchMethod: read });
+  const unknown = new LRUCache<string, true>({ max: 10_000, ttl: answerKeptMs });
+  const lists = new LRUCache<number, Voucher[]>({
+    ...{ max: 1, ttl: answerKeptMs },
+    fetchMethod: async (limit) => {
+      const newest = `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`;
+      return (await select<Row>(pool, newest)).map(asVoucher);
+    },
+  });
+
+  async function fetch(id: string): Promise<Voucher | undefined> {
+    const voucher = await known.fetch(id);
+    if (!voucher) unknown.set(id, true);
+    return voucher;
+  }
+
   return {
     create: async (voucher, prepare) => {
       const created = await transaction(pool, 'READ COMMITTED', async (db) => {
@@ -89,14 +111,13 @@ export function openVouchers(connections: Connections): Vouchers {
         await checkpoint('before-commit');
         return inserted;
       });
+      unknown.delete(created.id);
+      lists.clear();
       await copies.write(created);
       return created;
     },
-    find: (id) => known.get(id) ?? known.fetch(id),
-    list: async (limit) => {
-      const rows = await select<Row>(pool, `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`);
-      return rows.map(asVoucher);
-    },
+    find: (id) => known.get(id) ?? (unknown.has(id) ? undefined : fetch(id)),
+    list: async (limit) => (await lists.fetch(limit)) ?? [],
   };
 }
 

@@ -2,10 +2,12 @@
  * What each route answers while a store is away, or has lost its data: never "internal error", and
  * never an answer that claims more than the remaining store knows.
  */
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { oldestOrderMs } from '../../src/connections/probes.ts';
 import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 import type { App } from '../../src/http/openapi.ts';
+import { answerKeptMs } from '../../src/purchase/vouchers.ts';
 import { openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
@@ -205,6 +207,50 @@ describe('with a Redis that stays silent', () => {
     blocked.catch(() => {}); // Until the connection is closed, it answers nothing else.
     expect(await answer(app, 'GET', '/readyz')).toBe('200');
   }, 20_000);
+});
+
+test('MySQL is asked once in a second for the list, and for a voucher that nobody created', async () => {
+  const connections = testConnections();
+  const { app } = await openInstance(connections);
+  const queries = vi.spyOn(connections.mysql(), 'execute');
+  const asked = async (path: string, method = 'GET') => {
+    const before = queries.mock.calls.length;
+    return [await answer(app, method, path), queries.mock.calls.length - before];
+  };
+  const none = '/vouchers/9223372036854775807';
+  for (const [path, status] of [
+    ['/vouchers', '200'] as const,
+    [none, '404 unknown-voucher'] as const,
+  ]) {
+    expect(await asked(path)).toEqual([status, 1]);
+    expect(await asked(path)).toEqual([status, 0]);
+  }
+  expect(await asked(`${none}/orders`, 'POST')).toEqual(['404 unknown-voucher', 0]);
+  await sleep(answerKeptMs);
+  for (const path of ['/vouchers', none]) expect((await asked(path))[1]).toBe(1);
+});
+
+test('a voucher that was asked for before it was created is sold at once where it was created', async () => {
+  const connections = testConnections();
+  const { app } = await openInstance(connections);
+  const headers = {
+    authorization: `Bearer ${await tokenFor('1', 'operator')}`,
+    'content-type': 'application/json',
+  };
+  const create = async () => {
+    const body = JSON.stringify(openSale({ stock: 2 }));
+    const created = await app.request('/vouchers', { method: 'POST', headers, body });
+    return ((await created.json()) as { id: string }).id;
+  };
+  const first = Number(await create());
+  const soon = Array.from({ length: 50 }, (_, index) => `/vouchers/${first + 1 + index}`);
+  for (const path of soon) await answer(app, 'GET', path);
+  await answer(app, 'GET', '/vouchers');
+  const id = await create();
+  expect(soon).toContain(`/vouchers/${id}`);
+  expect(await answer(app, 'POST', `/vouchers/${id}/orders`)).toBe('202');
+  const list = (await (await app.request('/vouchers')).json()) as { id: string }[];
+  expect(list.map((each) => each.id)).toContain(id);
 });
 
 describe('with a MySQL whose ids begin again', () => {
