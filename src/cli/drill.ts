@@ -2,6 +2,7 @@ import { drillNames, drills, isDrillName } from '../lab/drills/drills.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { UnknownDrill } from '../lab/errors.ts';
 import { plannedDrill } from '../lab/report/planned.ts';
+import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { database, json, language, minutes, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
@@ -55,5 +56,5 @@ function drill(
 
 function listDrills({ json, language }: Pick<DrillCommand, 'json' | 'language'>): void {
   const all = drillNames.map((name) => ({ name, about: drills[name].about[language] }));
-  print(json, all, () => all.map(({ name, about }) => `${name}: ${about}`).join('\n'));
+  print(json, all, () => all.map(({ name, about }) => wrap(`${name}: ${about}`)).join('\n'));
 }

@@ -27,7 +27,8 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   INVALID_ID: '这不是一个 id。id 是 1 到 9223372036854775807 的十进制数，不带符号、空格和前导零。',
   K6_FAILED: 'k6 一张也没买到就退出了，它的输出在下面。',
   K6_TOO_FAST: 'k6 在这里每秒最多 200 次购买。',
-  LAB_BUSY: '实验环境正在被另一个命令使用。等它结束，或者结束下面写的那个进程。',
+  LAB_BUSY:
+    '实验环境正在使用中。如果下面写的是页面（the page），就在页面里点“归还实验环境”；如果是另一个命令，就等它结束。',
   LAB_DOWN: '实验环境没有启动。先运行 npm run up。',
   LAB_HAS_FAULT: '有服务器被暂停或停止，结果会不准。先结束所有故障：npx lockstep fault heal',
   LAB_NOT_RUNNING: '实验环境里有服务器退出了。重新启动：npm run down，再 npm run up。',

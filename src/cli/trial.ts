@@ -1,6 +1,7 @@
 import { UnknownTrial } from '../lab/errors.ts';
 import { trialExperiment } from '../lab/mutants/trial-experiment.ts';
 import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
+import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
@@ -25,7 +26,7 @@ export const addTrial: AddCommand = (program, place) =>
 
 function listTrials({ json, language }: TrialCommand): void {
   const all = trialNames.map((name) => ({ name, fault: trials[name].fault[language] }));
-  print(json, all, () => all.map(({ name, fault }) => `${name}: ${fault}`).join('\n'));
+  print(json, all, () => all.map(({ name, fault }) => wrap(`${name}: ${fault}`)).join('\n'));
 }
 
 function trial(place: Place, name: string, { json, language }: TrialCommand): Promise<void> {

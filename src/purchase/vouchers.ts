@@ -15,9 +15,9 @@ import { VoucherCopies } from './voucher-copies.ts';
 export type NewVoucher = Omit<Voucher, 'id'>;
 
 /**
- * Anybody may ask for the list, or for an id that no voucher has: MySQL is asked for the same once in
- * this time, by each instance. So a voucher may be unknown there for so long after it was created,
- * where somebody had asked for its id before.
+ * Anybody may ask for the list, or for an id that no voucher has: each instance asks MySQL for the
+ * same once in this time. So a new voucher may be unknown to an instance for so long, where
+ * somebody had asked for its id before.
  */
 export const answerKeptMs = 1_000;
 

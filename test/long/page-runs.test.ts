@@ -310,9 +310,18 @@ test('the workshop in the page is predicted, moved through, and opens its plays'
   expect(await textOf(tab, 'section:not([hidden]) [data-answer]')).toBe('A ✗');
   await tab.keyboard.press('n');
   await tab.locator('section:not([hidden]) aside').waitFor();
+  const slide = new URL(tab.url()).hash;
+  await tab.getByRole('link', { name: 'English' }).click();
+  await tab.waitForURL(`**/workshop?language=en${slide}`);
   await tab.goto(address.origin + href);
   await tab.locator('[data-connection=open]').waitFor();
   expect(await tab.evaluate(() => document.documentElement.lang)).toBe('zh');
+  await tab.locator('[data-predict]').first().click();
+  await tab.locator('[data-outcome]').waitFor();
+  await tab.goto(`${address.origin}/drills`); // The page still has the lab, and says so.
+  await tab.locator('[data-give-back]').click();
+  await tab.waitForURL('**/ladder/2');
+  expect(await tab.locator('[data-give-back]').count()).toBe(0);
 }, 60_000);
 
 test('a cell of the scoreboard plays its race, and the verdict seen here stands beside the published', async () => {

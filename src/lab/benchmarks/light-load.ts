@@ -28,7 +28,7 @@ const connections = 256;
 export async function lightLoad(url: string, load: LightLoad, signal: AbortSignal) {
   const { hostname, port, pathname } = new URL(url);
   const sockets = Array.from({ length: connections }, () => connect(Number(port), hostname));
-  await Promise.all(sockets.map((socket) => once(socket, 'connect', { signal })));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   try {
     return await new Sender(sockets, pathname, load).send(signal);
   } finally {

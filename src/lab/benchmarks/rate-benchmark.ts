@@ -1,7 +1,7 @@
 /**
- * What a purchase costs at a low rate, and in the first seconds of an instance. It costs more there:
- * a core that has nothing to do falls asleep, and must be woken up for each message; few buyers
- * share a call of the script; and code that has just started is not compiled yet.
+ * What a purchase costs at a low rate, and in the first seconds of an instance. It costs more: a
+ * core that has nothing to do falls asleep, and must be woken up for each message; few buyers share
+ * a call of the script; and code that has just started is not compiled yet.
  */
 import { readFileSync } from 'node:fs';
 import { waitUntil } from '../environment/wait-until.ts';

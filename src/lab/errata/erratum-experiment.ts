@@ -29,7 +29,7 @@ export const erratumExperiment: Experiment<
     for (const name of names) {
       const erratum: Erratum = errata[name];
       const lines: Said[] = [];
-      stage.note(`${name}: ${erratum.says.en}`);
+      stage.note(`${name} …`);
       const isShown = await erratum.play(stage, (en, zh) => lines.push({ en, zh }));
       played.push({ name, lines, isShown });
     }

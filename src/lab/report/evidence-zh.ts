@@ -43,7 +43,7 @@ const forms = {
   'the history has {} for order {}': '历史里订单 $2 的记录：$1',
   'nobody bought although stock was left; the first answer was: {}':
     '还有库存却没有人买到；第一个响应是：$1',
-  'writes that MySQL refused: {} by the fence': 'MySQL 拒绝的写入：令牌过期 $1 次',
+  'writes that MySQL refused: {} by the fence': 'MySQL 拒绝的写入：栅栏号太旧 $1 次',
   'writes that MySQL refused: {}': 'MySQL 拒绝的写入：$1',
   'accepted orders are still queued': '还有已接受的订单在排队',
   'orders are still queued': '还有订单在排队',
@@ -53,7 +53,7 @@ const forms = {
   'neither answers nor history were kept': '响应和历史都没有记录',
   'the answers of the clients were not kept': '没有记录给客户端的响应',
   'this rung does not promise it': '这一级没有承诺这一点',
-  'this rung has no lock that should exclude others': '这一级没有应当排斥他人的锁',
+  'this rung has no lock that should exclude others': '这一级不用锁',
   'Redis keeps no stock of this sale': '这次销售的库存不在 Redis 里',
   'still queued: order {}': '还在排队的订单：$1',
 } as const;

@@ -18,7 +18,7 @@ const inChinese: Readonly<Record<string, string>> = {
   ...{ accepted: '接受', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
   ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '违反' },
   ...{
-    seconds: '秒',
+    seconds: '时长（秒）',
     stillWaiting: '还在等待',
     rungs: '台阶',
     orders: '先后顺序',

@@ -56,7 +56,8 @@ const isMended = (seen: readonly Seen[]): boolean =>
 function row({ title, right }: Step, index: number, progress: Progress, language: Language) {
   const say = workshopTexts[language];
   const letter = progress.predictions[index];
-  const mark = letter === undefined ? say.nothing : `${letter} ${letter === right ? '✓' : '✗'}`;
+  const fate = letter === right ? '✓' : `✗ (${right} ✓)`;
+  const mark = letter === undefined ? say.nothing : `${letter} ${fate}`;
   const seen = progress.seen[index] ?? [];
   const lines = seen.map((each) => html`<p>${foundLine(each, language)}</p>`);
   const shown = seen.length === 0 ? say.nothing : lines;

@@ -66,7 +66,8 @@ export const stepsIn = (language: Language): Step[] =>
 
 function stepOf({ title, intro, sections }: Chapter, language: Language): Step {
   const part = (name: keyof (typeof headings)['en']): string => {
-    const text = sections.get(headings[language][name])?.trim();
+    // Four spaces before its first line are those of a command.
+    const text = sections.get(headings[language][name])?.replace(/^\n+/, '').trimEnd();
     if (text) return text;
     throw new Error(`steps.md (${language}): "${title}" has no ${headings[language][name]}`);
   };

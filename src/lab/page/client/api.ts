@@ -18,6 +18,9 @@ export const room = signal<RoomNow | null | undefined>(undefined);
 /** Of the room: he has the plays alone, without what would hit those of others. */
 export const isLearner = signal(false);
 
+/** The page had the lab when this tab was opened: somebody plays, or has played. */
+export const hadLab = signal(false);
+
 /** A command is under way. */
 export const isBusy = signal(false);
 
@@ -26,6 +29,7 @@ const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Entered extends FeedPlace {
   readonly isLearner?: boolean;
+  readonly hasLab?: boolean;
 }
 
 /** Tries until the lab answers. @returns null without a session */
@@ -36,6 +40,7 @@ export async function enter(): Promise<FeedPlace | null> {
     const body = (await answer?.json().catch(() => ({}))) as Partial<Entered & Problem>;
     if (answer?.ok) {
       isLearner.value = body.isLearner ?? false;
+      hadLab.value = body.hasLab ?? false;
       return body as FeedPlace;
     }
     const refused = body?.code === 'join-first' ? 'no-code' : 'no-key';

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { choicesIn } from '../../choices/letters.ts';
 import { recordedId } from '../../report/replay-file.ts';
 import type { StageEvent } from '../../stage/events.ts';
-import { connection, enter, followEvents, isLearner, problem, send } from './api.ts';
+import { connection, enter, followEvents, hadLab, isLearner, problem, send } from './api.ts';
 import { closeProof, predictByKey, proof } from './cards.tsx';
 import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
@@ -96,7 +96,7 @@ function Head() {
   const isLive = connection.value !== 'recorded';
   const isPlaying = play.value !== undefined && !play.value.ended;
   const mayGiveBack = isLive && !isLearner.value;
-  const isHeldElsewhere = held.includes(problem.value?.code ?? '');
+  const isHeldElsewhere = hadLab.value || held.includes(problem.value?.code ?? '');
   return (
     <header>
       <b>Lockstep</b>
@@ -159,6 +159,7 @@ const isGivingBack = signal(false);
 async function giveBack(): Promise<void> {
   isGivingBack.value = true;
   await send('DELETE', '/api/plays');
+  hadLab.value = false;
   isGivingBack.value = false;
   show({ is: 'ladder', chapter: 2 });
 }

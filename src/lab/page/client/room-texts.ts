@@ -65,7 +65,7 @@ const texts: Readonly<Record<Language, RoomText>> = {
     roomIsAt: (rung) => `全班现在在 ${rung}。`,
     goThere: '去那里',
     closed: '课堂已关闭。',
-    instructorsAlone: '订单工作进程只有一个：这一级由讲师操作。',
+    instructorsAlone: '订单消费者只有一个：这一级由讲师操作。',
   },
 };
 

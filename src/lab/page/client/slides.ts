@@ -48,6 +48,8 @@ document.addEventListener('click', ({ target }) => {
   if (!(target instanceof HTMLElement)) return;
   const button = target.closest<HTMLElement>('button[data-letter]');
   if (button) predict(button);
+  const sameInOther = target.closest<HTMLAnchorElement>('a[href^="/workshop"]');
+  if (sameInOther) sameInOther.hash = location.hash; // The same slide, in the other language.
   const step = target.closest<HTMLElement>('button[data-move]');
   if (step) show(numberIn(location.hash) + Number(step.dataset['move']));
 });

@@ -54,7 +54,7 @@ export function pageApp({ folder, host, plays, runs, door }: PageOptions): Hono<
   addSession(app, folder, host);
   addPlays(app, { plays, room: (viewer) => door.now(viewer), mostPlays: 8, refuse: () => {} });
   addCommands(app, plays, runs);
-  addRuns(app, runs);
+  addRuns(app, runs, plays);
   addRoom(app, door);
   app.onError(answerTo);
   return app;
@@ -116,8 +116,8 @@ const FaultAsked = z.object({
 const drillOf = ({ drill, minutes, seed }: z.infer<typeof DrillWanted>) =>
   plannedDrill(drill, { minutes, seed });
 
-function addRuns(app: Hono<Env>, runs: Runs): void {
-  app.get('/api/feed', (c) => c.json(runs.placeFor(c.get('viewer'))));
+function addRuns(app: Hono<Env>, runs: Runs, plays: Plays): void {
+  app.get('/api/feed', (c) => c.json({ ...runs.placeFor(c.get('viewer')), hasLab: plays.haveLab }));
   app.post('/api/runs', async (c) => {
     const wanted = z.union([RaceWanted, DrillWanted, BreakWanted]).parse(await c.req.json());
     if ('race' in wanted) await runs.begin(c.get('viewer'), plannedRace(wanted.race, wanted.rung));

@@ -57,6 +57,11 @@ export class Plays {
     this.#seat = new Seat(folder, (event) => this.#read(event));
   }
 
+  /** Until they give it back, no command can use it. */
+  get haveLab(): boolean {
+    return this.#seat.isTaken;
+  }
+
   feedOf(viewer: string): Feed {
     return this.#viewer(viewer).feed;
   }
