@@ -90,6 +90,7 @@ export function openVouchers(connections: Connections): Vouchers {
   const unknown = new LRUCache<string, true>({ max: 10_000, ttl: answerKeptMs });
   const lists = new LRUCache<number, Voucher[]>({
     ...{ max: 1, ttl: answerKeptMs },
+    ignoreFetchAbort: true, // A list that is cleared while it is read is answered, and not kept.
     fetchMethod: async (limit) => {
       const newest = `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`;
       return (await select<Row>(pool, newest)).map(asVoucher);

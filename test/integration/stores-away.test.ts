@@ -230,6 +230,23 @@ test('MySQL is asked once in a second for the list, and for a voucher that nobod
   for (const path of ['/vouchers', none]) expect((await asked(path))[1]).toBe(1);
 });
 
+test('a list that is being read when a voucher is created is answered, and is not kept', async () => {
+  const connections = testConnections();
+  const { service, app } = await openInstance(connections);
+  const pool = connections.mysql();
+  const { id: _, ...sale } = await someVoucher(connections, { stock: 1 });
+  const execute = pool.execute.bind(pool);
+  let id = '';
+  vi.spyOn(pool, 'execute').mockImplementationOnce(async (options, values) => {
+    const read = await execute(options, values);
+    ({ id } = await service.vouchers.create(sale, async () => {}));
+    return read;
+  });
+  expect(await answer(app, 'GET', '/vouchers')).toBe('200');
+  const list = (await (await app.request('/vouchers')).json()) as { id: string }[];
+  expect(list.map((each) => each.id)).toContain(id);
+});
+
 test('a voucher that was asked for before it was created is sold at once where it was created', async () => {
   const connections = testConnections();
   const { app } = await openInstance(connections);
