@@ -24,7 +24,7 @@ test('each request is sent once, with its own header, and counted by its code', 
     const body = isSold ? '{"id":"7"}' : '{"status":409,"code":"sold-out"}';
     response.writeHead(isSold ? 202 : 409, { 'Content-Length': body.length }).end(body);
   });
-  const load = { rate: 1_000, seconds: 0.5, headers: headersOf(500) };
+  const load = { rate: 1_000, headers: headersOf(500) };
   const { answers } = await lightLoad(url, load, signal);
   expect(answers).toEqual({ accepted: 300, 'sold-out': 200 });
   expect(new Set(asked).size).toBe(500);
@@ -39,7 +39,7 @@ test('a server that stands still makes every request late that was due meanwhile
     if (isStanding) held.push(answer);
     else answer();
   });
-  const load = { rate: 1_000, seconds: 1, headers: headersOf(1_000) };
+  const load = { rate: 1_000, headers: headersOf(1_000) };
   const loaded = lightLoad(url, load, signal);
   await expect.poll(() => held.length, { timeout: 5_000 }).toBe(256); // It has no more connections.
   isStanding = false;
@@ -47,4 +47,10 @@ test('a server that stands still makes every request late that was due meanwhile
   const { answers, p99Ms } = await loaded;
   expect(answers).toEqual({ accepted: 1_000 });
   expect(p99Ms).toBeGreaterThan(200); // The first one waited until 256 were due.
+});
+
+test('a connection that is closed ends the load, and its request is not waited for', async () => {
+  const url = await urlOf((_, response) => response.destroy());
+  const load = { rate: 1_000, headers: headersOf(10) };
+  await expect(lightLoad(url, load, signal)).rejects.toThrow('was closed');
 });

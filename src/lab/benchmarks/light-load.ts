@@ -11,8 +11,7 @@ import type { Answers } from './wrk.ts';
 
 export interface LightLoad {
   readonly rate: number;
-  readonly seconds: number;
-  /** The Authorization header of each request: `rate` times `seconds` of them. */
+  /** The Authorization header of each request: as many are sent. */
   readonly headers: readonly string[];
 }
 
@@ -25,13 +24,24 @@ export interface LightResult {
 /** As many as nginx keeps open to the instances. A request that finds none free is late. */
 const connections = 256;
 
-export async function lightLoad(url: string, load: LightLoad, signal: AbortSignal) {
+/** @throws Error when a connection is closed: its request has no answer to wait for. */
+export async function lightLoad(
+  url: string,
+  load: LightLoad,
+  signal: AbortSignal,
+): Promise<LightResult> {
   const { hostname, port, pathname } = new URL(url);
   const sockets = Array.from({ length: connections }, () => connect(Number(port), hostname));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  const over = new AbortController();
+  const closed = Promise.race(sockets.map((socket) => once(socket, 'close'))).then(() => {
+    throw new Error(`a connection to ${url} was closed`);
+  });
+  const sender = new Sender(sockets, pathname, load);
   try {
-    return await new Sender(sockets, pathname, load).send(signal);
+    return await Promise.race([sender.send(AbortSignal.any([signal, over.signal])), closed]);
   } finally {
+    over.abort();
     for (const socket of sockets) socket.destroy();
   }
 }

@@ -4,21 +4,13 @@
  * a call of the script; and code that has just started is not compiled yet.
  */
 import { readFileSync } from 'node:fs';
-import { waitUntil } from '../environment/wait-until.ts';
-import { beginCpuPeriod, type CpuByRole, cpuPerRequest } from './cpu-by-role.ts';
-import { faultsOfRecording } from './faults-of-figures.ts';
-import { labProcesses } from './lab-processes.ts';
+import type { CpuByRole } from './cpu-by-role.ts';
+import { faultsOfRecording, faultsOfSale } from './faults-of-figures.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
-import {
-  type Bench,
-  countConfirmed,
-  depthOf,
-  measureSale,
-  orderPath,
-  putVoucherOnSale,
-} from './measure.ts';
-import { machineTime, otherShare } from './other-work.ts';
-import type { BenchmarkResult } from './targets.ts';
+import { type Bench, measureSale, orderPath } from './measure.ts';
+import { measureOpen } from './measure-open.ts';
+import { spreadOfKnown } from './spread.ts';
+import type { ClosedBenchmarkResult } from './targets.ts';
 
 const rates = [500, 1_500, 3_000, 6_000] as const;
 const rung = 'lua-stream';
@@ -33,7 +25,8 @@ export interface RateRow extends Omit<LightResult, 'answers'> {
   readonly otherWork: number | null;
 }
 
-export interface RateBenchmark extends BenchmarkResult {
+/** Its connections are those of the closed model. */
+export interface RateBenchmark extends ClosedBenchmarkResult {
   readonly rows: readonly RateRow[];
 }
 
@@ -44,47 +37,34 @@ export async function benchmarkRates(bench: Bench): Promise<RateBenchmark> {
   const measure = async (rate: number, isCold: boolean) => {
     if (isCold) await lab.serve(lab.shape);
     progress(`${rate} purchases/s, ${isCold ? 'cold' : 'warm'} …`);
-    const { row, fault } = await measureOpenRate(bench, rate, isCold);
-    rows.push(row);
-    faults.push(...fault);
+    const { answers, accepted, recorded, ...row } = await measureRateOnce(bench, rate);
+    rows.push({ ...row, rate, isCold, isClosed: false });
+    const { accepted: _, ...others } = answers;
+    const name = `${rate} purchases/s`;
+    for (const [code, count] of Object.entries(others)) faults.push(`${name}: ${count} ${code}`);
+    faults.push(...faultsOfRecording(name, accepted, recorded, 0));
   };
   for (const rate of rates) await measure(rate, true);
   progress('Warming up …');
   await measureSale(bench, rung);
   for (const rate of rates) await measure(rate, false);
   progress('As many as it sells …');
-  const { purchase } = await measureSale(bench, rung);
-  const { requestsPerSecond, ...measured } = purchase;
-  rows.push({ ...measured, rate: requestsPerSecond, isCold: false, isClosed: true });
-  const { seconds } = load;
-  return { rows, seconds, instances: lab.shape.instances, targets: [], faults };
+  const sale = await measureSale(bench, rung);
+  faults.push(...faultsOfSale(rung, sale, load.connections));
+  const { requestsPerSecond, ...full } = sale.purchase;
+  rows.push({ ...full, rate: requestsPerSecond, isCold: false, isClosed: true });
+  const { seconds, connections } = load;
+  const { instances } = lab.shape;
+  const otherWork = spreadOfKnown(rows.map((row) => row.otherWork));
+  return { rows, seconds, connections, instances, otherWork, targets: [], faults };
 }
 
-async function measureOpenRate(bench: Bench, rate: number, isCold: boolean) {
-  const { lab, connections, load, signal } = bench;
-  const count = rate * load.seconds;
-  const headers = headersFrom(load.tokens.file, count);
-  const voucherId = await putVoucherOnSale(bench, rung, count);
-  const endPeriod = beginCpuPeriod(() => labProcesses(lab));
-  const before = machineTime();
-  const url = `${lab.baseUrl}${orderPath(voucherId)}`;
-  const { answers, ...latency } = await lightLoad(
-    url,
-    { rate, seconds: load.seconds, headers },
-    signal,
+function measureRateOnce(bench: Bench, rate: number) {
+  const { lab, load, signal } = bench;
+  const headers = headersFrom(load.tokens.file, rate * load.seconds);
+  return measureOpen(bench, rung, headers.length, (voucherId) =>
+    lightLoad(`${lab.baseUrl}${orderPath(voucherId)}`, { rate, headers }, signal),
   );
-  const depth = depthOf(connections, rung);
-  await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0);
-  const time = endPeriod();
-  const otherWork = otherShare(before, machineTime(), time);
-  const { accepted = 0, ...others } = answers;
-  const name = `${rate} purchases/s`;
-  const fault = [
-    ...Object.entries(others).map(([code, times]) => `${name}: ${times} ${code}`),
-    ...faultsOfRecording(name, accepted, await countConfirmed(connections, voucherId), 0),
-  ];
-  const cpu = cpuPerRequest(time, count);
-  return { row: { ...latency, rate, isCold, isClosed: false, cpu, otherWork }, fault };
 }
 
 /** Each voucher is another one, so the same users may buy it. */

@@ -1,11 +1,8 @@
 /** The highest rate of purchases that the service sustains, in an open model. */
-import { waitUntil } from '../environment/wait-until.ts';
-import { beginCpuPeriod, type CpuByRole, cpuPerRequest } from './cpu-by-role.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { type K6Result, runK6Load } from './k6-load.ts';
-import { labProcesses } from './lab-processes.ts';
-import { type Bench, countConfirmed, depthOf, measureSale, putVoucherOnSale } from './measure.ts';
-import { machineTime, otherShare } from './other-work.ts';
+import { type Bench, measureSale } from './measure.ts';
+import { measureOpen, type OpenLoad } from './measure-open.ts';
 import { type RateLimits, searchRate } from './search-rate.ts';
 import type { BenchmarkResult } from './targets.ts';
 import { countAnswers } from './wrk.ts';
@@ -13,15 +10,9 @@ import { countAnswers } from './wrk.ts';
 /** A buyer does not notice it; above it, requests queue in front of the instances. */
 export const mostP99Ms = 50;
 
-export interface SaturationStep extends K6Result {
+export interface SaturationStep extends K6Result, OpenLoad {
   readonly rate: number;
   readonly seconds: number;
-  readonly accepted: number;
-  readonly recorded: number;
-  /** Microseconds for each answer; `load` is k6, on the same machine. */
-  readonly cpu: CpuByRole;
-  /** The share of the machine's CPU time that was neither the lab's nor k6's. */
-  readonly otherWork: number | null;
   /** Why this measurement is not good; empty when it is. */
   readonly reasons: readonly string[];
   readonly isGood: boolean;
@@ -79,26 +70,12 @@ export async function measureRate(
   signal.throwIfAborted();
   const { seconds } = load;
   const due = rate * seconds;
-  const voucherId = await putVoucherOnSale({ lab, connections }, rung, due); // Enough for all.
   const { TOKEN_SECRET } = connections.config;
-  const endPeriod = beginCpuPeriod(() => labProcesses(lab));
-  const before = machineTime();
-  const k6 = await runK6Load(
-    lab.baseUrl,
-    TOKEN_SECRET,
-    { rate, seconds, voucherId, firstUser },
-    signal,
+  const measured = await measureOpen({ lab, connections }, rung, due, (voucherId) =>
+    runK6Load(lab.baseUrl, TOKEN_SECRET, { rate, seconds, voucherId, firstUser }, signal),
   );
-  const depth = depthOf(connections, rung);
-  await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0);
-  const time = endPeriod();
-  const otherWork = otherShare(before, machineTime(), time);
-  const cpu = cpuPerRequest(time, countAnswers(k6.answers));
-  const { accepted = 0 } = k6.answers;
-  const figures = { ...k6, rate, seconds, accepted, cpu, otherWork };
-  const reasons = reasonsAgainst(figures, due);
-  const recorded = await countConfirmed(connections, voucherId);
-  return { ...figures, recorded, reasons, isGood: reasons.length === 0 };
+  const reasons = reasonsAgainst(measured, due);
+  return { ...measured, rate, seconds, reasons, isGood: reasons.length === 0 };
 }
 
 /** @param due how many requests should have been sent. */
