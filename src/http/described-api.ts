@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
 import { apiDescription, createApp } from './app.ts';
-import type { App } from './openapi.ts';
 import type { Service } from './service.ts';
 
 const config = {
@@ -15,7 +14,7 @@ const noStore = (): never => {
   throw new Error('this service only describes its API');
 };
 
-export function describedApi(): { app: App; description: ReturnType<typeof apiDescription> } {
+export function describeApi(): ReturnType<typeof apiDescription> {
   const log = pino({ level: 'silent' });
   const service: Service = {
     ...{ connections: new Connections(readConfig(config), log), log, instance: 'none' },
@@ -24,6 +23,5 @@ export function describedApi(): { app: App; description: ReturnType<typeof apiDe
     orderIds: { next: noStore, problem: () => null, close: () => {} },
     isOpen: () => false,
   };
-  const app = createApp(service);
-  return { app, description: apiDescription(app, false) };
+  return apiDescription(createApp(service), false);
 }

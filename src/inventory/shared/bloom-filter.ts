@@ -1,6 +1,6 @@
 /**
- * A set of texts that never forgets one, and now and then has one too many: one of 2,000 texts that
- * were not added. It needs two bytes for each, however long they are.
+ * A set of texts that never forgets one, and takes about one in 2,000 others for its own. It needs
+ * two bytes for each text, however long it is.
  * Source. B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, 1970; two hashes
  *   for all places: Kirsch and Mitzenmacher, Less hashing, same performance, 2006.
  */

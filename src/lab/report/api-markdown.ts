@@ -1,15 +1,14 @@
 /** The reference of the API, from its description: docs/api.md. */
-import { describedApi } from '../../http/described-api.ts';
+import { describeApi } from '../../http/described-api.ts';
 import { markdownTable } from './markdown-table.ts';
 
-type Paths = NonNullable<ReturnType<typeof describedApi>['description']['paths']>;
+type Paths = NonNullable<ReturnType<typeof describeApi>['paths']>;
 type Operation = NonNullable<Paths[string]['get']>;
 
-const methods = ['get', 'post'] as const;
+const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 export function apiMarkdown(): string {
-  const { description } = describedApi();
-  const operations = Object.entries(description.paths ?? {}).flatMap(([path, item]) =>
+  const operations = Object.entries(describeApi().paths ?? {}).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method];
       return operation ? [operationMarkdown(`${method.toUpperCase()} ${path}`, operation)] : [];

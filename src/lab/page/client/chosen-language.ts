@@ -1,11 +1,17 @@
 /** The language that was chosen in this browser: by a button of the page, or by a link to it. */
+import { languages } from '../../../ladder/texts/texts.ts';
+
 const storeName = 'lockstep-language';
 
 export function chosenLanguage(): string | null {
   const linked = new URLSearchParams(globalThis.location?.search).get('language');
-  if (linked !== null) rememberLanguage(linked);
+  const known = languages.find((each) => each === linked);
+  if (known) {
+    rememberLanguage(known);
+    return known;
+  }
   try {
-    return linked ?? localStorage.getItem(storeName);
+    return localStorage.getItem(storeName);
   } catch {
     return null; // A file from the disk may not have a store.
   }

@@ -96,7 +96,7 @@ function Head() {
   const isLive = connection.value !== 'recorded';
   const isPlaying = play.value !== undefined && !play.value.ended;
   const mayGiveBack = isLive && !isLearner.value;
-  const isHeldElsewhere = hadLab.value || held.includes(problem.value?.code ?? '');
+  const isHeld = hadLab.value || held.includes(problem.value?.code ?? '');
   return (
     <header>
       <b>Lockstep</b>
@@ -115,7 +115,7 @@ function Head() {
       )}
       <span class="right">
         <Connected />
-        {mayGiveBack && (isPlaying || isHeldElsewhere || isRunning.value) && (
+        {mayGiveBack && (isPlaying || isHeld || isRunning.value) && (
           <button type="button" data-give-back onClick={() => void giveBack()}>
             {isGivingBack.value ? words.givingBack : words.giveBack}
           </button>
