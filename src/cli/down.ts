@@ -1,14 +1,17 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { alone, endPlays } from '../lab/environment/session.ts';
-import { json } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { labWords } from './lab-words.ts';
+import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print, progress } from './output.ts';
 
 export const addDown: AddCommand = (program, { labFolder }) =>
   program
     .command('down')
     .description('stop the lab')
+    .addOption(language())
     .addOption(json())
-    .action(async ({ json }: JsonOption) => {
+    .action(async ({ json, language }: JsonOption & { language: Language }) => {
       await endPlays(labFolder);
       const stopped = await alone(labFolder, async () => {
         const lab = Lab.find(labFolder);
@@ -17,9 +20,8 @@ export const addDown: AddCommand = (program, { labFolder }) =>
         await Lab.stop(labFolder);
         return wasRunning;
       });
-      print(json, { stopped }, () =>
-        stopped ? 'The lab is stopped.' : 'The lab was not running.',
-      );
+      const say = labWords[language];
+      print(json, { stopped }, () => (stopped ? say.stopped : say.wasNotUp));
     });
 
 /** The lab is stopped all the same. */

@@ -1,6 +1,7 @@
 import { type ErratumName, errata, erratumNames, isErratumName } from '../lab/errata/errata.ts';
 import { erratumExperiment, type PlayedErratum } from '../lab/errata/erratum-experiment.ts';
 import { UnknownErratum } from '../lab/errors.ts';
+import { reportLine } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { json, language } from './options.ts';
@@ -44,7 +45,7 @@ function erratum(
       files: {},
       data: () => played,
       text: (folder) =>
-        [...played.map((each) => erratumText(each, language)), `report: ${folder}/index.html`].join(
+        [...played.map((each) => erratumText(each, language)), reportLine(folder, language)].join(
           '\n\n',
         ),
     }),

@@ -1,8 +1,9 @@
+import { evidenceIn } from '../lab/report/evidence-zh.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { exerciseNamed } from '../lab/workshop/find-exercise.ts';
 import { Mine } from '../lab/workshop/mine.ts';
 import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
-import { marks } from '../lab/workshop/step-text.ts';
+import { marks, seenWords } from '../lab/workshop/step-text.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import { copyOf, runOn, type Seen, verify } from '../lab/workshop/verify.ts';
 import type { Language } from '../ladder/texts/texts.ts';
@@ -55,7 +56,7 @@ async function verifyMine(
   const all: Seen[] = [];
   for await (const seen of verify(copy, exercise)) {
     all.push(seen);
-    progress(linesOf(seen, say.replay));
+    progress(linesOf(seen, options.language));
   }
   const now = readProgress(workshopHome);
   saveProgress(workshopHome, { ...now, exercises: { ...now.exercises, [name]: all } });
@@ -66,9 +67,16 @@ async function verifyMine(
   setExitCode(all.map(({ answer }) => answer));
 }
 
-function linesOf({ play, answer, verdict, reasons, replay }: Seen, shownBy: string): string {
-  const head = `${marks[answer]} ${play}${verdict ? `: ${verdict}` : ''}`;
+function linesOf(seen: Seen, language: Language): string {
+  const { play, answer, reasons, replay } = seen;
+  const between = language === 'zh' ? '：' : ': ';
+  const said = (text: string) => evidenceIn(language, text);
+  const head = wrap(`${marks[answer]} ${said(play)}${between}${seenWords(seen, language)}`);
   if (answer === 'yes') return head;
-  const why = reasons.map((reason) => wrap(`  ${reason}`, 79, '    '));
-  return [head, ...why, ...(replay ? [`  ${shownBy}: ${replay}`] : [])].join('\n');
+  const why = reasons.map((reason) => wrap(`  ${said(reason)}`, 79, '    '));
+  return [
+    head,
+    ...why,
+    ...(replay ? [`  ${workshopTexts[language].replay}${between}${replay}`] : []),
+  ].join('\n');
 }

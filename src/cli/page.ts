@@ -3,9 +3,10 @@ import { pageName } from '../lab/environment/servers/page.ts';
 import { alone, runningOn } from '../lab/environment/session.ts';
 import { addressWithKey } from '../lab/page/access.ts';
 import { openPage } from '../lab/page/open-page.ts';
-import { json } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { labWords } from './lab-words.ts';
+import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
-import { pageText } from './page-text.ts';
 import { startLab } from './up.ts';
 
 export const addPage: AddCommand = (program, { labFolder }) =>
@@ -13,12 +14,17 @@ export const addPage: AddCommand = (program, { labFolder }) =>
     .command('page')
     .description('print the address of the lab’s page; starts a lab when none is up')
     .argument('[link]', 'a link that somebody copied: the same play, in this lab')
+    .addOption(language())
     .addOption(json())
-    .action(async (link: string | undefined, { json }: JsonOption) => {
+    .action(async (link: string | undefined, { json, language }: PageOptions) => {
       const start = (await addressNow(labFolder)) ?? (await startedPage(labFolder));
       const address = link === undefined ? start : addressIn(start, link);
-      print(json, { address }, () => pageText(address));
+      print(json, { address }, () => labWords[language].page(address));
     });
+
+interface PageOptions extends JsonOption {
+  readonly language: Language;
+}
 
 /** A link has the host of the lab in which it was copied. */
 function addressIn(start: string, link: string): string {

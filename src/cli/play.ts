@@ -12,6 +12,7 @@ import {
   type Written,
   writeReport,
 } from '../lab/report/experiment-report.ts';
+import { fileLine, reportLine } from '../lab/report/file-words.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
 import { resultText } from '../lab/report/result-text.ts';
 import { wrap } from '../lab/report/wrap.ts';
@@ -94,9 +95,9 @@ function printResult<Options extends object, Own>(
       resultText(brief, language),
       ...(times > 1 ? [`run ${plays.length} of ${times} times: ${countsText(counts)}`] : []),
       '',
-      `repeat it: ${command}`,
-      `report: ${folder}/index.html`,
-      ...(replay === undefined ? [] : [`replay, without servers: ${folder}/${replay}`]),
+      fileLine('repeat', command, language),
+      reportLine(folder, language),
+      ...(replay === undefined ? [] : [fileLine('replay', `${folder}/${replay}`, language)]),
     ].join('\n'),
   );
 }

@@ -3,6 +3,7 @@ import { UnknownRung } from '../errors.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runExperiment } from '../lab/drills/run-rung.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
+import { fileLine, reportLine } from '../lab/report/file-words.ts';
 import { lessonLines } from '../lab/report/race-text.ts';
 import { runFiles } from '../lab/report/run-folder.ts';
 import {
@@ -87,11 +88,11 @@ function runText(run: Run, folder: string, language: Language): string {
   const { result, audit } = run;
   const { rung, workMs, seed, voucherId } = result;
   return [
-    runTable([result]),
+    runTable([result], language),
     '',
     verdictWords[language].legend,
     '',
-    costTable([result]),
+    costTable([result], language),
     '',
     wrap(claimSentence(run, language)),
     auditLines(audit, language),
@@ -99,8 +100,9 @@ function runText(run: Run, folder: string, language: Language): string {
     '',
     ...pauseLines(run),
     ...mysqlLines(run),
-    `workMs ${workMs}, seed ${seed}; check it again: npx lockstep audit ${voucherId}`,
-    `report: ${folder}/index.html`,
+    `workMs ${workMs}, seed ${seed}`,
+    fileLine('check', `npx lockstep audit ${voucherId}`, language),
+    reportLine(folder, language),
     ...lessonLines(rung, language),
   ].join('\n');
 }

@@ -1,14 +1,17 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { plainTable } from '../lab/report/tables.ts';
-import { json } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { labWords } from './lab-words.ts';
+import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print, setExitCode } from './output.ts';
 
 export const addStatus: AddCommand = (program, { labFolder }) =>
   program
     .command('status')
     .description('show the lab’s servers')
+    .addOption(language())
     .addOption(json())
-    .action(({ json }: JsonOption) => {
+    .action(({ json, language }: JsonOption & { language: Language }) => {
       const lab = Lab.find(labFolder);
       const isRunning = lab?.isRunning() ?? false;
       const data = {
@@ -17,19 +20,18 @@ export const addStatus: AddCommand = (program, { labFolder }) =>
         shape: lab?.shape,
         servers: lab?.servers ?? [],
       };
-      print(json, data, () =>
-        lab ? statusText(lab) : 'The lab is not running: start it with `npm run up`.',
-      );
+      print(json, data, () => (lab ? statusText(lab, language) : labWords[language].notUp));
       setExitCode([isRunning ? 'yes' : 'no']);
     });
 
-function statusText({ baseUrl, servers, shape }: Lab): string {
+function statusText({ baseUrl, servers, shape }: Lab, language: Language): string {
+  const say = labWords[language];
   const rows = servers.map(({ name, port, pid, alive, paused }) => [
     name,
     String(port),
-    alive ? String(pid) : 'GONE',
-    paused ? 'paused' : '',
+    alive ? String(pid) : say.gone,
+    paused ? say.paused : '',
   ]);
-  const table = plainTable(['server', 'port', 'pid', ''], rows);
-  return `${baseUrl}, ${shape.instances} instances behind ${shape.balancer}\n\n${table}`;
+  const table = plainTable([...say.head], rows);
+  return `${say.servers(baseUrl, shape.instances, shape.balancer)}\n\n${table}`;
 }

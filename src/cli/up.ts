@@ -11,9 +11,10 @@ import {
 } from '../lab/environment/servers/service.ts';
 import { alone, runningOn } from '../lab/environment/session.ts';
 import { openPage } from '../lab/page/open-page.ts';
-import { database, json } from './options.ts';
+import type { Language } from '../ladder/texts/texts.ts';
+import { labWords } from './lab-words.ts';
+import { database, json, language } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';
-import { pageText } from './page-text.ts';
 
 export const addUp: AddCommand = (program, place) =>
   program
@@ -32,6 +33,7 @@ export const addUp: AddCommand = (program, place) =>
         'what an accepted order survives; replica takes the network sentinel (default: always)',
       ).choices(durabilities),
     )
+    .addOption(language())
     .addOption(json())
     .action((options: UpOptions) => up(place, options));
 
@@ -39,6 +41,7 @@ interface UpOptions extends JsonOption {
   readonly database?: Database;
   readonly network?: Network;
   readonly durability?: Durability;
+  readonly language: Language;
 }
 
 /** `replica` without a network gets the one with Sentinels: it has a replica. */
@@ -51,7 +54,7 @@ function shapeFor(shape: ServiceShape, { network, durability }: UpOptions): Serv
 }
 
 async function up({ labFolder }: Place, options: UpOptions): Promise<void> {
-  const { json, database } = options;
+  const { json, database, language } = options;
   const { lab, page } = await alone(labFolder, async (signal) => {
     const running = runningOn(labFolder, database);
     const lab = running ?? (await startLab(labFolder, signal, database));
@@ -61,20 +64,8 @@ async function up({ labFolder }: Place, options: UpOptions): Promise<void> {
   const url = lab.baseUrl;
   const token = await signToken(labTokenSecret, '1', 'operator', 86_400);
   const data = { url, page, token, tokenSecret: labTokenSecret, servers: lab.servers };
-  print(json, data, () => {
-    return `
-Lockstep is up: ${url} (nginx, with ${lab.shape.instances} instances behind it)
-  API description     ${url}/openapi.json
-  Servers, ladder     npx lockstep status; npx lockstep ladder
-  The headline        npx lockstep run mutex-per-user --instances 4
-  Buy by hand         npx lockstep voucher mutex-per-user
-                      npx lockstep buy <voucher> --user 7
-  Load it with k6     npm run k6 -- k6/rush.js
-  A bearer token      npx lockstep token 7
-  Stop it             npm run down
-
-The page: be the scheduler, and break the sale. ${pageText(page)}`;
-  });
+  const { instances } = lab.shape;
+  print(json, data, () => labWords[language].up({ url, instances }, page));
 }
 
 /** Up as a whole or not at all. */

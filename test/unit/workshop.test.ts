@@ -13,7 +13,7 @@ import { huntName, hunts } from '../../src/lab/workshop/hunts.ts';
 import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
 import { filesOf, projectFolder, startOf } from '../../src/lab/workshop/mine.ts';
 import type { Progress } from '../../src/lab/workshop/progress.ts';
-import { stepInTerminal } from '../../src/lab/workshop/step-text.ts';
+import { seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
 import { type Step, stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { languages } from '../../src/ladder/texts/texts.ts';
@@ -150,7 +150,16 @@ describe('a step in a terminal', () => {
 
   test('is part of the Chinese findings, with the verdict in Chinese', () => {
     const found = { steps: stepsIn('zh'), progress: seen, time: 'now', machine: { node: 'v20' } };
-    expect(findingsPage(found, 'zh')).toContain('违反，与阶梯所述一致');
+    expect(findingsPage(found, 'zh')).toContain('被打破，与阶梯所述一致');
+  });
+
+  test('says what else broke, beside a promise that held', () => {
+    const play = { play: 'race x', answer: 'yes' as const, verdict: 'held', reasons: [] };
+    const broken = { ...play, alsoBroken: ['mutual-exclusion'] };
+    expect(seenWords(broken, 'en')).toBe(
+      'held, as the ladder claims; also broken, as the ladder claims: mutual-exclusion',
+    );
+    expect(seenWords(broken, 'zh')).toContain('另外被打破（与阶梯所述一致）：mutual-exclusion');
   });
 
   test('of the other language names its language in the commands', () => {

@@ -46,8 +46,9 @@ export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, Play
   },
   play: async (stage, { name, rung }) => {
     const played = await raceOn(stage, name, rung);
-    const { verdict, asClaimed: isAsClaimed, evidence, facts } = played;
+    const { verdict, asClaimed: isAsClaimed, alsoBroken, evidence, facts } = played;
     const reasons = evidence === '' ? [] : [evidence];
-    return { verdict, isAsClaimed, reasons, figures: {}, facts: [facts], own: played };
+    const judged = { verdict, isAsClaimed, alsoBroken, reasons };
+    return { ...judged, figures: {}, facts: [facts], own: played };
   },
 };

@@ -5,39 +5,39 @@ import type { Said } from '../stage/events.ts';
 export const said = (text: string): Said => ({ en: text, zh: inChinese[text] ?? text });
 
 export const inChinese: Readonly<Record<string, string>> = {
-  'two sales read the same stock, and both write it back one lower':
-    '两次销售读到同样的库存，都写回减一后的值',
+  'two sales read the same stock before either writes it': '两次销售都在写回之前读到同样的库存',
   'two requests of one user both check before either inserts':
     '同一用户的两个请求都在插入之前完成检查',
-  'the lock is released before the commit': '锁在提交之前释放',
-  'the process dies between two writes that are not in a transaction':
-    '进程在两次不在事务中的写入之间宕机',
-  'each process has its own mutex': '每个进程有自己的互斥锁',
-  'the owner dies, and its lock stays': '持有者宕机，锁还在',
-  'the owner dies between SETNX and EXPIRE': '持有者在 SETNX 与 EXPIRE 之间宕机',
-  'a late release deletes the lock of the next owner': '迟到的释放删除了下一个持有者的锁',
-  'the lease expires between comparing and deleting': '租约在比较与删除之间到期',
+  'a second request comes just before the commit of the first':
+    '第一个请求即将提交时，来了第二个请求',
+  'the process dies after it has taken the stock': '进程扣减库存之后宕机',
+  'two requests of one user, each in its own process': '同一用户的两个请求，各在一个进程',
+  'the owner dies with its lock': '持有者拿着锁宕机',
+  'the owner dies right after it has set its lock': '持有者刚写入锁就宕机',
+  'the owner releases its lock after the lease has expired': '持有者在租约到期之后才释放锁',
+  'the lease expires while the owner releases its lock': '租约在持有者释放锁的过程中到期',
   'the process dies with a permit of the semaphore, and nobody releases it':
     '进程拿着信号量的许可宕机，没有人归还',
   'has acquired the last permit': '拿到最后一个许可',
-  'the Redis that counts the fences forgets the lock and its number':
-    '给锁编号的 Redis 把锁和编号一起丢失',
+  'a replica that has seen neither lock nor fence becomes the master':
+    '没有见过锁和编号的从节点成为主节点',
   'has the lock and fence 1': '获得锁，编号 1',
   'gets the lock, and fence 1 again': '获得锁，编号又是 1',
   'commits: no newer fence is known': '提交：没有更新的编号',
-  'a lease time turns the watchdog off, and the sale takes longer': '租约时间关闭看门狗，销售更久',
+  'the sale takes longer than one lease, which only a watchdog renews':
+    '销售时间超过一个租约，只有看门狗会续期',
   'its lease expires: no watchdog': '租约到期：没有看门狗',
-  'the sale takes longer than its lease': '销售时间超过租约',
+  'the sale takes longer than one lease': '销售时间超过一个租约',
   'the process of the owner stands still for longer than its lease (SIGSTOP)':
     '持有者的进程停住，时间超过租约（SIGSTOP）',
   'the owner acquires its lock again': '持有者再次加锁',
   'the release comes between a waiter’s attempt and its subscription':
     '释放发生在等待者的尝试与订阅之间',
-  'the notes’ ZooKeeper wait: a removal between exists and the latch':
-    '笔记中的 ZooKeeper 等待：节点在 exists 与门闩之间被删除',
+  'the owner’s node is removed just as a waiter begins to wait for it':
+    '等待者正要开始等待时，持有者的节点被删除',
   'the owner forgets to release, and its process lives on': '持有者忘记释放，进程仍然活着',
-  'the next waiter dies, and the queue waits for it': '下一个等待者宕机，队列等着它',
-  'the instance dies between the claim and the queue': '扣完库存、还没入队，实例就宕机',
+  'the next waiter of the queue dies': '队首的等待者宕机',
+  'the instance dies after the claim, before its answer': '实例扣完库存、还没回答就宕机',
   'a replica that has not seen the lock becomes the master': '没有见过锁的从节点成为主节点',
   'a lock server restarts without its data, before the lease is over':
     '锁服务器在租约结束之前清空重启',

@@ -26,7 +26,7 @@ const beforeCommit = (run: string, text: string): Step[] => [
 
 export const schedules = {
   'lost-update': {
-    title: 'two sales read the same stock, and both write it back one lower',
+    title: 'two sales read the same stock before either writes it',
     under: 'two-requests-at-once',
     rung: 'read-then-write',
     next: 'version-check',
@@ -58,7 +58,7 @@ export const schedules = {
     ],
   },
   'unlock-before-commit': {
-    title: 'the lock is released before the commit',
+    title: 'a second request comes just before the commit of the first',
     under: 'two-requests-at-once',
     rung: 'mutex-inside-transaction',
     next: 'mutex-per-user',
@@ -74,7 +74,7 @@ export const schedules = {
     ],
   },
   'crash-between-writes': {
-    title: 'the process dies between two writes that are not in a transaction',
+    title: 'the process dies after it has taken the stock',
     under: 'crash-between-writes',
     rung: 'mutex-bypassed-transaction',
     next: 'mutex-per-user',
@@ -118,7 +118,7 @@ export const schedules = {
     ],
   },
   'two-processes': {
-    title: 'each process has its own mutex',
+    title: 'two requests of one user, each in its own process',
     under: 'several-instances',
     rung: 'mutex-per-user',
     next: 'redis-no-expiry',
@@ -134,7 +134,7 @@ export const schedules = {
     ],
   },
   'dead-holder': {
-    title: 'the owner dies, and its lock stays',
+    title: 'the owner dies with its lock',
     under: 'holder-dies',
     rung: 'redis-no-expiry',
     next: 'redis-expiry',
@@ -151,7 +151,7 @@ export const schedules = {
     ],
   },
   'crash-before-expire': {
-    title: 'the owner dies between SETNX and EXPIRE',
+    title: 'the owner dies right after it has set its lock',
     under: 'crash-before-expire',
     rung: 'redis-expiry-later',
     next: 'redis-expiry',
@@ -173,7 +173,7 @@ export const schedules = {
     ],
   },
   'release-after-expiry': {
-    title: 'a late release deletes the lock of the next owner',
+    title: 'the owner releases its lock after the lease has expired',
     under: 'release-after-expiry',
     rung: 'redis-expiry',
     next: 'redis-owner',
@@ -193,7 +193,7 @@ export const schedules = {
     ],
   },
   'check-then-delete': {
-    title: 'the lease expires between comparing and deleting',
+    title: 'the lease expires while the owner releases its lock',
     under: 'lease-expires-in-release',
     rung: 'redis-owner',
     next: 'redis-atomic',
@@ -219,7 +219,7 @@ export const schedules = {
     ],
   },
   'lease-expires-during-sale': {
-    title: 'the sale takes longer than its lease',
+    title: 'the sale takes longer than one lease',
     under: 'lease-expires-during-sale',
     rung: 'redis-atomic',
     next: 'redis-reentrant',
@@ -237,7 +237,7 @@ export const schedules = {
     ],
   },
   'lease-without-watchdog': {
-    title: 'a lease time turns the watchdog off, and the sale takes longer',
+    title: 'the sale takes longer than one lease, which only a watchdog renews',
     under: 'lease-expires-during-sale',
     rung: 'redis-reentrant-lease',
     next: 'redis-reentrant',
@@ -314,7 +314,7 @@ export const schedules = {
     ],
   },
   'latch-after-exists': {
-    title: 'the notes’ ZooKeeper wait: a removal between exists and the latch',
+    title: 'the owner’s node is removed just as a waiter begins to wait for it',
     under: 'lost-wakeup',
     rung: 'zookeeper-latch',
     next: 'zookeeper',
@@ -348,7 +348,7 @@ export const schedules = {
     ],
   },
   'dead-waiter': {
-    title: 'the next waiter dies, and the queue waits for it',
+    title: 'the next waiter of the queue dies',
     under: 'waiter-dies',
     rung: 'redis-fair',
     next: 'zookeeper',
@@ -367,7 +367,7 @@ export const schedules = {
     ],
   },
   'crash-before-publish': {
-    title: 'the instance dies between the claim and the queue',
+    title: 'the instance dies after the claim, before its answer',
     under: 'crash-before-publish',
     rung: 'redis-stream-group',
     next: 'lua-stream',
@@ -407,7 +407,7 @@ export const schedules = {
     ],
   },
   'fence-forgotten': {
-    title: 'the Redis that counts the fences forgets the lock and its number',
+    title: 'a replica that has seen neither lock nor fence becomes the master',
     under: 'stale-promotion',
     rung: 'fenced-by-redis',
     next: 'fenced',

@@ -10,6 +10,7 @@ import type { RaceName } from '../races/schedules.ts';
 import type { Judged } from '../stage/result.ts';
 import type { OwnReport, Planned } from './experiment-report.ts';
 import { withoutFacts } from './facts-files.ts';
+import { fileLine, reportLine } from './file-words.ts';
 import { raceText } from './race-text.ts';
 
 export const plannedRace = (
@@ -64,8 +65,8 @@ function raceReport(
         raceText(played, language),
         '',
         ...(times > 1 ? [counted] : []),
-        `picture: ${folder}/index.html`,
-        `again, without servers: npx lockstep replay ${folder}/race.json`,
+        reportLine(folder, language),
+        fileLine('replay', `npx lockstep replay ${folder}/race.json`, language),
       ].join('\n'),
   };
 }

@@ -5,8 +5,8 @@ import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.t
 import { said } from '../races/schedules-zh.ts';
 import { evidenceIn } from './evidence-zh.ts';
 import { proofText } from './sentences.ts';
-import { stepWords } from './step-words.ts';
-import { verdictWords } from './verdict-words.ts';
+import { placeWords, stepWords } from './step-words.ts';
+import { padded, verdictWords } from './verdict-words.ts';
 import { columns, wrap } from './wrap.ts';
 
 /** The widths of a step's text and of its result: with four lanes they fill the line. */
@@ -21,10 +21,11 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
   const violated = verdict === 'violated';
   const lines = steps.map((step, index) => {
     const words = stepWords(step, result, language);
-    return stepLine(step, index + 1, lanes, { words, mark: stepMark(step, violated) });
+    const shown = { ...step, at: placeWords(step.at, language) };
+    return stepLine(shown, index + 1, lanes, { words, mark: stepMark(step, violated) });
   });
   return [
-    wrap(`${race} on ${rung}: ${said(title)[language]}`),
+    wrap(verdictWords[language].raceTitle(race, rung, said(title)[language])),
     '',
     `    ${lanes.map((lane) => `${lane}  `).join('')}`.trimEnd(),
     ...lines,
@@ -68,6 +69,6 @@ function stepLine(
   const marks = lanes.map((each) => (each === lane ? `${mark}  ` : '   ')).join('');
   const room = ' '.repeat(Math.max(0, textWidth - columns(words)));
   const width = Math.min(atWidth, atAndInstance - instance.length);
-  const result = at.slice(0, width).padEnd(width);
+  const result = padded(at.slice(0, width), width);
   return `${String(number).padStart(2)}  ${marks}${words}${room} ${result} ${instance}`.trimEnd();
 }

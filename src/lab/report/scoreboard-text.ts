@@ -1,7 +1,9 @@
 /** The scoreboard for an 80-column terminal: a block for each group of faults, legends below. */
+
 import type { Cell } from '../scoreboard/cell.ts';
 import { agreement } from '../scoreboard/cell.ts';
 import { faultText, type OutageFault, outageFaults, safetyFaults } from '../scoreboard/columns.ts';
+import { fileLine, reportLine } from './file-words.ts';
 import {
   cellSentence,
   countsText,
@@ -28,8 +30,8 @@ export function scoreboardText({ runs, cells }: Scoreboard, folder: string): str
     ...surprises(cells),
     [
       wrap(`${countsText(cells)}.`),
-      ...runs.map(({ command }) => `repeat it: ${command}`),
-      `report: ${folder}/index.html`,
+      ...runs.map(({ command }) => fileLine('repeat', command)),
+      reportLine(folder),
     ].join('\n'),
   ].join('\n\n');
 }

@@ -61,11 +61,11 @@ export function proofText({ check, events, rows }: Proof, language: Language = '
   const happened = events.map(({ at, instance, event, checkpoint, orderId, userId, reason }) => {
     const ms = (Number(BigInt(at) - start) / 1_000_000).toFixed(1);
     const name = { checkpoint, refused: reason }[String(event)] ?? event;
-    return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${name.padEnd(11)} user ${userId}, order ${orderId}`;
+    return `  ${ms.padStart(8)} ms  ${instance.padEnd(6)} ${name.padEnd(11)} ${say.ofProof(String(userId), String(orderId))}`;
   });
   const left = rows.map(
     ({ id, userId, status }) =>
-      `  ${atRight(say.inMysql, 19)} ${status.padEnd(11)} user ${userId}, order ${id}`,
+      `  ${atRight(say.inMysql, 19)} ${status.padEnd(11)} ${say.ofProof(userId, id)}`,
   );
   return ['', say.proofOf(check), ...happened, ...left];
 }

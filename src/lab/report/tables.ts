@@ -1,5 +1,6 @@
 /** The tables of runs and races, for an 80-column terminal. */
 import Table from 'cli-table3';
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { serialPairs } from '../drills/serial-costs.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
@@ -44,15 +45,15 @@ const on = ({ instances, balancer }: RunResult): string =>
 export const { legend } = verdictWords.en;
 
 /** The sales, and the audit's verdict on them. */
-export function runTable(results: readonly RunResult[]): string {
-  const head = ['rung', 'on', 'yes/no/?', 'sold', 'left', 'over', 'twice', 'verdict', 'ok'];
+export function runTable(results: readonly RunResult[], language: Language = 'en'): string {
+  const { runHead, verdicts } = verdictWords[language];
   const rows = results.map((result) => {
     const { rung, attempts, orders, stockLeft, oversoldBy, usersWithTwoOrders, verdict } = result;
     const answers = `${attempts.accepted}/${attempts.refused}/${attempts.unknown}`;
     const counts = [orders, stockLeft, oversoldBy, usersWithTwoOrders].map(String);
-    return [rung, on(result), answers, ...counts, verdict, mark(result.asClaimed)];
+    return [rung, on(result), answers, ...counts, verdicts[verdict], mark(result.asClaimed)];
   });
-  return plainTable(head, rows);
+  return plainTable([...runHead], rows);
 }
 
 export const costLegend = `orders/s orders recorded per second          p50, p99 answer times in ms
@@ -61,8 +62,7 @@ retried  retries of the accepted attempts; an optimistic rung runs twice:
          without retries, then with up to 20`;
 
 /** The cost of each run. */
-export function costTable(results: readonly RunResult[]): string {
-  const head = ['rung', 'on', 'orders/s', 'p50', 'p99', 'lost', 'retried'];
+export function costTable(results: readonly RunResult[], language: Language = 'en'): string {
   const rows = results.map((result) => {
     const { rung, ordersPerSecond, latencyMs, refusedBecause, retried } = result;
     const lost = refusedBecause['conflict'] ?? 0;
@@ -72,7 +72,7 @@ export function costTable(results: readonly RunResult[]): string {
       ...[ordersPerSecond, latencyMs.p50, latencyMs.p99, lost, retried].map(String),
     ];
   });
-  return plainTable(head, rows);
+  return plainTable([...verdictWords[language].costHead], rows);
 }
 
 /** The cost of serial sales: each rung beside one that does the same concurrently. */

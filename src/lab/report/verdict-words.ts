@@ -12,7 +12,9 @@ interface VerdictWords {
   readonly ladderClaims: (verdict: Verdict, checks: readonly CheckName[]) => string;
   readonly instances: (rung: string, instances: number) => string;
   readonly proofOf: (check: CheckName) => string;
+  readonly raceTitle: (race: string, rung: string, title: string) => string;
   readonly inMysql: string;
+  readonly ofProof: (userId: string, orderId: string) => string;
   readonly cases: (count: number) => string;
   readonly faults: (injected: readonly string[]) => string;
   readonly claimed: (text: string) => string;
@@ -20,6 +22,8 @@ interface VerdictWords {
   /** What broke is what the ladder claims. */
   readonly claimedOnly: string;
   readonly headline: readonly string[];
+  readonly runHead: readonly string[];
+  readonly costHead: readonly string[];
   readonly legend: string;
 }
 
@@ -33,13 +37,17 @@ const en: VerdictWords = {
     ` (the ladder claims ${verdict}${checks.map((check) => ` of ${check}`).join(' and')})`,
   instances: (rung, instances) => `${rung} on ${instances} instance${instances === 1 ? '' : 's'}`,
   proofOf: (check) => `the proof that ${check} is violated:`,
+  raceTitle: (race, rung, title) => `${race} on ${rung}: ${title}`,
   inMysql: 'in MySQL',
+  ofProof: (userId, orderId) => `user ${userId}, order ${orderId}`,
   cases: (count) => ` (${count} cases)`,
   faults: (injected) => `faults: ${injected.join(', ') || 'none'}`,
   claimed: (text) => `as claimed: ${text}`,
   verdictIs: (verdict) => `verdict: ${verdict}`,
   claimedOnly: '; what broke is what the ladder claims',
   headline: ['', 'sold', 'users with two orders', 'verdict'],
+  runHead: ['rung', 'on', 'yes/no/?', 'sold', 'left', 'over', 'twice', 'verdict', 'ok'],
+  costHead: ['rung', 'on', 'orders/s', 'p50', 'p99', 'lost', 'retried'],
   legend: `on       instances behind nginx; with * behind Node's own cluster
 yes/no/? attempts that were accepted / refused / of unknown outcome
 over     orders beyond the stock        twice    users with more than one order
@@ -48,26 +56,30 @@ ok       ✓ the verdict is what the ladder claims, ✗ it is not`,
 };
 
 const zh: VerdictWords = {
-  verdicts: { held: '成立', violated: '违反', unknown: '未知' },
+  verdicts: { held: '成立', violated: '被打破', unknown: '未知' },
   asClaimed: '与阶梯所述一致',
   notAsClaimed: '与阶梯所述不一致',
   alsoBroken: (names, isClaimed) =>
-    `另外被破坏（${isClaimed ? '与阶梯所述一致' : '见上'}）：${names.join('、')}`,
+    `另外被打破（${isClaimed ? '与阶梯所述一致' : '见上'}）：${names.join('、')}`,
   ladderClaims: (verdict, checks) => `（阶梯所述：${checks.join('、')} ${zh.verdicts[verdict]}）`,
   instances: (rung, instances) => `${rung}，${instances} 个实例`,
-  proofOf: (check) => `${check} 被破坏的证据：`,
+  proofOf: (check) => `${check} 被打破的证据：`,
+  raceTitle: (race, rung, title) => `${race}，台阶 ${rung}：${title}`,
   inMysql: 'MySQL 里',
+  ofProof: (userId, orderId) => `用户 ${userId}，订单 ${orderId}`,
   cases: (count) => `（${count} 处）`,
   faults: (injected) => `故障：${injected.join('，') || '无'}`,
   claimed: (text) => `与阶梯所述一致：${text}`,
   verdictIs: (verdict) => `判定：${zh.verdicts[verdict]}`,
-  claimedOnly: '；被破坏的正是阶梯所述的',
+  claimedOnly: '；被打破的正是阶梯所述的',
   headline: ['', '卖出', '有两单的用户', '判定'],
-  legend: `on       nginx 后面的实例数；带 * 是 Node 自己的 cluster
-yes/no/? 接受 / 拒绝 / 结果未知的请求数
-over     超过库存的订单数        twice    有多个订单的用户数
-verdict  审计的判定，依据 MySQL、Redis 和给客户端的响应
-ok       ✓ 与阶梯所述一致，✗ 不一致`,
+  runHead: ['台阶', '实例', '是/否/?', '卖出', '剩余', '超卖', '重复', '判定', '一致'],
+  costHead: ['台阶', '实例', '订单/秒', 'p50', 'p99', '落败', '重试'],
+  legend: `实例     nginx 后面的实例数；带 * 是 Node 自己的 cluster
+是/否/?  接受 / 拒绝 / 结果未知的请求数
+超卖     超过库存的订单数        重复     有多个订单的用户数
+判定     审计的判定，依据 MySQL、Redis 和给客户端的响应
+一致     ✓ 与阶梯所述一致，✗ 不一致`,
 };
 
 export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };

@@ -1,6 +1,6 @@
 /** What every experiment returns, and what the runner adds to it. */
 import type { Facts } from '../../audit/facts.ts';
-import type { Verdict } from '../../domain.ts';
+import type { CheckName, Verdict } from '../../domain.ts';
 import type { Recorded } from './seconds.ts';
 
 /** A text; where a terminal has no room for all of it, its short form, too. */
@@ -23,6 +23,8 @@ export interface Judged<Own = unknown> {
   readonly reasons: readonly string[];
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
   readonly asClaimed?: readonly string[];
+  /** Of an experiment about one promise: the others that broke, by the names of their checks. */
+  readonly alsoBroken?: readonly CheckName[];
   readonly figures: Readonly<Record<string, number>>;
   /** Commands to try next, one in a line. */
   readonly hints?: readonly string[];

@@ -7,6 +7,7 @@ const SeenPlay = z.object({
   play: z.string(),
   answer: z.enum(['yes', 'no', 'unknown']),
   verdict: z.string().optional(),
+  alsoBroken: z.array(z.string()).readonly().optional(),
   reasons: z.array(z.string()).readonly(),
   replay: z.string().optional(),
 });

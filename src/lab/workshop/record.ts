@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Language, languages } from '../../ladder/texts/texts.ts';
 import { replaceParts } from '../report/docs.ts';
+import { withoutFileLines } from '../report/file-words.ts';
 import { stepsIn, workshopFile } from './steps.ts';
 import { type Project, verifyPlay } from './verify.ts';
 
@@ -30,9 +31,7 @@ async function recordIn(
   writeFileSync(file, replaceParts(readFileSync(file, 'utf8'), parts));
 }
 
-/** Where its files are differs from run to run. */
 const withoutFiles = (printed: string): string =>
-  printed
-    .replaceAll(/^(report|replay|repeat it|picture|again, without servers)\b.*: .*\n?/gm, '')
+  withoutFileLines(printed)
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();

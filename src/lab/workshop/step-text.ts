@@ -1,6 +1,7 @@
 /** A step in a terminal: the question, and what a group may know of it so far. */
 import type { Verdict } from '../../domain.ts';
 import type { Language } from '../../ladder/texts/texts.ts';
+import { evidenceIn } from '../report/evidence-zh.ts';
 import { verdictWords } from '../report/verdict-words.ts';
 import { wrap } from '../report/wrap.ts';
 import type { Answer } from '../stage/result.ts';
@@ -68,16 +69,23 @@ const isVerdict = (word: string | undefined): word is Verdict =>
 
 function seenLine(seen: Seen, language: Language): string {
   const { play, answer, reasons } = seen;
-  const why = answer === 'unknown' ? reasons : [];
+  const why = answer === 'unknown' ? reasons.map((each) => evidenceIn(language, each)) : [];
   const words = seenWords(seen, language, why.join('; '));
-  return [wrap(`  ${marks[answer]} ${play}`, 79, '    '), `      ${words}`].join('\n');
+  return [
+    wrap(`  ${marks[answer]} ${play}`, 79, '    '),
+    wrap(`      ${words}`, 79, '      '),
+  ].join('\n');
 }
 
-/** The verdict of a play, and whether the ladder claims it. */
-export function seenWords({ answer, verdict }: Seen, language: Language, why = ''): string {
+/** The verdict of a play, whether the ladder claims it, and what else broke. */
+export function seenWords(seen: Seen, language: Language, why = ''): string {
+  const { answer, verdict, alsoBroken = [] } = seen;
+  const say = verdictWords[language];
   const claim = workshopTexts[language].asClaimed[answer];
-  const word = isVerdict(verdict) ? verdictWords[language].verdicts[verdict] : verdict;
-  return [word, claim, why].filter(Boolean).join(language === 'zh' ? '，' : ', ');
+  const word = isVerdict(verdict) ? say.verdicts[verdict] : evidenceIn(language, verdict ?? '');
+  const others = alsoBroken.length > 0 ? say.alsoBroken(alsoBroken, answer === 'yes') : '';
+  const both = [word, claim, why].filter(Boolean).join(language === 'zh' ? '，' : ', ');
+  return [both, others].filter(Boolean).join(language === 'zh' ? '；' : '; ');
 }
 
 function explained({ why, code, exercise }: Step, isLast: boolean, language: Language): string[] {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { CannotCompile } from '../errors.ts';
+import { reportFolderIn } from '../report/file-words.ts';
 import type { Answer } from '../stage/result.ts';
 import type { Contract, Exercise } from './exercise.ts';
 import { type Mine, projectFolder } from './mine.ts';
@@ -23,6 +24,7 @@ export interface Seen {
   /** As the ladder claims? */
   readonly answer: Answer;
   readonly verdict?: string | undefined;
+  readonly alsoBroken?: readonly string[] | undefined;
   readonly reasons: readonly string[];
   /** The page that shows it, step by step. */
   readonly replay?: string | undefined;
@@ -73,7 +75,11 @@ export async function* verify(project: Project, exercise: Exercise): AsyncGenera
   yield await verifyContract(project, exercise.contract);
 }
 
-const Result = z.object({ verdict: z.string(), reasons: z.array(z.string()) });
+const Result = z.object({
+  verdict: z.string(),
+  alsoBroken: z.array(z.string()).optional(),
+  reasons: z.array(z.string()),
+});
 
 /** @param isShown what it prints is shown too */
 export async function verifyPlay(
@@ -85,7 +91,7 @@ export async function verifyPlay(
   const { exitCode, stdout, stderr } = await execa('node', [lockstep(project), ...words], {
     ...{ env: project.env, reject: false, stdout: shown, stderr: shown },
   });
-  const folder = /^(?:report|picture): (.*)\/index\.html$/m.exec(stdout)?.[1];
+  const folder = reportFolderIn(stdout);
   const play = { play: words.join(' '), printed: stdout };
   if (folder === undefined) return { ...play, answer: 'unknown', reasons: [lastLine(stderr)] };
   const result = Result.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')));
@@ -103,6 +109,7 @@ const Report = z.object({
   ),
 });
 
+/** Its sentences have a Chinese form in `evidenceIn`. */
 async function verifyContract({ folder }: Project, { file, subject }: Contract): Promise<Seen> {
   const report = join(folder, 'contract.json');
   const path = `test/contracts/${file}.test.ts`;

@@ -61,7 +61,7 @@ const texts: Readonly<Record<Language, RoomText>> = {
     predictions: '预测',
     plays: '操作中看到',
     nobodyYet: '这一级还没有人预测或操作。',
-    broke: (broken, plays) => `${plays} 次操作中有 ${broken} 次违反了承诺`,
+    broke: (broken, plays) => `${plays} 次操作中有 ${broken} 次打破了承诺`,
     roomIsAt: (rung) => `全班现在在 ${rung}。`,
     goThere: '去那里',
     closed: '课堂已关闭。',

@@ -1,0 +1,42 @@
+/** The last lines of a play, in each language: where its files are, and what shows it again. */
+import type { Language } from '../../ladder/texts/texts.ts';
+
+const labels = {
+  en: {
+    report: 'report',
+    replay: 'replay, without servers',
+    repeat: 'repeat it',
+    check: 'check it again',
+  },
+  zh: {
+    report: '报告',
+    replay: '不用服务器的回放',
+    repeat: '重复运行',
+    check: '再次审计',
+  },
+} as const;
+const colons = { en: ': ', zh: '：' } as const;
+
+export const fileLine = (
+  label: keyof (typeof labels)['en'],
+  path: string,
+  language: Language = 'en',
+): string => labels[language][label] + colons[language] + path;
+
+export const reportLine = (folder: string, language?: Language): string =>
+  fileLine('report', `${folder}/index.html`, language);
+
+const anyLabel = Object.values(labels)
+  .flatMap((each) => Object.values(each))
+  .join('|');
+const anyReport = Object.values(labels)
+  .map(({ report }) => report)
+  .join('|');
+
+/** The folder of the report that a command has printed. */
+export const reportFolderIn = (printed: string): string | undefined =>
+  new RegExp(`^(?:${anyReport})(?:: |：)(.*)/index\\.html$`, 'm').exec(printed)?.[1];
+
+/** Where its files are differs from run to run. */
+export const withoutFileLines = (printed: string): string =>
+  printed.replaceAll(new RegExp(`^(?:${anyLabel})(?:: |：).*\\n?`, 'gm'), '');
