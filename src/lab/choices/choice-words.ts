@@ -112,13 +112,19 @@ export function placeText(place: Place, language: Language): string {
   const say = choiceWords[language];
   const words: Readonly<Record<string, string>> = texts[language].steps;
   if (place.is === 'idle') return say.idle;
-  if (place.is === 'at') return words[place.checkpoint] ?? place.checkpoint;
+  if (place.is === 'at') return atText(place, words[place.checkpoint] ?? place.checkpoint, say);
   if (place.is === 'waits') return waitText(place, say);
   if (place.is !== 'answered') return say[place.is];
   const { outcome, reason = '', orderId = '' } = place.attempt;
   if (outcome === 'accepted') return say.order(words['sold'] ?? '', orderId);
   return words[reason] ?? `${outcome}: ${reason}`;
 }
+
+const atText = (
+  { orderId }: Extract<Place, { readonly is: 'at' }>,
+  words: string,
+  say: ChoiceWords,
+): string => (orderId === undefined ? words : say.order(words, orderId));
 
 function waitText(place: Extract<Place, { readonly is: 'waits' }>, say: ChoiceWords): string {
   if (place.on === 'row') return say.waitsForRow;

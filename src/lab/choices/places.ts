@@ -6,7 +6,13 @@ import type { WireCommand } from './wire.ts';
 /** Where a lane is after a choice. */
 export type Place =
   | { readonly is: 'idle' }
-  | { readonly is: 'at'; readonly checkpoint: string; readonly instance: string }
+  | {
+      readonly is: 'at';
+      readonly checkpoint: string;
+      readonly instance: string;
+      /** That the order worker has in hand. */
+      readonly orderId?: string | undefined;
+    }
   /** Its process stands still. */
   | { readonly is: 'paused' }
   | {

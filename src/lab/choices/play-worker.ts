@@ -82,8 +82,8 @@ export class PlayWorker {
     if (this.#startAgain) return { is: 'stopped' };
     const state = this.#of.player.state(workerLane);
     if (state?.kind !== 'paused') return { is: 'free' };
-    const { checkpoint, instance } = state.arrival;
-    return { is: 'at', checkpoint, instance };
+    const { checkpoint, instance, orderId } = state.arrival;
+    return { is: 'at', checkpoint, instance, orderId };
   }
 
   get isMoving(): boolean {

@@ -22,7 +22,8 @@ export async function meetPlayer(
   order: Order | undefined,
 ): Promise<void> {
   const at = String(process.hrtime.bigint());
-  const arrival: Arrival = { lane: name, checkpoint, instance, pid: process.pid, at };
+  const own = { instance, pid: process.pid, orderId: order?.id };
+  const arrival: Arrival = { lane: name, checkpoint, ...own, at };
   const arrivals = laneKeys.arrivals(race);
   await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
   await untilResumed(redis, race, name);

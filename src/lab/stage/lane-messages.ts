@@ -7,6 +7,8 @@ export interface Arrival {
   readonly checkpoint: CheckpointName;
   readonly instance: string;
   readonly pid: number;
+  /** Of the purchase that reached it. */
+  readonly orderId?: string | undefined;
   /** Nanoseconds of the machine's monotonic clock. */
   readonly at: string;
 }

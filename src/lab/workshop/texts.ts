@@ -35,6 +35,10 @@ const en = {
   hintIs: 'A hint:',
   goesOn: 'It was begun before, and your files are as you left them. To begin anew:',
   promises: 'What may never happen: more orders than stock, two orders of one user, a lost order.',
+  opening:
+    'Two minutes. Many people buy the same few vouchers in the same second. Read the three promises aloud: ' +
+    'every step breaks one of them or keeps them all. In each step the group predicts first, then plays, then ' +
+    'reads why. A wrong prediction is the point of the step, not a mistake.',
   allMended: (name: string) => `${name}: mended. All is as the ladder claims.`,
   broken: (name: string, broken: number, of: number) =>
     `${name}: not mended yet. ${broken} of ${of} are not as the ladder claims.`,
@@ -81,6 +85,9 @@ const zh: WorkshopText = {
   hintIs: '提示：',
   goesOn: '之前已经开始过，你的文件都还在。要从头开始：',
   promises: '绝不能发生的事：超卖、一人两单、丢单。',
+  opening:
+    '两分钟。很多人在同一秒抢同样几张券。把三条承诺读一遍：每一步不是打破其中一条，就是全部守住。' +
+    '每一步都先预测，再操作，最后看原因。预测错了不是失误，这一步要的正是它。',
   allMended: (name) => `${name}：修好了，全部与阶梯所述一致。`,
   broken: (name, broken, of) => `${name}：还没修好，${of} 项里有 ${broken} 项与阶梯所述不一致。`,
   replay: '回放',
