@@ -76,7 +76,7 @@ test('heal mends a stopped store, a paused one, a killed nginx and a paused inst
   await lab().heal();
   for (const name of ['redis-1', 'mariadb', 'nginx'])
     expect(stateOf(name)).toMatchObject({ alive: true, paused: false });
-  expect((await fetch(`${lab().baseUrl}/readyz`)).status).toBe(200);
+  expect((await fetch(`http://127.0.0.1:${lab().portOf('api-1')}/readyz`)).status).toBe(200);
 });
 
 test('an unknown server and a missing one are refused with the names that exist', async () => {

@@ -68,9 +68,11 @@ test('an instance whose Redis stops to sync is not ready, and says what is wrong
   await connections.redis('admin').set(epoch, 'a');
   expect((await app.request('/readyz')).status).toBe(200);
   await connections.redis('admin').config('SET', 'appendfsync', 'everysec');
-  const weak = await app.request('/readyz');
-  expect(weak.status).toBe(503);
-  expect(((await weak.json()) as { detail: string }).detail).toContain('appendfsync is everysec');
+  const detail = async () => {
+    const weak = await app.request('/readyz');
+    return weak.status === 503 && ((await weak.json()) as { detail: string }).detail;
+  };
+  await expect.poll(detail, { timeout: 5_000 }).toContain('appendfsync is everysec');
 });
 
 test('a Redis that allows no CONFIG is not compared, and the log says so', async () => {

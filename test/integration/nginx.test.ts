@@ -157,6 +157,15 @@ describe('nginx', () => {
       expect(seen[0]).not.toHaveProperty(name);
   });
 
+  test.each(['/readyz', '//readyz', '/%72eadyz', '/x/../readyz', '/readyz?a=b'])(
+    'does not pass on %s, which is for those who run the service',
+    async (path) => {
+      const url = await nginxBefore(await instance((_, response) => response.end('{}')));
+      const answer = await execa('curl', ['--silent', '--path-as-is', `${url}${path}`]);
+      expect(JSON.parse(answer.stdout)).toMatchObject({ status: 404, code: 'not-found' });
+    },
+  );
+
   test('refuses large bodies and headers before an instance sees them', async () => {
     let requests = 0;
     const url = await nginxBefore(

@@ -330,9 +330,9 @@ test('an instance is ready only while Redis has the data that it sells', async (
   const status = async () => (await app.request('/readyz')).status;
   expect(await status()).toBe(200);
   await redis().flushdb();
-  expect(await status()).toBe(503);
+  await expect.poll(status, { timeout: 10_000 }).toBe(503);
   await quickRebuild(connections);
-  await waitUntil('the instance to be ready', 10_000, async () => (await status()) === 200);
+  await expect.poll(status, { timeout: 10_000 }).toBe(200);
 });
 
 test('a Redis of another service is not touched', async () => {

@@ -36,7 +36,7 @@ const children = (): number[] =>
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 
 async function instancesAnswering(): Promise<number> {
-  const answers = await Promise.all(Array.from({ length: 16 }, () => call('/readyz')));
+  const answers = await Promise.all(Array.from({ length: 16 }, () => call('/livez')));
   return new Set(answers.filter(({ ok }) => ok).map(({ headers }) => headers.get('x-instance')))
     .size;
 }

@@ -36,6 +36,17 @@ async function operatorAnswers({ app, known }: Instance): Promise<string[]> {
   return (await Promise.all(codes)).map(({ code }, index) => `${answers[index]?.status} ${code}`);
 }
 
+test('all who ask at once whether an instance is ready cost the stores one look', async () => {
+  const connections = testConnections({ REDIS_URL: quietRedis(), ORDER_DURABILITY: 'everysec' });
+  const { app } = await openInstance(connections);
+  const redis = connections.redis('admin');
+  const commands = async () =>
+    Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+  const before = await commands();
+  await Promise.all(Array.from({ length: 200 }, () => app.request('/readyz')));
+  expect((await commands()) - before).toBeLessThan(200);
+});
+
 describe.each(['MySQL', 'Redis'] as const)('without %s', (store) => {
   test('no voucher is created, and none is audited', async () => {
     const answers = await operatorAnswers(await instanceWithout(store));
@@ -198,7 +209,8 @@ describe('with a Redis that stays silent', () => {
     const { app, redis } = await patientInstance();
     redis.pause();
     onTestFinished(redis.resume);
-    expect(await answer(app, 'GET', '/readyz')).toBe('503 not-ready');
+    const readyz = () => answer(app, 'GET', '/readyz');
+    await expect.poll(readyz, { timeout: 10_000 }).toBe('503 not-ready');
   }, 20_000);
 
   test('/readyz does not wait for the epoch: the connection of the purchases decides', async () => {

@@ -70,19 +70,28 @@ const readyz = createRoute({
 const weakText = ({ config }: Connections, weak: readonly string[]): string =>
   new DurabilityTooWeak(config.ORDER_DURABILITY, weak).message;
 
+/** A look costs MySQL a write and Redis eight commands, and anybody may ask. */
+const lookKeptMs = 250;
+
+async function look(connections: Connections) {
+  const [mysql, redis, isCurrent, weak, waitedMs] = await Promise.all([
+    mysqlState(connections),
+    takesPurchases(connections),
+    // Nothing is known without an answer: `takesPurchases` says whether Redis answers.
+    soon(isInEpoch(connections)).catch(() => true),
+    soon(weakDurability(connections)).catch(() => null),
+    oldestOrderMs(connections),
+  ]);
+  return { mysql, redis, isCurrent, weak, waitedMs };
+}
+
 export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
+  const lookOnce = sharedFor(lookKeptMs, () => look(connections));
   return routes()
     .openapi(livez, (c) => c.json({ status: 'ok' as const }, 200))
     .openapi(readyz, async (c) => {
       if (!isOpen()) return problem(c, 'not-ready', 'This instance is stopping.');
-      const [mysql, redis, isCurrent, weak, waitedMs] = await Promise.all([
-        mysqlState(connections),
-        takesPurchases(connections),
-        // Nothing is known without an answer: `takesPurchases` says whether Redis answers.
-        soon(isInEpoch(connections)).catch(() => true),
-        soon(weakDurability(connections)).catch(() => null),
-        oldestOrderMs(connections),
-      ]);
+      const { mysql, redis, isCurrent, weak, waitedMs } = await lookOnce();
       if (!redis) return problem(c, 'not-ready', 'Redis takes no purchase.');
       if (!isCurrent)
         return problem(c, 'not-ready', 'Redis is being rebuilt, or has lost its data.');
@@ -91,6 +100,21 @@ export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
       if (noIds !== null) return problem(c, 'not-ready', noIds);
       return c.json(readiness(mysql, waitedMs, connections.config.PROGRESS_WITHIN_MS), 200);
     });
+}
+
+/** All who ask within this time, in milliseconds, get one answer. An error is not kept. */
+function sharedFor<T>(keptMs: number, ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    if (answer) return answer;
+    const asked = ask();
+    answer = asked;
+    const forget = () => {
+      if (answer === asked) answer = undefined;
+    };
+    asked.then(() => setTimeout(forget, keptMs).unref(), forget);
+    return asked;
+  };
 }
 
 /** Of an instance that can sell. */
