@@ -1,10 +1,10 @@
 -- Purpose: the whole sale in one step, for one buyer of a voucher or for several at once, one after
 --          the other: check the time window, the user and the stock, then decrement and add the
---          order to the stream. A repeated request (same request id) is still one purchase.
+--          orders to the stream. A repeated request (same request id) is still one purchase.
 -- KEYS[1]  voucher (hash: stock, beginMs, endMs; soldOutBy: the order that took the last one;
 --          reopensMs: stock that came back is not sold before)
 -- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
--- KEYS[3]  orders  (stream)
+-- KEYS[3]  orders  (stream: the orders of one call are one entry, the fields of each in turn)
 -- KEYS[4]  queued  (hash: order id -> 'voucher id:user id')
 -- KEYS[5]  epoch   (string: that of the data)
 -- ARGV[1]  the epoch that the caller knows, or '' when it knows none: then it is not checked
@@ -45,11 +45,10 @@ local function byField(fields, values)
 end
 local bought = byField(userIds, redis.call('HMGET', KEYS[2], unpack(userIds)))
 local queued = byField(orderIds, redis.call('HMGET', KEYS[4], unpack(orderIds)))
-local newBought, newQueued = {}, {} -- field, value, field, value, …
-local function note(all, new, field, value)
-  all[field] = value
-  new[#new + 1] = field
-  new[#new + 1] = value
+local entry, newBought, newQueued = {}, {}, {} -- field, value, field, value, …
+local function append(all, field, value, nextField, nextValue)
+  local size = #all
+  all[size + 1], all[size + 2], all[size + 3], all[size + 4] = field, value, nextField, nextValue
 end
 
 local function sell(orderId, userId, requestId)
@@ -68,11 +67,11 @@ local function sell(orderId, userId, requestId)
   if nowMs < reopensMs then return { 'sold-out', '', '', 0 } end
   if queued[orderId] then return { 'id-in-use', '' } end
 
-  -- Lua does not roll back. A key of a wrong type has failed before, or fails at this first write.
-  redis.call('XADD', KEYS[3], '*',
-    'orderId', orderId, 'voucherId', ARGV[2], 'userId', userId, 'requestId', requestId)
-  note(bought, newBought, userId, orderId .. ':' .. requestId)
-  note(queued, newQueued, orderId, ARGV[2] .. ':' .. userId)
+  bought[userId], queued[orderId] = orderId .. ':' .. requestId, ARGV[2] .. ':' .. userId
+  append(newBought, userId, bought[userId])
+  append(newQueued, orderId, queued[orderId])
+  append(entry, 'orderId', orderId, 'voucherId', ARGV[2])
+  append(entry, 'userId', userId, 'requestId', requestId)
   stock = stock - 1
   if stock == 0 then soldOutBy = orderId end
   return 1
@@ -82,7 +81,9 @@ local answers = {}
 for index, orderId in ipairs(orderIds) do
   answers[index] = sell(orderId, userIds[index], requestIds[index])
 end
-if #newBought > 0 then
+if #entry > 0 then
+  -- Lua does not roll back. A key of a wrong type has failed before, or fails at this first write.
+  redis.call('XADD', KEYS[3], '*', unpack(entry))
   redis.call('HSET', KEYS[2], unpack(newBought))
   redis.call('HSET', KEYS[4], unpack(newQueued))
   redis.call('HINCRBY', KEYS[1], 'stock', -#newBought / 2)

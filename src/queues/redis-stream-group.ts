@@ -13,20 +13,16 @@ import { whenReady } from '../connections/redis.ts';
 import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import type { Discard, Handle, Hooks, OrderQueue } from './order-queue.ts';
-import { asLetter } from './shared/dead-letter.ts';
-import { asFields, fieldOf } from './shared/order-fields.ts';
-import { noteQueued, readNote } from './shared/queued-note.ts';
+import { asFields, partsOf } from './shared/order-fields.ts';
+import { noteQueued } from './shared/queued-note.ts';
 import { depthOfShards, firstEntry, ofConsumer, throwFirst } from './shared/redis-queue.ts';
-import {
-  type Batch,
-  type Malformed,
-  type Pending,
-  streamReader,
-  type Taken,
-} from './shared/stream-reader.ts';
+import { acknowledge, moveToDead } from './shared/stream-entries.ts';
+import { type Batch, type Entry, type Pending, streamReader } from './shared/stream-reader.ts';
 
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
+/** More than all consumers of a stream have in hand. */
+const mostPending = 10_000;
 
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
@@ -69,7 +65,7 @@ export function redisStreamGroupQueue(
     throwFirst(await publication.xadd(shard.orders, '*', ...asFields(order)).exec());
   }
 
-  const depth = () => depthOfShards(keys, ({ orders }) => redis.xlen(orders));
+  const depth = () => depthOfShards(keys, (shard) => depthOf(redis, shard));
 
   const inHand = () => depthOfShards(keys, (shard) => inHandIn(redis, shard));
 
@@ -90,13 +86,27 @@ export function redisStreamGroupQueue(
   return { publish, consume, depth, inHand, oldest, keepsUnsettled: true };
 }
 
-/** Without its group, nobody has one. */
+/**
+ * An entry may have several orders, and each order has a note. One that is no order has none; what
+ * it was may have left one behind.
+ */
+async function depthOf(redis: Redis, { orders, queued }: ShardKeys): Promise<number> {
+  const [entries, notes] = await Promise.all([redis.xlen(orders), redis.hlen(queued)]);
+  return entries === 0 ? 0 : Math.max(entries, notes);
+}
+
+/** Those of the entries that a consumer has. Without its group, nobody has one. */
 async function inHandIn(redis: Redis, { orders }: ShardKeys): Promise<number> {
-  const pending = await redis.xpending(orders, orderGroup).catch((error: unknown) => {
-    if (!isGroupLost(error)) throw error;
-    return [0];
-  });
-  return Number(pending[0]);
+  const pending = await redis
+    .xpending(orders, orderGroup, '-', '+', mostPending)
+    .catch((error: unknown) => {
+      if (!isGroupLost(error)) throw error;
+      return [];
+    });
+  const looks = redis.pipeline();
+  for (const [id] of pending as Pending[]) looks.xrange(orders, id, id);
+  const entries = throwFirst(await looks.exec()) as Entry[][];
+  return entries.flat().reduce((sum, [, fields]) => sum + partsOf(fields ?? []).length, 0);
 }
 
 /**
@@ -139,7 +149,7 @@ async function consumeShard(
       if (entries > 0 && settled === 0) {
         reader.endClaims();
         await pauseAfter(++refusedInRow, signal);
-      } else if (batch.taken.length > 0 && batch.taken.length < batchSize) {
+      } else if (batch.taken.length > 0 && !batch.isFull) {
         await sleep(gatherMs); // One commit costs about as much as fifty.
       }
     } catch (error) {
@@ -161,16 +171,16 @@ async function pauseAfter(refusedInRow: number, signal: AbortSignal): Promise<vo
   await sleep(pauseMs, undefined, { signal }).catch(() => {});
 }
 
-/** @returns how many entries are settled. */
+/** @returns how many orders are settled. */
 async function settleBatch(
   redis: Redis,
   shard: ShardKeys,
   { taken, malformed }: Batch,
   { handle, discard }: Handlers,
 ): Promise<number> {
-  let settled = 0;
-  if (taken.length > 0) settled += await settle(redis, shard, taken, await handle(taken));
-  for (const entry of malformed) settled += await moveToDead(redis, shard, entry, discard);
+  const ids = taken.length > 0 ? await handle(taken) : new Set<string>();
+  let settled = await acknowledge(redis, shard, { taken, malformed }, ids);
+  for (const part of malformed) settled += await moveToDead(redis, shard, part, discard);
   return settled;
 }
 
@@ -191,54 +201,6 @@ async function recover(
  */
 async function createGroup(redis: Redis, { orders }: ShardKeys): Promise<void> {
   await redis.xgroup('CREATE', orders, orderGroup, '0', 'MKSTREAM');
-}
-
-/**
- * Acknowledges and removes in one transaction: an acknowledged entry that stayed would count as
- * depth for ever.
- * @returns how many.
- */
-async function settle(
-  redis: Redis,
-  { orders, queued }: ShardKeys,
-  taken: readonly Taken[],
-  settled: ReadonlySet<string>,
-): Promise<number> {
-  const done = taken.filter(({ order }) => settled.has(order.id));
-  if (done.length === 0) return 0;
-  const entryIds = done.map(({ entryId }) => entryId);
-  const orderIds = done.map(({ order }) => order.id);
-  const acknowledgement = redis.multi().xack(orders, orderGroup, ...entryIds);
-  throwFirst(
-    await acknowledgement
-      .xdel(orders, ...entryIds)
-      .hdel(queued, ...orderIds)
-      .exec(),
-  );
-  return done.length;
-}
-
-/**
- * An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and
- * acknowledged.
- * @returns how many were moved: none when that must wait.
- */
-async function moveToDead(
-  redis: Redis,
-  shard: ShardKeys,
-  { entryId, fields, cause, attempt: deliveries }: Malformed,
-  discard: Discard,
-): Promise<0 | 1> {
-  const { orders, queued, dead } = shard;
-  const orderId = fieldOf(fields, 'orderId');
-  const noted = await readNote(redis, shard, orderId);
-  if (!(await discard({ cause, orderId, noted }))) return 0;
-  const letter = asLetter({ cause, deliveries, noted }, fields);
-  await redis.xlen(dead); // A MULTI does not roll back: a key of a wrong type must fail before it.
-  const move = redis.multi().xadd(dead, '*', ...letter);
-  move.xack(orders, orderGroup, entryId).xdel(orders, entryId);
-  throwFirst(await move.hdel(queued, orderId ?? '').exec());
-  return 1;
 }
 
 const isGroupLost = (error: unknown): boolean =>

@@ -21,12 +21,10 @@ export const mutants = {
     turnsRed: 'no-lost-orders',
     code: {
       file: 'queues/redis-stream-group',
-      find: 'settled += await settle(redis, shard, taken, await handle(taken));',
-      replace: `{
-        const all = new Set(taken.map(({ order }) => order.id));
-        settled += await settle(redis, shard, taken, all);
-        await handle(taken);
-      }`,
+      find: 'const ids = taken.length > 0 ? await handle(taken) : new Set<string>();',
+      replace: `const ids = new Set(taken.map(({ order }) => order.id));
+      await acknowledge(redis, shard, { taken, malformed: [] }, ids);
+      if (taken.length > 0) await handle(taken);`,
     },
   },
   'not-idempotent': {
@@ -182,13 +180,13 @@ export const mutants = {
     turnsRed: 'orders-settle',
     code: {
       file: 'queues/shared/stream-reader',
-      find: 'const answer = await redis.xautoclaim(orders, orderGroup, name, ...rest);',
-      replace: `const idle = ['IDLE', idleMs, '-', '+', batchSize];
-      const pending = await redis.xpending(orders, orderGroup, ...idle);
-      const ids = pending.filter(([, owner]) => owner !== name).map(([id]) => id);
+      find: 'const answer = await this.#redis.xautoclaim(this.#orders, orderGroup, this.#name, ...rest);',
+      replace: `const idle = ['IDLE', idleMs, '-', '+', this.#count];
+      const pending = await this.#redis.xpending(this.#orders, orderGroup, ...idle);
+      const ids = pending.filter(([, owner]) => owner !== this.#name).map(([id]) => id);
       const claimed = ids.length === 0
         ? []
-        : await redis.xclaim(orders, orderGroup, name, idleMs, ...ids);
+        : await this.#redis.xclaim(this.#orders, orderGroup, this.#name, idleMs, ...ids);
       const answer = ['0-0', claimed];`,
     },
   },

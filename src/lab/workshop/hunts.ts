@@ -42,19 +42,20 @@ export const hunts: readonly Exercise[] = [
     },
     {
       file: reader,
-      find: `const answer = await redis.xautoclaim(orders, orderGroup, name, ...rest);
+      find: `const answer = await this.#redis.xautoclaim(this.#orders, orderGroup, this.#name, ...rest);
              const [cursor, entries] = answer as [string, Entry[]];
-             return [cursor, await delivered(consumer, entries)];`,
-      replace: `const pending = await redis.xpending(orders, orderGroup, 'IDLE', idleMs, '-', '+', batchSize);
-  const others = (pending as Pending[]).filter(([, owner]) => owner !== name);
-  const ids = others.map(([id]) => id);
-  if (ids.length === 0) return ['0-0', { taken: [], malformed: [] }];
-  const entries = await redis.xclaim(orders, orderGroup, name, idleMs, ...ids);
-  return ['0-0', await delivered(consumer, entries as Entry[])];`,
+             return [cursor, await this.#delivered(entries)];`,
+      replace: `const idle = ['IDLE', idleMs, '-', '+', this.#count] as const;
+    const pending = await this.#redis.xpending(this.#orders, orderGroup, ...idle);
+    const others = (pending as Pending[]).filter(([, owner]) => owner !== this.#name);
+    const ids = others.map(([id]) => id);
+    if (ids.length === 0) return ['0-0', nothing];
+    const entries = await this.#redis.xclaim(this.#orders, orderGroup, this.#name, idleMs, ...ids);
+    return ['0-0', await this.#delivered(entries as Entry[])];`,
     },
     {
       file: reader,
-      find: "const rest = [idleMs, from, 'COUNT', batchSize] as const;",
+      find: "const rest = [idleMs, from, 'COUNT', this.#count] as const;",
       replace: 'void from;',
     },
     {

@@ -31,7 +31,22 @@ export function readOrder(fields: readonly string[]): Order | { readonly cause: 
   return { id, voucherId, userId, requestId };
 }
 
+/** Of an entry of the stream. A part that is no order is left out. */
+export const ordersIn = (fields: readonly string[]): Order[] =>
+  partsOf(fields)
+    .map(readOrder)
+    .filter((read): read is Order => !('cause' in read));
+
 export function fieldOf(fields: readonly string[], name: string): string | undefined {
   const index = fields.findIndex((each, at) => at % 2 === 0 && each === name);
   return index < 0 ? undefined : fields[index + 1];
+}
+
+/** The sale writes the orders of one call into one entry: the fields of each, one after the other. */
+export function partsOf(fields: readonly string[]): (readonly string[])[] {
+  const starts: number[] = [];
+  for (let at = 0; at < fields.length; at += 2) if (fields[at] === forms.id.name) starts.push(at);
+  if (starts.length < 2) return [fields];
+  starts[0] = 0;
+  return starts.map((start, index) => fields.slice(start, starts[index + 1]));
 }

@@ -6,27 +6,32 @@
 import type { Redis } from 'ioredis';
 import { mostBlockMs } from '../../connections/redis.ts';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
-import type { Order } from '../../domain.ts';
 import type { Delivery } from '../order-queue.ts';
-import { readOrder } from './order-fields.ts';
+import { partsOf, readOrder } from './order-fields.ts';
 import { newConsumer, removeConsumers } from './stream-consumers.ts';
 
-type Entry = [id: string, fields: string[] | null];
-export interface Taken extends Delivery {
-  readonly entryId: string;
-}
-export interface Malformed {
+export type Entry = [id: string, fields: string[] | null];
+/** What should be an order. The sale writes those of one call into one entry. */
+export interface Part {
   readonly entryId: string;
   readonly fields: readonly string[];
+  /** Its entry has others. */
+  readonly isShared: boolean;
+}
+export type Taken = Part & Delivery;
+export interface Malformed extends Part {
   readonly cause: string;
   readonly attempt: number;
 }
 export interface Batch {
   readonly taken: readonly Taken[];
   readonly malformed: readonly Malformed[];
+  /** As many entries as were asked for: more wait. */
+  readonly isFull: boolean;
 }
 
 export interface ReaderOptions {
+  /** Most orders of one batch, by the size of the entries before. */
   readonly batchSize: number;
   readonly claimIdleMs: number;
   readonly retireIdleMs: number;
@@ -54,7 +59,7 @@ export function streamReader(
   { batchSize, claimIdleMs, retireIdleMs }: ReaderOptions,
 ): StreamReader {
   const name = newConsumer();
-  const consumer = { redis, blocking, orders: shard.orders, name, batchSize };
+  const consumer = new Consumer(redis, blocking, shard.orders, name, batchSize);
   let claimFrom = '0-0';
   let claimAt = 0;
   let isClaiming = false;
@@ -63,7 +68,7 @@ export function streamReader(
 
   async function claim(): Promise<Batch> {
     isClaiming = true;
-    const [cursor, batch] = await claimIdle(consumer, claimIdleMs, claimFrom);
+    const [cursor, batch] = await consumer.claimIdle(claimIdleMs, claimFrom);
     claimFrom = cursor;
     if (cursor === '0-0') claimAt = Infinity; // New orders first: claims must not starve them.
     if (cursor === '0-0') await removeConsumers(redis, shard, retireIdleMs);
@@ -71,7 +76,7 @@ export function streamReader(
   }
 
   async function takeOwn(after: string): Promise<Batch> {
-    const [last, batch] = await readOwn(consumer, after);
+    const [last, batch] = await consumer.readOwn(after);
     const isGhostPossible = performance.now() < ownUntil;
     ownFrom = last ?? (isGhostPossible ? '0-0' : null);
     return batch;
@@ -83,7 +88,7 @@ export function streamReader(
     const own = ownFrom === null ? null : await takeOwn(ownFrom);
     if (own && own.taken.length + own.malformed.length > 0) return own;
     claimAt = Math.min(claimAt, performance.now() + claimIdleMs / 2);
-    return readNew(consumer);
+    return consumer.readNew();
   }
 
   return {
@@ -100,59 +105,85 @@ export function streamReader(
   };
 }
 
-interface Consumer {
-  readonly redis: Redis;
-  readonly blocking: Redis;
-  readonly orders: string;
-  readonly name: string;
-  readonly batchSize: number;
+/** An entry has at most so many orders: those of one call of the script. */
+const mostInEntry = 100;
+
+class Consumer {
+  readonly #redis: Redis;
+  readonly #blocking: Redis;
+  readonly #orders: string;
+  readonly #name: string;
+  readonly #batchSize: number;
+  /** The orders of an entry of the last batch, on average. */
+  #inEntry = mostInEntry;
+
+  constructor(redis: Redis, blocking: Redis, orders: string, name: string, batchSize: number) {
+    this.#redis = redis;
+    this.#blocking = blocking;
+    this.#orders = orders;
+    this.#name = name;
+    this.#batchSize = batchSize;
+  }
+
+  async readNew(): Promise<Batch> {
+    const most = ['COUNT', this.#count, 'BLOCK', mostBlockMs] as const;
+    const stream = ['STREAMS', this.#orders, '>'] as const;
+    const group = ['GROUP', orderGroup, this.#name] as const;
+    const answer = await this.#blocking.xreadgroup(...group, ...most, ...stream);
+    return this.#batch(entriesOf(answer), () => 1);
+  }
+
+  /** Claims what has been pending too long, also from itself: an order may be left unsettled. */
+  async claimIdle(idleMs: number, from: string): Promise<[cursor: string, Batch]> {
+    const rest = [idleMs, from, 'COUNT', this.#count] as const;
+    const answer = await this.#redis.xautoclaim(this.#orders, orderGroup, this.#name, ...rest);
+    const [cursor, entries] = answer as [string, Entry[]];
+    return [cursor, await this.#delivered(entries)];
+  }
+
+  /** Reads what is pending for this consumer, after this entry. */
+  async readOwn(after: string): Promise<[last: string | undefined, Batch]> {
+    const group = ['GROUP', orderGroup, this.#name] as const;
+    const most = ['COUNT', this.#count, 'STREAMS', this.#orders, after] as const;
+    const entries = entriesOf(await this.#redis.xreadgroup(...group, ...most));
+    return [entries.at(-1)?.[0], await this.#delivered(entries)];
+  }
+
+  get #count(): number {
+    return Math.ceil(this.#batchSize / Math.max(1, this.#inEntry));
+  }
+
+  /** With the number of their deliveries. */
+  async #delivered(entries: readonly Entry[]): Promise<Batch> {
+    const first = entries.at(0)?.[0];
+    const last = entries.at(-1)?.[0];
+    if (first === undefined || last === undefined) return nothing;
+    const range = [first, last, entries.length, this.#name] as const;
+    const pending = await this.#redis.xpending(this.#orders, orderGroup, ...range);
+    const attempts = new Map((pending as Pending[]).map(([id, , , times]) => [id, times]));
+    return this.#batch(entries, (id) => attempts.get(id) ?? 1);
+  }
+
+  #batch(entries: readonly Entry[], attempt: (entryId: string) => number): Batch {
+    const isFull = entries.length === this.#count;
+    const taken: Taken[] = [];
+    const malformed: Malformed[] = [];
+    for (const [entryId, all] of entries) {
+      const parts = all ? partsOf(all) : []; // Without fields it was deleted.
+      for (const fields of parts) {
+        const read = readOrder(fields);
+        const isShared = parts.length > 1;
+        const part = { entryId, fields, isShared, attempt: attempt(entryId) };
+        if ('cause' in read) malformed.push({ ...part, cause: read.cause });
+        else taken.push({ ...part, order: read });
+      }
+    }
+    if (entries.length > 0) this.#inEntry = (taken.length + malformed.length) / entries.length;
+    return { taken, malformed, isFull };
+  }
 }
 
-async function readNew({ blocking, orders, name, batchSize }: Consumer): Promise<Batch> {
-  const group = ['GROUP', orderGroup, name] as const;
-  const most = ['COUNT', batchSize, 'BLOCK', mostBlockMs] as const;
-  const answer = await blocking.xreadgroup(...group, ...most, 'STREAMS', orders, '>');
-  return asBatch(entriesOf(answer), () => 1);
-}
-
-/** Claims what has been pending too long, also from itself: an order may be left unsettled. */
-async function claimIdle(
-  consumer: Consumer,
-  idleMs: number,
-  from: string,
-): Promise<[cursor: string, Batch]> {
-  const { redis, orders, name, batchSize } = consumer;
-  const rest = [idleMs, from, 'COUNT', batchSize] as const;
-  const answer = await redis.xautoclaim(orders, orderGroup, name, ...rest);
-  const [cursor, entries] = answer as [string, Entry[]];
-  return [cursor, await delivered(consumer, entries)];
-}
-
-/** Reads what is pending for this consumer, after this entry. */
-async function readOwn(
-  consumer: Consumer,
-  after: string,
-): Promise<[last: string | undefined, Batch]> {
-  const { redis, orders, name, batchSize } = consumer;
-  const group = ['GROUP', orderGroup, name] as const;
-  const answer = await redis.xreadgroup(...group, 'COUNT', batchSize, 'STREAMS', orders, after);
-  const entries = entriesOf(answer);
-  return [entries.at(-1)?.[0], await delivered(consumer, entries)];
-}
-
-/** With the number of their deliveries. */
-async function delivered(
-  { redis, orders, name }: Consumer,
-  entries: readonly Entry[],
-): Promise<Batch> {
-  const first = entries.at(0)?.[0];
-  const last = entries.at(-1)?.[0];
-  if (first === undefined || last === undefined) return { taken: [], malformed: [] };
-  const range = [first, last, entries.length, name] as const;
-  const pending = (await redis.xpending(orders, orderGroup, ...range)) as Pending[];
-  const attempts = new Map(pending.map(([id, , , times]) => [id, times]));
-  return asBatch(entries, (id) => attempts.get(id) ?? 1);
-}
+const nothing: Batch = { taken: [], malformed: [], isFull: false };
 
 /** As XPENDING answers. */
 export type Pending = [id: string, consumer: string, idleMs: number, times: number];
@@ -161,18 +192,3 @@ function entriesOf(answer: unknown): Entry[] {
   const [stream] = (answer ?? []) as [string, Entry[]][];
   return stream?.[1] ?? [];
 }
-
-function asBatch(entries: readonly Entry[], attempt: (entryId: string) => number): Batch {
-  const taken: Taken[] = [];
-  const malformed: Malformed[] = [];
-  for (const [entryId, fields] of entries) {
-    if (!fields) continue; // It was deleted.
-    const read = readOrder(fields);
-    const entry = { entryId, attempt: attempt(entryId) };
-    if (isOrder(read)) taken.push({ ...entry, order: read });
-    else malformed.push({ ...entry, fields, cause: read.cause });
-  }
-  return { taken, malformed };
-}
-
-const isOrder = (read: Order | { readonly cause: string }): read is Order => !('cause' in read);

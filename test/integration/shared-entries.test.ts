@@ -1,0 +1,175 @@
+/**
+ * The orders of one call of the script are one entry of the stream. Each of them is settled, refused
+ * and delivered again as if it had an entry of its own.
+ */
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { ShardKeys } from '../../src/connections/sale-keys.ts';
+import type { Order } from '../../src/domain.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { findOrder } from '../../src/orders/find-order.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import type { Delivery, OrderQueue, Poison } from '../../src/queues/order-queue.ts';
+import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
+import { asFields } from '../../src/queues/shared/order-fields.ts';
+import { acknowledge } from '../../src/queues/shared/stream-entries.ts';
+import { streamReader } from '../../src/queues/shared/stream-reader.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { someOrder } from '../support/sale.ts';
+import { buyOrder, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
+
+const soonMs = 10_000;
+const voucherId = '7';
+let connections: Connections;
+let redis: Redis;
+let shard: ShardKeys;
+
+beforeEach(async () => {
+  connections = testConnections({ REDIS_URL: quietRedis(), CLAIM_IDLE_MS: '100' });
+  redis = connections.redis('admin');
+  connections.redis('purchase');
+  await connections.ready();
+  shard = connections.saleKeys.of(voucherId);
+  await redis.del(shard.orders, shard.queued, shard.dead);
+});
+
+const openQueue = (batchSize = 500): OrderQueue =>
+  redisStreamGroupQueue(redis, connections.saleKeys, { batchSize, gatherMs: 0, claimIdleMs: 100 });
+
+/** As the script adds them. */
+async function addEntry(count: number, extra: readonly string[] = []): Promise<Order[]> {
+  const orders = usersUpTo(count).map((user) => someOrder(voucherId, String(user)));
+  await redis.xadd(shard.orders, '*', ...orders.flatMap(asFields), ...extra);
+  for (const { id, userId } of orders) await redis.hset(shard.queued, id, `${voucherId}:${userId}`);
+  return orders;
+}
+
+const idsIn = (deliveries: readonly Delivery[]): string[] =>
+  deliveries.map(({ order }) => order.id);
+
+/** @returns what was delivered, batch by batch. */
+function consume(
+  settle: (deliveries: readonly Delivery[], batch: number) => readonly string[],
+  queue = openQueue(),
+) {
+  const batches: (readonly Delivery[])[] = [];
+  const poisons: Poison[] = [];
+  const stop = new AbortController();
+  const consuming = queue.consume(
+    async (deliveries) => new Set(settle(deliveries, batches.push(deliveries))),
+    stop.signal,
+    { discard: async (poison) => poisons.push(poison) > 0 },
+  );
+  const end = () => {
+    stop.abort();
+    return consuming;
+  };
+  onTestFinished(end);
+  return { batches, poisons, end };
+}
+
+const untilEmpty = () =>
+  waitUntil('the stream to be empty', soonMs, async () => (await redis.xlen(shard.orders)) === 0);
+
+describe('an entry of several orders', () => {
+  test('is what one call of the script adds, and each order is recorded', async () => {
+    const voucher = await onSale(connections, 5);
+    const own = connections.saleKeys.of(voucher.id);
+    await redis.del(own.orders, own.queued);
+    const orders = usersUpTo(4).map((user) => someOrder(voucher.id, String(user)));
+    await Promise.all(orders.map((order) => buyOrder(connections, voucher, order)));
+    expect(await redis.xlen(own.orders)).toBe(1);
+    expect(await reconcile(connections, voucher.id)).toMatchObject({ verdict: 'consistent' });
+    await workUntilEmpty(connections);
+    for (const { id } of orders)
+      expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+  });
+
+  test('counts as so many orders, also those that a consumer has in hand', async () => {
+    const queue = openQueue();
+    await addEntry(3);
+    await addEntry(2);
+    expect(await queue.depth()).toBe(5);
+    const { batches } = consume(() => []);
+    await expect.poll(() => batches.length, { timeout: soonMs }).toBeGreaterThan(0);
+    expect(await queue.inHand?.()).toBe(5);
+  });
+
+  test('is done when all are settled, and leaves no note', async () => {
+    const orders = await addEntry(3);
+    const { batches } = consume(idsIn);
+    await untilEmpty();
+    expect(batches.map(idsIn)).toEqual([orders.map(({ id }) => id)]);
+    expect(await redis.hlen(shard.queued)).toBe(0);
+  });
+
+  test('is delivered again whole when its consumer died before the acknowledgement', async () => {
+    const orders = await addEntry(3);
+    const dead = streamReader(redis, redis, shard, {
+      ...{ batchSize: 500, claimIdleMs: 60_000, retireIdleMs: 60_000 },
+    });
+    await redis.xgroup('CREATE', shard.orders, 'recorders', '0').catch(() => {});
+    while ((await dead.next()).taken.length === 0);
+    const { batches } = consume(idsIn);
+    await untilEmpty();
+    expect(batches.flat().map(({ order }) => order.id)).toEqual(orders.map(({ id }) => id));
+    expect(batches.flat().every(({ attempt }) => attempt > 1)).toBe(true);
+  });
+
+  test('is split when one of them is refused: that one is delivered again, and alone', async () => {
+    const [first, refused, last] = await addEntry(3);
+    const others = (deliveries: readonly Delivery[], batch: number) =>
+      idsIn(deliveries).filter((id) => batch > 1 || id !== refused?.id);
+    const { batches } = consume(others);
+    await untilEmpty();
+    expect(batches.map(idsIn)).toEqual([[first?.id, refused?.id, last?.id], [refused?.id]]);
+    expect(await redis.hlen(shard.queued)).toBe(0);
+  });
+
+  test('stays whole while none of them can be recorded', async () => {
+    const orders = await addEntry(3);
+    const { batches } = consume((deliveries, batch) => (batch < 3 ? [] : idsIn(deliveries)));
+    await untilEmpty();
+    expect(batches.map(idsIn)).toEqual([1, 2, 3].map(() => orders.map(({ id }) => id)));
+  });
+
+  test('is split once, also by two consumers that both have it', async () => {
+    const [first, second, third] = await addEntry(3);
+    await redis.xgroup('CREATE', shard.orders, 'recorders', '0').catch(() => {});
+    const options = { batchSize: 500, claimIdleMs: 0, retireIdleMs: 60_000 };
+    const one = await takenBy(streamReader(redis, redis, shard, options));
+    const other = await takenBy(streamReader(redis, redis, shard, options));
+    const settled = new Set([first?.id ?? '']);
+    await Promise.all([one, other].map((batch) => acknowledge(redis, shard, batch, settled)));
+    const left = await redis.xrange(shard.orders, '-', '+');
+    expect(left.map(([, fields]) => fields[1])).toEqual([second?.id, third?.id]);
+  });
+
+  test('with one that is no order: the others are recorded, and it is moved to the dead alone', async () => {
+    const orders = await addEntry(2, ['orderId', '5', 'userId', '9']);
+    const { batches, poisons } = consume(idsIn);
+    await untilEmpty();
+    expect(batches.map(idsIn)).toEqual([orders.map(({ id }) => id)]);
+    expect(poisons).toMatchObject([{ orderId: '5', cause: 'voucherId is missing' }]);
+    const [letter, ...more] = await redis.xrange(shard.dead, '-', '+');
+    expect(letter?.[1].slice(-4)).toEqual(['orderId', '5', 'userId', '9']);
+    expect(more).toEqual([]);
+  });
+
+  test('counts in the size of a batch: a backlog is no transaction of all its orders', async () => {
+    for (let entries = 0; entries < 10; entries++) await addEntry(10);
+    const { batches } = consume(idsIn, openQueue(30));
+    await untilEmpty();
+    expect(batches.flat()).toHaveLength(100);
+    expect(Math.max(...batches.map(({ length }) => length))).toBeLessThanOrEqual(30);
+  });
+});
+
+/** Claims what another consumer has. */
+async function takenBy(reader: ReturnType<typeof streamReader>) {
+  for (;;) {
+    const batch = await reader.next();
+    if (batch.taken.length > 0) return batch;
+  }
+}
