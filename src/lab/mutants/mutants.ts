@@ -21,7 +21,7 @@ export const mutants = {
     turnsRed: 'no-lost-orders',
     code: {
       file: 'queues/redis-stream-group',
-      find: 'const ids = taken.length > 0 ? await handle(taken) : new Set<string>();',
+      find: 'const ids = taken.length > 0 ? await handle(taken) : new Set();',
       replace: `const ids = new Set(taken.map(({ order }) => order.id));
       await acknowledge(redis, shard, { taken, malformed: [] }, ids);
       if (taken.length > 0) await handle(taken);`,
