@@ -179,7 +179,10 @@ const Environment = z.object({
   ORDER_STREAMS: whole(0, 100_000).default(200),
   /** So many days after its end, the keys of a sale are deleted from Redis. 0: never. */
   ENDED_SALE_DAYS: whole(0, 3_650).default(30),
-  /** Most orders that a worker records in one transaction. */
+  /**
+   * Most orders that a worker records in one transaction. Those of one entry of the stream, 100 at
+   * most, stay together.
+   */
   BATCH_SIZE: whole(1, 1_000).default(500),
   /** How long a worker waits after a batch that was not full: fewer, larger transactions. */
   BATCH_GATHER_MS: whole(0, 5_000).default(50),

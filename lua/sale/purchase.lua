@@ -46,9 +46,9 @@ end
 local bought = byField(userIds, redis.call('HMGET', KEYS[2], unpack(userIds)))
 local queued = byField(orderIds, redis.call('HMGET', KEYS[4], unpack(orderIds)))
 local entry, newBought, newQueued = {}, {}, {} -- field, value, field, value, …
-local function append(all, field, value, nextField, nextValue)
-  local size = #all
-  all[size + 1], all[size + 2], all[size + 3], all[size + 4] = field, value, nextField, nextValue
+local function append(all, field, value)
+  all[#all + 1] = field
+  all[#all + 1] = value
 end
 
 local function sell(orderId, userId, requestId)
@@ -70,8 +70,10 @@ local function sell(orderId, userId, requestId)
   bought[userId], queued[orderId] = orderId .. ':' .. requestId, ARGV[2] .. ':' .. userId
   append(newBought, userId, bought[userId])
   append(newQueued, orderId, queued[orderId])
-  append(entry, 'orderId', orderId, 'voucherId', ARGV[2])
-  append(entry, 'userId', userId, 'requestId', requestId)
+  append(entry, 'orderId', orderId)
+  append(entry, 'voucherId', ARGV[2])
+  append(entry, 'userId', userId)
+  append(entry, 'requestId', requestId)
   stock = stock - 1
   if stock == 0 then soldOutBy = orderId end
   return 1

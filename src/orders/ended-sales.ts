@@ -118,7 +118,10 @@ async function removeSale(
   return 'removed';
 }
 
-/** The orders of a sale were added to the stream before its end. */
+/**
+ * The orders of a sale were added to the stream before its end. One that was given an entry of its
+ * own since then has a note.
+ */
 async function hasOlderEntry(redis: Redis, { orders }: ShardKeys, endMs: number): Promise<boolean> {
   const [oldest] = await redis.xrange(orders, '-', '+', 'COUNT', 1);
   return oldest !== undefined && Number(oldest[0].split('-')[0]) <= endMs;

@@ -13,15 +13,15 @@ import { whenReady } from '../connections/redis.ts';
 import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import type { Discard, Handle, Hooks, OrderQueue } from './order-queue.ts';
-import { asFields, partsOf } from './shared/order-fields.ts';
+import { asFields, orderParts } from './shared/order-fields.ts';
 import { noteQueued } from './shared/queued-note.ts';
 import { depthOfShards, firstEntry, ofConsumer, throwFirst } from './shared/redis-queue.ts';
-import { acknowledge, moveToDead } from './shared/stream-entries.ts';
-import { type Batch, type Entry, type Pending, streamReader } from './shared/stream-reader.ts';
+import { acknowledge, cut, isOrder, moveToDead } from './shared/stream-entries.ts';
+import { type Entry, type Pending, type ReadEntry, streamReader } from './shared/stream-reader.ts';
 
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
-/** More than all consumers of a stream have in hand. */
+/** Further entries are not counted as in hand. */
 const mostPending = 10_000;
 
 export interface StreamGroupOptions {
@@ -106,7 +106,7 @@ async function inHandIn(redis: Redis, { orders }: ShardKeys): Promise<number> {
   const looks = redis.pipeline();
   for (const [id] of pending as Pending[]) looks.xrange(orders, id, id);
   const entries = throwFirst(await looks.exec()) as Entry[][];
-  return entries.flat().reduce((sum, [, fields]) => sum + partsOf(fields ?? []).length, 0);
+  return entries.flat().reduce((sum, [, fields]) => sum + orderParts(fields ?? []).length, 0);
 }
 
 /**
@@ -140,16 +140,14 @@ async function consumeShard(
   await whenReady(blocking, 2_000);
   while (!signal.aborted) {
     try {
-      const batch = await reader.next();
-      const entries = batch.taken.length + batch.malformed.length;
-      handlers.onTurn(entries);
-      const settled = await settleBatch(redis, shard, batch, handlers);
-      handlers.onSettled(settled);
+      const { entries, isFull } = await reader.next();
+      if (entries.length === 0) handlers.onTurn(0);
+      const settled = await settleInTurn(redis, shard, cut(entries, batchSize), handlers);
       if (settled > 0) refusedInRow = 0;
-      if (entries > 0 && settled === 0) {
+      if (entries.length > 0 && settled === 0) {
         reader.endClaims();
         await pauseAfter(++refusedInRow, signal);
-      } else if (batch.taken.length > 0 && !batch.isFull) {
+      } else if (entries.length > 0 && !isFull) {
         await sleep(gatherMs); // One commit costs about as much as fifty.
       }
     } catch (error) {
@@ -171,16 +169,40 @@ async function pauseAfter(refusedInRow: number, signal: AbortSignal): Promise<vo
   await sleep(pauseMs, undefined, { signal }).catch(() => {});
 }
 
+/**
+ * When nothing of a batch can be settled, that is true of the next ones too: they stay pending.
+ * @returns how many orders are settled.
+ */
+async function settleInTurn(
+  redis: Redis,
+  shard: ShardKeys,
+  batches: readonly (readonly ReadEntry[])[],
+  handlers: Handlers,
+): Promise<number> {
+  let settled = 0;
+  for (const entries of batches) {
+    handlers.onTurn(entries.length);
+    const count = await settleBatch(redis, shard, entries, handlers);
+    handlers.onSettled(count);
+    settled += count;
+    if (count === 0) break;
+  }
+  return settled;
+}
+
 /** @returns how many orders are settled. */
 async function settleBatch(
   redis: Redis,
   shard: ShardKeys,
-  { taken, malformed }: Batch,
+  entries: readonly ReadEntry[],
   { handle, discard }: Handlers,
 ): Promise<number> {
+  const taken = entries.flat().filter(isOrder);
   const ids = taken.length > 0 ? await handle(taken) : new Set<string>();
-  let settled = await acknowledge(redis, shard, { taken, malformed }, ids);
-  for (const part of malformed) settled += await moveToDead(redis, shard, part, discard);
+  let settled = await acknowledge(redis, shard, entries, ids);
+  for (const [part, ...others] of entries)
+    if (part && others.length === 0 && !isOrder(part))
+      settled += await moveToDead(redis, shard, part, discard);
   return settled;
 }
 

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import type { Order } from '../../src/domain.ts';
-import { ordersIn } from '../../src/queues/shared/order-fields.ts';
+import { ordersOfEntry } from '../../src/queues/shared/order-fields.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
 
@@ -255,7 +255,7 @@ describe('one call for several buyers', () => {
     ]);
     expect(await redis.hmget(keys.voucher(voucherId), 'stock', 'soldOutBy')).toEqual(['0', two.id]);
     const [entry] = await redis.xrevrange(keys.orders, '+', '-', 'COUNT', 1);
-    expect(ordersIn(entry?.[1] ?? [])).toEqual([one, two]);
+    expect(ordersOfEntry(entry?.[1] ?? [])).toEqual([one, two]);
   });
 
   test('sells one to a user who asks twice in it, and knows the repeated request', async () => {

@@ -1,6 +1,6 @@
 /**
- * The orders of one call of the script are one entry of the stream. Each of them is settled, refused
- * and delivered again as if it had an entry of its own.
+ * The orders of one call of the script are one entry of the stream. Each of them is settled,
+ * refused and delivered again as if it had an entry of its own.
  */
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -10,6 +10,9 @@ import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import { repair } from '../../src/orders/reconcile/repair.ts';
+import { recordOne } from '../../src/orders/record-orders.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
 import type { Delivery, OrderQueue, Poison } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { asFields } from '../../src/queues/shared/order-fields.ts';
@@ -50,14 +53,17 @@ const idsIn = (deliveries: readonly Delivery[]): string[] =>
 
 /** @returns what was delivered, batch by batch. */
 function consume(
-  settle: (deliveries: readonly Delivery[], batch: number) => readonly string[],
+  settle: (
+    deliveries: readonly Delivery[],
+    batch: number,
+  ) => readonly string[] | Promise<readonly string[]>,
   queue = openQueue(),
 ) {
   const batches: (readonly Delivery[])[] = [];
   const poisons: Poison[] = [];
   const stop = new AbortController();
   const consuming = queue.consume(
-    async (deliveries) => new Set(settle(deliveries, batches.push(deliveries))),
+    async (deliveries) => new Set(await settle(deliveries, batches.push(deliveries))),
     stop.signal,
     { discard: async (poison) => poisons.push(poison) > 0 },
   );
@@ -81,6 +87,23 @@ describe('an entry of several orders', () => {
     await Promise.all(orders.map((order) => buyOrder(connections, voucher, order)));
     expect(await redis.xlen(own.orders)).toBe(1);
     expect(await reconcile(connections, voucher.id)).toMatchObject({ verdict: 'consistent' });
+    await workUntilEmpty(connections);
+    for (const { id } of orders)
+      expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+  });
+
+  test('is repaired when a worker of an earlier version recorded the first order, and dropped the others', async () => {
+    const voucher = await onSale(connections, 5);
+    const own = connections.saleKeys.of(voucher.id);
+    await redis.del(own.orders, own.queued);
+    const orders = usersUpTo(4).map((user) => someOrder(voucher.id, String(user)));
+    await Promise.all(orders.map((order) => buyOrder(connections, voucher, order)));
+    const [entry] = await redis.xrange(own.orders, '-', '+');
+    await redis.xdel(own.orders, entry?.[0] ?? '');
+    await redis.hdel(own.queued, orders[0]?.id ?? '');
+    const records = { pool: connections.mysql(), vouchers: openVouchers(connections) };
+    await recordOne(records, orders[0] as Order);
+    await repair(connections, voucher.id);
     await workUntilEmpty(connections);
     for (const { id } of orders)
       expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
@@ -110,7 +133,7 @@ describe('an entry of several orders', () => {
       ...{ batchSize: 500, claimIdleMs: 60_000, retireIdleMs: 60_000 },
     });
     await redis.xgroup('CREATE', shard.orders, 'recorders', '0').catch(() => {});
-    while ((await dead.next()).taken.length === 0);
+    await takenBy(dead);
     const { batches } = consume(idsIn);
     await untilEmpty();
     expect(batches.flat().map(({ order }) => order.id)).toEqual(orders.map(({ id }) => id));
@@ -157,6 +180,13 @@ describe('an entry of several orders', () => {
     expect(more).toEqual([]);
   });
 
+  test('of which no part is an order is moved to the dead, part by part', async () => {
+    await redis.xadd(shard.orders, '*', ...['orderId', '5', 'userId', '9'], ...['orderId', '6']);
+    const { poisons } = consume(idsIn);
+    await untilEmpty();
+    expect(poisons.map(({ orderId }) => orderId)).toEqual(['5', '6']);
+  });
+
   test('counts in the size of a batch: a backlog is no transaction of all its orders', async () => {
     for (let entries = 0; entries < 10; entries++) await addEntry(10);
     const { batches } = consume(idsIn, openQueue(30));
@@ -164,12 +194,55 @@ describe('an entry of several orders', () => {
     expect(batches.flat()).toHaveLength(100);
     expect(Math.max(...batches.map(({ length }) => length))).toBeLessThanOrEqual(30);
   });
+
+  test('is not cut by a batch, and no batch grows with the entries that come', async () => {
+    await addEntry(1);
+    let isFirst = true;
+    const whenBacklogged = async (deliveries: readonly Delivery[]) => {
+      if (isFirst) for (let entries = 0; entries < 20; entries++) await addEntry(40);
+      isFirst = false;
+      return idsIn(deliveries);
+    };
+    const { batches } = consume(whenBacklogged, openQueue(100));
+    await expect.poll(() => batches.flat().length, { timeout: soonMs }).toBe(801);
+    await untilEmpty();
+    expect(batches.map(({ length }) => length)).toEqual([1, ...Array(10).fill(80)]);
+  });
+
+  test('with a part without its order id: that part is moved to the dead, wherever it is', async () => {
+    const [one, other] = [someOrder(voucherId, '1'), someOrder(voucherId, '2')];
+    const nameless = asFields(someOrder(voucherId, '3')).slice(2);
+    await redis.xadd(
+      shard.orders,
+      '*',
+      ...nameless,
+      ...asFields(one),
+      ...nameless,
+      ...asFields(other),
+    );
+    const { batches, poisons } = consume(idsIn);
+    await untilEmpty();
+    expect(batches.flat().map(({ order }) => order)).toEqual([one, other]);
+    expect(poisons.map(({ cause }) => cause)).toEqual(Array(2).fill('orderId is missing'));
+    const letters = await redis.xrange(shard.dead, '-', '+');
+    expect(letters.map(([, fields]) => fields.slice(-6))).toEqual([nameless, nameless]);
+  });
+
+  test('stays as it is when it cannot be split', async () => {
+    const [order] = await addEntry(1, ['orderId', '5', ...usersUpTo(9_000).map(String)]);
+    const settled = new Set([order?.id ?? '']);
+    await redis.xgroup('CREATE', shard.orders, 'recorders', '0').catch(() => {});
+    const options = { batchSize: 500, claimIdleMs: 60_000, retireIdleMs: 60_000 };
+    const batch = await takenBy(streamReader(redis, redis, shard, options));
+    await expect(acknowledge(redis, shard, batch, settled)).rejects.toThrow('too many results');
+    expect(await redis.xlen(shard.orders)).toBe(1);
+  });
 });
 
 /** Claims what another consumer has. */
 async function takenBy(reader: ReturnType<typeof streamReader>) {
   for (;;) {
     const batch = await reader.next();
-    if (batch.taken.length > 0) return batch;
+    if (batch.entries.length > 0) return batch.entries;
   }
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
 import type { Order } from '../../domain.ts';
-import { ordersIn } from '../../queues/shared/order-fields.ts';
+import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
 import { consumersOf } from '../../queues/shared/stream-consumers.ts';
 
 /** How many consumers have asked for orders; those of other queues with a group, too. */
@@ -49,7 +49,7 @@ async function pendingFor(redis: Redis, shard: ShardKeys, pid: number): Promise<
   );
   const ids = (pending.flat() as [id: string][]).map(([id]) => id);
   const entries = await Promise.all(ids.map((id) => redis.xrange(orders, id, id)));
-  return entries.flat().flatMap(([, fields]) => ordersIn(fields));
+  return entries.flat().flatMap(([, fields]) => ordersOfEntry(fields));
 }
 
 const mostPending = 1_000;

@@ -21,10 +21,10 @@ export const mutants = {
     turnsRed: 'no-lost-orders',
     code: {
       file: 'queues/redis-stream-group',
-      find: 'const ids = taken.length > 0 ? await handle(taken) : new Set();',
+      find: 'const ids = taken.length > 0 ? await handle(taken) :',
       replace: `const ids = new Set(taken.map(({ order }) => order.id));
-      await acknowledge(redis, shard, { taken, malformed: [] }, ids);
-      if (taken.length > 0) await handle(taken);`,
+      await acknowledge(redis, shard, entries, ids);
+      if (taken.length > 0) await handle(taken); else`,
     },
   },
   'not-idempotent': {

@@ -6,7 +6,7 @@ import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections
 import { scanHash } from '../../connections/scan-hash.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { rungNamed, rungNames } from '../../ladder/rungs.ts';
-import { ordersIn } from '../../queues/shared/order-fields.ts';
+import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
 import { throwFirst } from '../../queues/shared/redis-queue.ts';
 import { isRemoved } from './differences.ts';
 import type { Buyer, InStream, OrderInMysql, Sale } from './sale.ts';
@@ -153,7 +153,7 @@ async function streamOf(redis: Redis, orders: string): Promise<InStream[]> {
   while (true) {
     const page = await redis.xrange(orders, from, '+', 'COUNT', pageSize);
     for (const [entryId, fields] of page)
-      for (const order of ordersIn(fields)) found.push({ entryId, order });
+      for (const order of ordersOfEntry(fields)) found.push({ entryId, order });
     const last = page.at(-1);
     if (!last || page.length < pageSize) return found;
     from = `(${last[0]}`;

@@ -32,8 +32,8 @@ export function readOrder(fields: readonly string[]): Order | { readonly cause: 
 }
 
 /** Of an entry of the stream. A part that is no order is left out. */
-export const ordersIn = (fields: readonly string[]): Order[] =>
-  partsOf(fields)
+export const ordersOfEntry = (fields: readonly string[]): Order[] =>
+  orderParts(fields)
     .map(readOrder)
     .filter((read): read is Order => !('cause' in read));
 
@@ -42,11 +42,18 @@ export function fieldOf(fields: readonly string[], name: string): string | undef
   return index < 0 ? undefined : fields[index + 1];
 }
 
-/** The sale writes the orders of one call into one entry: the fields of each, one after the other. */
-export function partsOf(fields: readonly string[]): (readonly string[])[] {
-  const starts: number[] = [];
-  for (let at = 0; at < fields.length; at += 2) if (fields[at] === forms.id.name) starts.push(at);
-  if (starts.length < 2) return [fields];
-  starts[0] = 0;
-  return starts.map((start, index) => fields.slice(start, starts[index + 1]));
+/**
+ * The sale writes the orders of one call into one entry: the fields of each, one after the other. A
+ * part begins with the order id, and has each field once: it never gets a field of its neighbour.
+ */
+export function orderParts(fields: readonly string[]): (readonly string[])[] {
+  const parts: string[][] = [];
+  for (let at = 0; at < fields.length; at += 2) {
+    const [name = '', value = ''] = fields.slice(at, at + 2);
+    const part = parts.at(-1);
+    const isNext = name === forms.id.name || (part && fieldOf(part, name) !== undefined);
+    if (part && !isNext) part.push(name, value);
+    else parts.push([name, value]);
+  }
+  return parts;
 }

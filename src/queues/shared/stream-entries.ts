@@ -5,38 +5,54 @@
 import type { Redis } from 'ioredis';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
-import { groupBy } from '../../grouping.ts';
 import type { Discard } from '../order-queue.ts';
 import { asLetter } from './dead-letter.ts';
 import { fieldOf } from './order-fields.ts';
 import { readNote } from './queued-note.ts';
 import { throwFirst } from './redis-queue.ts';
-import type { Batch, Malformed, Part } from './stream-reader.ts';
+import type { Malformed, Part, ReadEntry, Taken } from './stream-reader.ts';
 
 const split = loadScript('sale/split-entry');
 
 /**
+ * Entries may grow from one reading to the next: each list has so many orders at most, or those of
+ * one entry.
+ */
+export function cut(entries: readonly ReadEntry[], most: number): ReadEntry[][] {
+  const lists: ReadEntry[][] = [];
+  let size = most;
+  for (const entry of entries) {
+    if (size + entry.length > most) {
+      lists.push([]);
+      size = 0;
+    }
+    lists.at(-1)?.push(entry);
+    size += entry.length;
+  }
+  return lists;
+}
+
+export const isOrder = (part: Part): part is Taken => 'order' in part;
+
+/**
  * @param settled the ids of the orders that are recorded or dead-lettered
- * @returns how many orders of the batch these are
+ * @returns how many orders of these entries they are
  */
 export async function acknowledge(
   redis: Redis,
   shard: ShardKeys,
-  { taken, malformed }: Pick<Batch, 'taken' | 'malformed'>,
+  entries: readonly ReadEntry[],
   settled: ReadonlySet<string>,
 ): Promise<number> {
-  const done = taken.filter(({ order }) => settled.has(order.id));
-  const undone = taken.filter(({ order }) => !settled.has(order.id));
-  const left = groupBy<Part>([...undone, ...malformed], ({ entryId }) => entryId);
-  const doneIn = new Set(done.map(({ entryId }) => entryId));
-  const poisoned = malformed.filter(({ isShared }) => isShared).map(({ entryId }) => entryId);
-  const whole = [...doneIn].filter((entryId) => !left.has(entryId));
-  const orderIds = done.map(({ order }) => order.id);
-  if (done.length > 0) await remove(redis, shard, whole, orderIds);
-  for (const [entryId, parts] of left)
-    if (doneIn.has(entryId) || poisoned.includes(entryId))
-      await splitEntry(redis, shard, entryId, parts);
-  return done.length;
+  const isSettled = (part: Part) => isOrder(part) && settled.has(part.order.id);
+  const whole = entries.filter((parts) => parts.every(isSettled));
+  if (whole.length > 0) await remove(redis, shard, whole);
+  for (const parts of entries) {
+    const isMixed = parts.some(isSettled) && !parts.every(isSettled);
+    const isPoisoned = parts.length > 1 && !parts.every(isOrder);
+    if (isMixed || isPoisoned) await splitEntry(redis, shard, parts, isSettled);
+  }
+  return entries.flat().filter(isSettled).length;
 }
 
 /**
@@ -46,36 +62,44 @@ export async function acknowledge(
 async function remove(
   redis: Redis,
   { orders, queued }: ShardKeys,
-  entryIds: readonly string[],
-  orderIds: readonly string[],
+  entries: readonly ReadEntry[],
 ): Promise<void> {
-  const removal = redis.multi().hdel(queued, ...orderIds);
-  if (entryIds.length > 0) removal.xack(orders, orderGroup, ...entryIds).xdel(orders, ...entryIds);
-  throwFirst(await removal.exec());
+  const entryIds = entries.flatMap(([first]) => first?.entryId ?? []);
+  const removal = redis
+    .multi()
+    .xack(orders, orderGroup, ...entryIds)
+    .xdel(orders, ...entryIds);
+  throwFirst(await removal.hdel(queued, ...orderIdsOf(entries.flat())).exec());
 }
 
 async function splitEntry(
   redis: Redis,
-  { orders }: ShardKeys,
-  entryId: string,
-  parts: readonly Part[],
+  { orders, queued }: ShardKeys,
+  parts: ReadEntry,
+  isSettled: (part: Part) => boolean,
 ): Promise<void> {
-  const args = parts.flatMap(({ fields }) => [String(fields.length), ...fields]);
-  await runScript(redis, split, [orders], [orderGroup, entryId, ...args]);
+  const entryId = parts[0]?.entryId ?? '';
+  const done = orderIdsOf(parts.filter(isSettled));
+  const left = parts.filter((part) => !isSettled(part));
+  const args = left.flatMap(({ fields }) => [String(fields.length), ...fields]);
+  const settled = [String(done.length), ...done];
+  await runScript(redis, split, [orders, queued], [orderGroup, entryId, ...settled, ...args]);
 }
+
+const orderIdsOf = (parts: readonly Part[]): string[] =>
+  parts.filter(isOrder).map(({ order }) => order.id);
 
 /**
  * An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and
  * acknowledged.
- * @returns how many were moved: none when that must wait, or its entry had other orders.
+ * @returns how many were moved: none when that must wait.
  */
 export async function moveToDead(
   redis: Redis,
   shard: ShardKeys,
-  { entryId, fields, cause, attempt: deliveries, isShared }: Malformed,
+  { entryId, fields, cause, attempt: deliveries }: Malformed,
   discard: Discard,
 ): Promise<0 | 1> {
-  if (isShared) return 0;
   const { orders, queued, dead } = shard;
   const orderId = fieldOf(fields, 'orderId');
   const noted = await readNote(redis, shard, orderId);

@@ -7,31 +7,30 @@ import type { Redis } from 'ioredis';
 import { mostBlockMs } from '../../connections/redis.ts';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
 import type { Delivery } from '../order-queue.ts';
-import { partsOf, readOrder } from './order-fields.ts';
+import { orderParts, readOrder } from './order-fields.ts';
 import { newConsumer, removeConsumers } from './stream-consumers.ts';
 
 export type Entry = [id: string, fields: string[] | null];
-/** What should be an order. The sale writes those of one call into one entry. */
-export interface Part {
+interface Place {
   readonly entryId: string;
   readonly fields: readonly string[];
-  /** Its entry has others. */
-  readonly isShared: boolean;
 }
-export type Taken = Part & Delivery;
-export interface Malformed extends Part {
+export type Taken = Place & Delivery;
+export interface Malformed extends Place {
   readonly cause: string;
   readonly attempt: number;
 }
+export type Part = Taken | Malformed;
+/** Its parts should be orders. The sale writes those of one call into one entry. */
+export type ReadEntry = readonly Part[];
 export interface Batch {
-  readonly taken: readonly Taken[];
-  readonly malformed: readonly Malformed[];
+  readonly entries: readonly ReadEntry[];
   /** As many entries as were asked for: more wait. */
   readonly isFull: boolean;
 }
 
 export interface ReaderOptions {
-  /** Most orders of one batch, by the size of the entries before. */
+  /** About so many orders are read at once, by the size of the entries before. */
   readonly batchSize: number;
   readonly claimIdleMs: number;
   readonly retireIdleMs: number;
@@ -86,7 +85,7 @@ export function streamReader(
     if (performance.now() >= claimAt) return claim();
     isClaiming = false;
     const own = ownFrom === null ? null : await takeOwn(ownFrom);
-    if (own && own.taken.length + own.malformed.length > 0) return own;
+    if (own && own.entries.length > 0) return own;
     claimAt = Math.min(claimAt, performance.now() + claimIdleMs / 2);
     return consumer.readNew();
   }
@@ -150,7 +149,7 @@ class Consumer {
   }
 
   get #count(): number {
-    return Math.ceil(this.#batchSize / Math.max(1, this.#inEntry));
+    return Math.ceil(this.#batchSize / this.#inEntry);
   }
 
   /** With the number of their deliveries. */
@@ -166,24 +165,22 @@ class Consumer {
 
   #batch(entries: readonly Entry[], attempt: (entryId: string) => number): Batch {
     const isFull = entries.length === this.#count;
-    const taken: Taken[] = [];
-    const malformed: Malformed[] = [];
-    for (const [entryId, all] of entries) {
-      const parts = all ? partsOf(all) : []; // Without fields it was deleted.
-      for (const fields of parts) {
-        const read = readOrder(fields);
-        const isShared = parts.length > 1;
-        const part = { entryId, fields, isShared, attempt: attempt(entryId) };
-        if ('cause' in read) malformed.push({ ...part, cause: read.cause });
-        else taken.push({ ...part, order: read });
-      }
-    }
-    if (entries.length > 0) this.#inEntry = (taken.length + malformed.length) / entries.length;
-    return { taken, malformed, isFull };
+    const read = entries
+      .map(([entryId, fields]) => readParts(entryId, fields ?? [], attempt(entryId)))
+      .filter(({ length }) => length > 0); // Without fields it was deleted.
+    if (read.length > 0) this.#inEntry = read.flat().length / read.length;
+    return { entries: read, isFull };
   }
 }
 
-const nothing: Batch = { taken: [], malformed: [], isFull: false };
+const nothing: Batch = { entries: [], isFull: false };
+
+const readParts = (entryId: string, all: readonly string[], attempt: number): ReadEntry =>
+  orderParts(all).map((fields) => {
+    const read = readOrder(fields);
+    const part = { entryId, fields, attempt };
+    return 'cause' in read ? { ...part, cause: read.cause } : { ...part, order: read };
+  });
 
 /** As XPENDING answers. */
 export type Pending = [id: string, consumer: string, idleMs: number, times: number];
