@@ -1,8 +1,10 @@
 /** One load of an open model, on a voucher with enough stock for all. */
+
 import { waitUntil } from '../environment/wait-until.ts';
+import { orderDepth } from '../stage/order-depth.ts';
 import { beginCpuPeriod, type CpuByRole, cpuPerRequest } from './cpu-by-role.ts';
 import { labProcesses } from './lab-processes.ts';
-import { type Bench, countConfirmed, depthOf, putVoucherOnSale } from './measure.ts';
+import { type Bench, countConfirmed, putVoucherOnSale } from './measure.ts';
 import { machineTime, otherShare } from './other-work.ts';
 import { type Answers, countAnswers } from './wrk.ts';
 
@@ -26,7 +28,7 @@ export async function measureOpen<Sent extends { readonly answers: Answers }>(
   const endPeriod = beginCpuPeriod(() => labProcesses(lab));
   const before = machineTime();
   const sent = await send(voucherId);
-  const depth = depthOf(connections, rung);
+  const depth = orderDepth(connections, rung);
   await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0);
   const time = endPeriod();
   const otherWork = otherShare(before, machineTime(), time);

@@ -1,9 +1,10 @@
 /** One measurement: a load on one path, and what it cost each process of the lab. */
+
 import type { Connections } from '../../connections/connections.ts';
 import { select } from '../../connections/mysql.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
 import type { Lab, Progress } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
+import { orderDepth } from '../stage/order-depth.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { provideFor } from '../workload/provide.ts';
 import { beginCpuPeriod, type CpuByRole, cpuPerRequest, type RoleProcess } from './cpu-by-role.ts';
@@ -99,7 +100,7 @@ export async function measureSale(
   const voucherId = open?.voucherId ?? (await putVoucherOnSale(bench, rung, load.tokens.count));
   const count = () => countConfirmed(connections, voucherId, open?.firstUser);
   const before = await count();
-  const depth = depthOf(connections, rung);
+  const depth = orderDepth(connections, rung);
   const watch = watchDepth(depth);
   let lagMs = 0;
   const drained = async () => {
@@ -130,12 +131,6 @@ export async function putVoucherOnSale(
   const sale = { title: 'benchmark', stock, rung };
   const { TOKEN_SECRET } = connections.config;
   return putOnSale(lab.baseUrl, TOKEN_SECRET, lab.shape.instances, sale);
-}
-
-/** The number of accepted orders that are not in MySQL yet; 0 for a rung without a queue. */
-export function depthOf(connections: Connections, rung: string): () => Promise<number> {
-  const queue = rungNamed(rung).queue?.(connections);
-  return async () => queue?.depth() ?? 0;
 }
 
 const betweenCountsMs = 100;

@@ -3,15 +3,16 @@
  * node:http, a bare Hono route, an authenticated no-op, a purchase, and a purchase that is refused
  * as sold out.
  */
+
 import { signToken } from '../../http/tokens.ts';
 import { barePath, nginxAlonePath, nodePath } from '../environment/servers/nginx.ts';
 import { waitUntil } from '../environment/wait-until.ts';
+import { orderDepth } from '../stage/order-depth.ts';
 import { withBareService } from './bare-service.ts';
 import { type CpuByRole, type CpuRole, cpuRoles } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
 import {
   type Bench,
-  depthOf,
   type Measured,
   type MeasuredSale,
   measurePath,
@@ -135,7 +136,7 @@ async function soldOutVoucher(bench: Bench): Promise<string> {
   const headers = { authorization: `Bearer ${token}` };
   const url = `${lab.baseUrl}${orderPath(voucherId)}`;
   await (await fetch(url, { method: 'POST', headers })).arrayBuffer();
-  const depth = depthOf(connections, rung);
+  const depth = orderDepth(connections, rung);
   await waitUntil('the only order to be recorded', 30_000, async () => (await depth()) === 0);
   return voucherId;
 }

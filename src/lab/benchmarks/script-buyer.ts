@@ -2,6 +2,7 @@
  * Buys by the purchase of a rung, in this process: no HTTP, no token, no instance. For millions of
  * orders, where Redis, the workers and MySQL are what is measured.
  */
+
 import { pino } from 'pino';
 import type { Order, Voucher } from '../../domain.ts';
 import { openRung } from '../../ladder/open-rung.ts';
@@ -10,10 +11,11 @@ import { openOrderIds } from '../../order-ids/open-order-ids.ts';
 import { openVouchers } from '../../purchase/vouchers.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { UnknownVoucher } from '../errors.ts';
+import { orderDepth } from '../stage/order-depth.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { beginCpuPeriod, type CpuByRole, sumOfServers } from './cpu-by-role.ts';
 import { labProcesses } from './lab-processes.ts';
-import { type Bench, countConfirmed, depthOf } from './measure.ts';
+import { type Bench, countConfirmed } from './measure.ts';
 import { machineTime, otherShare } from './other-work.ts';
 import type { Answers } from './wrk.ts';
 
@@ -55,7 +57,7 @@ export async function scriptBuyer(
   const voucher = await openVouchers(connections).find(voucherId);
   if (!voucher) throw new UnknownVoucher(voucherId);
   const orderIds = await openOrderIds(connections, pino({ level: 'silent' }));
-  const depth = depthOf(connections, rung);
+  const depth = orderDepth(connections, rung);
   const sellTo = async (userId: string): Promise<string> => {
     const order: Order = { id: await orderIds.next(), voucherId, userId, requestId: `s${userId}` };
     const outcome = await purchase(order, voucher as Voucher);

@@ -4,17 +4,17 @@
  * record these. The moment is made: the stock is locked in MySQL, so each worker takes orders and
  * stands still in the middle of recording them.
  */
+
 import { readHistory } from '../../audit/read-history.ts';
-import type { Connections } from '../../connections/connections.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
-import { depthOfShards } from '../../queues/shared/redis-queue.ts';
 import type { Lab } from '../environment/lab.ts';
 import { openConnections } from '../environment/lab-connections.ts';
 import { type ServiceShape, workerNames } from '../environment/servers/service.ts';
 import { holdStock } from '../faults/database/hold-stock.ts';
 import { killWorker } from '../faults/processes/stop-workers.ts';
+import { orderDepth } from '../stage/order-depth.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import { endSales } from '../workload/end-sales.ts';
@@ -127,6 +127,7 @@ function planOf(vouchers: readonly string[], users: number, seed: number): Purch
 async function recordWaiting(sale: Sale, purchases: readonly Purchase[]) {
   const { stage, workers } = sale;
   const { connections } = stage;
+  const depth = orderDepth(connections, rung);
   const all = shards * workers;
   const asked = async () => (await readers(connections)) >= all;
   await msUntil(stage, 'every worker to ask for orders', nowMs(), asked);
@@ -135,9 +136,9 @@ async function recordWaiting(sale: Sale, purchases: readonly Purchase[]) {
     await buy(stage, purchases.slice(0, 3 * all), loads.first);
     const withoutConsumer = await missingConsumers(stage);
     await buy(stage, purchases.slice(3 * all), loads.waiting);
-    return { withoutConsumer, waiting: await depth(connections) };
+    return { withoutConsumer, waiting: await depth() };
   });
-  const isEmpty = async () => (await depth(connections)) === 0;
+  const isEmpty = async () => (await depth()) === 0;
   const recordedMs = await msUntil(stage, 'the orders to be recorded', nowMs(), isEmpty);
   return { ...waited, recordedMs };
 }
@@ -155,13 +156,14 @@ async function missingConsumers({ lab, connections }: Stage): Promise<string[]> 
 async function killOne(sale: Sale, seed: number, purchases: readonly Purchase[]): Promise<Killed> {
   const { stage, workers } = sale;
   const { lab, connections } = stage;
+  const depth = orderDepth(connections, rung);
   const worker = workerNames(lab.shape)[seed % workers] ?? '';
   const pid = lab.pidOf(worker);
   const areClaimed = async () => {
     const left = await ordersInHand(connections, pid);
     return left.every(({ length }) => length === 0);
   };
-  const isEmpty = async () => (await depth(connections)) === 0;
+  const isEmpty = async () => (await depth()) === 0;
   let buying = Promise.resolve();
   try {
     const { diedAt, startNext, ...had } = await whileLocked(sale, () => {
@@ -213,12 +215,6 @@ async function buy(
   speed: Pick<Load, 'perSecond' | 'clients'>,
 ): Promise<void> {
   await stage.sell({ name: rung, purchases, ...speed, finishWithinMs: 2 * withinMs });
-}
-
-/** Of all shards: what is not recorded. */
-function depth(connections: Connections): Promise<number> {
-  const redis = connections.redis('admin');
-  return depthOfShards(connections.saleKeys, ({ orders }) => redis.xlen(orders));
 }
 
 /** Null when it takes too long. */
