@@ -36,7 +36,7 @@ async function operatorAnswers({ app, known }: Instance): Promise<string[]> {
   return (await Promise.all(codes)).map(({ code }, index) => `${answers[index]?.status} ${code}`);
 }
 
-test('all who ask at once whether an instance is ready cost the stores one look', async () => {
+test('all who ask within a quarter of a second whether an instance is ready cost one look', async () => {
   const connections = testConnections({ REDIS_URL: quietRedis(), ORDER_DURABILITY: 'everysec' });
   const { app } = await openInstance(connections);
   const redis = connections.redis('admin');
@@ -44,7 +44,11 @@ test('all who ask at once whether an instance is ready cost the stores one look'
     Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
   const before = await commands();
   await Promise.all(Array.from({ length: 200 }, () => app.request('/readyz')));
-  expect((await commands()) - before).toBeLessThan(200);
+  for (let count = 0; count < 40; count++) {
+    await app.request('/readyz');
+    await sleep(2); // Not all of them at once.
+  }
+  expect((await commands()) - before).toBeLessThan(60);
 });
 
 describe.each(['MySQL', 'Redis'] as const)('without %s', (store) => {

@@ -6,6 +6,7 @@
  * sold and their orders wait: then it is 200 with the status `degraded`.
  */
 import { createRoute, z } from '@hono/zod-openapi';
+import { LRUCache } from 'lru-cache';
 import type { Connections } from '../../connections/connections.ts';
 import { weakDurability } from '../../connections/durability.ts';
 import {
@@ -70,7 +71,7 @@ const readyz = createRoute({
 const weakText = ({ config }: Connections, weak: readonly string[]): string =>
   new DurabilityTooWeak(config.ORDER_DURABILITY, weak).message;
 
-/** A look costs MySQL a write and Redis eight commands, and anybody may ask. */
+/** A look costs MySQL a write and Redis eight commands: all who ask in this time share one. */
 const lookKeptMs = 250;
 
 async function look(connections: Connections) {
@@ -86,12 +87,14 @@ async function look(connections: Connections) {
 }
 
 export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
-  const lookOnce = sharedFor(lookKeptMs, () => look(connections));
+  const looks = new LRUCache<'now', Awaited<ReturnType<typeof look>>>({
+    ...{ max: 1, ttl: lookKeptMs, fetchMethod: () => look(connections) },
+  });
   return routes()
     .openapi(livez, (c) => c.json({ status: 'ok' as const }, 200))
     .openapi(readyz, async (c) => {
       if (!isOpen()) return problem(c, 'not-ready', 'This instance is stopping.');
-      const { mysql, redis, isCurrent, weak, waitedMs } = await lookOnce();
+      const { mysql, redis, isCurrent, weak, waitedMs } = await looks.forceFetch('now');
       if (!redis) return problem(c, 'not-ready', 'Redis takes no purchase.');
       if (!isCurrent)
         return problem(c, 'not-ready', 'Redis is being rebuilt, or has lost its data.');
@@ -100,21 +103,6 @@ export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
       if (noIds !== null) return problem(c, 'not-ready', noIds);
       return c.json(readiness(mysql, waitedMs, connections.config.PROGRESS_WITHIN_MS), 200);
     });
-}
-
-/** All who ask within this time, in milliseconds, get one answer. An error is not kept. */
-function sharedFor<T>(keptMs: number, ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () => {
-    if (answer) return answer;
-    const asked = ask();
-    answer = asked;
-    const forget = () => {
-      if (answer === asked) answer = undefined;
-    };
-    asked.then(() => setTimeout(forget, keptMs).unref(), forget);
-    return asked;
-  };
 }
 
 /** Of an instance that can sell. */
