@@ -37,7 +37,7 @@ const zh: LabWords = {
 Lockstep 已启动：${url}（nginx，后面有 ${instances} 个实例）
   API 描述            ${url}/openapi.json
   服务器、阶梯        npx lockstep status; npx lockstep ladder
-  主角                npx lockstep run mutex-per-user --instances 4
+  先看这个            npx lockstep run mutex-per-user --instances 4
   手动购买            npx lockstep voucher mutex-per-user
                       npx lockstep buy <voucher> --user 7
   用 k6 加压          npm run k6 -- k6/rush.js

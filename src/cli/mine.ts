@@ -1,4 +1,5 @@
 import { evidenceIn } from '../lab/report/evidence-zh.ts';
+import { colons } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { exerciseNamed } from '../lab/workshop/find-exercise.ts';
 import { Mine } from '../lab/workshop/mine.ts';
@@ -69,14 +70,11 @@ async function verifyMine(
 
 function linesOf(seen: Seen, language: Language): string {
   const { play, answer, reasons, replay } = seen;
-  const between = language === 'zh' ? '：' : ': ';
+  const colon = colons[language];
   const said = (text: string) => evidenceIn(language, text);
-  const head = wrap(`${marks[answer]} ${said(play)}${between}${seenWords(seen, language)}`);
+  const head = wrap(`${marks[answer]} ${said(play)}${colon}${seenWords(seen, language)}`);
   if (answer === 'yes') return head;
   const why = reasons.map((reason) => wrap(`  ${said(reason)}`, 79, '    '));
-  return [
-    head,
-    ...why,
-    ...(replay ? [`  ${workshopTexts[language].replay}${between}${replay}`] : []),
-  ].join('\n');
+  const shown = replay ? [`  ${workshopTexts[language].replay}${colon}${replay}`] : [];
+  return [head, ...why, ...shown].join('\n');
 }

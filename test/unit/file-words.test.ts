@@ -6,7 +6,6 @@ import {
   reportLine,
   withoutFileLines,
 } from '../../src/lab/report/file-words.ts';
-import { placeWords } from '../../src/lab/report/step-words.ts';
 import { languages } from '../../src/ladder/texts/texts.ts';
 
 test.each(languages)('the report of a play is found, whatever else it prints (%s)', (language) => {
@@ -19,11 +18,4 @@ test.each(languages)('the report of a play is found, whatever else it prints (%s
   expect(reportFolderIn(printed)).toBe('/r/x');
   expect(withoutFileLines(printed)).toBe('a\nb');
   expect(reportFolderIn('a\nb')).toBeUndefined();
-});
-
-test('a place is named in the language of the command, a checkpoint as in the code', () => {
-  expect(placeWords('lease over', 'en')).toBe('lease over');
-  expect(placeWords('lease over', 'zh')).toBe('租约到期');
-  expect(placeWords('order 7', 'zh')).toBe('订单 7');
-  expect(placeWords('after-check', 'zh')).toBe('after-check');
 });

@@ -1,11 +1,12 @@
 /** The words of the steps of a race: true on every rung, and in both languages. */
 import { describe, expect, test } from 'vitest';
 import { shortRaces } from '../../src/lab/drills/demo-plan.ts';
+import * as verdict from '../../src/lab/races/race-verdict.ts';
 import { type RaceResult, waits } from '../../src/lab/races/race-verdict.ts';
 import { type Schedule, schedules } from '../../src/lab/races/schedules.ts';
 import { inChinese } from '../../src/lab/races/schedules-zh.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
-import { stepWords } from '../../src/lab/report/step-words.ts';
+import { placeWords, stepWords } from '../../src/lab/report/step-words.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import { languages, texts } from '../../src/ladder/texts/texts.ts';
 
@@ -14,6 +15,19 @@ const all: readonly Schedule[] = Object.values(schedules);
 test('a schedule has every title and step in Chinese, and no other is there', () => {
   const words = all.flatMap(({ title, steps }) => [title, ...steps.map(({ text }) => text)]);
   expect(Object.keys(inChinese).toSorted()).toEqual([...new Set(words)].toSorted());
+});
+
+test('a place is named in the language of the command, a checkpoint as in the code', () => {
+  const lock = { waitsFor: 'lock' } as const;
+  const inChineseAt = (at: string) => placeWords({ at }, lock, 'zh');
+  expect(placeWords({ at: 'lease over' }, lock, 'en')).toBe('lease over');
+  expect(inChineseAt('lease over')).toBe('租约到期');
+  expect(inChineseAt('order 7')).toBe('订单 7');
+  expect(inChineseAt('after-check')).toBe('after-check');
+  const named = Object.values(verdict).filter((each) => typeof each === 'string');
+  expect(named.length).toBeGreaterThan(10);
+  for (const at of [...named, 'injected', 'healed'])
+    expect.soft(inChineseAt(at), at).toMatch(/^[\u4e00-\u9fff]+$/);
 });
 
 test.each(languages)('every step fits its place, in %s', (language) => {

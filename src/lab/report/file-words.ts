@@ -15,7 +15,8 @@ const labels = {
     check: '再次审计',
   },
 } as const;
-const colons = { en: ': ', zh: '：' } as const;
+/** Between a name and what it names. */
+export const colons = { en: ': ', zh: '：' } as const;
 
 export const fileLine = (
   label: keyof (typeof labels)['en'],
@@ -26,17 +27,15 @@ export const fileLine = (
 export const reportLine = (folder: string, language?: Language): string =>
   fileLine('report', `${folder}/index.html`, language);
 
-const anyLabel = Object.values(labels)
-  .flatMap((each) => Object.values(each))
-  .join('|');
-const anyReport = Object.values(labels)
-  .map(({ report }) => report)
-  .join('|');
+const anyOf = (words: readonly string[]): string => `(?:${words.join('|')})`;
+const anyColon = anyOf(Object.values(colons));
+const anyReport = anyOf(Object.values(labels).map(({ report }) => report)) + anyColon;
+const anyLabel = anyOf(Object.values(labels).flatMap((each) => Object.values(each))) + anyColon;
 
 /** The folder of the report that a command has printed. */
 export const reportFolderIn = (printed: string): string | undefined =>
-  new RegExp(`^(?:${anyReport})(?:: |：)(.*)/index\\.html$`, 'm').exec(printed)?.[1];
+  new RegExp(`^${anyReport}(.*)/index\\.html$`, 'm').exec(printed)?.[1];
 
-/** Where its files are differs from run to run. */
+/** Without these lines: they differ from run to run. */
 export const withoutFileLines = (printed: string): string =>
-  printed.replaceAll(new RegExp(`^(?:${anyLabel})(?:: |：).*\\n?`, 'gm'), '');
+  printed.replaceAll(new RegExp(`^${anyLabel}.*\\n?`, 'gm'), '');

@@ -21,7 +21,7 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
   const violated = verdict === 'violated';
   const lines = steps.map((step, index) => {
     const words = stepWords(step, result, language);
-    const shown = { ...step, at: placeWords(step.at, language) };
+    const shown = { ...step, at: placeWords(step, result, language) };
     return stepLine(shown, index + 1, lanes, { words, mark: stepMark(step, violated) });
   });
   return [

@@ -1,5 +1,4 @@
 /** The scoreboard for an 80-column terminal: a block for each group of faults, legends below. */
-
 import type { Cell } from '../scoreboard/cell.ts';
 import { agreement } from '../scoreboard/cell.ts';
 import { faultText, type OutageFault, outageFaults, safetyFaults } from '../scoreboard/columns.ts';

@@ -3,24 +3,7 @@
  * they tell the bug. Everywhere else they say only where the lane is.
  */
 import { type Language, texts } from '../../ladder/texts/texts.ts';
-import {
-  killed,
-  leaseOver,
-  locked,
-  noEffect,
-  nothingToHit,
-  notLocked,
-  outlastsLease,
-  type PlayedStep,
-  paused,
-  type RaceResult,
-  recordedAnyway,
-  resumed,
-  slow,
-  timePasses,
-  unreached,
-  waits,
-} from '../races/race-verdict.ts';
+import type { PlayedStep, RaceResult } from '../races/race-verdict.ts';
 import { schedules } from '../races/schedules.ts';
 import { said } from '../races/schedules-zh.ts';
 import { stepPlaceOf } from '../races/step-place.ts';
@@ -34,14 +17,21 @@ export function stepWords(step: PlayedStep, shown: Shown, language: Language): s
   return isOfSchedule ? said(step.text)[language] : texts[language].steps[place];
 }
 
-/** The names of checkpoints and of answers are those of the code, in each language. */
+/** In short. The names of checkpoints and of answers are those of the code, in each language. */
 const inChinese: Readonly<Record<string, string>> = {
-  ...{ [killed]: '已宕机', [paused]: '已暂停', [resumed]: '已继续', [unreached]: '没有到达' },
-  ...{ [slow]: '太慢', [waits]: '等待', [notLocked]: '那里没有锁', [recordedAnyway]: '仍然入库' },
-  ...{ [outlastsLease]: '超过租约', [noEffect]: '没有作用', [nothingToHit]: '没有目标' },
-  ...{ [leaseOver]: '租约到期', [locked]: '锁还在', [timePasses]: '时间流逝' },
+  ...{ killed: '已宕机', paused: '已暂停', resumed: '已继续', 'not-there': '没有到达' },
+  ...{ slow: '太慢', 'no-lock-there': '那里没有锁', 'recorded-anyway': '仍然入库' },
+  ...{ 'outlasts-the-lease': '超过租约', 'no-effect': '没有作用', 'nothing-to-hit': '没有目标' },
+  ...{ 'lease-over': '租约到期', 'still-locked': '锁还在', 'time-passes': '时间流逝' },
+  ...{ 'waits-for-lock': '等待', 'waits-for-store': '等待', injected: '已注入', healed: '已恢复' },
 };
 
 /** Where a lane is after a step. */
-export const placeWords = (at: string, language: Language): string =>
-  language === 'zh' ? (inChinese[at] ?? at.replace(/^order /, '订单 ')) : at;
+export function placeWords(
+  { at }: Pick<PlayedStep, 'at'>,
+  { waitsFor }: Pick<Shown, 'waitsFor'>,
+  language: Language,
+): string {
+  if (language === 'en') return at;
+  return inChinese[stepPlaceOf({ at }, waitsFor) ?? at] ?? at.replace(/^order /, '订单 ');
+}

@@ -30,7 +30,8 @@ export function slidesPage(language: Language, { isInPage = false }: SlidesOptio
 ${styled(isInPage)}
 <section><h1>${say.workshop}</h1><div><main><p>${say.promises}</p>
 <ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol>
-<p class="quiet">${say.moves} · ${say.notes}</p></main><aside>${markdown(say.opening)}</aside></div></section>
+<p class="quiet">${say.moves} · ${say.notes}</p></main>
+<aside>${markdown(say.opening)}</aside></div></section>
 ${steps.flatMap((step, index) => slidesOf(step, index, { of: steps.length, language, isInPage }))}
 <footer>
 ${isInPage ? links(language) : ''}<button data-move="-1">←</button><button data-move="1">→</button>
