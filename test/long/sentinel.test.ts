@@ -190,7 +190,7 @@ test.each([
     expect(await readyz()).toBe(200);
     await send(hurt);
     expect(await connections.redis('purchase').ping()).toBe('PONG');
-    expect(await readyz()).toBe(503);
+    await waitUntil('the instance not to be ready', 5_000, async () => (await readyz()) === 503);
     await send(mend);
     await waitUntil('the instance to be ready', 5_000, async () => (await readyz()) === 200);
   },

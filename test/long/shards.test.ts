@@ -56,10 +56,10 @@ async function sellOut({ vouchers, buy }: Sale): Promise<void> {
   await Promise.all(vouchers.flatMap((voucher) => users.map((user) => buy(voucher, user))));
 }
 
-/** Soonest first, for each shard: its orders that nobody has settled. */
+/** For each shard: its orders that nobody has settled. An entry of its stream may hold several. */
 const waiting = ({ connections }: Sale): Promise<number[]> =>
   Promise.all(
-    connections.saleKeys.shards.map(({ orders }) => connections.redis('admin').xlen(orders)),
+    connections.saleKeys.shards.map(({ queued }) => connections.redis('admin').hlen(queued)),
   );
 
 describe.each([
@@ -106,14 +106,13 @@ describe.each([
   test('gives another consumer what a killed consumer had taken, on every shard', async () => {
     const sale = await startSale(settings(), 5);
     await sellOut(sale);
-    const queued = await waiting(sale);
     await takeAndDie(settings(), 20);
-    const pending = await Promise.all(
-      sale.connections.saleKeys.shards.map(({ orders }) =>
-        sale.connections.redis('admin').xpending(orders, orderGroup),
-      ),
-    );
-    expect(pending.map(([count]) => count)).toEqual(queued);
+    for (const { orders } of sale.connections.saleKeys.shards) {
+      const redis = sale.connections.redis('admin');
+      const [pending] = await redis.xpending(orders, orderGroup);
+      expect(pending).toBeGreaterThan(0);
+      expect(pending).toBe(await redis.xlen(orders));
+    }
     const end = startWorker(settings());
     await untilDrained(sale.connections);
     await end();
