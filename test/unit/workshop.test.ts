@@ -242,3 +242,10 @@ test('every sentence of the audit has its form in Chinese', () => {
   expect(evidenceIn('en', 'stock is -1')).toBe('stock is -1');
   expect(evidenceIn('zh', 'stock is -1')).toBe('库存变成了 -1');
 });
+
+test('the contract of an exercise or a hunt is named in Chinese, but for the name of its rung', () => {
+  const names = [...exerciseNames, ...hunts.map((_, index) => huntName(index + 1))];
+  for (const { contract } of names.map(exerciseNamed))
+    expect.soft(evidenceIn('zh', `the contract of ${contract.subject}`)).not.toMatch(/[a-z] [a-z]/);
+  expect(evidenceIn('zh', 'the contract of lua-stream')).toBe('lua-stream 的契约测试');
+});

@@ -56,6 +56,7 @@ const forms = {
   'this rung has no lock that should exclude others': '这一级不用锁',
   'Redis keeps no stock of this sale': '这次销售的库存不在 Redis 里',
   'still queued: order {}': '还在排队的订单：$1',
+  'the contract of the queue of {}': '$1 的队列的契约测试',
   'the contract of {}': '$1 的契约测试',
   '{} of {} tests passed': '$2 个测试通过了 $1 个',
   'failed: {}': '没有通过：$1',
