@@ -19,10 +19,12 @@ export const mostShards = 64;
 export interface Voucher {
   readonly id: string;
   readonly title: string;
-  /** How many there were to sell at the start. */
+  /** How many there are to sell, with those that are sold. */
   readonly stock: number;
   readonly beginTime: Date;
   readonly endTime: Date;
+  /** Whether an operator stopped its sale for a time. */
+  readonly paused?: boolean;
   /** The rung of the ladder that sells it. */
   readonly rung: string;
   /** The number of buckets that share its stock, on a rung that splits it. */
@@ -86,6 +88,7 @@ export const refusalReasons = [
   'already-ordered',
   'not-started',
   'ended',
+  'sale-paused',
   'busy',
   'database-busy',
   'conflict',

@@ -283,6 +283,61 @@ export class DataChanged extends LockstepError {
   }
 }
 
+/** A voucher cannot be changed like this; nothing was changed. */
+export class ChangeInvalid extends LockstepError {
+  readonly code = 'CHANGE_INVALID';
+
+  constructor(problem: string) {
+    super(`This voucher cannot be changed so: ${problem}. Nothing was changed.`);
+  }
+}
+
+/** A change is in the journal, and was not applied, or not settled. */
+export class ChangeUnfinished extends LockstepError {
+  readonly code = 'CHANGE_UNFINISHED';
+
+  constructor(voucherId: string, number: number, cause: unknown) {
+    super(
+      `Change ${number} of voucher ${voucherId} is begun, and not finished. An order worker finishes it ` +
+        'once the stores answer and Redis is not being rebuilt.',
+      { cause },
+    );
+  }
+}
+
+/** A sale that is over is not changed any more. */
+export class SaleEnded extends LockstepError {
+  readonly code = 'SALE_ENDED';
+
+  constructor(endTime: Date) {
+    super(`The sale ended at ${endTime.toISOString()}. Nothing was changed: create a new voucher.`);
+  }
+}
+
+/** An operator asked for less stock than is sold; nothing was changed. */
+export class StockBelowSold extends LockstepError {
+  readonly code = 'STOCK_BELOW_SOLD';
+
+  constructor(stock: number, sold: number) {
+    super(
+      `${sold} are sold, and a stock of ${stock} is less. Nothing was changed. Pause the sale first, ` +
+        'look how many are sold, then set the stock.',
+    );
+  }
+}
+
+/** Redis has its epoch, and not this sale: a key was deleted by hand, or evicted. */
+export class RedisLostSale extends LockstepError {
+  readonly code = 'REDIS_LOST_SALE';
+
+  constructor(voucherId: string) {
+    super(
+      `Redis has lost the sale of voucher ${voucherId}. The change waits until Redis is rebuilt: ` +
+        'run `reconcile --rebuild`.',
+    );
+  }
+}
+
 /** COMMIT was sent and no answer came: the transaction may be in the database or not. */
 export class CommitUnknown extends LockstepError {
   readonly code = 'COMMIT_UNKNOWN';

@@ -9,6 +9,7 @@ const refusals = [
   'already-ordered',
   'not-started',
   'ended',
+  'sale-paused',
   'busy',
   'database-busy',
   'conflict',

@@ -1,8 +1,9 @@
 -- Purpose: the whole sale in one step, for one buyer of a voucher or for several at once, one after
 --          the other: check the time window, the user and the stock, then decrement and add the
 --          orders to the stream. A repeated request (same request id) is still one purchase.
--- KEYS[1]  voucher (hash: stock, beginMs, endMs; soldOutBy: the order that took the last one;
---          reopensMs: stock that came back is not sold before)
+-- KEYS[1]  voucher (hash: stock, beginMs, endMs; paused: an operator stopped the sale;
+--          soldOutBy: the order that took the last one; reopensMs: stock that came back is not
+--          sold before)
 -- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
 -- KEYS[3]  orders  (stream: the orders of one call are one entry, the fields of each in turn)
 -- KEYS[4]  queued  (hash: order id -> 'voucher id:user id')
@@ -13,7 +14,7 @@
 -- Answers: for each buyer 1: accepted, with the order id that was given; or { word, order id }:
 --          'accepted' (a repeated request: with the order id of the first one)
 --          | 'already-ordered' (with the user's order) | 'not-started' | 'ended'
---          | 'unknown-voucher' (absent or damaged)
+--          | 'sale-paused' | 'unknown-voucher' (absent or damaged)
 --          | 'other-epoch' (Redis is being rebuilt, was rebuilt, or has lost its data)
 --          | 'sold-out', then two more: the order that took the last one, or '' when this answer
 --            must not be remembered; the milliseconds until the end of the sale
@@ -23,7 +24,8 @@ if #ARGV < 5 or (#ARGV - 2) % 3 ~= 0 then
   return redis.error_reply('ERR each buyer has an order id, a user id and a request id')
 end
 local isOtherEpoch = ARGV[1] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[1]
-local voucher = redis.call('HMGET', KEYS[1], 'stock', 'beginMs', 'endMs', 'soldOutBy', 'reopensMs')
+local voucher = redis.call('HMGET', KEYS[1],
+  'stock', 'beginMs', 'endMs', 'soldOutBy', 'reopensMs', 'paused')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
 local isKnown = stock and beginMs and endMs and stock >= 0
   and string.format('%d', stock) == voucher[1] -- Otherwise HINCRBY fails, after the first write.
@@ -63,6 +65,7 @@ local function sell(orderId, userId, requestId)
 
   if nowMs < beginMs then return { 'not-started', '' } end
   if nowMs >= endMs then return { 'ended', '' } end
+  if voucher[6] then return { 'sale-paused', '' } end
   if stock <= 0 then return { 'sold-out', '', soldOutBy, endMs - nowMs } end
   if nowMs < reopensMs then return { 'sold-out', '', '', 0 } end
   if queued[orderId] then return { 'id-in-use', '' } end

@@ -8,6 +8,7 @@ import type { Connections } from '../connections/connections.ts';
 import { type PoolConnection, type RowDataPacket, select, snapshot } from '../connections/mysql.ts';
 import {
   counts,
+  isChanging,
   isRemovedSale,
   numbersOf,
   orderOfBuyer,
@@ -72,7 +73,7 @@ export async function collectInParts(
     };
     const { orders, found } = await readUsers(reading);
     if (queue && found !== buyers) await readOtherBuyers(reading);
-    const isMoving = before !== (await counts(redis, place));
+    const isMoving = before !== (await counts(redis, place)) || isChanging(numbers);
     onPart({
       ...voucher,
       mysql: { stock: numbers.stock, sold: orders, orders: [], ...units },

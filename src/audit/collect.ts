@@ -33,15 +33,16 @@ export async function collectFacts(
   const inMysql = await collectMysql(connections.mysql(), voucherId);
   const after = await counts(redis, place);
   if (!inMysql) return null;
-  const { rung, initialStock, stock, orders, units } = inMysql;
+  const { rung, initialStock, stock, orders, units, stocks } = inMysql;
   const { onePerUser, lock, queue } = rungNamed(rung);
   const facts = {
     ...{ voucherId, rung, onePerUser, initialStock },
     createdAt: inMysql.createdAt.toISOString(),
     locked: lock !== undefined,
     mysql: { stock, orders, ...soldByUnit(units) },
+    ...(stocks.length > 0 && { stocks }),
   };
-  const isMoving = before !== after;
+  const isMoving = before !== after || isChanging(inMysql);
   if (isRemovedSale(inMysql, { ...inRedis, buyers: Object.keys(inRedis.buyers).length }))
     return facts;
   if (queue) return { ...facts, redis: { ...inRedis, isMoving } };
@@ -114,6 +115,10 @@ interface InMysql {
   readonly initialStock: number;
   readonly stock: number;
   readonly orders: readonly OrderRow[];
+  /** 1 while a change of an operator is begun, and not settled. */
+  readonly changing: number | string;
+  /** None when it was never changed. */
+  readonly stocks: readonly number[];
   /** The order of each unit, null for an unsold one; no units where the rung has none. */
   readonly units: readonly (string | null)[];
 }
@@ -136,10 +141,24 @@ const collectMysql = (pool: Pool, voucherId: string): Promise<InMysql | undefine
       'SELECT CAST(order_id AS CHAR) AS orderId FROM voucher_units WHERE voucher_id = ?',
       [voucherId],
     );
-    return voucher && { ...voucher, orders, units: units.map(({ orderId }) => orderId) };
+    const stocks = await stocksOf(db, voucherId);
+    return voucher && { ...voucher, orders, stocks, units: units.map(({ orderId }) => orderId) };
   });
 
-export type NumbersInMysql = Omit<InMysql, 'orders' | 'units'>;
+async function stocksOf(db: PoolConnection, voucherId: string): Promise<number[]> {
+  const changes = await select<{ stockBefore: number; stock: number }>(
+    db,
+    `SELECT stock_before AS stockBefore, stock FROM voucher_changes
+     WHERE voucher_id = ? AND state <> 'refused' ORDER BY number`,
+    [voucherId],
+  );
+  return changes.flatMap(({ stockBefore, stock }) => [stockBefore, stock]);
+}
+
+export type NumbersInMysql = Omit<InMysql, 'orders' | 'units' | 'stocks'>;
+
+/** Then the two stores may have another stock of it. */
+export const isChanging = ({ changing }: NumbersInMysql): boolean => Number(changing) === 1;
 
 export async function numbersOf(
   db: PoolConnection,
@@ -147,7 +166,10 @@ export async function numbersOf(
 ): Promise<NumbersInMysql | undefined> {
   const [voucher] = await select<NumbersInMysql>(
     db,
-    `SELECT v.created_at AS createdAt, v.end_time AS endTime, v.rung, s.initial_stock AS initialStock, s.stock
+    `SELECT v.created_at AS createdAt, v.end_time AS endTime, v.rung,
+            s.initial_stock AS initialStock, s.stock,
+            EXISTS (SELECT 1 FROM voucher_changes c
+                    WHERE c.voucher_id = v.id AND c.state = 'begun') AS changing
      FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id WHERE v.id = ?`,
     [voucherId],
   );

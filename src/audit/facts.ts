@@ -42,6 +42,8 @@ export interface Facts {
   /** Whether the rung has a lock that should exclude others. */
   readonly locked: boolean;
   readonly initialStock: number;
+  /** Each stock that the voucher had, when an operator has changed it. */
+  readonly stocks?: readonly number[];
   readonly mysql: {
     /** Where the rung has a row per unit, the units that are not sold. */
     readonly stock: number;

@@ -8,6 +8,7 @@ import { agreeOnEpoch } from '../connections/epoch.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { workOrders } from '../orders/order-worker.ts';
+import { keepFinishingChanges } from '../processes/finish-changes.ts';
 import { heartbeats } from '../processes/heartbeat.ts';
 import { openLog } from '../processes/log.ts';
 import { keepRemovingEndedSales } from '../processes/remove-ended-sales.ts';
@@ -39,6 +40,7 @@ if (config.LAB) {
 }
 log.info({ event: 'working', queues: queues.length });
 void keepRemovingEndedSales(connections, log, stop);
+void keepFinishingChanges(connections, log, stop);
 const onProgress = heartbeats(config.HEARTBEAT_FOLDER, instance);
 const consumers = new ConsumerWatch({ connections, log, openQueues: openAllowed, onProgress });
 const watching = watch(consumers.look, config.PROGRESS_WITHIN_MS, log, stop);

@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { EpochsDiffer } from '../errors.ts';
+import { EpochOver, EpochsDiffer } from '../errors.ts';
 import { type Connections, readEpoch } from './connections.ts';
-import { change, type Pool, select } from './mysql.ts';
+import { change, type Pool, type PoolConnection, select } from './mysql.ts';
 import { agreeOnShards, refuseOtherShards } from './shard-count.ts';
 
 /**
@@ -108,6 +108,19 @@ export async function replaceEpoch(pool: Pool, old: string, epoch: string): Prom
   await change(pool, 'REPLACE INTO store_epoch (id, value) VALUES (2, ?)', [old]);
   const update = 'UPDATE store_epoch SET value = ? WHERE id = 1 AND value = ?';
   return (await change(pool, update, [epoch, old])) === 1;
+}
+
+/**
+ * Until this transaction is over, MySQL keeps its epoch: a rebuild of Redis waits for it, and then
+ * finds what it wrote.
+ * @throws EpochOver
+ */
+export async function stayInEpoch(db: PoolConnection, epoch: string): Promise<void> {
+  const [row] = await select<{ value: string }>(
+    db,
+    'SELECT value FROM store_epoch WHERE id = 1 LOCK IN SHARE MODE',
+  );
+  if (row?.value !== epoch) throw new EpochOver(epoch);
 }
 
 /** It is written only when it is missing: a process also starts while MySQL is read-only. */

@@ -4,7 +4,7 @@
  * Cluster, and shards spread over its masters.
  */
 export interface ShardKeys {
-  /** HASH stock, beginMs, endMs */
+  /** HASH stock, beginMs, endMs, paused, change, soldOutBy, reopensMs: see lua/sale/. */
   voucher(voucherId: string): string;
   /**
    * HASH user id → `order id:request id`. The one-order check and the idempotency record in one.

@@ -67,6 +67,32 @@ const migrations: Readonly<Record<string, string>> = {
      voucher_id BIGINT NOT NULL PRIMARY KEY,
      buckets    INT    NOT NULL
    ) ENGINE = InnoDB`,
+  // The journal of the changes of operators: see purchase/voucher-changes.ts. The values are those
+  // after the change. Without an end time, the sale ends when the change is applied. `sold`: why it
+  // was refused.
+  '0009-voucher-changes': `CREATE TABLE IF NOT EXISTS voucher_changes (
+     voucher_id   BIGINT       NOT NULL,
+     number       INT          NOT NULL,
+     operator_id  BIGINT       NOT NULL,
+     state        ENUM('begun', 'done', 'refused') NOT NULL DEFAULT 'begun',
+     title        VARCHAR(200) NOT NULL,
+     stock_before INT          NOT NULL,
+     stock        INT          NOT NULL,
+     begin_time   DATETIME(3)  NOT NULL,
+     end_time     DATETIME(3)  NULL,
+     paused       TINYINT      NOT NULL,
+     sold         INT          NULL,
+     begun_at     DATETIME(3)  NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+     settled_at   DATETIME(3)  NULL,
+     PRIMARY KEY (voucher_id, number),
+     KEY by_state (state)
+   ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4`,
+  // A row for each voucher that was changed: its last change, and whether its sale is paused.
+  '0010-voucher-states': `CREATE TABLE IF NOT EXISTS voucher_states (
+     voucher_id    BIGINT  NOT NULL PRIMARY KEY,
+     change_number INT     NOT NULL,
+     paused        TINYINT NOT NULL
+   ) ENGINE = InnoDB`,
 };
 
 const lockSeconds = 60;

@@ -11,6 +11,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { healthRoutes } from './routes/health.ts';
 import { orderEventRoutes } from './routes/order-events.ts';
 import { orderRoutes } from './routes/orders.ts';
+import { voucherChangeRoutes } from './routes/voucher-changes.ts';
 import { voucherRoutes } from './routes/vouchers.ts';
 import type { Service } from './service.ts';
 import type { Identified } from './tokens.ts';
@@ -50,6 +51,7 @@ export function createApp(service: Service, extensions: Extensions = none): App 
   for (const middleware of extensions.middleware) app.use(middleware);
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
+  app.route('/', voucherChangeRoutes(service));
   app.route('/', orderRoutes(service));
   app.route('/', orderEventRoutes(service));
   app.route('/', auditRoutes(service));

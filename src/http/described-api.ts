@@ -18,7 +18,7 @@ export function describeApi(): ReturnType<typeof apiDescription> {
   const log = pino({ level: 'silent' });
   const service: Service = {
     ...{ connections: new Connections(readConfig(config), log), log, instance: 'none' },
-    vouchers: { create: noStore, find: noStore, list: noStore },
+    vouchers: { create: noStore, find: noStore, look: noStore, forget: noStore, list: noStore },
     ...{ allowedRungs: new Set<string>(), openRung: noStore, auditOf: noStore },
     orderIds: { next: noStore, problem: () => null, close: () => {} },
     isOpen: () => false,

@@ -30,6 +30,12 @@ const rows = {
     title: 'Another purchase changed the stock first; nothing was sold, try again',
     retryAfterSeconds: 1,
   },
+  'sale-paused': {
+    status: 409,
+    title: 'The sale is paused; nothing was sold',
+    retryAfterSeconds: 5,
+  },
+  'stock-below-sold': { status: 409, title: 'More is sold than this stock' },
   ended: { status: 410, title: 'The sale has ended' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },

@@ -1,15 +1,14 @@
 /** Records delivered orders in MySQL: one row for each order, also after several deliveries. */
+import { stayInEpoch } from '../connections/epoch.ts';
 import {
   change,
   isDuplicateKey,
   type Pool,
   type PoolConnection,
   type RowDataPacket,
-  select,
   transaction,
 } from '../connections/mysql.ts';
 import { hasRails, type Order } from '../domain.ts';
-import { EpochOver } from '../errors.ts';
 import type { Vouchers } from '../purchase/vouchers.ts';
 import { checkpointEach } from '../trace/checkpoints.ts';
 import type { DeadLetterReason } from './dead-letters.ts';
@@ -49,18 +48,6 @@ export async function recordBatch(
       await takeStock(db, voucherId, count, railed.has(voucherId));
     await checkpointEach('recording', orders);
   });
-}
-
-/**
- * Until this transaction is over, MySQL keeps its epoch: a rebuild of Redis waits for it, and then
- * finds these orders.
- */
-async function stayInEpoch(db: PoolConnection, epoch: string): Promise<void> {
-  const [row] = await select<{ value: string }>(
-    db,
-    'SELECT value FROM store_epoch WHERE id = 1 LOCK IN SHARE MODE',
-  );
-  if (row?.value !== epoch) throw new EpochOver(epoch);
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Vouchers in MySQL. A voucher never changes, so each instance may keep it in memory, and Redis has
- * a copy for instances that start while MySQL is away.
+ * Vouchers in MySQL. Each instance keeps them in memory, and Redis has a copy for instances that
+ * start while MySQL is away. Operators may change a voucher of the final rung: it is sold by what
+ * Redis has of it, so its purchases do not depend on these copies (see voucher-changes.ts).
  */
 import { LRUCache } from 'lru-cache';
 import type { ResultSetHeader } from 'mysql2';
@@ -21,8 +22,10 @@ export type NewVoucher = Omit<Voucher, 'id'>;
  */
 export const answerKeptMs = 1_000;
 
-interface Row extends Omit<Voucher, 'lab' | 'buckets'> {
+interface Row extends Omit<Voucher, 'lab' | 'buckets' | 'paused'> {
   readonly buckets: number | null;
+  /** Null when it was never changed. */
+  readonly paused: number | null;
   /** The first of the lab options; null when the voucher has none. */
   readonly rails: number | null;
   readonly workMs: number;
@@ -31,15 +34,20 @@ interface Row extends Omit<Voucher, 'lab' | 'buckets'> {
 
 const selectVouchers = `
   SELECT CAST(v.id AS CHAR) AS id, v.title, s.initial_stock AS stock,
-         v.begin_time AS beginTime, v.end_time AS endTime, v.rung, b.buckets,
+         v.begin_time AS beginTime, v.end_time AS endTime, v.rung, b.buckets, st.paused,
          l.rails, l.work_ms AS workMs, l.retries
   FROM vouchers v
   JOIN seckill_stock s ON s.voucher_id = v.id
   LEFT JOIN voucher_buckets b ON b.voucher_id = v.id
+  LEFT JOIN voucher_states st ON st.voucher_id = v.id
   LEFT JOIN lab_options l ON l.voucher_id = v.id`;
 
-function asVoucher({ buckets, rails, workMs, retries, ...row }: Row): Voucher {
-  const voucher = buckets === null ? row : { ...row, buckets };
+function asVoucher({ buckets, paused, rails, workMs, retries, ...row }: Row): Voucher {
+  const voucher = {
+    ...row,
+    ...(buckets !== null && { buckets }),
+    ...(paused === 1 && { paused: true }),
+  };
   return rails === null ? voucher : { ...voucher, lab: { rails: rails === 1, workMs, retries } };
 }
 
@@ -63,8 +71,15 @@ export interface Vouchers {
    * @throws CommitUnknown when the voucher may exist; otherwise the error of `prepare` or of MySQL.
    */
   create(voucher: NewVoucher, prepare: Inventory['prepare']): Promise<Voucher>;
-  /** After the first call it is found in this instance's memory, so a purchase needs no query. */
+  /**
+   * After the first call it is found in this instance's memory, so a purchase needs no query. What
+   * an operator may change is as it was then.
+   */
   find(id: string): Voucher | undefined | Promise<Voucher | undefined>;
+  /** As it was within the last second. */
+  look(id: string): Promise<Voucher | undefined>;
+  /** After a change: this instance and Redis read it again. */
+  forget(id: string): Promise<void>;
   /** The newest first; those of the last second may be missing. */
   list(limit: number): Promise<Voucher[]>;
 }
@@ -72,23 +87,62 @@ export interface Vouchers {
 export function openVouchers(connections: Connections): Vouchers {
   const pool = connections.mysql();
   const copies = new VoucherCopies(connections);
+  const cached = {
+    ...{ max: 10_000, ignoreFetchAbort: true }, // What is cleared while it is read is not kept.
+    fetchMethod: (id: string) => readVoucher(pool, copies, id),
+  };
+  const known = new LRUCache<string, Voucher>(cached);
+  const looks = new LRUCache<string, Voucher>({ ...cached, ttl: answerKeptMs });
+  const unknown = new LRUCache<string, true>({ max: 10_000, ttl: answerKeptMs });
+  const lists = newestVouchers(pool);
 
-  async function read(id: string): Promise<Voucher | undefined> {
-    try {
-      const [row] = await select<Row>(pool, `${selectVouchers} WHERE v.id = ?`, [id]);
-      const voucher = row && asVoucher(row);
-      if (voucher) void copies.write(voucher);
-      return voucher;
-    } catch (error) {
-      const copy = isStoreUnavailable(error) ? await copies.read(id) : undefined;
-      if (copy) return copy;
-      throw error;
-    }
+  async function fetch(from: typeof known, id: string): Promise<Voucher | undefined> {
+    if (unknown.has(id)) return undefined;
+    const voucher = await from.fetch(id);
+    if (!voucher) unknown.set(id, true);
+    return voucher;
   }
 
-  const known = new LRUCache<string, Voucher>({ max: 10_000, fetchMethod: read });
-  const unknown = new LRUCache<string, true>({ max: 10_000, ttl: answerKeptMs });
-  const lists = new LRUCache<number, Voucher[]>({
+  return {
+    create: async (voucher, prepare) => {
+      const created = await transaction(pool, 'READ COMMITTED', (db) =>
+        insertPrepared(db, voucher, prepare),
+      );
+      unknown.delete(created.id);
+      lists.clear();
+      await copies.write(created);
+      return created;
+    },
+    find: (id) => known.get(id) ?? (unknown.has(id) ? undefined : fetch(known, id)),
+    look: (id) => fetch(looks, id),
+    forget: async (id) => {
+      for (const cache of [known, looks]) cache.delete(id);
+      lists.clear();
+      await known.fetch(id);
+    },
+    list: async (limit) => (await lists.fetch(limit)) ?? [],
+  };
+}
+
+async function readVoucher(
+  pool: Pool,
+  copies: VoucherCopies,
+  id: string,
+): Promise<Voucher | undefined> {
+  try {
+    const [row] = await select<Row>(pool, `${selectVouchers} WHERE v.id = ?`, [id]);
+    const voucher = row && asVoucher(row);
+    if (voucher) void copies.write(voucher);
+    return voucher;
+  } catch (error) {
+    const copy = isStoreUnavailable(error) ? await copies.read(id) : undefined;
+    if (copy) return copy;
+    throw error;
+  }
+}
+
+const newestVouchers = (pool: Pool) =>
+  new LRUCache<number, Voucher[]>({
     ...{ max: 1, ttl: answerKeptMs },
     ignoreFetchAbort: true, // A list that is cleared while it is read is answered, and not kept.
     fetchMethod: async (limit) => {
@@ -97,29 +151,16 @@ export function openVouchers(connections: Connections): Vouchers {
     },
   });
 
-  async function fetch(id: string): Promise<Voucher | undefined> {
-    const voucher = await known.fetch(id);
-    if (!voucher) unknown.set(id, true);
-    return voucher;
-  }
-
-  return {
-    create: async (voucher, prepare) => {
-      const created = await transaction(pool, 'READ COMMITTED', async (db) => {
-        const inserted = { ...voucher, id: await insertVoucher(db, voucher) };
-        await checkpoint('voucher-inserted');
-        await prepare(inserted, db);
-        await checkpoint('before-commit');
-        return inserted;
-      });
-      unknown.delete(created.id);
-      lists.clear();
-      await copies.write(created);
-      return created;
-    },
-    find: (id) => known.get(id) ?? (unknown.has(id) ? undefined : fetch(id)),
-    list: async (limit) => (await lists.fetch(limit)) ?? [],
-  };
+async function insertPrepared(
+  db: PoolConnection,
+  voucher: NewVoucher,
+  prepare: Inventory['prepare'],
+): Promise<Voucher> {
+  const inserted = { ...voucher, id: await insertVoucher(db, voucher) };
+  await checkpoint('voucher-inserted');
+  await prepare(inserted, db);
+  await checkpoint('before-commit');
+  return inserted;
 }
 
 async function insertVoucher(db: PoolConnection, voucher: NewVoucher): Promise<string> {

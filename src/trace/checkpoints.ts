@@ -8,6 +8,8 @@ import type { Order } from '../domain.ts';
 
 export const checkpointNames = [
   'voucher-inserted',
+  'change-begun',
+  'change-applied',
   'before-subscribe',
   'before-expire',
   'after-acquire',

@@ -193,7 +193,7 @@ test('a buyer who was restored by a repair is told of the order, although the vo
   const order = someOrder(voucher.id, nextUser());
   const { id: voucherId, stock: initialStock } = voucher;
   const epoch = (await redis().get(connections.saleKeys.of(voucherId).epoch)) ?? '';
-  const sale = { voucherId, initialStock };
+  const sale = { voucherId, initialStock, changeNumber: 0 };
   await addBuyers(repairPlace(connections, sale, epoch), [order]);
   const accepted = { kind: 'accepted', orderId: order.id };
   await sleep(soldOutKeptMs); // What was remembered before the repair has ended.

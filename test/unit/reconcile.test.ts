@@ -14,6 +14,8 @@ const sale = (changes: Partial<Sale> = {}): Sale => ({
   initialStock: 10,
   beginMs: 0,
   endMs: Date.now() + 60_000,
+  changeNumber: 0,
+  paused: false,
   redis: { stock: 8, buyers: 2 },
   buyers: new Map([buyer('11', '1'), buyer('12', '2')]),
   laterBuyers: new Map(),

@@ -63,13 +63,14 @@ function wrongOwner({ attempts = [], mysql, redis }: Facts): Case[] {
  * answered.
  */
 function soldOutTooEarly(facts: Facts): Case[] {
-  const { initialStock, attempts = [], mysql } = facts;
+  const { initialStock, stocks = [], attempts = [], mysql } = facts;
+  const least = Math.min(initialStock, ...stocks); // When it was changed is not judged.
   const replays = mysql.orders.filter(({ replayOf }) => replayOf).length; // They took it again.
   const takers = [...takenTimes(attempts).values()].sort(ascending);
   const returned = returnedBefore(facts);
   return attempts.flatMap((attempt) => {
     if (attempt.reason !== 'sold-out') return [];
-    const forSale = initialStock + Math.max(0, returned(attempt) - replays);
+    const forSale = least + Math.max(0, returned(attempt) - replays);
     const lastNeeded = forSale === 0 ? 0n : takers[forSale - 1];
     if (lastNeeded !== undefined && answeredAt(attempt) >= lastNeeded) return [];
     const before = takers.filter((at) => at < answeredAt(attempt)).length;
@@ -122,8 +123,9 @@ function orderedTooEarly({ attempts = [] }: Facts): Case[] {
     }));
 }
 
-/** After "sold out" nothing is sold, unless a failed order gave its stock back. */
-function soldAfterSoldOut({ attempts = [], mysql }: Facts): Case[] {
+/** After "sold out" nothing is sold, unless stock was added or a failed order gave its own back. */
+function soldAfterSoldOut({ attempts = [], mysql, stocks = [] }: Facts): Case[] {
+  if (stocks.some((stock, index) => stock > (stocks[index - 1] ?? stock))) return [];
   if (mysql.orders.some(({ status }) => status === 'failed')) return [];
   const soldOut = attempts.filter(({ reason }) => reason === 'sold-out').map(answeredAt);
   const first = soldOut.sort(ascending)[0];

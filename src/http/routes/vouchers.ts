@@ -1,7 +1,6 @@
 /** Vouchers: an operator creates them, and everybody may read them. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type { Config } from '../../config.ts';
 import { isStoreUnavailable } from '../../connections/store-errors.ts';
 import { mostBuckets, type Voucher } from '../../domain.ts';
@@ -13,26 +12,15 @@ import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { type Identified, requireRole } from '../tokens.ts';
-
-/** No other route reads a body. nginx has the same limit for all routes. */
-const maxBodyBytes = 16_384;
-const smallBody = bodyLimit({
-  maxSize: maxBodyBytes,
-  onError: (c) => problem(c, 'body-too-large'),
-});
-
-/** `application/json;` and `application/json ; charset=utf-8` are JSON too: RFC 9110, 8.3.1. */
-const anyJsonType: MiddlewareHandler = async (c, next) => {
-  if (/^application\/json\s*;/i.test(c.req.header('content-type') ?? ''))
-    c.req.raw.headers.set('content-type', 'application/json');
-  await next();
-};
-
-/** Times of this century only: MySQL, Redis and JavaScript have different limits beyond it. */
-const Time = z.iso.datetime({ offset: true }).refine((time) => {
-  const year = new Date(time).getUTCFullYear();
-  return year >= 2000 && year < 2100;
-}, 'must be between the years 2000 and 2100');
+import {
+  anyJsonType,
+  Stock,
+  smallBody,
+  Time,
+  Title,
+  VoucherView,
+  view,
+} from '../voucher-schemas.ts';
 
 const NewLabOptions = z
   .strictObject({
@@ -57,18 +45,9 @@ const NewLabOptions = z
 const splitting = rungNames.filter((name) => rungNamed(name).buckets).join(', ');
 const aboutBuckets = `The number of buckets that share the stock. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
 
-/** Without control characters and half characters, and with something to see. */
-const Title = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .refine((title) => !/[\p{Cc}\p{Cs}]/u.test(title), 'must not have control characters')
-  .refine((title) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(title), 'must have a visible character');
-
 const NewVoucher = z.strictObject({
   title: Title,
-  stock: z.int().min(0).max(10_000_000),
+  stock: Stock,
   beginTime: Time,
   endTime: Time,
   // No `default` in the document: a generated client would make such a field required.
@@ -90,19 +69,6 @@ const newVoucherSchema = ({ LAB }: Pick<Config, 'LAB'>) =>
       'endTime must be after beginTime',
     )
     .openapi('NewVoucher');
-
-const VoucherView = z
-  .object({
-    id: Id,
-    title: z.string(),
-    stock: z.int(),
-    remaining: z.int().optional(),
-    beginTime: Time,
-    endTime: Time,
-    rung: z.string(),
-    buckets: z.int().optional(),
-  })
-  .openapi('Voucher');
 
 const notCreated = 'The voucher was not created. The log of the service says why.';
 const maybeCreated = 'The voucher may exist. Look at GET /vouchers before you try again.';
@@ -128,7 +94,9 @@ const show = createRoute({
   path: '/vouchers/{id}',
   operationId: 'getVoucher',
   summary: 'One voucher, with its remaining stock',
-  description: 'The stock is read where it is sold: in Redis or in MySQL, as its rung does.',
+  description:
+    'The remaining stock is read where it is sold: in Redis or in MySQL, as its rung does. The ' +
+    'rest is as it was within the last second.',
   tags: ['vouchers'],
   security: [],
   request: { params },
@@ -200,7 +168,7 @@ export function voucherRoutes(service: Service): App {
       );
     })
     .openapi(show, async (c) => {
-      const voucher = await vouchers.find(c.req.valid('param').id);
+      const voucher = await vouchers.look(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
       return c.json(view(voucher, await remainingOf(service, voucher)), 200);
     });
@@ -238,18 +206,4 @@ function newVoucher(
   if (!LAB) return voucher;
   const { rails = rungNamed(rung).rails, workMs = 0, retries = 0 } = lab ?? {};
   return { ...voucher, lab: { rails, workMs, retries } };
-}
-
-function view(voucher: Voucher, remaining: number | null = null) {
-  const { id, title, stock, beginTime, endTime, rung, buckets } = voucher;
-  const shown = {
-    id,
-    title,
-    stock,
-    beginTime: beginTime.toISOString(),
-    endTime: endTime.toISOString(),
-    rung,
-    ...(buckets !== undefined && { buckets }),
-  };
-  return remaining === null ? shown : { ...shown, remaining };
 }

@@ -62,6 +62,7 @@ export function asOutcome(script: string, answer: unknown): Outcome {
     case 'sold-out':
     case 'not-started':
     case 'ended':
+    case 'sale-paused':
       return refused(word);
     case 'other-epoch':
       return beingRebuilt;

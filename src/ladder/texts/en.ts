@@ -299,6 +299,8 @@ export const en: LadderText = {
   },
   steps: {
     'voucher-inserted': 'the voucher is in MySQL',
+    'change-begun': 'has begun to change the sale',
+    'change-applied': 'has changed the sale in Redis',
     'before-subscribe': 'finds it taken, is about to wait',
     'before-expire': 'has set the key, without expiry',
     'after-acquire': 'has the lock',
@@ -319,6 +321,7 @@ export const en: LadderText = {
     'already-ordered': 'is told: you have an order',
     'not-started': 'is told: not started',
     ended: 'is told: ended',
+    'sale-paused': 'is told: the sale is paused',
     busy: 'is told: busy',
     'database-busy': 'is told: the database is busy',
     conflict: 'is refused: the row has changed',

@@ -291,6 +291,8 @@ export const zh: LadderText = {
   },
   steps: {
     'voucher-inserted': '券已写入 MySQL',
+    'change-begun': '已开始修改这次销售',
+    'change-applied': '已在 Redis 里改好',
     'before-subscribe': '发现锁被占，准备等待',
     'before-expire': '已写入键，尚无过期时间',
     'after-acquire': '得到锁',
@@ -311,6 +313,7 @@ export const zh: LadderText = {
     'already-ordered': '被告知：已有订单',
     'not-started': '被告知：尚未开始',
     ended: '被告知：已结束',
+    'sale-paused': '被告知：销售已暂停',
     busy: '被告知：繁忙',
     'database-busy': '被告知：数据库繁忙',
     conflict: '被拒绝：该行已改变',

@@ -24,6 +24,9 @@ interface VoucherRow {
   readonly initialStock: number;
   readonly beginTime: Date;
   readonly endTime: Date;
+  /** Both are null when it was never changed. */
+  readonly changeNumber: number | null;
+  readonly paused: number | null;
 }
 
 export interface ReadSales<Kept> {
@@ -67,9 +70,11 @@ export async function readSales<Kept>(
 async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]> {
   const [rows] = await pool.query<(VoucherRow & RowDataPacket)[]>(
     `SELECT CAST(v.id AS CHAR) AS voucherId, v.rung, b.buckets, s.initial_stock AS initialStock,
-            v.begin_time AS beginTime, v.end_time AS endTime
+            v.begin_time AS beginTime, v.end_time AS endTime,
+            st.change_number AS changeNumber, st.paused
      FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id
      LEFT JOIN voucher_buckets b ON b.voucher_id = v.id
+     LEFT JOIN voucher_states st ON st.voucher_id = v.id
      WHERE v.rung IN (?) ${voucherId === undefined ? '' : 'AND v.id = ?'} ORDER BY v.id`,
     voucherId === undefined ? [finalRungs] : [finalRungs, voucherId],
   );
@@ -184,7 +189,7 @@ async function withMysql(
   places: readonly ShardKeys[],
   { voucher, buyers, inStream, noted }: ReadInRedis,
 ): Promise<Sale> {
-  const { voucherId, initialStock, beginTime, endTime, rung } = voucher;
+  const { voucherId, initialStock, beginTime, endTime, rung, changeNumber, paused } = voucher;
   const inBuckets = rungNamed(rung).buckets === true;
   const redis = connections.redis('admin');
   const stillNoted = await withoutSettled(redis, places, noted, inStream);
@@ -204,6 +209,7 @@ async function withMysql(
   const now = await momentOfSale(redis, places, voucher);
   return {
     ...{ voucherId, initialStock, beginMs: beginTime.getTime(), endMs: endTime.getTime() },
+    ...{ changeNumber: changeNumber ?? 0, paused: paused === 1 },
     ...{ buyers, laterBuyers, noted: stillNoted, inStream, inMysql, stockInMysql: stock },
     ...(inBuckets && { buckets: places.length }),
     redis: now,

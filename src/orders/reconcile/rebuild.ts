@@ -130,11 +130,11 @@ async function restore(
 async function restoreStock(
   place: RepairPlace,
   { voucher, buyers, epoch }: ShardKeys,
-  { voucherId, beginMs, endMs }: Sale,
+  { voucherId, beginMs, endMs, changeNumber, paused }: Sale,
   most: number,
 ): Promise<void> {
   const keys = [voucher(voucherId), buyers(voucherId), epoch];
-  const numbers = [most, 0, beginMs, endMs].map(String);
+  const numbers = [most, 0, beginMs, endMs, changeNumber, paused ? 1 : 0].map(String);
   await runInEpoch(place, restoreVoucher, keys, [place.epoch, ...numbers]);
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
 import { RebuildUnfinished } from '../../errors.ts';
+import { finishChanges } from '../voucher-changes.ts';
 import { type Difference, differencesOf } from './differences.ts';
 import { type ReadSales, readSales } from './read-sales.ts';
 import { inFlight, recordedIn, type Sale } from './sale.ts';
@@ -17,6 +18,8 @@ const mostReadings = 6;
 export interface ReconciledVoucher {
   readonly voucherId: string;
   readonly initialStock: number;
+  /** Of the last change of an operator; 0 when there was none. */
+  readonly changeNumber: number;
   /** Null when Redis does not have the sale. */
   readonly stock: number | null;
   readonly inFlight: number;
@@ -57,6 +60,7 @@ export async function reconcile(
 
 export async function compare(connections: Connections, voucherId?: string): Promise<Compared> {
   const epoch = await comparableEpoch(connections);
+  await finishChanges(connections, epoch); // Until then, the two stores have another stock.
   const passed = new Set<string>();
   let earlier = await read(connections, voucherId);
   if (earlier.keys.size === 0) return { epoch, reconciliation: result('consistent', earlier, 0) };
@@ -95,6 +99,7 @@ async function read(connections: Connections, voucherId?: string): Promise<Readi
 
 const reconciled = (sale: Sale): ReconciledVoucher => ({
   ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
+  changeNumber: sale.changeNumber,
   ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
   ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences: differencesOf(sale) },
   ...(sale.buckets !== undefined && { buckets: sale.buckets }),

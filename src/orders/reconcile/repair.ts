@@ -76,21 +76,26 @@ export interface RepairPlace {
   readonly buckets: number | undefined;
   readonly voucherId: string;
   readonly initialStock: number;
+  /** Of the change that the initial stock belongs to. */
+  readonly changeNumber: number;
   /** Redis writes only while it has this epoch. */
   readonly epoch: string;
 }
 
-type Repairable = Pick<ReconciledVoucher, 'voucherId' | 'initialStock' | 'buckets'>;
+type Repairable = Pick<
+  ReconciledVoucher,
+  'voucherId' | 'initialStock' | 'changeNumber' | 'buckets'
+>;
 
 export function repairPlace(
   connections: Connections,
-  { voucherId, initialStock, buckets }: Repairable,
+  { voucherId, initialStock, changeNumber, buckets }: Repairable,
   epoch: string,
 ): RepairPlace {
   const { of, bucketOf } = connections.saleKeys;
   const shardOf = (userId: string) =>
     buckets === undefined ? of(voucherId) : bucketOf(voucherId, userId, buckets);
-  return { connections, shardOf, buckets, voucherId, initialStock, epoch };
+  return { connections, shardOf, buckets, voucherId, initialStock, changeNumber, epoch };
 }
 
 export async function repairVoucher(
@@ -174,11 +179,11 @@ async function removeNote({ connections }: RepairPlace, orderId: string): Promis
 
 /** @throws DataChanged */
 function setStock(place: RepairPlace, mayRaise: boolean): Promise<unknown> {
-  const { shardOf, voucherId, initialStock, epoch } = place;
+  const { shardOf, voucherId, initialStock, changeNumber, epoch } = place;
   const shard = shardOf('');
   const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.epoch];
-  const args = [epoch, String(initialStock), mayRaise ? '1' : '0', String(reopensAfterMs)];
-  return runInEpoch(place, correctStock, keys, args);
+  const args = [epoch, initialStock, mayRaise ? '1' : '0', reopensAfterMs, changeNumber];
+  return runInEpoch(place, correctStock, keys, args.map(String));
 }
 
 /** The same order, under its own id: MySQL records it once, however often it is queued. */

@@ -24,6 +24,9 @@ export interface Sale {
   readonly initialStock: number;
   readonly beginMs: number;
   readonly endMs: number;
+  /** Of the last change of an operator; 0 when there was none. */
+  readonly changeNumber: number;
+  readonly paused: boolean;
   /** Its stock is in so many buckets, and `redis` is their sum. */
   readonly buckets?: number;
   /** Of one moment; `stock` is null when Redis does not have the sale. */

@@ -1,0 +1,31 @@
+/** An order worker finishes the changes of vouchers that another process has left half-way. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Connections } from '../connections/connections.ts';
+import { finishChanges } from '../orders/voucher-changes.ts';
+
+const everyMs = 1_000;
+
+/** Until `signal` aborts. Several workers may do it: each change is under a lock. */
+export async function keepFinishingChanges(
+  connections: Connections,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  let said = '';
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
+    if (signal.aborted) return;
+    await finishChanges(connections).then(
+      (vouchers) => {
+        if (vouchers.length > 0) log.info({ event: 'voucher-changes-finished', vouchers });
+        said = '';
+      },
+      (error: unknown) => {
+        if (String(error) !== said)
+          log.warn({ event: 'voucher-changes-wait', error: String(error) });
+        said = String(error);
+      },
+    );
+  }
+}

@@ -1,0 +1,343 @@
+/**
+ * A sale that an operator pauses, resumes, closes and changes while it runs: both stores have the
+ * same stock at the end, nothing is sold that MySQL would refuse, and the journal says who did it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import { select } from '../../src/connections/mysql.ts';
+import { loadScript, runScript } from '../../src/connections/scripts.ts';
+import { reopensAfterMs, type Voucher } from '../../src/domain.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import { repairOne, repairPlace } from '../../src/orders/reconcile/repair.ts';
+import {
+  changeSale,
+  changesOf,
+  finishChanges,
+  type VoucherEdit,
+} from '../../src/orders/voucher-changes.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { type CheckpointName, installGate } from '../../src/trace/checkpoints.ts';
+import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
+import { ownStores, startedProcess } from '../support/own-stores.ts';
+import { someOrder } from '../support/sale.ts';
+import { buyAs, buyOrder, inMysql, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
+
+const stock = 8;
+const operator = '99';
+const hourMs = 3_600_000;
+let connections: Connections;
+let voucher: Voucher;
+
+beforeEach(async () => {
+  connections = await startedProcess(await ownStores());
+  voucher = await onSale(connections, stock);
+});
+
+const edit = (asked: VoucherEdit) => changeSale(connections, voucher.id, operator, asked);
+const buyFor = (user: number | string) =>
+  buyOrder(connections, voucher, someOrder(voucher.id, String(user)));
+const refusedAs = (reason: string) => ({ kind: 'refused', reason });
+const inRedis = () =>
+  connections.redis('admin').hgetall(connections.saleKeys.of(voucher.id).voucher(voucher.id));
+
+async function stockInMysql() {
+  const [row] = await select<{ initial: number; stock: number }>(
+    connections.mysql(),
+    'SELECT initial_stock AS initial, stock FROM seckill_stock WHERE voucher_id = ?',
+    [voucher.id],
+  );
+  return row;
+}
+
+/** The next change stops at this place, as if its process had died there. */
+async function dieAt(place: CheckpointName, asked: VoucherEdit): Promise<void> {
+  installGate(async (reached) => {
+    if (reached === place) throw new Error(`died at ${place}`);
+  });
+  try {
+    await expect(edit(asked)).rejects.toThrow('is begun, and not finished');
+  } finally {
+    installGate(() => Promise.resolve());
+  }
+}
+
+async function expectConsistent(initial: number): Promise<void> {
+  await workUntilEmpty(connections);
+  const { confirmed, failed, users } = await inMysql(voucher, connections);
+  expect(failed).toEqual([]);
+  expect(users).toBe(confirmed.length);
+  expect(await stockInMysql()).toEqual({ initial, stock: initial - confirmed.length });
+  expect((await inRedis())['stock']).toBe(String(initial - confirmed.length));
+  expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
+}
+
+describe('a pause', () => {
+  test('stops the sale, and a repeated request still gets its order', async () => {
+    const order = someOrder(voucher.id, '1', 'once');
+    expect(await buyOrder(connections, voucher, order)).toMatchObject({ kind: 'accepted' });
+    expect(await edit({ paused: true })).toMatchObject({ state: 'done', number: 1, paused: true });
+    expect(await buyFor(2)).toEqual(refusedAs('sale-paused'));
+    const again = await buyOrder(connections, voucher, someOrder(voucher.id, '1', 'once'));
+    expect(again).toMatchObject({ kind: 'accepted', orderId: order.id });
+    expect(await edit({ paused: false })).toMatchObject({ number: 2, paused: false });
+    expect(await buyFor(2)).toMatchObject({ kind: 'accepted' });
+    await expectConsistent(stock);
+  });
+
+  test('outlives a rebuild of a Redis that lost its data, and so do the stock and the window', async () => {
+    await buyAs(connections, voucher, [1, 2]);
+    const endTime = new Date(Date.now() + 2 * hourMs);
+    await edit({ paused: true, stock: 5, endTime });
+    await workUntilEmpty(connections);
+    const keys = connections.saleKeys.of(voucher.id);
+    await connections.redis('admin').del(keys.voucher(voucher.id), keys.buyers(voucher.id));
+    const { epoch } = await rebuild(connections, () => {}, 0);
+    connections.epoch.set(epoch);
+    const { stock: left, paused, change, endMs } = await inRedis();
+    expect({ left, paused, change }).toEqual({ left: '3', paused: '1', change: '1' });
+    expect(endMs).toBe(String(endTime.getTime()));
+    expect(await buyFor(3)).toEqual(refusedAs('sale-paused'));
+    await edit({ paused: false });
+    expect(await buyFor(3)).toMatchObject({ kind: 'accepted' });
+    await expectConsistent(5);
+  });
+});
+
+describe('the window', () => {
+  test('can be moved, and a sale that is closed stays closed', async () => {
+    await edit({ beginTime: new Date(Date.now() + hourMs / 2) });
+    expect(await buyFor(1)).toEqual(refusedAs('not-started'));
+    await edit({ beginTime: new Date(Date.now() - hourMs) });
+    expect(await buyFor(1)).toMatchObject({ kind: 'accepted' });
+    const closed = await edit({ endTime: 'now' });
+    expect(closed?.endTime?.getTime()).toBe(Number((await inRedis())['endMs']));
+    expect(await buyFor(2)).toEqual(refusedAs('ended'));
+    await expect(edit({ paused: false })).rejects.toThrow('The sale ended at');
+    await expectConsistent(stock);
+  });
+
+  test('must have its end after its begin', async () => {
+    const before = await inRedis();
+    const endTime = new Date(voucher.beginTime.getTime() - 1);
+    await expect(edit({ endTime })).rejects.toThrow('endTime must be after beginTime');
+    expect(await changesOf(connections.mysql(), voucher.id)).toEqual([]);
+    expect(await inRedis()).toEqual(before);
+  });
+});
+
+describe('the stock', () => {
+  test('of a sold-out voucher grows: exactly that many more are sold', async () => {
+    expect(await buyAs(connections, voucher, usersUpTo(10))).toHaveLength(stock);
+    const changedAtMs = Date.now();
+    await edit({ stock: stock + 4 });
+    const reopensMs = Number((await inRedis())['reopensMs']);
+    expect(reopensMs).toBeGreaterThanOrEqual(changedAtMs + reopensAfterMs - 100);
+    expect(await buyFor(20)).toEqual(refusedAs('sold-out')); // An instance may remember it.
+    let more = 0;
+    let user = 30;
+    await waitUntil('four more to be sold', 3 * reopensAfterMs, async () => {
+      more += (await buyAs(connections, voucher, usersUpTo(3, user))).length;
+      user += 3;
+      return more >= 4;
+    });
+    expect(more).toBe(4);
+    expect(await buyFor(1_000)).toEqual(refusedAs('sold-out'));
+    await expectConsistent(stock + 4);
+  });
+
+  test('shrinks to what is sold, and not below', async () => {
+    await buyAs(connections, voucher, [1, 2, 3]);
+    await expect(edit({ stock: 2 })).rejects.toThrow('3 are sold, and a stock of 2 is less');
+    expect(await stockInMysql()).toEqual({ initial: stock, stock });
+    expect(await buyFor(4)).toMatchObject({ kind: 'accepted' });
+    await edit({ stock: 4 });
+    expect(await buyFor(5)).toEqual(refusedAs('sold-out'));
+    await expectConsistent(4);
+    expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([
+      { number: 1, state: 'refused', stockBefore: 8, stock: 2, sold: 3, operatorId: operator },
+      { number: 2, state: 'done', stockBefore: 8, stock: 4, sold: null, operatorId: operator },
+    ]);
+  });
+
+  test('is not repaired by a reading that is older than the last change', async () => {
+    const epoch = connections.epoch.value;
+    const sale = { voucherId: voucher.id, initialStock: stock, changeNumber: 0 };
+    const place = repairPlace(connections, sale, epoch);
+    await edit({ stock: 5 });
+    const difference = { identity: 'stock', kind: 'stock', gap: 1, redisGap: 1, text: '' } as const;
+    expect(await repairOne(place, difference, true)).toBeNull();
+    expect((await inRedis())['stock']).toBe('5');
+  });
+});
+
+describe('a change whose process dies', () => {
+  const edits: [string, VoucherEdit, number][] = [
+    ['that adds stock', { stock: stock + 3 }, stock + 3],
+    ['that takes stock away', { stock: 5 }, 5],
+    ['that pauses the sale', { paused: true, title: 'later' }, stock],
+  ];
+  const places: CheckpointName[] = ['change-begun', 'change-applied'];
+
+  test.each(edits.flatMap((each) => places.map((place) => [place, ...each] as const)))(
+    'at %s, %s: nothing that was sold meanwhile is refused, and the next process finishes it',
+    async (place, _, asked, initial) => {
+      await buyAs(connections, voucher, [1, 2]);
+      await dieAt(place, asked);
+      await buyAs(connections, voucher, usersUpTo(3, 3));
+      await workUntilEmpty(connections); // Before anybody finishes it.
+      expect((await inMysql(voucher, connections)).failed).toEqual([]);
+      expect(await finishChanges(connections)).toEqual([voucher.id]);
+      expect(await finishChanges(connections)).toEqual([]);
+      const [change] = await changesOf(connections.mysql(), voucher.id);
+      expect(change).toMatchObject({ number: 1, state: 'done' });
+      await expectConsistent(initial);
+      const after = await openVouchers(connections).look(voucher.id);
+      expect(after?.paused).toBe(asked.paused);
+      expect(after?.title).toBe(asked.title ?? voucher.title);
+    },
+  );
+
+  test('is finished by the next operator, and both changes take effect', async () => {
+    await dieAt('change-applied', { stock: 5 });
+    await edit({ paused: true });
+    expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([
+      { number: 1, state: 'done', stock: 5, paused: false },
+      { number: 2, state: 'done', stock: 5, paused: true },
+    ]);
+    await expectConsistent(5);
+  });
+
+  test('is finished by a rebuild, when Redis lost what was applied', async () => {
+    await buyAs(connections, voucher, [1, 2]);
+    await dieAt('change-applied', { stock: stock + 3 });
+    await buyAs(connections, voucher, usersUpTo(9, 3)); // All eleven are sold.
+    await workUntilEmpty(connections);
+    const keys = connections.saleKeys.of(voucher.id);
+    await connections.redis('admin').del(keys.voucher(voucher.id), keys.buyers(voucher.id));
+    const { epoch } = await rebuild(connections, () => {}, 0);
+    connections.epoch.set(epoch);
+    expect(await buyFor(50)).toEqual(refusedAs('sold-out'));
+    expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([{ state: 'done' }]);
+    await expectConsistent(stock + 3);
+  });
+});
+
+test('a rebuild waits for a change that is applied and not settled, and restores it', async () => {
+  const keys = connections.saleKeys.of(voucher.id);
+  const rebuilding = new Promise<{ epoch: string }>((resolve, reject) => {
+    installGate(async (reached) => {
+      if (reached !== 'change-applied') return;
+      installGate(() => Promise.resolve());
+      await connections.redis('admin').del(keys.voucher(voucher.id));
+      const frozen = new Promise<void>((isFrozen) => {
+        const onStep = (step: string) => void (step === 'frozen' && isFrozen());
+        rebuild(connections, onStep, 0).then(resolve, reject);
+      });
+      await frozen;
+      await sleep(200); // A rebuild that does not wait has read MySQL by now.
+    });
+  });
+  await edit({ paused: true, stock: 5 });
+  connections.epoch.set((await rebuilding).epoch);
+  expect(await inRedis()).toMatchObject({ stock: '5', paused: '1', change: '1' });
+  await expectConsistent(5);
+});
+
+test('two operators at the same time: both changes take effect, one after the other', async () => {
+  await Promise.all([edit({ paused: true }), edit({ stock: 6 }), edit({ title: 'new' })]);
+  const changes = await changesOf(connections.mysql(), voucher.id);
+  expect(changes.map(({ number, state }) => [number, state])).toEqual([
+    [1, 'done'],
+    [2, 'done'],
+    [3, 'done'],
+  ]);
+  expect(changes[2]).toMatchObject({ title: 'new', stock: 6, paused: true });
+  await expectConsistent(6);
+});
+
+test('a change that arrives at Redis after a later one changes nothing', async () => {
+  await edit({ stock: 6 });
+  await edit({ stock: 7 });
+  const before = await inRedis();
+  const keys = connections.saleKeys.of(voucher.id);
+  const answer = await runScript(
+    connections.redis('admin'),
+    loadScript('sale/change-voucher'),
+    [keys.voucher(voucher.id), keys.buyers(voucher.id), keys.epoch],
+    [connections.epoch.value, '1', '6', '0', '1', '1', '0'],
+  );
+  expect(answer).toEqual(['changed', before['endMs']]);
+  expect(await inRedis()).toEqual(before);
+});
+
+test('while Redis is rebuilt, a change waits, and is not forgotten', async () => {
+  const { epoch } = connections.saleKeys.of(voucher.id);
+  const value = (await connections.redis('admin').get(epoch)) ?? '';
+  await connections.redis('admin').set(epoch, 'rebuilding:other');
+  await expect(edit({ paused: true })).rejects.toThrow('is begun, and not finished');
+  await connections.redis('admin').set(epoch, value);
+  expect(await finishChanges(connections)).toEqual([voucher.id]);
+  expect(await buyFor(1)).toEqual(refusedAs('sale-paused'));
+});
+
+describe('over HTTP', () => {
+  const patch = async (id: string, body: unknown, role: 'operator' | 'user' = 'operator') =>
+    call(`/vouchers/${id}`, { method: 'PATCH', token: await tokenFor('42', role), body });
+  const codeOf = async (answer: Response) => {
+    const { code } = (await answer.json()) as { code?: string };
+    return [answer.status, code];
+  };
+
+  test.each(['lua-stream', 'lua-buckets'])(
+    'an operator pauses a sale of %s, and every instance refuses to sell',
+    async (rung) => {
+      const id = await putOnSale({ rung, stock: 50 });
+      expect(await buy(id, '1')).toMatchObject({ httpStatus: 202 });
+      expect((await patch(id, { paused: true })).status).toBe(200);
+      for (let user = 2; user <= 17; user++)
+        expect(await buy(id, String(user))).toMatchObject({
+          ...{ httpStatus: 409, code: 'sale-paused' },
+        });
+      const shown = async () => (await (await call(`/vouchers/${id}`)).json()) as unknown;
+      await waitUntil('every instance to show it', 5_000, async () =>
+        (await Promise.all(usersUpTo(8).map(shown))).every(
+          (each) => (each as { paused: boolean }).paused,
+        ),
+      );
+      expect((await patch(id, { paused: false })).status).toBe(200);
+      expect(await buy(id, '2')).toMatchObject({ httpStatus: 202 });
+      const journal = await call(`/vouchers/${id}/changes`, {
+        token: await tokenFor('42', 'operator'),
+      });
+      expect(await journal.json()).toMatchObject([
+        { number: 1, operatorId: '42', state: 'done', paused: true, stock: 50 },
+        { number: 2, operatorId: '42', state: 'done', paused: false, stock: 50 },
+      ]);
+    },
+  );
+
+  test('what is wrong is refused, and changes nothing', async () => {
+    const id = await putOnSale();
+    const buckets = await putOnSale({ rung: 'lua-buckets' });
+    const rows = await putOnSale({ rung: 'row-lock' });
+    const invalid = [400, 'invalid-request'];
+    for (const body of [{}, { stock: -1 }, { stock: 1.5 }, { price: 3 }, { paused: 'yes' }, '[]'])
+      expect.soft(await codeOf(await patch(id, body)), JSON.stringify(body)).toEqual(invalid);
+    expect(await codeOf(await patch(id, { endTime: '2001-01-01T00:00:00Z' }))).toEqual(invalid);
+    expect(await codeOf(await patch(buckets, { stock: 9 }))).toEqual(invalid);
+    expect(await codeOf(await patch(rows, { paused: true }))).toEqual(invalid);
+    expect(await codeOf(await patch(id, { paused: true }, 'user'))).toEqual([403, 'forbidden']);
+    expect(await codeOf(await patch('987654321', { paused: true }))).toEqual([
+      ...[404, 'unknown-voucher'],
+    ]);
+    expect((await call(`/vouchers/${id}`, { method: 'PATCH', body: {} })).status).toBe(401);
+    expect((await call(`/vouchers/${id}/changes`)).status).toBe(401);
+    expect(await buy(id, '1')).toMatchObject({ httpStatus: 202 });
+    expect(await codeOf(await patch(id, { stock: 0 }))).toEqual([409, 'stock-below-sold']);
+    expect((await patch(id, { endTime: 'now' })).status).toBe(200);
+    expect(await codeOf(await patch(id, { paused: true }))).toEqual([410, 'ended']);
+  });
+});
