@@ -14,6 +14,8 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   COMMIT_UNKNOWN: '提交没有收到回答，可能已经成功。重试之前先查一下订单。',
   CONFIGURATION_INVALID: '配置有误，每一项的含义在 src/config.ts 里。',
   CONNECTIONS_BUSY: '数据库连接都在用。稍后再试，或者调大 MYSQL_POOL_SIZE。',
+  CHANGE_INVALID: '这张券不能这样修改。什么都没有变。',
+  CHANGE_UNFINISHED: '修改已经开始，还没有完成。等存储恢复、Redis 重建结束，订单消费者会把它做完。',
   DATA_CHANGED: 'Redis 里的数据中途被清空或重建，后面没有再写入。请重新开始。',
   DEADLINE_PASSED: '等得太久还没有等到，下面写明在等什么。机器是不是太忙？看看它提到的日志。',
   DURABILITY_TOO_WEAK:
@@ -79,6 +81,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   REDIS_REFUSED: '实验环境的 Redis 拒绝了写入。原因在它的日志里；处理之后重新启动。',
   REPLAY_IMPOSSIBLE: '这封死信看不出是谁的订单，不能重放。看过内容之后丢弃它。',
   REPLAY_IN_OTHER_EPOCH: 'Redis 的数据和 MySQL 的不是一套。先修复，再重放。',
+  REDIS_LOST_SALE: 'Redis 里没有这张券的销售了。修改要等 Redis 重建之后才生效。',
   REPLAY_ORDER_RECORDED: '这个订单在 MySQL 里已经确认，什么也没缺。丢弃这封死信。',
   REPLAY_SALE_CLOSED: '这张券不能再从最后一级台阶卖出。订单保持失败，丢弃这封死信。',
   REPLAY_SOLD_OUT: '这张券在 Redis 里没有库存了。等库存回来再试，或者丢弃这封死信。',
@@ -90,6 +93,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   ROOM_NOT_OPENED: '房间不能在这个地址打开。选这台机器自己的地址。',
   RUNG_MISSING: '选择需要台阶：用 --rung 指定。npx lockstep ladder 会列出全部。',
   RUN_GOES_ON: '有竞态或演练正在运行。等它结束，或者停掉它，再开始。',
+  SALE_ENDED: '这次销售已经结束，什么都没有变。请建一张新券。',
   SALE_SHARDS_DIFFER:
     'SALE_SHARDS 和 Redis 里的数据对不上。按下面的办法改回去，或者结束所有销售之后再改。',
   SCRIPT_ANSWER_UNEXPECTED: '脚本给出了意料之外的回答。脚本和代码是同一个版本吗？',
@@ -98,6 +102,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   SERVER_NAME_MISSING: '要写服务器的名字。npx lockstep status 会列出来。',
   SERVICE_REFUSED: '服务拒绝了请求，它的回答在下面。',
   STALE_FENCE: '栅栏令牌已经过期：发过更新的租约。什么也没有写入。',
+  STOCK_BELOW_SOLD: '卖出的比这个库存还多，什么都没有变。先暂停销售，看看卖了多少，再改库存。',
   STOCK_TOO_LARGE: '库存太大，不能一张一行。建几张券，或者换一个台阶。',
   SYNCS_NOT_SEEN: '看不到这个 Redis 什么时候同步文件。这个故障需要 Linux 和 6 以上版本的 Redis。',
   TOO_MANY_CODES: '错误的房间码太多了。等一会儿再输入。',

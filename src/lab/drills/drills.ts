@@ -1,6 +1,7 @@
 /** The table of drills: a new one is a file and a row. */
 import { acceptedIsNotSold } from './accepted-is-not-sold.ts';
 import { aliveNotConsuming } from './alive-not-consuming.ts';
+import { changedSale } from './changed-sale.ts';
 import { mysqlAway, mysqlFull, mysqlReadOnly } from './database-outage.ts';
 import type { Drill } from './drill.ts';
 import { durability } from './durability.ts';
@@ -30,6 +31,7 @@ export const drills = {
   'flush-during-rush': flushDuringRush,
   'workers-scale-out': workersScaleOut,
   'hot-voucher': hotVoucher,
+  'changed-sale': changedSale,
 } as const satisfies Record<string, Drill>;
 export type DrillName = keyof typeof drills;
 export const drillNames = Object.keys(drills) as DrillName[];

@@ -35,6 +35,7 @@ export function stormFigures(
   purchases: readonly Purchase[],
   tries: readonly Try[],
   facts: readonly Facts[],
+  alsoExpected: readonly string[] = [],
 ): StormFigures {
   const accepted = tries.filter(isSale);
   const recorded = new Set(facts.flatMap((each) => confirmed(each).map(({ id }) => id)));
@@ -52,14 +53,16 @@ export function stormFigures(
     usersWithTwoOrders: sum(facts.map(usersWithSeveralOrders)),
     unresolved: unresolved(begun, tries).length,
     unsent: purchases.length - begun.length,
-    unexpected: tries.filter(isUnexpected).length,
+    unexpected: tries.filter(isUnexpected([...expected, ...alsoExpected])).length,
     ...longestGap(tries),
   };
 }
 
 /** A refusal that this sale has no reason for; and no fault may make the service fail. */
-const isUnexpected = ({ outcome, reason = '' }: Try): boolean =>
-  outcome === 'refused' ? !expected.includes(reason) : reason === 'internal-error';
+const isUnexpected =
+  (reasons: readonly string[]) =>
+  ({ outcome, reason = '' }: Try): boolean =>
+    outcome === 'refused' ? !reasons.includes(reason) : reason === 'internal-error';
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 

@@ -45,7 +45,7 @@ const answerWithinMs = 5_000;
 const betweenTriesMs = 100;
 
 /** Refusals that a client repeats its request after. It also repeats after an unknown outcome. */
-const temporary: readonly string[] = ['not-ready', 'busy', 'database-busy'];
+const temporary: readonly string[] = ['not-ready', 'busy', 'database-busy', 'sale-paused'];
 
 export const isFinal = ({ outcome, reason = '' }: Attempt): boolean =>
   outcome === 'accepted' || (outcome === 'refused' && !temporary.includes(reason));

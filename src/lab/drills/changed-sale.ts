@@ -1,0 +1,143 @@
+/**
+ * An operator pauses, resumes and changes a sale of `lua-stream` while instances and order workers
+ * die. The instance that changes the stock is killed in the middle of it: in one sale before Redis
+ * has the change, in the next one after.
+ */
+import { select } from '../../connections/mysql.ts';
+import { changesOf, type VoucherEdit } from '../../orders/voucher-changes.ts';
+import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { ServiceShape } from '../environment/servers/service.ts';
+import { killServer } from '../faults/processes/kill-server.ts';
+import type { Stage } from '../stage/stage.ts';
+import { changeOnce, isChangeFinal } from '../workload/change-sale.ts';
+import { onePurchaseEach } from '../workload/steady-purchases.ts';
+import { type ChangedSale, judgeChangedSale, type Pause } from './changed-sale-figures.ts';
+import type { Drill } from './drill.ts';
+import { playStorm, type StormFault } from './storm-faults.ts';
+import { now } from './try-times.ts';
+
+const rung = 'lua-stream';
+const stock = 200;
+/** After the changes; more users than that, so that the voucher sells out. */
+const stocks = { more: 400, less: 360 } as const;
+const users = 420;
+const perSecond = 60;
+const withinMs = 30_000;
+const cuts = ['change-begun', 'change-applied'] as const satisfies readonly CheckpointName[];
+
+export const changedShape: ServiceShape = {
+  ...{ instances: 4, balancer: 'nginx' },
+  settings: { ORDER_WORKERS: '2' },
+};
+
+export const changedSale: Drill = {
+  about: {
+    en: 'an operator pauses and changes a sale while instances and workers die',
+    zh: '实例和订单消费者不断宕机时，运营人员暂停并修改销售',
+  },
+  async play(stage, { minutes, seed }) {
+    await stage.serve(changedShape);
+    const endMs = performance.now() + minutes * 60_000;
+    const sales: ChangedSale[] = [];
+    while (sales.length < cuts.length || performance.now() < endMs) {
+      const cut = cuts[sales.length % cuts.length] as CheckpointName;
+      sales.push(await playSale(stage, cut, seed + sales.length));
+    }
+    return judgeChangedSale(sales);
+  },
+};
+
+async function playSale(stage: Stage, cut: CheckpointName, seed: number): Promise<ChangedSale> {
+  const voucherId = await stage.putOnSale({ title: `changed-sale, seed ${seed}`, stock, rung });
+  const purchases = onePurchaseEach(voucherId, 'changed', users, seed * 1_000 + 1);
+  const load = { name: rung, perSecond, purchases, finishWithinMs: 2 * withinMs };
+  const { pauses, cutAt, kills } = await stage.during(load, () =>
+    underKills(stage, seed, async () => ({
+      pauses: [await pauseFor(stage, voucherId, 1_000), await pauseFor(stage, voucherId, 300)],
+      cutAt: [
+        await cutChange(stage, voucherId, { stock: stocks.more }, cut),
+        await cutChange(stage, voucherId, { stock: stocks.less }, cut),
+      ],
+    })),
+  );
+  const refused = await untilAnswered(stage, voucherId, { stock: 1 });
+  const facts = await stage.facts(voucherId);
+  return {
+    ...{ purchases, facts, pauses, kills, wantedStock: stocks.less },
+    cuts: cutAt.filter((each) => each === cut).length,
+    isRefusedBelowSold: refused === 409,
+    tries: stage.tries.filter((each) => each.voucherId === voucherId),
+    changes: await changesOf(stage.connections.mysql(), voucherId),
+  };
+}
+
+/** @returns what the work returned, and how many kills there were beside its own. */
+async function underKills<T>(stage: Stage, seed: number, work: () => Promise<T>) {
+  const over = new AbortController();
+  const storm = playStorm(stage, kills(seed), over.signal);
+  storm.catch(() => {}); // It is awaited below.
+  const done = await work().finally(() => over.abort());
+  const played = await storm;
+  await stage.lab.heal();
+  return { ...done, kills: played.length };
+}
+
+/** Two instances and both workers in turn. The two other instances go on selling. */
+function* kills(seed: number): Generator<StormFault> {
+  const servers = ['api-1', 'api-worker-1', 'api-2', 'api-worker-2'];
+  for (let turn = seed; ; turn++) {
+    const fault = killServer(servers[turn % servers.length] ?? '');
+    yield { fault, kind: fault.name, afterMs: 400, forMs: 0 };
+  }
+}
+
+/** @returns when nothing was sold: from the answer to the pause, until the sale was to resume. */
+async function pauseFor(stage: Stage, voucherId: string, ms: number): Promise<Pause> {
+  await untilAnswered(stage, voucherId, { paused: true });
+  const from = now();
+  await stage.rest(ms);
+  const to = now();
+  await untilAnswered(stage, voucherId, { paused: false });
+  return { from, to };
+}
+
+/** The operator asks again while there is no final answer. @returns its status */
+async function untilAnswered(
+  stage: Stage,
+  voucherId: string,
+  edit: VoucherEdit,
+): Promise<number> {
+  let status = 0;
+  await stage.until('the operator to be answered', withinMs, async () => {
+    status = await changeOnce(stage.lab, voucherId, edit);
+    return isChangeFinal(status);
+  });
+  return status;
+}
+
+/**
+ * The instance is killed at this place; an order worker finishes the change.
+ * @returns where the change stood when its instance died.
+ */
+async function cutChange(
+  stage: Stage,
+  voucherId: string,
+  edit: VoucherEdit,
+  place: CheckpointName,
+): Promise<CheckpointName | null> {
+  const player = stage.player();
+  const lane = 'A';
+  player.watch(lane);
+  const changing = changeOnce(stage.lab, voucherId, edit, player.headers(lane));
+  const reached = await player.to(lane, [place], { withinMs });
+  const isThere = reached.kind === 'paused' && reached.arrival.checkpoint === place;
+  if (isThere) await (await stage.inject(killServer(reached.arrival.instance)))();
+  await changing;
+  await stage.until('the change to be finished', withinMs, () => isSettled(stage, voucherId));
+  return isThere ? place : null;
+}
+
+async function isSettled({ connections }: Stage, voucherId: string): Promise<boolean> {
+  const begun = "SELECT 1 FROM voucher_changes WHERE voucher_id = ? AND state = 'begun'";
+  return (await select(connections.mysql(), begun, [voucherId])).length === 0;
+}

@@ -1,0 +1,16 @@
+/** An operator pauses and changes a sale while its processes die: nothing is lost or doubled. */
+import { expect, test } from 'vitest';
+import { changedSale, changedShape } from '../../src/lab/drills/changed-sale.ts';
+import { expectHeld, playIn } from '../support/judged-drill.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab(changedShape);
+
+test('a sale whose changes are cut in half sells exactly the stock that was set last', async () => {
+  const result = await playIn(lab(), changedSale, { seed: 7, minutes: 0 });
+  expectHeld(result);
+  expect(result.figures).toMatchObject({
+    ...{ sold: 720, recorded: 720, accepted: 720, lost: 0, usersWithTwoOrders: 0 },
+    ...{ soldWhilePaused: 0, changesRefused: 2, changesUnfinished: 0, changesCut: 4 },
+  });
+}, 180_000);
