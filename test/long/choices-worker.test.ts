@@ -11,7 +11,8 @@ const lab = theLab(null);
 const played = playedOn(lab);
 
 const accepted = expect.stringMatching(/^A is told: accepted \(order \d+\)$/);
-const inHand = 'W has the order in hand';
+const inHand = expect.stringMatching(/^W has the order in hand \(order \d+\)$/);
+const tried = expect.stringMatching(/^W has tried to record the order \(order \d+\)$/);
 
 test.each(['redis-list-reliable', 'redis-stream-last-id', 'rabbitmq', 'lua-stream'] as const)(
   'on %s an order in the hand of a dead worker comes again, also after its commit',
@@ -23,10 +24,10 @@ test.each(['redis-list-reliable', 'redis-stream-last-id', 'rabbitmq', 'lua-strea
       ['', inHand],
       ['XW', 'the process of W is killed; another starts'],
       ['', inHand],
-      ['W', 'W has tried to record the order'],
+      ['W', tried],
       ['XW', 'the process of W is killed; another starts'],
       ['', inHand],
-      ['W', 'W has tried to record the order'],
+      ['W', tried],
       ['W', 'W has no order in hand'],
       ['B', 'B is told: sold out'],
     ]);
@@ -55,7 +56,7 @@ test('an order that is queued while no worker runs waits in a stream group', asy
     ['XW', 'nothing: that cannot be done to W now'],
     ['HW', 'the order worker runs again'],
     ['', inHand],
-    ['W', 'W has tried to record the order'],
+    ['W', tried],
     ['W', 'W has no order in hand'],
   ]);
   expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
@@ -69,7 +70,7 @@ test('a buyer whose answer was lost asks again, and is told of the same order', 
     inHand,
     'the answer of A will be lost',
     accepted,
-    'W has tried to record the order',
+    tried,
     'W has no order in hand',
   ]);
   expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
@@ -81,7 +82,9 @@ test.each([
 ] as const)('on %s an order that is asked for again later is one order', async (rung, choices) => {
   const result = await played(choicesByHand, { rung, choices });
   const texts = rowsOf(result)?.map(([, text]) => text) ?? [];
-  expect(texts.filter((text) => text === inHand)).toHaveLength(rung === 'redis-list' ? 2 : 1);
+  expect(texts.filter((text) => String(text).startsWith('W has the order in hand'))).toHaveLength(
+    rung === 'redis-list' ? 2 : 1,
+  );
   expect(texts).toContainEqual(accepted);
   expect(texts.filter((text) => String(text).startsWith('nothing'))).toEqual([]);
   expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });

@@ -54,9 +54,19 @@ export async function askFault(redis: Redis, asked: AskedFault): Promise<string>
   throw new FaultNotTaken(answer.code, answer.message);
 }
 
-/** Says that faults are taken. @returns those that were asked for since the last call */
+/**
+ * Says again and again that faults are taken, also while one is done: that may take a while.
+ * @returns what ends it
+ */
+export async function stayTaking(redis: Redis): Promise<() => void> {
+  const say = () => redis.set(keys.taker, '1', 'PX', presentMs);
+  await say();
+  const saying = setInterval(() => void say().catch(() => {}), presentMs / 6).unref();
+  return () => clearInterval(saying);
+}
+
+/** @returns those that were asked for since the last call */
 export async function takeAsked(redis: Redis): Promise<(AskedFault & { readonly id: string })[]> {
-  await redis.set(keys.taker, '1', 'PX', presentMs);
   const texts = (await redis.lpop(keys.asked, 10)) ?? [];
   return texts.map((text) => JSON.parse(text) as AskedFault & { readonly id: string });
 }

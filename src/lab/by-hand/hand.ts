@@ -9,6 +9,7 @@ import {
   answerFault,
   type FaultAnswer,
   type HandVerb,
+  stayTaking,
   takeAsked,
   takeNoMore,
 } from './asked-faults.ts';
@@ -40,6 +41,7 @@ export class Hand {
   async takeUntil(hasEnded: () => boolean): Promise<void> {
     const { signal, connections } = this.#stage;
     const redis = connections.labRedis();
+    const leave = await stayTaking(redis);
     try {
       while (!hasEnded()) {
         signal.throwIfAborted();
@@ -53,6 +55,7 @@ export class Hand {
         await sleep(lookEveryMs);
       }
     } finally {
+      leave();
       await takeNoMore(redis);
     }
   }

@@ -102,11 +102,7 @@ async function pauseFor(stage: Stage, voucherId: string, ms: number): Promise<Pa
 }
 
 /** The operator asks again while there is no final answer. @returns its status */
-async function untilAnswered(
-  stage: Stage,
-  voucherId: string,
-  edit: VoucherEdit,
-): Promise<number> {
+async function untilAnswered(stage: Stage, voucherId: string, edit: VoucherEdit): Promise<number> {
   let status = 0;
   await stage.until('the operator to be answered', withinMs, async () => {
     status = await changeOnce(stage.lab, voucherId, edit);

@@ -169,7 +169,7 @@ const Why = ({ children }: { children: string }) => <small class="why">{children
 
 async function endLoad(): Promise<void> {
   isEnding.value = true;
-  await askForFault('end');
+  isEnding.value = await askForFault('end'); // When it was refused, it can be asked for again.
 }
 
 export function EndLoad() {

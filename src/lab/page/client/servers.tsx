@@ -103,9 +103,11 @@ function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) 
   );
 }
 
-export async function askForFault(verb: HandVerb, server = ''): Promise<void> {
+/** @returns whether it was done; otherwise `problem` says why not */
+export async function askForFault(verb: HandVerb, server = ''): Promise<boolean> {
   const said = await send<{ done: string }>('POST', '/api/faults', { verb, server });
   answer.value = said?.done ?? '';
+  return said !== null;
 }
 
 /** The arrow keys walk the picture. */
