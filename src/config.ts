@@ -211,6 +211,16 @@ const Environment = z.object({
    * for a health check. Empty: none is written.
    */
   HEARTBEAT_FOLDER: z.string().default(''),
+  /**
+   * How often the observer compares Redis and MySQL; large sales less often, so that it rests ten
+   * times as long as it works. 0: it does not.
+   */
+  RECONCILE_EVERY_MS: whole(0, 86_400_000).default(20_000),
+  /**
+   * The port of the metrics of the primary; those of its children follow, in the order in which
+   * they are started. It is not for the public. 0: there are none.
+   */
+  METRICS_PORT: whole(0, 65_000).default(0),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 

@@ -7,6 +7,7 @@ import { Connections } from '../connections/connections.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
+import { serveMetrics } from '../metrics/serve-metrics.ts';
 import { workOrders } from '../orders/order-worker.ts';
 import { keepFinishingChanges } from '../processes/finish-changes.ts';
 import { heartbeats } from '../processes/heartbeat.ts';
@@ -26,6 +27,7 @@ if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const stop = stopSignal(log);
 endOnceOverdue(stop, config.DRAIN_MS, log);
 const connections = new Connections(config, log);
+await serveMetrics(config.HOST, config.METRICS_PORT, instance);
 const agree = () => agreeOnEpoch(connections, log);
 await onceStoresAnswer(agree, config.START_WAIT_MS, log, stop);
 if (stop.aborted) process.exit(); // Stopped while it waited for a store.

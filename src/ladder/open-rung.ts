@@ -10,6 +10,7 @@ import { saleLost } from '../inventory/shared/claims.ts';
 import type { Lock } from '../locks/lock.ts';
 import { freeLease, noLock } from '../locks/none.ts';
 import { asOneOwner } from '../locks/shared/owner.ts';
+import { timed } from '../metrics/timed-lock.ts';
 import { type Purchase, purchaseWith } from '../purchase/purchase.ts';
 import { whenKnown } from '../purchase/when-known.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
@@ -39,7 +40,7 @@ export async function openRung(
 ): Promise<OpenRung> {
   const rung = rungNamed(name);
   const { scope, lockInside, waitMs = connections.config.LOCK_WAIT_MS } = rung;
-  const lock = traced(rung.lock?.(connections) ?? noLock());
+  const lock = rung.lock ? timed(name, traced(rung.lock(connections))) : traced(noLock());
   const queue = rung.queue?.(connections);
   const inventory = rung.inventory(connections, { lock, scope, waitMs, queue: queue ?? noQueue });
   // A history has the lease of a sale without a lock too.

@@ -10,6 +10,7 @@ import { destroyConnections } from '../connections/mysql-pool.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import { BatchTooSlow } from '../errors.ts';
+import { countSettled, observeBatch } from '../metrics/records.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
 import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.ts';
 import { checkpointEach } from '../trace/checkpoints.ts';
@@ -79,10 +80,12 @@ async function workUntil(
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
   const handle = async (deliveries: readonly Delivery[]) => {
+    const begunAt = performance.now();
     const orders = deliveries.map(({ order }) => order);
     await checkpointEach('delivered', orders);
     const settled = await settleWithin(worker, limitMs, deliveries);
     await forgetRefusals(worker, orders, settled);
+    observeBatch(orders.length, performance.now() - begunAt);
     await checkpointEach('recorded', orders);
     return settled;
   };
@@ -238,6 +241,7 @@ async function discard(
 ): Promise<void> {
   await deadLetter(records.pool, redis, saleKeys, order, { reason, deliveries });
   record('dead-lettered', order, { reason });
+  countSettled(reason);
   log.error({ event: 'order-dead-lettered', orderId: order.id, reason });
 }
 
@@ -258,7 +262,10 @@ async function discardPoison(
   return true;
 }
 
-const traceRecorded = (order: Order): void => record('recorded', order);
+function traceRecorded(order: Order): void {
+  record('recorded', order);
+  countSettled('recorded');
+}
 
 /** `Promise.withResolvers`, which Node 20 does not have. */
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {

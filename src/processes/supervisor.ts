@@ -18,7 +18,9 @@ interface Role {
 export const childGraceMs = 5_000;
 const shortLifeMs = 5_000;
 
-export function roles({ NAME, INSTANCES, ORDER_WORKERS, PORT, BALANCER }: Config): Role[] {
+/** The observer is beside the order workers. */
+export function roles(config: Config): Role[] {
+  const { NAME, INSTANCES, ORDER_WORKERS, PORT, BALANCER } = config;
   const port = (index: number) => String(BALANCER === 'cluster' ? PORT : PORT + index);
   const api = Array.from({ length: INSTANCES }, (_, index) => ({
     program: 'api',
@@ -28,8 +30,18 @@ export function roles({ NAME, INSTANCES, ORDER_WORKERS, PORT, BALANCER }: Config
     program: 'order-worker',
     env: { INSTANCE: `${NAME}-worker-${index + 1}` },
   }));
-  return [...api, ...workers];
+  const isObserved = config.RECONCILE_EVERY_MS > 0 || config.METRICS_PORT > 0;
+  const observer = { program: 'observer', env: { INSTANCE: `${NAME}-observer` } };
+  const observers = ORDER_WORKERS > 0 && isObserved ? [observer] : [];
+  return [...api, ...workers, ...observers].map(withMetrics(config.METRICS_PORT));
 }
+
+const withMetrics =
+  (port: number) =>
+  ({ program, env }: Role, index: number): Role => ({
+    program,
+    env: { ...env, METRICS_PORT: String(port === 0 ? 0 : port + 1 + index) },
+  });
 
 /**
  * Runs until `signal` aborts and every child has ended. A child that does not drain in time is

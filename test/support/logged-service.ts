@@ -49,6 +49,7 @@ export async function startLoggedService(
     ORDER_WORKERS: '1',
     ORDER_DURABILITY: 'everysec',
     HEARTBEAT_FOLDER: folder,
+    RECONCILE_EVERY_MS: '0',
     ...settings,
   };
   const service = startProcess({ command: process.execPath, args: [entry], env, logFile });

@@ -2,6 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isId, type Order, type Outcome, refusalReasons, type Voucher } from '../../domain.ts';
+import { countPurchase } from '../../metrics/purchases.ts';
 import { findOrder } from '../../orders/find-order.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
@@ -143,8 +144,10 @@ function buy(
   order: Order,
   voucher: Voucher,
 ): Outcome | Promise<Outcome> {
+  const begunAt = performance.now();
   const outcome = whenKnown(openRung(voucher), ({ purchase }) => purchase(order, voucher));
   return whenKnown(outcome, (known) => {
+    countPurchase(voucher.rung, known, performance.now() - begunAt);
     recordOutcome(order, known);
     if (known.kind === 'unknown') {
       const { id: orderId, requestId } = order;

@@ -17,11 +17,12 @@ import { playStorm, type StormFault } from './storm-faults.ts';
 import { now } from './try-times.ts';
 
 const rung = 'lua-stream';
-const stock = 200;
-/** After the changes; more users than that, so that the voucher sells out. */
-const stocks = { more: 400, less: 360 } as const;
+const stock = 300;
+/** More users than the last one, so that the voucher sells out. */
+const stocks = { more: 400, fewer: 390, last: 360 } as const;
 const users = 420;
-const perSecond = 60;
+/** So slowly that no change comes too late, although the worker that finishes it starts again. */
+const perSecond = 30;
 const withinMs = 30_000;
 const cuts = ['change-begun', 'change-applied'] as const satisfies readonly CheckpointName[];
 
@@ -52,18 +53,21 @@ async function playSale(stage: Stage, cut: CheckpointName, seed: number): Promis
   const purchases = onePurchaseEach(voucherId, 'changed', users, seed * 1_000 + 1);
   const load = { name: rung, perSecond, purchases, finishWithinMs: 2 * withinMs };
   const { pauses, cutAt, kills } = await stage.during(load, () =>
-    underKills(stage, seed, async () => ({
-      pauses: [await pauseFor(stage, voucherId, 1_000), await pauseFor(stage, voucherId, 300)],
-      cutAt: [
-        await cutChange(stage, voucherId, { stock: stocks.more }, cut),
-        await cutChange(stage, voucherId, { stock: stocks.less }, cut),
-      ],
-    })),
+    underKills(stage, seed, async () => {
+      const cutAt: (CheckpointName | null)[] = [];
+      const cutStock = async (wanted: number) =>
+        void cutAt.push(await cutChange(stage, voucherId, { stock: wanted }, cut));
+      const first = await pauseFor(stage, voucherId, () => stage.rest(500));
+      await cutStock(stocks.more);
+      await untilAnswered(stage, voucherId, { stock: stocks.fewer });
+      const second = await pauseFor(stage, voucherId, () => cutStock(stocks.last));
+      return { pauses: [first, second], cutAt };
+    }),
   );
   const refused = await untilAnswered(stage, voucherId, { stock: 1 });
   const facts = await stage.facts(voucherId);
   return {
-    ...{ purchases, facts, pauses, kills, wantedStock: stocks.less },
+    ...{ purchases, facts, pauses, kills, wantedStock: stocks.last },
     cuts: cutAt.filter((each) => each === cut).length,
     isRefusedBelowSold: refused === 409,
     tries: stage.tries.filter((each) => each.voucherId === voucherId),
@@ -82,6 +86,9 @@ async function underKills<T>(stage: Stage, seed: number, work: () => Promise<T>)
   return { ...done, kills: played.length };
 }
 
+/** Dies by itself only in the middle of a change. */
+const changer = 'api-3';
+
 /** Two instances and both workers in turn. The two other instances go on selling. */
 function* kills(seed: number): Generator<StormFault> {
   const servers = ['api-1', 'api-worker-1', 'api-2', 'api-worker-2'];
@@ -92,10 +99,14 @@ function* kills(seed: number): Generator<StormFault> {
 }
 
 /** @returns when nothing was sold: from the answer to the pause, until the sale was to resume. */
-async function pauseFor(stage: Stage, voucherId: string, ms: number): Promise<Pause> {
+async function pauseFor(
+  stage: Stage,
+  voucherId: string,
+  work: () => Promise<void>,
+): Promise<Pause> {
   await untilAnswered(stage, voucherId, { paused: true });
   const from = now();
-  await stage.rest(ms);
+  await work();
   const to = now();
   await untilAnswered(stage, voucherId, { paused: false });
   return { from, to };
@@ -124,10 +135,17 @@ async function cutChange(
   const player = stage.player();
   const lane = 'A';
   player.watch(lane);
-  const changing = changeOnce(stage.lab, voucherId, edit, player.headers(lane));
+  const { lab } = stage;
+  const of = { tokenSecret: lab.tokenSecret, baseUrl: `http://127.0.0.1:${lab.portOf(changer)}` };
+  const answers = () =>
+    fetch(`${of.baseUrl}/readyz`)
+      .then((answer) => answer.ok)
+      .catch(() => false);
+  await stage.until(`${changer} to answer again`, withinMs, answers);
+  const changing = changeOnce(of, voucherId, edit, player.headers(lane));
   const reached = await player.to(lane, [place], { withinMs });
   const isThere = reached.kind === 'paused' && reached.arrival.checkpoint === place;
-  if (isThere) await (await stage.inject(killServer(reached.arrival.instance)))();
+  if (isThere) await (await stage.inject(killServer(changer)))();
   await changing;
   await stage.until('the change to be finished', withinMs, () => isSettled(stage, voucherId));
   return isThere ? place : null;

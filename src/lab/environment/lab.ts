@@ -457,7 +457,8 @@ export class Lab {
     const network = networkOf(this.shape);
     // A command finds the master through the Sentinels, as the service does. It uses no proxies.
     const sentinels = network === 'sentinel' ? networkEnvironment(ports, network) : {};
-    const own = { LAB_ID: id, HISTORY_FOLDER: this.historyFolder };
+    // A drill reconciles at its end: what it counts meanwhile is of the sale alone.
+    const own = { LAB_ID: id, HISTORY_FOLDER: this.historyFolder, RECONCILE_EVERY_MS: '0' };
     return { ...storesEnvironment(ports), ...sentinels, ...own };
   }
 

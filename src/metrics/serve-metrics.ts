@@ -1,0 +1,31 @@
+/**
+ * The metrics of this process, in the format of Prometheus, on a port of their own: nginx does not
+ * serve it, and one process that hangs does not hide the others.
+ */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { collectDefaultMetrics, register } from 'prom-client';
+
+/** @param port 0: none is opened. */
+export async function serveMetrics(
+  host: string,
+  port: number,
+  instance: string,
+): Promise<Server | undefined> {
+  if (port === 0) return undefined;
+  register.setDefaultLabels({ process: instance });
+  collectDefaultMetrics(); // Also the delay of the event loop.
+  const server = createServer(async (request, response) => {
+    if (request.url !== '/metrics') return void response.writeHead(404).end();
+    try {
+      const text = await register.metrics();
+      response.writeHead(200, { 'content-type': register.contentType }).end(text);
+    } catch (error) {
+      response.writeHead(503).end(String(error)); // A store did not answer.
+    }
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  server.unref(); // It does not keep a process that has ended its work.
+  return server;
+}
