@@ -1,7 +1,7 @@
 // Prepares a fresh Debian machine for Lockstep: packages, servers, build. A second run does only
 // the missing steps. It imports nothing but Node's modules, because it runs before `npm ci`.
 // Usage: node scripts/setup.mjs [--with-k6] [--with-mysql] [--with-redis] [--with-nginx]
-//        [--with-chromium]
+//        [--with-chromium] [--with-prometheus]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,6 +31,8 @@ const servers = {
   '/usr/lib/rabbitmq/bin/rabbitmq-server': 'rabbitmq-server',
   // The tests of the page.
   ...(asked('chromium') && { '/usr/bin/chromium': 'chromium' }),
+  // The tests of the alerts.
+  ...(asked('prometheus') && { prometheus: 'prometheus', promtool: 'prometheus' }),
 };
 
 const say = (text) => console.log(`set-up: ${text}`);

@@ -11,7 +11,7 @@ const countsFile = fileURLToPath(new URL('../runs/tests/counts.json', import.met
 const vitest = (...args) => [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args];
 const setup = [
   ...[process.execPath, 'scripts/setup.mjs'],
-  ...['--with-k6', '--with-mysql', '--with-redis', '--with-nginx'],
+  ...['--with-k6', '--with-mysql', '--with-redis', '--with-nginx', '--with-prometheus'],
 ];
 
 const parts = [

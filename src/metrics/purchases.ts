@@ -1,6 +1,6 @@
 /** How purchases ended in this process, and how long they and their locks took. */
 import { Counter, Histogram } from 'prom-client';
-import type { Outcome } from '../domain.ts';
+import { type Outcome, refusalReasons } from '../domain.ts';
 
 const purchases = new Counter({
   name: 'lockstep_purchases_total',
@@ -23,21 +23,27 @@ const lockWaits = new Histogram({
 const wordOf = (outcome: Outcome): string =>
   outcome.kind === 'refused' ? outcome.reason : outcome.kind;
 
-/** A series is looked up once: its name costs more than its count. */
-const series = new Map<string, { inc: () => void; observe: (value: number) => void }>();
+type Series = ReturnType<typeof seriesOf>;
+
+/** Of each rung; a series is looked up once, because its name costs more than its count. */
+const known = new Map<string, Series>();
+
+/** All at 0: Prometheus sees no increase where a series begins. */
+function seriesOf(rung: string) {
+  const words = ['accepted', 'unknown', ...refusalReasons];
+  const counters = new Map(words.map((word) => [word, purchases.labels(rung, word)]));
+  for (const counter of counters.values()) counter.inc(0);
+  return { counters, histogram: seconds.labels(rung) };
+}
 
 export function countPurchase(rung: string, outcome: Outcome, ms: number): void {
-  const word = wordOf(outcome);
-  const key = `${rung} ${word}`;
-  let own = series.get(key);
-  if (!own) {
-    const counter = purchases.labels(rung, word);
-    const histogram = seconds.labels(rung);
-    own = { inc: () => counter.inc(), observe: (value) => histogram.observe(value) };
-    series.set(key, own);
+  let series = known.get(rung);
+  if (!series) {
+    series = seriesOf(rung);
+    known.set(rung, series);
   }
-  own.inc();
-  own.observe(ms / 1_000);
+  series.counters.get(wordOf(outcome))?.inc();
+  series.histogram.observe(ms / 1_000);
 }
 
 export const observeLockWait = (rung: string, isGranted: boolean, ms: number): void =>

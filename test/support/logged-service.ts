@@ -25,6 +25,8 @@ export interface Line {
 export interface LoggedService {
   /** Of its first instance. */
   readonly port: number;
+  /** Of its primary. */
+  readonly pid: number;
   /** The lines of its log with this event. */
   events(event: string): Line[];
   /** Whether its container would be: the order workers only. */
@@ -65,5 +67,5 @@ export async function startLoggedService(
     const check = await execa('containers/healthy.sh', { env: workers, reject: false });
     return check.exitCode === 0;
   };
-  return { port, events, isHealthy };
+  return { port, pid: service.pid, events, isHealthy };
 }
