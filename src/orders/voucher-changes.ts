@@ -137,7 +137,7 @@ async function begunChange(
  */
 export async function finishChanges(
   connections: Connections,
-  epoch: string = connections.epoch.value,
+  { epoch = connections.epoch.value, voucherId }: Which = {},
 ): Promise<string[]> {
   const left = await select<{ id: string }>(
     connections.mysql(),
@@ -145,6 +145,7 @@ export async function finishChanges(
   );
   const finished: string[] = [];
   for (const { id } of left) {
+    if (voucherId !== undefined && voucherId !== id) continue;
     const done = await finish({ connections, epoch, voucherId: id }).catch((error: unknown) => {
       if (error instanceof RedisLostSale) return null;
       throw error;
@@ -152,6 +153,13 @@ export async function finishChanges(
     if (done) finished.push(id);
   }
   return finished;
+}
+
+interface Which {
+  /** That of MySQL; the one that this process knows without it. */
+  readonly epoch?: string;
+  /** Only those of this voucher. */
+  readonly voucherId?: string | undefined;
 }
 
 /** A voucher, and the epoch in which it is changed. */

@@ -328,6 +328,7 @@ test('the OpenAPI document describes every route', async () => {
     '/vouchers',
     '/vouchers/{id}',
     '/vouchers/{id}/audit',
+    '/vouchers/{id}/changes',
     '/vouchers/{id}/orders',
   ]);
 });

@@ -9,7 +9,8 @@ import { ownDatabase } from '../support/own-database.ts';
 
 const tables = [
   ...['fences', 'lab_options', 'migrations', 'orders'],
-  ...['seckill_stock', 'store_epoch', 'voucher_buckets', 'voucher_units', 'vouchers'],
+  ...['seckill_stock', 'store_epoch', 'voucher_buckets', 'voucher_changes', 'voucher_states'],
+  ...['voucher_units', 'vouchers'],
 ];
 
 async function contentOf(url: string): Promise<{ tables: string[]; migrations: string[] }> {

@@ -60,7 +60,8 @@ export async function reconcile(
 
 export async function compare(connections: Connections, voucherId?: string): Promise<Compared> {
   const epoch = await comparableEpoch(connections);
-  await finishChanges(connections, epoch); // Until then, the two stores have another stock.
+  // Until then, the two stores have another stock. Without an epoch, nothing is changed.
+  if (epoch !== '') await finishChanges(connections, { epoch, voucherId });
   const passed = new Set<string>();
   let earlier = await read(connections, voucherId);
   if (earlier.keys.size === 0) return { epoch, reconciliation: result('consistent', earlier, 0) };
