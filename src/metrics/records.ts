@@ -1,19 +1,23 @@
 /** What the order workers of this process did with the orders that were delivered to them. */
 import { Counter, Histogram } from 'prom-client';
+import { registers } from './registry.ts';
 
 const orders = new Counter({
   name: 'lockstep_orders_settled_total',
   help: 'Orders that are recorded in MySQL, or dead-lettered, by result',
+  registers,
   labelNames: ['result'],
 });
 const batches = new Histogram({
   name: 'lockstep_batch_orders',
   help: 'How many orders were delivered together',
+  registers,
   buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
 });
 const batchSeconds = new Histogram({
   name: 'lockstep_batch_seconds',
   help: 'How long a batch took, from its delivery until its orders were settled',
+  registers,
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
 });
 

@@ -4,7 +4,8 @@
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { collectDefaultMetrics, register } from 'prom-client';
+import { collectDefaultMetrics } from 'prom-client';
+import { registry } from './registry.ts';
 
 /** @param port 0: none is opened. */
 export async function serveMetrics(
@@ -13,13 +14,13 @@ export async function serveMetrics(
   instance: string,
 ): Promise<Server | undefined> {
   if (port === 0) return undefined;
-  register.setDefaultLabels({ process: instance });
-  collectDefaultMetrics(); // Also the delay of the event loop.
+  registry.setDefaultLabels({ process: instance });
+  collectDefaultMetrics({ register: registry }); // Also the delay of the event loop.
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end();
     try {
-      const text = await register.metrics();
-      response.writeHead(200, { 'content-type': register.contentType }).end(text);
+      const text = await registry.metrics();
+      response.writeHead(200, { 'content-type': registry.contentType }).end(text);
     } catch (error) {
       response.writeHead(503).end(String(error)); // A store did not answer.
     }

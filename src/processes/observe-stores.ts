@@ -8,6 +8,7 @@ import type { Connections } from '../connections/connections.ts';
 import { select } from '../connections/mysql.ts';
 import { mysqlState, oldestOrderMs, soon, takesPurchases } from '../connections/probes.ts';
 import { openQueues } from '../ladder/open-rung.ts';
+import { registers } from '../metrics/registry.ts';
 
 /** The newest sales that run. */
 const mostSales = 100;
@@ -41,6 +42,7 @@ function gauge({ name, help }: { name: string; help: string }, read: Read): void
   new Gauge({
     name,
     help,
+    registers,
     async collect() {
       const value = await soon(read()).catch(noValue);
       if (value === null) this.remove();
@@ -73,6 +75,7 @@ function observeStoresUp(connections: Connections): void {
   new Gauge({
     name: 'lockstep_store_up',
     help: 'Whether a store takes what a purchase and an order worker write',
+    registers,
     labelNames: ['store'],
     async collect() {
       const redis = await takesPurchases(connections);
@@ -86,6 +89,7 @@ function observeStock(connections: Connections): void {
   new Gauge({
     name: 'lockstep_voucher_stock',
     help: 'What is left of each of the newest sales that run',
+    registers,
     labelNames: ['voucher'],
     async collect() {
       this.reset();

@@ -114,7 +114,11 @@ export function openVouchers(connections: Connections): Vouchers {
       return created;
     },
     find: (id) => known.get(id) ?? (unknown.has(id) ? undefined : fetch(known, id)),
-    look: (id) => fetch(looks, id),
+    look: async (id) => {
+      const voucher = await fetch(looks, id);
+      if (voucher && !known.has(id)) known.set(id, voucher); // A purchase needs no query then.
+      return voucher;
+    },
     forget: async (id) => {
       for (const cache of [known, looks]) cache.delete(id);
       lists.clear();
