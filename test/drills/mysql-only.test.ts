@@ -48,7 +48,7 @@ async function sellThrough(rung: string, fault: (inside: HistoryEvent) => Promis
 }
 
 const voucherOn = (rung: string): Promise<string> =>
-  putOnSale({ rung, stock, lab: { workMs: 200, retries: 20 } });
+  putOnSale({ rung, stock, lab: { workMs: 400, retries: 20 } });
 
 async function sellDuring(voucherId: string, happens: () => Promise<unknown>) {
   const plan = planPurchases(voucherId, users, 11);
