@@ -77,9 +77,11 @@ test('a store that does not answer has no figures, and the others stay', async (
   const stores = await ownStores();
   const primary = await ownPorts(19_960, 4);
   const observer = primary + 2; // After the one order worker.
-  await startLoggedService({ ...stores, METRICS_PORT: String(primary) });
+  const { events } = await startLoggedService({ ...stores, METRICS_PORT: String(primary) });
   const up = (store: string) => metric(observer, 'lockstep_store_up', `store="${store}"`);
-  await waitUntil('the metrics', 20_000, async () => (await up('mysql').catch(() => null)) === 1);
+  // A process that starts meanwhile would end, because it compares the epochs.
+  await waitUntil('the observer', 20_000, () => events('observing').length > 0);
+  expect(await up('mysql')).toBe(1);
   const connections = await openProcess(stores);
   await change(connections.mysql(), 'RENAME TABLE store_epoch TO gone_epoch', []);
   expect(await up('mysql')).toBe(0);

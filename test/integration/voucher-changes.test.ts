@@ -4,6 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { collectFacts } from '../../src/audit/collect.ts';
+import { collectInParts } from '../../src/audit/collect-in-parts.ts';
 import type { Connections } from '../../src/connections/connections.ts';
 import { select } from '../../src/connections/mysql.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
@@ -199,6 +201,21 @@ describe('a change whose process dies', () => {
       expect(after?.title).toBe(asked.title ?? voucher.title);
     },
   );
+
+  test('leaves a sale that is moving, for both readers of the audit, until it is finished', async () => {
+    const moving = async () => {
+      const whole = await collectFacts(connections, voucher.id);
+      const parts: (boolean | undefined)[] = [];
+      await collectInParts(connections, voucher.id, ({ redis }) => parts.push(redis?.isMoving));
+      return [whole?.redis?.isMoving, parts.at(-1)];
+    };
+    expect(await moving()).toEqual([false, false]);
+    await dieAt('change-begun', { stock: stock + 3 });
+    expect(await moving()).toEqual([true, true]);
+    await finishChanges(connections);
+    expect(await moving()).toEqual([false, false]);
+    expect((await collectFacts(connections, voucher.id))?.stocks).toEqual([stock, stock + 3]);
+  });
 
   test('is finished by the next operator, and both changes take effect', async () => {
     await dieAt('change-applied', { stock: 5 });

@@ -773,6 +773,27 @@ const responsesMatchDatabase: readonly Row[] = [
     held,
   ],
   [
+    'accepts “sold out”, and a sale after it, when an operator added stock',
+    {
+      ...{ initialStock: 3, stocks: [2, 3], orders: [a, b, row('c', '4')] },
+      attempts: [...ab, timed(soldOut('3'), 21, 30), bought('4', 'c', 31)],
+    },
+    held,
+  ],
+  [
+    'finds “sold out” before the least stock that the voucher had was taken',
+    { initialStock: 3, stocks: [2, 3], attempts: [...ab, timed(soldOut('3'), 10, 19)] },
+    violated(1, 'user 3 was answered sold-out, but at most 1 of 2 could be taken by then'),
+  ],
+  [
+    'finds a sale after “sold out” although an operator took stock away',
+    {
+      ...{ initialStock: 2, stocks: [4, 2], orders: [a, b, row('c', '4')] },
+      attempts: [...ab, timed(soldOut('3'), 21, 30), bought('4', 'c', 31)],
+    },
+    violated(1, 'order c of user 4 was requested and accepted after "sold out"'),
+  ],
+  [
     'finds “already ordered” before the order had been requested',
     { attempts: [...ab, timed(alreadyOrdered('2', 'b'), 5, 19)] },
     violated(1, 'user 2 was answered already-ordered (order b) before that order was requested'),

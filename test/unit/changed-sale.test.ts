@@ -60,7 +60,7 @@ describe('violated is a sale', () => {
 test.each<[string, Partial<ChangedSale>]>([
   ['1 of 2 changes were cut', { cuts: 1 }],
   ['nothing was killed beside the changes', { kills: 0 }],
-  ['nobody bought while it was paused', { tries: tries.filter((_, at) => at !== 1) }],
+  ['nobody asked while it was paused', { tries: tries.filter((_, at) => at !== 1) }],
 ])('unknown is a sale of which one must say: %s', (text, changes) => {
   expect(judged(changes)).toMatchObject({ verdict: 'unknown', reasons: [`voucher 9: ${text}`] });
 });

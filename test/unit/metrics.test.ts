@@ -1,0 +1,36 @@
+/** What a process counts: series that begin at 0, and the waits for locks that end without one. */
+import { expect, test } from 'vitest';
+import { noLock } from '../../src/locks/none.ts';
+import { countPurchase } from '../../src/metrics/purchases.ts';
+import { countSettled } from '../../src/metrics/records.ts';
+import { registry } from '../../src/metrics/registry.ts';
+import { timed } from '../../src/metrics/timed-lock.ts';
+
+async function valueOfSeries(series: string): Promise<number | null> {
+  const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(series));
+  return line === undefined ? null : Number(line.split(' ').at(-1));
+}
+
+test('each outcome of a rung is there at 0 once the rung has sold', async () => {
+  const of = (outcome: string) =>
+    valueOfSeries(`lockstep_purchases_total{rung="some",outcome="${outcome}"}`);
+  expect(await of('lease-lost')).toBeNull();
+  countPurchase('some', { kind: 'refused', reason: 'sold-out' }, 1);
+  expect([await of('sold-out'), await of('accepted'), await of('lease-lost')]).toEqual([1, 0, 0]);
+});
+
+test('a wait for a lock is counted, whether it was granted or not', async () => {
+  const count = (isGranted: boolean) =>
+    valueOfSeries(`lockstep_lock_wait_seconds_count{rung="some",granted="${isGranted}"}`);
+  const lock = noLock();
+  const lease = await timed('some', lock).acquire('a', { waitMs: 1 });
+  expect(lease).not.toBeNull();
+  const denied = { ...lock, acquire: async () => null };
+  expect(await timed('some', denied).acquire('a', { waitMs: 1 })).toBeNull();
+  expect([await count(true), await count(false)]).toEqual([1, 1]);
+});
+
+test('an order is counted by its result', async () => {
+  countSettled('stock-short');
+  expect(await valueOfSeries('lockstep_orders_settled_total{result="stock-short"}')).toBe(1);
+});
