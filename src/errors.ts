@@ -288,7 +288,7 @@ export class ChangeInvalid extends LockstepError {
   readonly code = 'CHANGE_INVALID';
 
   constructor(problem: string) {
-    super(`This voucher cannot be changed so: ${problem}. Nothing was changed.`);
+    super(`This voucher cannot be changed like this: ${problem}. Nothing was changed.`);
   }
 }
 

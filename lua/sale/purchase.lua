@@ -29,7 +29,7 @@ local voucher = redis.call('HMGET', KEYS[1],
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
 local isKnown = stock and beginMs and endMs and stock >= 0
   and string.format('%d', stock) == voucher[1] -- Otherwise HINCRBY fails, after the first write.
-local soldOutBy, reopensMs = voucher[4] or '', tonumber(voucher[5]) or 0
+local soldOutBy, reopensMs, isPaused = voucher[4] or '', tonumber(voucher[5]) or 0, voucher[6]
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
 
@@ -65,7 +65,7 @@ local function sell(orderId, userId, requestId)
 
   if nowMs < beginMs then return { 'not-started', '' } end
   if nowMs >= endMs then return { 'ended', '' } end
-  if voucher[6] then return { 'sale-paused', '' } end
+  if isPaused then return { 'sale-paused', '' } end
   if stock <= 0 then return { 'sold-out', '', soldOutBy, endMs - nowMs } end
   if nowMs < reopensMs then return { 'sold-out', '', '', 0 } end
   if queued[orderId] then return { 'id-in-use', '' } end

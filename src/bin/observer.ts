@@ -16,7 +16,7 @@ const config = readConfig();
 const instance = config.INSTANCE || `${config.NAME}-observer`;
 const log = openLog(instance, config.LOG_LEVEL);
 const stop = stopSignal(log);
-// Nothing waits for it: what it reads changes nothing.
+// Nothing waits for it: a change that it leaves half-way is finished by another process.
 stop.addEventListener('abort', () => process.exit());
 const connections = new Connections(config, log);
 observeStores(connections);

@@ -67,7 +67,7 @@ const migrations: Readonly<Record<string, string>> = {
      voucher_id BIGINT NOT NULL PRIMARY KEY,
      buckets    INT    NOT NULL
    ) ENGINE = InnoDB`,
-  // The journal of the changes of operators: see purchase/voucher-changes.ts. The values are those
+  // The journal of the changes of operators: see orders/voucher-changes.ts. The values are those
   // after the change. Without an end time, the sale ends when the change is applied. `sold`: why it
   // was refused.
   '0009-voucher-changes': `CREATE TABLE IF NOT EXISTS voucher_changes (

@@ -6,7 +6,7 @@ import type { Voucher } from '../domain.ts';
 import { Id } from './ids.ts';
 import { problem } from './problems.ts';
 
-/** No other route reads a body. nginx has the same limit for all routes. */
+/** Of every route that reads a body. nginx has the same limit for all routes. */
 const maxBodyBytes = 16_384;
 export const smallBody = bodyLimit({
   maxSize: maxBodyBytes,

@@ -40,7 +40,7 @@ export async function openRung(
 ): Promise<OpenRung> {
   const rung = rungNamed(name);
   const { scope, lockInside, waitMs = connections.config.LOCK_WAIT_MS } = rung;
-  const lock = rung.lock ? timed(name, traced(rung.lock(connections))) : traced(noLock());
+  const lock = traced(rung.lock ? timed(name, rung.lock(connections)) : noLock());
   const queue = rung.queue?.(connections);
   const inventory = rung.inventory(connections, { lock, scope, waitMs, queue: queue ?? noQueue });
   // A history has the lease of a sale without a lock too.

@@ -4,7 +4,7 @@ import { registers } from './registry.ts';
 
 const orders = new Counter({
   name: 'lockstep_orders_settled_total',
-  help: 'Orders that are recorded in MySQL, or dead-lettered, by result',
+  help: 'Orders that are in MySQL or dead-lettered, by result; one delivered again counts again',
   registers,
   labelNames: ['result'],
 });
@@ -22,7 +22,7 @@ const batchSeconds = new Histogram({
 });
 
 /** @param result `recorded`, or the reason of the dead letter */
-export const countSettled = (result: string, count = 1): void => orders.inc({ result }, count);
+export const countSettled = (result: string): void => orders.inc({ result });
 
 export function observeBatch(size: number, ms: number): void {
   batches.observe(size);

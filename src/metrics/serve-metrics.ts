@@ -3,17 +3,13 @@
  * serve it, and one process that hangs does not hide the others.
  */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { collectDefaultMetrics } from 'prom-client';
 import { registry } from './registry.ts';
 
 /** @param port 0: none is opened. */
-export async function serveMetrics(
-  host: string,
-  port: number,
-  instance: string,
-): Promise<Server | undefined> {
-  if (port === 0) return undefined;
+export async function serveMetrics(host: string, port: number, instance: string): Promise<void> {
+  if (port === 0) return;
   registry.setDefaultLabels({ process: instance });
   collectDefaultMetrics({ register: registry }); // Also the delay of the event loop.
   const server = createServer(async (request, response) => {
@@ -22,11 +18,10 @@ export async function serveMetrics(
       const text = await registry.metrics();
       response.writeHead(200, { 'content-type': registry.contentType }).end(text);
     } catch (error) {
-      response.writeHead(503).end(String(error)); // A store did not answer.
+      response.writeHead(503).end(String(error)); // A mistake of the program.
     }
   });
-  server.listen(port, host);
+  server.listen({ host, port, exclusive: true }); // Not through the primary of the cluster.
   await once(server, 'listening');
   server.unref(); // It does not keep a process that has ended its work.
-  return server;
 }

@@ -80,9 +80,9 @@ async function workUntil(
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
   const handle = async (deliveries: readonly Delivery[]) => {
-    const begunAt = performance.now();
     const orders = deliveries.map(({ order }) => order);
     await checkpointEach('delivered', orders);
+    const begunAt = performance.now();
     const settled = await settleWithin(worker, limitMs, deliveries);
     await forgetRefusals(worker, orders, settled);
     observeBatch(orders.length, performance.now() - begunAt);

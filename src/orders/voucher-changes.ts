@@ -84,7 +84,7 @@ interface CurrentVoucher {
  * @returns null when there is no such voucher.
  * @throws ChangeUnfinished: the change is in the journal, and an order worker finishes it;
  *   CommitUnknown: it may be in the journal. After ChangeInvalid, SaleEnded, StockBelowSold,
- *   EpochOver, DataChanged, RedisLostSale, or the error of a store, nothing has changed.
+ *   DataChanged, RedisLostSale, or the error of a store, nothing has changed.
  */
 export async function changeSale(
   connections: Connections,
@@ -113,7 +113,7 @@ export async function changesOf(
   db: Pool | PoolConnection,
   voucherId: string,
 ): Promise<VoucherChange[]> {
-  const rows = await select<VoucherChange & { readonly paused: unknown }>(
+  const rows = await select<Omit<VoucherChange, 'paused'> & { readonly paused: number }>(
     db,
     `SELECT number, CAST(operator_id AS CHAR) AS operatorId, state, title,
             stock_before AS stockBefore, stock, begin_time AS beginTime, end_time AS endTime,
@@ -121,7 +121,7 @@ export async function changesOf(
      FROM voucher_changes WHERE voucher_id = ? ORDER BY number`,
     [voucherId],
   );
-  return rows.map((row) => ({ ...row, paused: Number(row.paused) === 1 }));
+  return rows.map((row) => ({ ...row, paused: row.paused === 1 }));
 }
 
 async function begunChange(
@@ -198,7 +198,9 @@ function begin(
 /** @throws ChangeInvalid, SaleEnded */
 function edited(voucher: CurrentVoucher, edit: VoucherEdit) {
   if (!finalRungs.some((name) => name === voucher.rung))
-    throw new ChangeInvalid(`the rung ${voucher.rung} sells by what it read at the start`);
+    throw new ChangeInvalid(
+      `only those of ${finalRungs.join(', ')} change, not of ${voucher.rung}`,
+    );
   if (edit.stock !== undefined && rungNamed(voucher.rung).buckets)
     throw new ChangeInvalid(`the stock of ${voucher.rung} is split between buckets`);
   if (voucher.endTime.getTime() <= Date.now()) throw new SaleEnded(voucher.endTime);
@@ -305,6 +307,7 @@ async function addStock(db: PoolConnection, voucherId: string, units: number): P
  * In a transaction that holds the lock of the voucher, and the epoch: a rebuild of Redis waits for
  * it, and then reads what it wrote.
  * @returns null when there is no such voucher.
+ * @throws DataChanged, and what `work` throws
  */
 function alone<Result>(
   { connections, epoch, voucherId }: Place,
@@ -317,8 +320,9 @@ function alone<Result>(
     return voucher ? work(db, voucher) : null;
   });
   return done.catch((error: unknown) => {
-    if (error instanceof EpochOver || error instanceof DataChanged) connections.epoch.refresh();
-    throw error;
+    if (!(error instanceof EpochOver || error instanceof DataChanged)) throw error;
+    connections.epoch.refresh();
+    throw new DataChanged(epoch); // EpochOver speaks of orders.
   });
 }
 

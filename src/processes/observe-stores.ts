@@ -6,7 +6,7 @@ import { Gauge } from 'prom-client';
 import { salePlaceOf, stockInRedis } from '../audit/collect.ts';
 import type { Connections } from '../connections/connections.ts';
 import { select } from '../connections/mysql.ts';
-import { mysqlState, oldestOrderMs, soon, takesPurchases } from '../connections/probes.ts';
+import { oldestOrderMs, recordsOrders, soon, takesPurchases } from '../connections/probes.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { registers } from '../metrics/registry.ts';
 
@@ -78,9 +78,10 @@ function observeStoresUp(connections: Connections): void {
     registers,
     labelNames: ['store'],
     async collect() {
-      const redis = await takesPurchases(connections);
+      const asked = [takesPurchases(connections), recordsOrders(connections)];
+      const [redis, mysql] = await Promise.all(asked); // One that is away takes two seconds.
       this.set({ store: 'redis' }, redis ? 1 : 0);
-      this.set({ store: 'mysql' }, (await mysqlState(connections)) === 'writable' ? 1 : 0);
+      this.set({ store: 'mysql' }, mysql ? 1 : 0);
     },
   });
 }

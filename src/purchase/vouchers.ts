@@ -116,7 +116,7 @@ export function openVouchers(connections: Connections): Vouchers {
     find: (id) => known.get(id) ?? (unknown.has(id) ? undefined : fetch(known, id)),
     look: async (id) => {
       const voucher = await fetch(looks, id);
-      if (voucher && !known.has(id)) known.set(id, voucher); // A purchase needs no query then.
+      if (voucher) known.set(id, voucher); // A purchase needs no query then.
       return voucher;
     },
     forget: async (id) => {

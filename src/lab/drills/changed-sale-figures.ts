@@ -98,9 +98,9 @@ function missing({ facts, cuts, tries, kills }: ChangedSale): string[] {
   const voucher = `voucher ${facts.voucherId}`;
   const found: string[] = [];
   if (cuts < cutsOfSale) found.push(`${voucher}: ${cuts} of ${cutsOfSale} changes were cut`);
-  if (!tries.some(isPaused)) found.push(`${voucher}: nobody bought while it was paused`);
+  if (!tries.some(isPaused)) found.push(`${voucher}: nobody asked while it was paused`);
   if (!tries.some(({ reason }) => reason === 'sold-out'))
-    found.push(`${voucher}: it did not sell out`);
+    found.push(`${voucher}: nobody was told "sold out"`);
   if (kills === 0) found.push(`${voucher}: nothing was killed beside the changes`);
   return found;
 }

@@ -3,7 +3,6 @@
  * die. The instance that changes the stock is killed in the middle of it: in one sale before Redis
  * has the change, in the next one after.
  */
-import { select } from '../../connections/mysql.ts';
 import { changesOf, type VoucherEdit } from '../../orders/voucher-changes.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
@@ -52,23 +51,24 @@ async function playSale(stage: Stage, cut: CheckpointName, seed: number): Promis
   const voucherId = await stage.putOnSale({ title: `changed-sale, seed ${seed}`, stock, rung });
   const purchases = onePurchaseEach(voucherId, 'changed', users, seed * 1_000 + 1);
   const load = { name: rung, perSecond, purchases, finishWithinMs: 2 * withinMs };
-  const { pauses, cutAt, kills } = await stage.during(load, () =>
+  let cutChanges = 0;
+  const cutStock = async (wanted: number) => {
+    if (await cutChange(stage, voucherId, { stock: wanted }, cut)) cutChanges += 1;
+  };
+  const { pauses, kills } = await stage.during(load, () =>
     underKills(stage, seed, async () => {
-      const cutAt: (CheckpointName | null)[] = [];
-      const cutStock = async (wanted: number) =>
-        void cutAt.push(await cutChange(stage, voucherId, { stock: wanted }, cut));
       const first = await pauseFor(stage, voucherId, () => stage.rest(500));
       await cutStock(stocks.more);
       await untilAnswered(stage, voucherId, { stock: stocks.fewer });
       const second = await pauseFor(stage, voucherId, () => cutStock(stocks.last));
-      return { pauses: [first, second], cutAt };
+      return { pauses: [first, second] };
     }),
   );
   const refused = await untilAnswered(stage, voucherId, { stock: 1 });
   const facts = await stage.facts(voucherId);
   return {
     ...{ purchases, facts, pauses, kills, wantedStock: stocks.last },
-    cuts: cutAt.filter((each) => each === cut).length,
+    cuts: cutChanges,
     isRefusedBelowSold: refused === 409,
     tries: stage.tries.filter((each) => each.voucherId === voucherId),
     changes: await changesOf(stage.connections.mysql(), voucherId),
@@ -125,14 +125,14 @@ async function untilAnswered(stage: Stage, voucherId: string, edit: VoucherEdit)
 
 /**
  * The instance is killed at this place; an order worker finishes the change.
- * @returns where the change stood when its instance died.
+ * @returns whether the change stood there when its instance died
  */
 async function cutChange(
   stage: Stage,
   voucherId: string,
   edit: VoucherEdit,
   place: CheckpointName,
-): Promise<CheckpointName | null> {
+): Promise<boolean> {
   const { lab } = stage;
   const of = { tokenSecret: lab.tokenSecret, baseUrl: `http://127.0.0.1:${lab.portOf(changer)}` };
   const answers = () =>
@@ -153,10 +153,10 @@ async function cutChange(
   }
   if (isThere) await (await stage.inject(killServer(changer)))();
   await stage.until('the change to be finished', withinMs, () => isSettled(stage, voucherId));
-  return isThere ? place : null;
+  return isThere;
 }
 
 async function isSettled({ connections }: Stage, voucherId: string): Promise<boolean> {
-  const begun = "SELECT 1 FROM voucher_changes WHERE voucher_id = ? AND state = 'begun'";
-  return (await select(connections.mysql(), begun, [voucherId])).length === 0;
+  const changes = await changesOf(connections.mysql(), voucherId);
+  return changes.every(({ state }) => state !== 'begun');
 }
