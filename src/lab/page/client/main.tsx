@@ -62,10 +62,11 @@ function Shown({ wanted }: { wanted: View }) {
   return wanted.is === 'run' ? <Run wanted={wanted} /> : <Race wanted={wanted} />;
 }
 
+/** In quotation marks: a shell would read the `?` and the `&` of an address itself. */
 const NoKey = () => (
   <main>
     <h1>{page.value.words.noKey}</h1>
-    <pre class="code">{`npx lockstep page ${location.pathname}${location.search}`}</pre>
+    <pre class="code">{`npx lockstep page '${location.pathname}${location.search}'`}</pre>
   </main>
 );
 
