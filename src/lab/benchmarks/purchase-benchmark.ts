@@ -4,10 +4,7 @@
  * as sold out.
  */
 
-import { signToken } from '../../http/tokens.ts';
 import { barePath, nginxAlonePath, nodePath } from '../environment/servers/nginx.ts';
-import { waitUntil } from '../environment/wait-until.ts';
-import { orderDepth } from '../stage/order-depth.ts';
 import { withBareService } from './bare-service.ts';
 import { type CpuByRole, type CpuRole, cpuRoles } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
@@ -20,6 +17,7 @@ import {
   orderPath,
   putVoucherOnSale,
 } from './measure.ts';
+import { scriptBuyer } from './script-buyer.ts';
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import { type ClosedBenchmarkResult, judgeTarget, type Target } from './targets.ts';
 
@@ -127,17 +125,21 @@ async function measureRound(bench: Bench, barePids: readonly number[]): Promise<
   return { requests: { nginx, node, bare, noop, purchase, 'sold-out': soldOut }, sale };
 }
 
-/** A voucher with one in stock, which a user has bought who sends no other request. */
+/** Instances remember its buyers, so it has as many as a large sale. */
+const soldOutUnits = 25_000;
+
+/** A voucher that was bought, and recorded, by users who send no other request. */
 async function soldOutVoucher(bench: Bench): Promise<string> {
-  const { lab, load, connections } = bench;
-  const voucherId = await putVoucherOnSale(bench, rung, 1);
-  const buyer = String(load.tokens.count + 1);
-  const token = await signToken(connections.config.TOKEN_SECRET, buyer, 'user');
-  const headers = { authorization: `Bearer ${token}` };
-  const url = `${lab.baseUrl}${orderPath(voucherId)}`;
-  await (await fetch(url, { method: 'POST', headers })).arrayBuffer();
-  const depth = orderDepth(connections, rung);
-  await waitUntil('the only order to be recorded', 30_000, async () => (await depth()) === 0);
+  const voucherId = await putVoucherOnSale(bench, rung, soldOutUnits);
+  const buyer = await scriptBuyer(bench, rung, voucherId);
+  try {
+    for (let sold = 0; sold < soldOutUnits; ) {
+      const { users } = await buyer.sell(bench.load.tokens.count + 1 + sold, soldOutUnits - sold);
+      sold += users;
+    }
+  } finally {
+    buyer.close();
+  }
   return voucherId;
 }
 
