@@ -1,7 +1,7 @@
 /**
- * The tests in two lengths. `npm test` runs the projects unit, contracts, integration and drills;
- * `npm run test:all` also runs those whose name begins with `long`. `npm run mutants` has one of
- * its own: it builds the locks without one of their defences after the other.
+ * The tests in two lengths. `npm test` runs the projects unit, contracts, integration, security and
+ * drills; `npm run test:all` also runs those whose name begins with `long`. `npm run mutants` has
+ * one of its own: it builds the locks without one of their defences after the other.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
@@ -72,6 +72,7 @@ export const projects = [
   }),
   onMariadb('contracts', 1, 'test/contracts/*.test.ts'),
   onMariadb('integration', 1, 'test/integration/*.test.ts'),
+  onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
   onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 2 }),
   // Their verdict is about time: how soon a lock sells again, how long an answer takes.

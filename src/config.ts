@@ -39,6 +39,12 @@ const fewestCharacters = 8;
 const isHardToGuess = (secret: string): boolean =>
   new Set(secret).size >= fewestCharacters && !/change[-_ ]?(me|it|this)/i.test(secret);
 
+const secret = z
+  .string()
+  .min(32)
+  .regex(/^(?!.*(PRIVATE|PUBLIC))/, 'must not contain PRIVATE or PUBLIC: it would be read as a key')
+  .refine(isHardToGuess, 'must be random: it is a placeholder, or has few different characters');
+
 /** The lab's secret is published: k6 and the command line sign with it too. */
 export const labTokenSecret = 'lockstep-lab-secret-that-signs-tokens';
 
@@ -134,14 +140,14 @@ const Environment = z.object({
   /** RabbitMQ as `amqp://user:password@host:port`; for the RabbitMQ rung only. */
   RABBITMQ_URL: z.union([z.literal(''), z.url({ protocol: /^amqps?$/ })]).default(''),
   /** Signs and verifies bearer tokens (HS256). */
-  TOKEN_SECRET: z
-    .string()
-    .min(32)
-    .regex(
-      /^(?!.*(PRIVATE|PUBLIC))/,
-      'must not contain PRIVATE or PUBLIC: it would be read as a key',
-    )
-    .refine(isHardToGuess, 'must be random: it is a placeholder, or has few different characters'),
+  TOKEN_SECRET: secret,
+  /** While the secret changes: the one before, whose tokens are still read. Or empty. */
+  TOKEN_SECRET_BEFORE: z.union([z.literal(''), secret]).default(''),
+  /** The `iss` and `aud` that a token must have. Empty: any. */
+  TOKEN_ISSUER: z.string().default(''),
+  TOKEN_AUDIENCE: z.string().default(''),
+  /** A token that ends later than so many seconds from now is refused. 0: any end. */
+  TOKEN_LONGEST_SECONDS: whole(0, 1_000_000_000).default(0),
   /** The rungs that vouchers may be sold by, comma-separated, or `all`. */
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may have `lab` options, and /lab routes exist. */
@@ -172,6 +178,13 @@ const Environment = z.object({
   PURCHASE_ANSWER_MS: milliseconds.default(2_000),
   /** Most orders that wait in a queue with a bound; further ones are refused as `queue-full`. */
   QUEUE_LIMIT: whole(1, 10_000_000).default(10_000),
+  /**
+   * How often a user may try to buy in a second, at one instance; a further try is refused as
+   * `too-many-requests`. 0: as often as they like.
+   */
+  USER_TRIES_PER_SECOND: whole(0, 1_000_000).default(10),
+  /** Most purchases in progress in one instance; a further one is refused as `overloaded`. */
+  PURCHASES_AT_ONCE: whole(1, 1_000_000).default(5_000),
   /**
    * Most streams of orders that one instance has open for users who wait. Each takes two of the
    * connections of nginx, which purchases need too.
@@ -248,6 +261,18 @@ function isClaimedInTime(env: Readonly<Record<string, unknown>>): boolean {
   return !isTooLate;
 }
 
+type TokenSecret = 'TOKEN_SECRET' | 'TOKEN_SECRET_BEFORE';
+const secretIsOwn = {
+  check:
+    (name: TokenSecret) =>
+    (env: Readonly<Record<TokenSecret, string> & { LAB: boolean }>): boolean =>
+      env.LAB || env[name] !== labTokenSecret,
+  problem: (name: TokenSecret) => ({
+    path: [name],
+    message: "must not be the lab's, which is published",
+  }),
+};
+
 const lease = outlastsAnswers('LOCK_LEASE_MS');
 const watchdog = outlastsAnswers('LOCK_WATCHDOG_MS');
 const session = outlastsAnswers('ZOOKEEPER_SESSION_MS');
@@ -263,10 +288,8 @@ const Relations = Environment.refine(lease.check, lease.problem)
     path: ['REDIS_SENTINELS'],
     message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
   })
-  .refine(({ LAB, TOKEN_SECRET }) => LAB || TOKEN_SECRET !== labTokenSecret, {
-    path: ['TOKEN_SECRET'],
-    message: "must not be the lab's, which is published",
-  });
+  .refine(secretIsOwn.check('TOKEN_SECRET'), secretIsOwn.problem('TOKEN_SECRET'))
+  .refine(secretIsOwn.check('TOKEN_SECRET_BEFORE'), secretIsOwn.problem('TOKEN_SECRET_BEFORE'));
 
 export type Config = Readonly<z.output<typeof Environment>>;
 
@@ -295,6 +318,7 @@ export const secretNames = [
   'REDIS_URL',
   'RABBITMQ_URL',
   'TOKEN_SECRET',
+  'TOKEN_SECRET_BEFORE',
 ] as const;
 
 function readSecretFiles(env: NodeJS.ProcessEnv) {

@@ -18,6 +18,8 @@ const refusals = [
   'lock-service-unavailable',
   'queue-full',
   'not-ready',
+  'too-many-requests',
+  'overloaded',
 ];
 /**
  * `no-connection`: the request was not sent. `unknown`: the attempt may have been sold.
@@ -33,7 +35,7 @@ const latency = new Trend('purchase_latency', true);
 /** From the request until its connection ended, or the client gave up. */
 const noAnswer = new Trend('no_answer', true);
 
-http.setResponseCallback(http.expectedStatuses(200, 201, 202, 403, 409, 410, 503));
+http.setResponseCallback(http.expectedStatuses(200, 201, 202, 403, 409, 410, 429, 503));
 
 /**
  * Counts one answer to a purchase, and returns its outcome. With `--out json`, each attempt can be

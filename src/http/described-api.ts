@@ -21,6 +21,8 @@ export function describeApi(): ReturnType<typeof apiDescription> {
     vouchers: { create: noStore, find: noStore, look: noStore, forget: noStore, list: noStore },
     ...{ allowedRungs: new Set<string>(), openRung: noStore, auditOf: noStore },
     orderIds: { next: noStore, problem: () => null, close: () => {} },
+    limits: { tries: 0, msUntilTry: noStore, oneOf: noStore },
+    readToken: noStore,
     isOpen: () => false,
   };
   return apiDescription(createApp(service), false);

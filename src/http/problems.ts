@@ -39,6 +39,11 @@ const rows = {
   ended: { status: 410, title: 'The sale has ended' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
+  'too-many-requests': {
+    status: 429,
+    title: 'Too many requests; this one changed nothing',
+    retryAfterSeconds: 1,
+  },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
   'not-implemented': { status: 501, title: 'The method or transfer coding is not known' },
   'unknown-http-version': { status: 505, title: 'The version must be HTTP/1.0 or HTTP/1.1' },
@@ -71,6 +76,11 @@ const rows = {
   'queue-full': {
     status: 503,
     title: 'The queue of orders is full; nothing was sold',
+    retryAfterSeconds: 1,
+  },
+  overloaded: {
+    status: 503,
+    title: 'Too many purchases are in progress; nothing was sold',
     retryAfterSeconds: 1,
   },
   'not-ready': {

@@ -7,6 +7,8 @@ import { allowedRungs } from '../ladder/rungs.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
+import { type PurchaseLimits, purchaseLimits } from './purchase-limits.ts';
+import { type ReadToken, tokenReader } from './tokens.ts';
 
 export interface Service {
   readonly connections: Connections;
@@ -19,6 +21,8 @@ export interface Service {
   /** Not a promise once it is open. */
   readonly openRung: (voucher: { readonly rung: string }) => OpenRung | Promise<OpenRung>;
   readonly orderIds: OrderIds;
+  readonly limits: PurchaseLimits;
+  readonly readToken: ReadToken;
   /** Of a voucher; null when there is no such voucher. */
   readonly auditOf: (voucherId: string) => Promise<VoucherAudit | null>;
   /** False while stopping: /readyz then answers 503. */
@@ -48,6 +52,8 @@ export async function openService(
     allowedRungs: allowed,
     openRung: rungOpener(connections, { onReleaseFailed }),
     orderIds: await openOrderIds(connections, log),
+    limits: purchaseLimits(connections.config),
+    readToken: tokenReader(connections.config),
     auditOf: (voucherId) => auditInParts(connections, voucherId),
   };
 }

@@ -1,5 +1,6 @@
 /** The user of a request comes from a signed bearer token, never from a body or a query. */
 import type { Context, MiddlewareHandler } from 'hono';
+import type { Config } from '../config.ts';
 import { isId } from '../domain.ts';
 import { signHs256, signingKey, verifyHs256 } from './hs256.ts';
 import { problem } from './problems.ts';
@@ -21,8 +22,7 @@ export type Identified = { Variables: { claims: Claims } };
 export type ReadToken = (authorization: string | undefined) => Claims | null;
 
 /** The claims; or the answer 401 without a valid token, and 403 with the wrong role. */
-export function identify(role: Role, secret: string) {
-  const read = tokenReader(secret);
+export function identify(role: Role, read: ReadToken) {
   return (c: Context) => {
     const claims = read(c.req.header('authorization'));
     if (!claims) return problem(c, 'unauthenticated');
@@ -31,8 +31,8 @@ export function identify(role: Role, secret: string) {
   };
 }
 
-export function requireRole(role: Role, secret: string): MiddlewareHandler<Identified> {
-  const claimsOf = identify(role, secret);
+export function requireRole(role: Role, read: ReadToken): MiddlewareHandler<Identified> {
+  const claimsOf = identify(role, read);
   return async (c, next) => {
     const claims = claimsOf(c);
     if (claims instanceof Response) return claims;
@@ -41,19 +41,44 @@ export function requireRole(role: Role, secret: string): MiddlewareHandler<Ident
   };
 }
 
-export function tokenReader(secret: string): ReadToken {
-  const key = signingKey(secret);
+/** What a token must have; an empty text, and 0, ask for nothing. */
+export type TokenRules = Pick<
+  Config,
+  | 'TOKEN_SECRET'
+  | 'TOKEN_SECRET_BEFORE'
+  | 'TOKEN_ISSUER'
+  | 'TOKEN_AUDIENCE'
+  | 'TOKEN_LONGEST_SECONDS'
+>;
+
+export function tokenReader(rules: TokenRules): ReadToken {
+  const { TOKEN_SECRET, TOKEN_SECRET_BEFORE } = rules;
+  const keys = [TOKEN_SECRET, TOKEN_SECRET_BEFORE].filter(Boolean).map(signingKey);
   return (authorization = '') => {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization)?.[1];
-    const payload = token === undefined ? null : verifyHs256(token, key);
-    return payload && claimsIn(payload, Date.now() / 1_000);
+    if (token === undefined) return null;
+    for (const key of keys) {
+      const payload = verifyHs256(token, key);
+      if (payload) return isFor(payload, rules) ? claimsIn(payload, rules) : null;
+    }
+    return null;
   };
 }
 
-function claimsIn(payload: Readonly<Record<string, unknown>>, nowSeconds: number): Claims | null {
+type Payload = Readonly<Record<string, unknown>>;
+
+/** RFC 7519: `aud` is a text or a list of them. */
+function isFor({ iss, aud }: Payload, { TOKEN_ISSUER, TOKEN_AUDIENCE }: TokenRules): boolean {
+  const isAudience = aud === TOKEN_AUDIENCE || (Array.isArray(aud) && aud.includes(TOKEN_AUDIENCE));
+  return (TOKEN_ISSUER === '' || iss === TOKEN_ISSUER) && (TOKEN_AUDIENCE === '' || isAudience);
+}
+
+function claimsIn(payload: Payload, { TOKEN_LONGEST_SECONDS: longest }: TokenRules): Claims | null {
   const { sub, role = 'user', exp, nbf = 0 } = payload;
   if (typeof sub !== 'string' || !isId(sub) || !isRole(role)) return null;
   if (!isTime(exp) || !isTime(nbf)) return null;
+  const nowSeconds = Date.now() / 1_000;
+  if (longest > 0 && exp > nowSeconds + longest) return null;
   return nbf <= nowSeconds && nowSeconds < exp ? { sub, role, exp } : null;
 }
 

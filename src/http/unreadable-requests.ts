@@ -38,7 +38,10 @@ export function answerUnreadable(server: Server, headers: HeaderTexts): void {
     else close(socket, rawProblem(codeOf(error), headers));
   });
   server.on('connect', (_, socket) =>
-    close(socket, rawProblem('method-not-allowed', { ...headers, Allow: 'GET, HEAD, POST' })),
+    close(
+      socket,
+      rawProblem('method-not-allowed', { ...headers, Allow: 'GET, HEAD, PATCH, POST' }),
+    ),
   );
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }

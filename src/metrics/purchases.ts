@@ -8,6 +8,13 @@ const purchases = new Counter({
   help: 'Purchases by outcome: accepted, unknown, or the reason of the refusal',
   registers,
   labelNames: ['rung', 'outcome'],
+  collect: addNew,
+});
+const turnedAway = new Counter({
+  name: 'lockstep_purchases_turned_away_total',
+  help: 'Purchases that were not begun: too many of one user, or in progress, by the code',
+  registers,
+  labelNames: ['code'],
 });
 const seconds = new Histogram({
   name: 'lockstep_purchase_seconds',
@@ -24,20 +31,26 @@ const lockWaits = new Histogram({
   buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 3, 5],
 });
 
+/** Before the sale is asked. */
+export const turnedAwayCodes = ['too-many-requests', 'overloaded'] as const;
+export type TurnedAway = (typeof turnedAwayCodes)[number];
+for (const code of turnedAwayCodes) turnedAway.inc({ code }, 0);
+
 const wordOf = (outcome: Outcome): string =>
   outcome.kind === 'refused' ? outcome.reason : outcome.kind;
 
-type Series = ReturnType<typeof seriesOf>;
-
-/** Of each rung; a series is looked up once, because its name costs more than its count. */
+interface Series {
+  /** By outcome, since the metrics were asked for: to find a label costs more than to count. */
+  readonly counts: Map<string, number>;
+  readonly observe: (seconds: number) => void;
+}
 const known = new Map<string, Series>();
 
 /** All at 0: Prometheus sees no increase where a series begins. */
-function seriesOf(rung: string) {
+function seriesOf(rung: string): Series {
   const words = ['accepted', 'unknown', ...refusalReasons];
-  const counters = new Map(words.map((word) => [word, purchases.labels(rung, word)]));
-  for (const counter of counters.values()) counter.inc(0);
-  return { counters, histogram: seconds.labels(rung) };
+  const { observe } = seconds.labels(rung);
+  return { counts: new Map(words.map((word) => [word, 0])), observe };
 }
 
 export function countPurchase(rung: string, outcome: Outcome, ms: number): void {
@@ -46,9 +59,21 @@ export function countPurchase(rung: string, outcome: Outcome, ms: number): void 
     series = seriesOf(rung);
     known.set(rung, series);
   }
-  series.counters.get(wordOf(outcome))?.inc();
-  series.histogram.observe(ms / 1_000);
+  const word = wordOf(outcome);
+  series.counts.set(word, (series.counts.get(word) ?? 0) + 1);
+  series.observe(ms / 1_000);
 }
+
+/** To the counter, whenever the metrics are asked for. */
+function addNew(): void {
+  for (const [rung, { counts }] of known)
+    for (const [outcome, count] of counts) {
+      purchases.inc({ rung, outcome }, count);
+      counts.set(outcome, 0);
+    }
+}
+
+export const countTurnedAway = (code: TurnedAway): void => turnedAway.inc({ code });
 
 export const observeLockWait = (rung: string, isGranted: boolean, ms: number): void =>
   lockWaits.labels(rung, String(isGranted)).observe(ms / 1_000);

@@ -22,7 +22,7 @@ const batchSeconds = new Histogram({
 });
 
 /** @param result `recorded`, or the reason of the dead letter */
-export const countSettled = (result: string): void => orders.inc({ result });
+export const countSettled = (result: string, count = 1): void => orders.inc({ result }, count);
 
 export function observeBatch(size: number, ms: number): void {
   batches.observe(size);

@@ -148,7 +148,7 @@ async function settleBatch(
   const orders = deliveries.map(({ order }) => order);
   const found = await findRecorded(worker.records.pool, orders);
   const again = deliveries.filter(({ order }) => found.get(order.id) === 'recorded');
-  for (const { order } of again) traceRecorded(order);
+  traceRecorded(again.map(({ order }) => order));
   const missing = deliveries.filter(({ order }) => !found.has(order.id));
   const failed = deliveries.filter(
     ({ order }) => (found.get(order.id) ?? 'recorded') !== 'recorded',
@@ -170,7 +170,7 @@ async function recordTogether(worker: Worker, deliveries: readonly Delivery[]): 
     worker.log.debug({ event: 'batch-refused', orders: orders.length, error: String(error) });
     return endOf(worker, error);
   }
-  for (const order of orders) traceRecorded(order);
+  traceRecorded(orders);
   return 'settled';
 }
 
@@ -229,7 +229,7 @@ async function settleOne(worker: Worker, { order, attempt }: Delivery): Promise<
     if ((await worker.refusals.add(order)) < mostRefusals) throw error;
     return 'undeliverable' as const;
   });
-  if (recording === 'recorded') traceRecorded(order);
+  if (recording === 'recorded') traceRecorded([order]);
   else await discard(worker, order, attempt, recording);
 }
 
@@ -262,9 +262,9 @@ async function discardPoison(
   return true;
 }
 
-function traceRecorded(order: Order): void {
-  record('recorded', order);
-  countSettled('recorded');
+function traceRecorded(orders: readonly Order[]): void {
+  for (const order of orders) record('recorded', order);
+  countSettled('recorded', orders.length);
 }
 
 /** `Promise.withResolvers`, which Node 20 does not have. */

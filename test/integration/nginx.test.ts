@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { renameSync } from 'node:fs';
 import {
   createServer,
+  get,
   type IncomingMessage,
   type RequestListener,
   type ServerResponse,
@@ -14,6 +15,7 @@ import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import {
+  type AddressLimits,
   barePath,
   nginxAlonePath,
   nginxServer,
@@ -40,10 +42,14 @@ async function instance(answer: RequestListener): Promise<number> {
 const nginxBefore = (...upstreams: (number | string)[]): Promise<string> => nginxWith(upstreams);
 
 /** @param barePorts as in the lab, for the benchmark. */
-async function nginxWith(upstreams: (number | string)[], barePorts?: number[]): Promise<string> {
+async function nginxWith(
+  upstreams: (number | string)[],
+  barePorts?: number[],
+  limits?: AddressLimits,
+): Promise<string> {
   const folder = someFolder();
   const port = await ownPorts(19_900);
-  const server = nginxServer(folder, port, upstreams, undefined, 'nginx', barePorts);
+  const server = nginxServer(folder, port, upstreams, undefined, 'nginx', barePorts, limits);
   await server.prepare?.();
   const running = startProcess(server.program());
   onTestFinished(() => stopProcess(running));
@@ -232,7 +238,7 @@ describe('nginx', () => {
     expect(answer).toContain('Content-Type: application/problem+json');
     expect(answer).toContain(`"status":${status},"code":"${code}"`);
     expect(answer).toMatch(/^X-Request-Id: [0-9a-f]{32}\r$/m);
-    expect(answer.includes('Allow: GET, HEAD, POST')).toBe(status === 405);
+    expect(answer.includes('Allow: GET, HEAD, PATCH, POST')).toBe(status === 405);
   });
 
   test('passes on a request of HTTP/1.0 without a host', async () => {
@@ -255,6 +261,63 @@ describe('nginx', () => {
       codes.add(((await answer.json()) as { code: unknown }).code);
     }
     expect([...codes]).toEqual(['not-ready']);
+  });
+});
+
+describe('the limits of an address', () => {
+  const byAddress = { LIMIT_BY: '$binary_remote_addr', LIMIT_RATE: '1r/m' };
+  const ask = (url: string, localAddress = '127.0.0.1') =>
+    new Promise<{ status?: number; retryAfter?: string; body: string }>((resolve, reject) => {
+      get(url, { localAddress, agent: false }, async (answer) => {
+        const { statusCode: status, headers } = answer;
+        const retryAfter = headers['retry-after'];
+        resolve({
+          ...(status && { status }),
+          ...(retryAfter && { retryAfter }),
+          body: await text(answer),
+        });
+      }).on('error', reject);
+    });
+
+  test('are so many requests: the next one is 429, no instance sees it, and other addresses go on', async () => {
+    let requests = 0;
+    const count: RequestListener = (_, response) => {
+      requests += 1;
+      response.end('{}');
+    };
+    const limits = { ...byAddress, LIMIT_BURST: '5', LIMIT_CONNECTIONS: '100' };
+    const url = await nginxWith([await instance(count)], [], limits);
+    requests = 0;
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask(url)));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThanOrEqual(24); // In a minute there is one more.
+    expect(requests).toBe(30 - refused.length);
+    expect(refused[0]).toMatchObject({ retryAfter: '1' });
+    expect(JSON.parse(refused[0]?.body ?? '')).toMatchObject({
+      ...{ status: 429, code: 'too-many-requests' },
+    });
+    expect((await ask(url, '127.0.0.2')).status).toBe(200);
+  });
+
+  test('are so many requests at the same time', async () => {
+    const waiting: ServerResponse[] = [];
+    const hold: RequestListener = (_, response) => void waiting.push(response);
+    const limits = { ...byAddress, LIMIT_BURST: '100', LIMIT_CONNECTIONS: '3' };
+    const url = await nginxWith([await instance(hold)], [], limits);
+    const held = Array.from({ length: 3 }, () => ask(url));
+    await waitUntil('three requests to be held', 10_000, () => waiting.length === 3);
+    expect((await ask(url)).status).toBe(429);
+    const other = ask(url, '127.0.0.2');
+    await waitUntil('the other address to be there', 10_000, () => waiting.length === 4);
+    for (const response of waiting) response.end('{}');
+    const all = await Promise.all([...held, other]);
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
+  test('are none in the lab, where all requests come from one address', async () => {
+    const url = await nginxBefore(await instance((_, response) => response.end('{}')));
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask(url)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 });
 

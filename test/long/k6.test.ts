@@ -280,7 +280,7 @@ describe('the sources', () => {
 
   test('count every refusal of a purchase', () => {
     const others = ['forbidden', 'outcome-unknown'];
-    const codes = ([403, 409, 410, 503] as const)
+    const codes = ([403, 409, 410, 429, 503] as const)
       .flatMap((status) => purchaseAnswers[status].description.split(', '))
       .filter((code) => !others.includes(code));
     expect(codes.length).toBeGreaterThan(5);

@@ -217,7 +217,8 @@ describe('the configuration', () => {
   });
 
   test.each(secretNames)('names %s_FILE when it cannot be read, or is given twice', (name) => {
-    const given = { MYSQL_PASSWORD: 'hunter2', RABBITMQ_URL: 'amqp://mq:5672', ...least };
+    const optional = { MYSQL_PASSWORD: 'hunter2', RABBITMQ_URL: 'amqp://mq:5672' };
+    const given = { ...optional, TOKEN_SECRET_BEFORE: secret, ...least };
     const { [name]: _, ...rest } = given;
     expect(complaint({ ...rest, [`${name}_FILE`]: '/no/such/file' })).toContain(
       `${name}_FILE: cannot be read (ENOENT)`,

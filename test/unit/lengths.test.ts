@@ -38,7 +38,7 @@ describe('the lengths of the tests', () => {
 
   test('are commands, which together run every project', () => {
     const named = [...(scripts['test'] ?? '').matchAll(/--project (\w+)/g)].map(([, name]) => name);
-    expect(named).toEqual(['unit', 'contracts', 'integration', 'drills']);
+    expect(named).toEqual(['unit', 'contracts', 'integration', 'security', 'drills']);
     expect(readFileSync('scripts/test-all.mjs', 'utf8')).toContain("vitest('--project', 'long*')");
     expect(scripts['mutants']).toContain('--project mutants');
     const others = projects.map((each) => each.test.name).filter((name) => !/^long/.test(name));

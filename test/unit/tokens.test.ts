@@ -5,7 +5,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { signToken, tokenReader } from '../../src/http/tokens.ts';
 
 const secret = 'a secret of more than thirty-two letters';
-const read = tokenReader(secret);
+const rules = {
+  ...{ TOKEN_SECRET: secret, TOKEN_SECRET_BEFORE: '', TOKEN_LONGEST_SECONDS: 0 },
+  ...{ TOKEN_ISSUER: '', TOKEN_AUDIENCE: '' },
+};
+const reader = (changes: Partial<typeof rules> = {}) => tokenReader({ ...rules, ...changes });
+const read = reader();
 const bearer = (token: string) => read(`Bearer ${token}`);
 const startMs = Date.UTC(2026, 0, 1);
 const exp = startMs / 1_000 + 60;
@@ -138,5 +143,45 @@ describe('a token with one change is refused', () => {
 test('a token is not read with the secret of another service', () => {
   const token = signed({ alg: 'HS256' }, { sub: '7', exp });
   expect(bearer(token)).toMatchObject({ sub: '7' });
-  expect(tokenReader('another secret of thirty-two letters')(`Bearer ${token}`)).toBeNull();
+  const TOKEN_SECRET = 'another secret of thirty-two letters';
+  expect(reader({ TOKEN_SECRET })(`Bearer ${token}`)).toBeNull();
+});
+
+test('while the secret changes, tokens of both secrets are read, and of no third one', () => {
+  const before = 'the secret of thirty-two letters before';
+  const readBoth = reader({ TOKEN_SECRET_BEFORE: before });
+  const ofSecret = (key: string) => `Bearer ${signed({ alg: 'HS256' }, { sub: '7', exp }, key)}`;
+  expect(readBoth(ofSecret(secret))).toMatchObject({ sub: '7' });
+  expect(readBoth(ofSecret(before))).toMatchObject({ sub: '7' });
+  expect(readBoth(ofSecret('a third one'))).toBeNull();
+  expect(readBoth(ofSecret(''))).toBeNull();
+});
+
+describe('where the deployment asks for', () => {
+  const issuer = reader({ TOKEN_ISSUER: 'https://issuer' });
+  const audience = reader({ TOKEN_AUDIENCE: 'lockstep' });
+  const hour = reader({ TOKEN_LONGEST_SECONDS: 3_600 });
+
+  test.each([
+    ['an issuer, that one', issuer, { iss: 'https://issuer' }],
+    ['an audience, that one', audience, { aud: 'lockstep' }],
+    ['an audience, a list with it', audience, { aud: ['shop', 'lockstep'] }],
+    ['a longest life, an end within it', hour, { exp: startMs / 1_000 + 3_600 }],
+  ])('%s is read', (_, readIt, claims) => {
+    const token = signed({ alg: 'HS256' }, { sub: '7', exp, ...claims });
+    expect(readIt(`Bearer ${token}`)).toMatchObject({ sub: '7' });
+  });
+
+  test.each([
+    ['an issuer, none', issuer, {}],
+    ['an issuer, another', issuer, { iss: 'https://issuer.example' }],
+    ['an issuer, a list with it', issuer, { iss: ['https://issuer'] }],
+    ['an audience, none', audience, {}],
+    ['an audience, a longer one', audience, { aud: 'lockstep2' }],
+    ['an audience, a list without it', audience, { aud: ['shop', ['lockstep']] }],
+    ['a longest life, a later end', hour, { exp: startMs / 1_000 + 3_601 }],
+  ])('%s is refused', (_, readIt, claims) => {
+    const token = signed({ alg: 'HS256' }, { sub: '7', exp, ...claims });
+    expect(readIt(`Bearer ${token}`)).toBeNull();
+  });
 });

@@ -26,7 +26,7 @@ const AuditView = z
   })
   .openapi('Audit');
 
-export function auditRoutes({ connections, log, auditOf }: Service): App {
+export function auditRoutes({ log, auditOf, readToken }: Service): App {
   const check = createRoute({
     method: 'get',
     path: '/vouchers/{id}/audit',
@@ -37,7 +37,7 @@ export function auditRoutes({ connections, log, auditOf }: Service): App {
       'its own, one at a time for each instance.',
     tags: ['vouchers'],
     security: [{ token: [] }],
-    middleware: requireRole('operator', connections.config.TOKEN_SECRET),
+    middleware: requireRole('operator', readToken),
     request: { params: z.object({ id: Id }) },
     responses: {
       200: jsonAnswer(AuditView, 'The audit of MySQL and Redis'),

@@ -56,12 +56,11 @@ const eventsRoute = (user: MiddlewareHandler<Identified>) =>
     },
   });
 
-export function orderEventRoutes({ connections, log, isOpen }: Service): App {
-  const { TOKEN_SECRET, ORDER_STREAMS } = connections.config;
-  const streams = new OrderStreams(ORDER_STREAMS);
+export function orderEventRoutes({ connections, log, isOpen, readToken }: Service): App {
+  const streams = new OrderStreams(connections.config.ORDER_STREAMS);
   const finals = new FinalStates(connections, log, isOpen);
 
-  return routes().openapi(eventsRoute(requireRole('user', TOKEN_SECRET)), async (c) => {
+  return routes().openapi(eventsRoute(requireRole('user', readToken)), async (c) => {
     const claims = c.get('claims');
     const order = await findOrder(connections, c.req.valid('param').id);
     if (order?.userId !== claims.sub) return problem(c, 'unknown-order');

@@ -2,7 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isId, type Order, type Outcome, refusalReasons, type Voucher } from '../../domain.ts';
-import { countPurchase } from '../../metrics/purchases.ts';
+import { countPurchase, countTurnedAway, type TurnedAway } from '../../metrics/purchases.ts';
 import { findOrder } from '../../orders/find-order.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
@@ -52,6 +52,8 @@ export const purchaseAnswers = {
     'unauthenticated',
     'forbidden',
     'unknown-voucher',
+    'too-many-requests',
+    'overloaded',
     ...refusals,
   ),
 };
@@ -98,9 +100,8 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
   });
 
 export function orderRoutes(service: Service): App {
-  const { connections, vouchers } = service;
-  const { TOKEN_SECRET } = connections.config;
-  const claimsOf = identify('user', TOKEN_SECRET);
+  const { connections, vouchers, limits, readToken } = service;
+  const claimsOf = identify('user', readToken);
 
   return routes()
     .openapi(buyRoute, (c) => {
@@ -111,17 +112,34 @@ export function orderRoutes(service: Service): App {
       const requestId = c.req.header('idempotency-key') ?? newRequestId();
       if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
       const wish = { voucherId, userId: claims.sub, requestId };
-      return whenKnown(vouchers.find(voucherId), (voucher) =>
-        voucher ? sellTo(c, service, wish, voucher) : problem(c, 'unknown-voucher'),
-      );
+      const buyNow = () =>
+        whenKnown(vouchers.find(voucherId), (voucher) =>
+          voucher ? sellTo(c, service, wish, voucher) : problem(c, 'unknown-voucher'),
+        );
+      return whenKnown(limits.msUntilTry(claims.sub), (ms) => {
+        if (ms > 0) return tooManyTries(c, limits.tries, ms);
+        return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
+      });
     })
-    .openapi(showRoute(requireRole('user', TOKEN_SECRET)), async (c) => {
+    .openapi(showRoute(requireRole('user', readToken)), async (c) => {
       const order = await findOrder(connections, c.req.valid('param').id);
       // Another user's order and a missing one get the same answer, so that ids reveal nothing.
       if (order?.userId !== c.get('claims').sub) return problem(c, 'unknown-order');
       const { userId: _, ...view } = order;
       return c.json(view, 200);
     });
+}
+
+/** Headers: draft-ietf-httpapi-ratelimit-headers. */
+function tooManyTries(c: Context, tries: number, ms: number) {
+  c.header('RateLimit-Policy', `"user";q=${tries};w=1`);
+  c.header('RateLimit', `"user";r=0;t=${Math.ceil(ms / 1_000)}`);
+  return turnedAway(c, 'too-many-requests');
+}
+
+function turnedAway(c: Context, code: TurnedAway) {
+  countTurnedAway(code);
+  return problem(c, code);
 }
 
 function sellTo(c: Context, service: Service, wish: Omit<Order, 'id'>, voucher: Voucher) {

@@ -121,8 +121,8 @@ const maybeBegun = 'The change may be begun. Look at the journal before you try 
 const isRedisAway = (error: unknown): error is LockstepError =>
   error instanceof DataChanged || error instanceof RedisLostSale;
 
-export function voucherChangeRoutes({ connections, vouchers, log }: Service): App {
-  const operator = requireRole('operator', connections.config.TOKEN_SECRET);
+export function voucherChangeRoutes({ connections, vouchers, log, readToken }: Service): App {
+  const operator = requireRole('operator', readToken);
 
   return routes()
     .openapi(changeVoucherRoute(operator), async (c) => {

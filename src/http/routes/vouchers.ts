@@ -137,10 +137,9 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>, config: Con
   });
 
 export function voucherRoutes(service: Service): App {
-  const { vouchers, openRung, connections, log } = service;
+  const { vouchers, openRung, connections, log, readToken } = service;
   const { config } = connections;
-  const { TOKEN_SECRET } = config;
-  const create = createVoucherRoute(requireRole('operator', TOKEN_SECRET), config);
+  const create = createVoucherRoute(requireRole('operator', readToken), config);
 
   return routes()
     .openapi(create, async (c) => {

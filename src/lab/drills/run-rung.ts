@@ -141,7 +141,9 @@ function summarize(
 }
 
 /** Not `database-busy`: of optimistic and serializable sales, MySQL aborts some. */
-const faultsOfService: readonly string[] = ['not-ready', 'queue-full', 'lock-service-unavailable'];
+const faultsOfService: readonly string[] = [
+  ...['not-ready', 'overloaded', 'queue-full', 'lock-service-unavailable'],
+];
 
 /** Stock was left, and the service refused buyers without a fault: the rung was not tried. */
 export const isStarved = ({ attempts = [], mysql }: Facts): boolean =>

@@ -53,5 +53,6 @@ export const storesEnvironment = ({
   TOKEN_SECRET: labTokenSecret,
   ALLOWED_RUNGS: 'all',
   LAB: '1',
+  USER_TRIES_PER_SECOND: '0', // A rush of one user is an experiment here.
   LAB_REDIS_URL: `redis://127.0.0.1:${redisLab}`,
 });

@@ -2,10 +2,10 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from '../../http/openapi.ts';
 import { problem, problemAnswers } from '../../http/problems.ts';
-import { requireRole } from '../../http/tokens.ts';
+import { type ReadToken, requireRole } from '../../http/tokens.ts';
 import { endLease } from '../../ladder/lock-history.ts';
 
-export function endLeaseRoute(tokenSecret: string): App {
+export function endLeaseRoute(readToken: ReadToken): App {
   const end = createRoute({
     method: 'post',
     path: '/lab/end-lease',
@@ -14,7 +14,7 @@ export function endLeaseRoute(tokenSecret: string): App {
     tags: ['lab'],
     description: 'The lease of this purchase is over, as if its time had passed.',
     security: [{ token: [] }],
-    middleware: requireRole('operator', tokenSecret),
+    middleware: requireRole('operator', readToken),
     request: { query: z.object({ request: z.string() }) },
     responses: {
       204: { description: 'It is over' },

@@ -11,16 +11,16 @@ import { processFaultRoutes } from './process-faults.ts';
 import { profileRoute } from './profile-route.ts';
 
 export function labExtensions(service: Service): Extensions {
-  const { LAB_ID, HISTORY_FOLDER, TOKEN_SECRET } = service.connections.config;
+  const { LAB_ID, HISTORY_FOLDER } = service.connections.config;
   // Without a history, as in a benchmark, a request meets nothing that production does not have.
-  const gate = HISTORY_FOLDER === '' ? [] : [labGate(service.connections, service.instance)];
+  const gate = HISTORY_FOLDER === '' ? [] : [labGate(service)];
   return {
     // A lab must not mistake the instances of another lab on this machine for its own.
     headers: { 'X-Lab-Id': LAB_ID },
     middleware: gate,
     routes: [
       labRoutes(service),
-      ...[processFaultRoutes, profileRoute, endLeaseRoute].map((route) => route(TOKEN_SECRET)),
+      ...[processFaultRoutes, profileRoute, endLeaseRoute].map((route) => route(service.readToken)),
     ],
   };
 }

@@ -6,9 +6,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MiddlewareHandler } from 'hono';
-import type { Connections } from '../../connections/connections.ts';
 import { problem } from '../../http/problems.ts';
-import { tokenReader } from '../../http/tokens.ts';
+import type { Service } from '../../http/service.ts';
 import { installGate } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
 import { type Pause, parsePause, pauseFormat, pauseRequests } from '../races/pauses.ts';
@@ -23,7 +22,7 @@ interface LabRequest {
 
 const labHeaders = ['x-lab-lane', 'x-lab-pauses', 'x-lab-forget'] as const;
 
-export function labGate(connections: Connections, instance: string): MiddlewareHandler {
+export function labGate({ connections, instance, readToken }: Service): MiddlewareHandler {
   const requests = new AsyncLocalStorage<LabRequest>();
   /** A paused request blocks its connection, so it gets its own. */
   const block = () => connections.newLabRedis();
@@ -45,10 +44,9 @@ export function labGate(connections: Connections, instance: string): MiddlewareH
       throw new Error('the release is forgotten');
   });
 
-  const read = tokenReader(connections.config.TOKEN_SECRET);
   return async (c, next) => {
     const isOfLab = labHeaders.some((header) => c.req.header(header));
-    if (!isOfLab || !read(c.req.header('authorization'))) return next();
+    if (!isOfLab || !readToken(c.req.header('authorization'))) return next();
     const [race, name] = (c.req.header('x-lab-lane') ?? '').split(':');
     const texts = (c.req.header('x-lab-pauses') ?? '').split(',').filter(Boolean);
     const pauses = texts.map(parsePause).filter((parsed) => parsed !== null);

@@ -16,10 +16,9 @@ import { withOrder } from '../../trace/checkpoints.ts';
 const Accepted = z.object({ id: z.string(), status: z.string() });
 
 export function labRoutes(service: Service): App {
-  const { connections, vouchers, orderIds } = service;
-  const { TOKEN_SECRET } = connections.config;
-  const user = requireRole('user', TOKEN_SECRET);
-  const claimsOf = identify('user', TOKEN_SECRET); // As the purchase: no middleware.
+  const { vouchers, orderIds, readToken } = service;
+  const user = requireRole('user', readToken);
+  const claimsOf = identify('user', readToken); // As the purchase: no middleware.
   const noop = createRoute({
     method: 'post',
     path: '/lab/noop',

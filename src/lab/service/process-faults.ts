@@ -3,16 +3,16 @@ import type { HttpBindings } from '@hono/node-server';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from '../../http/openapi.ts';
 import { problemAnswers } from '../../http/problems.ts';
-import { requireRole } from '../../http/tokens.ts';
+import { type ReadToken, requireRole } from '../../http/tokens.ts';
 
 const mostMs = 600_000;
 const rightClock = Date.now;
 
-export function processFaultRoutes(tokenSecret: string): App {
+export function processFaultRoutes(readToken: ReadToken): App {
   const fault = {
     method: 'post' as const,
     security: [{ token: [] }],
-    middleware: requireRole('operator', tokenSecret),
+    middleware: requireRole('operator', readToken),
   };
   const refusals = problemAnswers('invalid-request', 'unauthenticated', 'forbidden');
   const ms = z.coerce.number().int().max(mostMs);

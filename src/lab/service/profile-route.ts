@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type App, routes } from '../../http/openapi.ts';
 import { problemAnswers } from '../../http/problems.ts';
-import { requireRole } from '../../http/tokens.ts';
+import { type ReadToken, requireRole } from '../../http/tokens.ts';
 
 const betweenSamplesMicroseconds = 500;
 
-export function profileRoute(tokenSecret: string): App {
+export function profileRoute(readToken: ReadToken): App {
   const profile = createRoute({
     method: 'post',
     path: '/lab/profile',
@@ -17,7 +17,7 @@ export function profileRoute(tokenSecret: string): App {
     tags: ['lab'],
     description: 'What this process does for so long, as a .cpuprofile of V8.',
     security: [{ token: [] }],
-    middleware: requireRole('operator', tokenSecret),
+    middleware: requireRole('operator', readToken),
     request: { query: z.object({ ms: z.coerce.number().int().min(1).max(60_000) }) },
     responses: {
       200: { description: 'The profile, as JSON' },

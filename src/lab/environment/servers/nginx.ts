@@ -60,6 +60,21 @@ const connections = (balancer: ServiceShape['balancer']) =>
     ? { KEEPALIVE: '1', CONNECTION: 'close' }
     : { KEEPALIVE: '512', CONNECTION: '' };
 
+export interface AddressLimits {
+  /** A variable of nginx; empty: no limit. */
+  readonly LIMIT_BY: string;
+  readonly LIMIT_RATE: string;
+  readonly LIMIT_BURST: string;
+  readonly LIMIT_CONNECTIONS: string;
+}
+/** All requests of the lab come from one address. */
+const noLimits: AddressLimits = {
+  LIMIT_BY: '',
+  LIMIT_RATE: '1r/s',
+  LIMIT_BURST: '1',
+  LIMIT_CONNECTIONS: '1',
+};
+
 /** Each is a port of this machine, or the path of a Unix socket. */
 export const upstreamServers = (upstreams: readonly (number | string)[]): string =>
   upstreams
@@ -77,6 +92,7 @@ export function nginxServer(
   labId?: string,
   balancer: ServiceShape['balancer'] = 'nginx',
   bare: readonly (number | string)[] = [],
+  limits = noLimits,
 ): Server {
   const runFolder = join(folder, 'nginx');
   const file = join(runFolder, 'nginx.conf');
@@ -96,6 +112,7 @@ export function nginxServer(
             UPSTREAM_SERVERS: upstreamServers(upstreams),
             BARE_SERVERS: upstreamServers(bare),
             ...connections(balancer),
+            ...limits,
           },
           bare.length > 0 ? templateOfLab() : undefined,
         ),

@@ -1,0 +1,59 @@
+/**
+ * What one instance takes: so many tries of a user in a second, and so many purchases at once.
+ *
+ * The tries are counted in the memory of the instance. A count in Redis would be exact for all
+ * instances, but it would cost a purchase as much as the sale does, and fail together with it.
+ */
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import type { Config } from '../config.ts';
+
+export interface PurchaseLimits {
+  /** Of a user in a second. */
+  readonly tries: number;
+  /** How long this user must wait before another try; 0: not at all. Counts this try. */
+  readonly msUntilTry: (userId: string) => number | Promise<number>;
+  /** Does the work of a purchase; `null`, and nothing is done, when too many are in progress. */
+  readonly oneOf: <T>(work: () => T | Promise<T>) => T | Promise<T> | null;
+}
+
+export function purchaseLimits({
+  USER_TRIES_PER_SECOND: tries,
+  PURCHASES_AT_ONCE: most,
+}: Pick<Config, 'USER_TRIES_PER_SECOND' | 'PURCHASES_AT_ONCE'>): PurchaseLimits {
+  let inProgress = 0;
+  const done = () => {
+    inProgress -= 1;
+  };
+  return {
+    tries,
+    msUntilTry: tries === 0 ? () => 0 : perSecond(tries),
+    oneOf: (work) => {
+      if (inProgress >= most) return null;
+      inProgress += 1;
+      return finallyDo(work, done);
+    },
+  };
+}
+
+function perSecond(tries: number): (userId: string) => Promise<number> {
+  const limiter = new RateLimiterMemory({ points: tries, duration: 1 });
+  return (userId) =>
+    limiter.consume(userId).then(
+      () => 0,
+      ({ msBeforeNext }: RateLimiterRes) => Math.max(1, msBeforeNext),
+    );
+}
+
+/** As `finally`, but without a promise where the work needs none. */
+function finallyDo<T>(work: () => T | Promise<T>, done: () => void): T | Promise<T> {
+  let result: T | Promise<T>;
+  try {
+    result = work();
+  } catch (error) {
+    done();
+    throw error;
+  }
+  if (result instanceof Promise) return result.finally(done);
+  done();
+  return result;
+}

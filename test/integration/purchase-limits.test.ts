@@ -1,0 +1,75 @@
+/** What one instance takes: tries of a user in a second, and purchases at once. */
+import { expect, test } from 'vitest';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
+import { startLoggedService } from '../support/logged-service.ts';
+import { ownPorts } from '../support/own-ports.ts';
+import { openProcess, ownStores } from '../support/own-stores.ts';
+
+async function limitedService(settings: Readonly<Record<string, string>>) {
+  const stores = await ownStores();
+  const metrics = await ownPorts(19_960, 4);
+  const { port } = await startLoggedService({
+    ...stores,
+    ...{ INSTANCES: '1', ALLOWED_RUNGS: 'all', LAB: '1', METRICS_PORT: String(metrics) },
+    ...settings,
+  });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const isReady = async () => (await fetch(`${baseUrl}/readyz`).catch(() => null))?.ok === true;
+  await waitUntil('the service to be ready', 20_000, isReady);
+  const operator = await tokenFor('1', 'operator', deploymentSecret);
+  const putOnSale = async (sale: Readonly<Record<string, unknown>>): Promise<string> => {
+    const body = openSale(sale);
+    const created = await call('/vouchers', { method: 'POST', token: operator, body, baseUrl });
+    return ((await created.json()) as { id: string }).id;
+  };
+  const buy = async (voucherId: string, user: number) => {
+    const token = await tokenFor(String(user), 'user', deploymentSecret);
+    const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl });
+    const { code } = (await answer.json()) as { code?: string };
+    return { status: answer.status, headers: answer.headers, code };
+  };
+  const turnedAway = async () =>
+    (await (await fetch(`http://127.0.0.1:${metrics + 1}/metrics`)).text())
+      .split('\n')
+      .filter((line) => line.startsWith('lockstep_purchases_turned_away_total'));
+  return { stores, putOnSale, buy, turnedAway };
+}
+
+test('a user who tries too often is told when to come again, and others buy', async () => {
+  const { stores, putOnSale, buy, turnedAway } = await limitedService({
+    USER_TRIES_PER_SECOND: '3',
+  });
+  const voucherId = await putOnSale({ stock: 10 });
+  const tries = await Promise.all(Array.from({ length: 20 }, () => buy(voucherId, 7)));
+  const refused = tries.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0); // How many depends on how long twenty requests take.
+  expect(refused[0]?.code).toBe('too-many-requests');
+  expect(refused[0]?.headers.get('retry-after')).toBe('1');
+  expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"user";q=3;w=1');
+  expect(refused[0]?.headers.get('ratelimit')).toBe('"user";r=0;t=1');
+  expect(tries.filter(({ status }) => status === 202)).toHaveLength(1);
+  expect((await buy(voucherId, 8)).status).toBe(202);
+  const connections = await openProcess(stores);
+  const { buyers } = connections.saleKeys.of(voucherId);
+  expect(await connections.redis('admin').hlen(buyers(voucherId))).toBe(2);
+  expect(await turnedAway()).toEqual([
+    `lockstep_purchases_turned_away_total{code="too-many-requests",process="api-1"} ${refused.length}`,
+    'lockstep_purchases_turned_away_total{code="overloaded",process="api-1"} 0',
+  ]);
+});
+
+test('a purchase above the bound is refused at once, and sells nothing', async () => {
+  const { putOnSale, buy, turnedAway } = await limitedService({ PURCHASES_AT_ONCE: '1' });
+  const slow = { rung: 'stock-positive', stock: 10, lab: { workMs: 2_000 } };
+  const voucherId = await putOnSale(slow);
+  const both = await Promise.all([buy(voucherId, 7), buy(voucherId, 8)]);
+  expect(both.map(({ status }) => status).sort()).toEqual([201, 503]);
+  const refused = both.find(({ status }) => status === 503);
+  expect(refused?.code).toBe('overloaded');
+  expect(refused?.headers.get('retry-after')).toBe('1');
+  expect((await buy(voucherId, 9)).status).toBe(201);
+  expect(await turnedAway()).toContain(
+    'lockstep_purchases_turned_away_total{code="overloaded",process="api-1"} 1',
+  );
+});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { purchaseLimits } from '../../src/http/purchase-limits.ts';
+
+const limits = (tries: number, most = 1) =>
+  purchaseLimits({ USER_TRIES_PER_SECOND: tries, PURCHASES_AT_ONCE: most });
+
+describe('the tries of a user', () => {
+  test('are so many in a second, and each user has their own', async () => {
+    const { msUntilTry } = limits(2);
+    const waits = [await msUntilTry('7'), await msUntilTry('7'), await msUntilTry('7')];
+    expect(waits.slice(0, 2)).toEqual([0, 0]);
+    expect(waits[2]).toBeGreaterThan(0);
+    expect(waits[2]).toBeLessThanOrEqual(1_000);
+    expect(await msUntilTry('8')).toBe(0);
+  });
+
+  test('are not counted where there is no limit', () => {
+    const { msUntilTry } = limits(0);
+    expect(Array.from({ length: 100 }, () => msUntilTry('7'))).toEqual(Array(100).fill(0));
+  });
+});
+
+describe('the purchases at once', () => {
+  test('are so many, and the next one is not begun', async () => {
+    const { oneOf } = limits(0, 2);
+    const later = () => Promise.resolve('sold');
+    const first = [oneOf(later), oneOf(later)];
+    expect(oneOf(() => 'begun')).toBeNull();
+    expect(await Promise.all(first)).toEqual(['sold', 'sold']);
+    expect(oneOf(() => 'begun')).toBe('begun');
+  });
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no'))],
+    ['is known at once', () => 'sold'],
+  ])('are one fewer after one that %s', async (_, work) => {
+    const { oneOf } = limits(0);
+    await (async () => oneOf<string>(work))().catch(() => {});
+    expect(oneOf(() => 'begun')).toBe('begun');
+  });
+});
