@@ -1,17 +1,29 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { purchaseLimits } from '../../src/http/purchase-limits.ts';
 
 const limits = (tries: number, most = 1) =>
   purchaseLimits({ USER_TRIES_PER_SECOND: tries, PURCHASES_AT_ONCE: most });
 
 describe('the tries of a user', () => {
-  test('are so many in a second, and each user has their own', async () => {
+  test('are so many in a second, and each user has their own', () => {
     const { msUntilTry } = limits(2);
-    const waits = [await msUntilTry('7'), await msUntilTry('7'), await msUntilTry('7')];
+    const waits = [msUntilTry('7'), msUntilTry('7'), msUntilTry('7')];
     expect(waits.slice(0, 2)).toEqual([0, 0]);
     expect(waits[2]).toBeGreaterThan(0);
     expect(waits[2]).toBeLessThanOrEqual(1_000);
-    expect(await msUntilTry('8')).toBe(0);
+    expect(msUntilTry('8')).toBe(0);
+  });
+
+  test('are counted anew when the second is over', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.advanceTimersByTime(5_000);
+    const { msUntilTry } = limits(1);
+    expect([msUntilTry('7'), msUntilTry('7')]).toEqual([0, 1_000]);
+    vi.advanceTimersByTime(999);
+    expect(msUntilTry('7')).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(msUntilTry('7')).toBe(0);
   });
 
   test('are not counted where there is no limit', () => {

@@ -116,10 +116,9 @@ export function orderRoutes(service: Service): App {
         whenKnown(vouchers.find(voucherId), (voucher) =>
           voucher ? sellTo(c, service, wish, voucher) : problem(c, 'unknown-voucher'),
         );
-      return whenKnown(limits.msUntilTry(claims.sub), (ms) => {
-        if (ms > 0) return tooManyTries(c, limits.tries, ms);
-        return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
-      });
+      const waitMs = limits.msUntilTry(claims.sub);
+      if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
+      return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
     })
     .openapi(showRoute(requireRole('user', readToken)), async (c) => {
       const order = await findOrder(connections, c.req.valid('param').id);
