@@ -35,7 +35,7 @@ export function purchaseLimits({
   };
 }
 
-/** All users are counted anew in each second, so one who tries at its end and after it has twice. */
+/** All users are counted anew in each second: across the end of one, a user has twice as many. */
 function perSecond(tries: number): (userId: string) => number {
   let counts = new Map<string, number>();
   let untilMs = 0;
