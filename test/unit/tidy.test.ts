@@ -66,8 +66,8 @@ const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) 
       (name === 'connections/mysql.ts' && kind === 'type'),
   ],
   [
-    'only the ladder names an implementation',
-    /^(?!ladder\/|locks\/|inventory\/|queues\/)/,
+    'only the ladder names an implementation, and what other programs may take',
+    /^(?!ladder\/|locks\/|inventory\/|queues\/|exports\/)/,
     ({ name }) => !implementations.includes(name),
   ],
   [

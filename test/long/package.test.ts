@@ -1,0 +1,69 @@
+/** The packed locks, in an empty folder: the examples run there, and a strict program compiles. */
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { expect, test } from 'vitest';
+import { someFolder } from '../support/folder.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const tsc = join(root, 'node_modules/.bin/tsc');
+
+const consumer = `
+import { Redis } from 'ioredis';
+import { type Lease, multiLock, redisFairLock, redisReentrantLock, using } from 'lockstep/locks';
+const redis = new Redis();
+const fair = redisFairLock(redis, { turnMs: 5_000 });
+const lease: Lease | null = await fair.acquire('a', { waitMs: 0 });
+const all = multiLock([{ redis, lock: redisReentrantLock(redis) }]);
+export const one: number | null = await using(all, 'a', { waitMs: 1 }, async () => 1);
+export const end: Promise<void> | undefined = lease?.release();
+// @ts-expect-error How long to wait is never left out.
+await all.acquire('a', {});
+`;
+
+/** With the packages that it needs, and without those of the lab. */
+async function installed(): Promise<string> {
+  const folder = someFolder();
+  await execa(tsc, ['-p', 'src/exports'], { cwd: root });
+  const { stdout } = await execa(
+    'npm',
+    ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],
+    { cwd: root },
+  );
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
+  const options = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await execa('npm', ['install', join(folder, filename), ...options], { cwd: folder });
+  cpSync(join(root, 'examples'), folder, { recursive: true });
+  return folder;
+}
+
+test('the examples run with the packed locks, and a strict program compiles with their types', async () => {
+  const [cwd, one, two, three] = await Promise.all([
+    installed(),
+    startOwnRedis(),
+    startOwnRedis(),
+    startOwnRedis(),
+  ]);
+  const example = async (name: string, env: Readonly<Record<string, string>>) =>
+    (await execa(process.execPath, [name], { cwd, env })).stdout;
+  expect(await example('lock.mjs', { REDIS_URL: one.url })).toBe('sold');
+  const masters = { REDIS_URLS: [one, two, three].map(({ url }) => url).join(',') };
+  expect(await example('redlock.mjs', masters)).toBe('granted for 5 s');
+  await two.kill();
+  expect(await example('redlock.mjs', masters)).toBe('granted for 5 s');
+
+  writeFileSync(join(cwd, 'consumer.ts'), consumer);
+  const settings = [
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--lib',
+    'es2023,esnext.disposable',
+  ];
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
+  await execa(tsc, ['--noEmit', '--strict', ...settings, ...types, 'consumer.ts'], { cwd });
+}, 180_000);
