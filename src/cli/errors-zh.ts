@@ -65,7 +65,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   ORDER_NOT_QUEUED: '订单没有进队列，可以重新购买。',
   ORDER_NOT_REPLAYED: '这些选择跑出了另一种顺序。机器是不是太忙？再跑一次。',
   OTHER_DATABASE: '实验环境用的是另一种数据库。先 npm run down，再运行一次。',
-  OTHER_SERVICE_INVALID: '这个文件没有描述一个服务，格式见 docs/performance.md。',
+  OTHER_SERVICE_INVALID: '这个文件没有描述一个服务，格式见 docs/benchmarks.md。',
   PLAYS_GO_ON: '有人正在操作。按“归还实验环境”结束所有操作，再开始。',
   PROCESS_PAUSED: '有一个操作里的进程暂停着。恢复它，或者结束那个操作，再试。',
   PROGRAM_MISSING: '缺少程序。运行下面的命令安装，或者用 docker compose（见 README）。',

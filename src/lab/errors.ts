@@ -579,7 +579,7 @@ export class OtherServiceInvalid extends LockstepError {
   readonly code = 'OTHER_SERVICE_INVALID';
 
   constructor(file: string, reason: string) {
-    super(`${file} describes no service: ${reason}. Its form is in docs/performance.md.`);
+    super(`${file} describes no service: ${reason}. Its form is in docs/benchmarks.md.`);
   }
 }
 

@@ -21,6 +21,10 @@ export type NewVoucher = Omit<Voucher, 'id'>;
  * somebody had asked for its id before.
  */
 export const answerKeptMs = 1_000;
+/** Of the list. */
+export const pageSize = 100;
+/** Ids are below it: MySQL counts them from 1. */
+const mostId = '9223372036854775807';
 
 interface Row extends Omit<Voucher, 'lab' | 'buckets' | 'paused'> {
   readonly buckets: number | null;
@@ -80,8 +84,11 @@ export interface Vouchers {
   look(id: string): Promise<Voucher | undefined>;
   /** After a change: this instance and Redis read it again. */
   forget(id: string): Promise<void>;
-  /** The newest first; those of the last second may be missing. */
-  list(limit: number): Promise<Voucher[]>;
+  /**
+   * A page of them, the newest first; those of the last second may be missing.
+   * @param before the id of the last voucher of the page before it
+   */
+  list(before?: string): Promise<Voucher[]>;
 }
 
 export function openVouchers(connections: Connections): Vouchers {
@@ -94,7 +101,7 @@ export function openVouchers(connections: Connections): Vouchers {
   const known = new LRUCache<string, Voucher>(cached);
   const looks = new LRUCache<string, Voucher>({ ...cached, ttl: answerKeptMs });
   const unknown = new LRUCache<string, true>({ max: 10_000, ttl: answerKeptMs });
-  const lists = newestVouchers(pool);
+  const lists = pagesOfVouchers(pool);
 
   async function fetch(from: typeof known, id: string): Promise<Voucher | undefined> {
     if (unknown.has(id)) return undefined;
@@ -124,7 +131,7 @@ export function openVouchers(connections: Connections): Vouchers {
       lists.clear();
       await known.fetch(id);
     },
-    list: async (limit) => (await lists.fetch(limit)) ?? [],
+    list: async (before = mostId) => (await lists.fetch(before)) ?? [],
   };
 }
 
@@ -145,13 +152,14 @@ async function readVoucher(
   }
 }
 
-const newestVouchers = (pool: Pool) =>
-  new LRUCache<number, Voucher[]>({
-    ...{ max: 1, ttl: answerKeptMs },
-    ignoreFetchAbort: true, // A list that is cleared while it is read is answered, and not kept.
-    fetchMethod: async (limit) => {
-      const newest = `${selectVouchers} ORDER BY v.id DESC LIMIT ${limit}`;
-      return (await select<Row>(pool, newest)).map(asVoucher);
+/** By the id that all of a page are below. */
+const pagesOfVouchers = (pool: Pool) =>
+  new LRUCache<string, Voucher[]>({
+    ...{ max: 100, ttl: answerKeptMs },
+    ignoreFetchAbort: true, // A page that is cleared while it is read is answered, and not kept.
+    fetchMethod: async (before) => {
+      const older = `WHERE v.id < CAST(? AS SIGNED) ORDER BY v.id DESC LIMIT ${pageSize}`;
+      return (await select<Row>(pool, `${selectVouchers} ${older}`, [before])).map(asVoucher);
     },
   });
 

@@ -4,14 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { change } from '../../src/connections/mysql.ts';
 import { oldestOrderMs } from '../../src/connections/probes.ts';
 import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 import type { App } from '../../src/http/openapi.ts';
-import { answerKeptMs } from '../../src/purchase/vouchers.ts';
+import { answerKeptMs, pageSize } from '../../src/purchase/vouchers.ts';
 import { openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
+import { ownStores } from '../support/own-stores.ts';
 import { someVoucher } from '../support/sale.ts';
 
 /** Status, and the code of a problem. */
@@ -244,6 +246,29 @@ test('MySQL is asked once in a second for the list, and for a voucher that nobod
   expect(await asked(`${none}/orders`, 'POST')).toEqual(['404 unknown-voucher', 0]);
   await sleep(answerKeptMs);
   for (const path of ['/vouchers', none]) expect((await asked(path))[1]).toBe(1);
+});
+
+test('the list has pages, and each voucher is in one of them', async () => {
+  const connections = testConnections(await ownStores());
+  const { app } = await openInstance(connections);
+  const pool = connections.mysql();
+  const count = 2 * pageSize + 1;
+  for (let id = 1; id <= count; id++) {
+    const window = [new Date(0), new Date(1_000), 'lua-stream'];
+    const columns = '(id, title, begin_time, end_time, rung)';
+    await change(pool, `INSERT INTO vouchers ${columns} VALUES (?, 'a', ?, ?, ?)`, [id, ...window]);
+    await change(pool, 'INSERT INTO seckill_stock VALUES (?, 1, 1, 0)', [id]);
+  }
+  const pages: string[][] = [];
+  for (let path = '/vouchers'; path !== ''; ) {
+    const page = await app.request(path);
+    pages.push(((await page.json()) as { id: string }[]).map(({ id }) => id));
+    path = /^<(.+)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
+  }
+  expect(pages.map(({ length }) => length)).toEqual([pageSize, pageSize, 1]);
+  expect(pages.flat()).toEqual(Array.from({ length: count }, (_, index) => String(count - index)));
+  for (const before of ['0', '-1', 'x', '9223372036854775808'])
+    expect(await answer(app, 'GET', `/vouchers?before=${before}`)).toBe('400 invalid-request');
 });
 
 test('a list that is being read when a voucher is created is answered, and is not kept', async () => {

@@ -6,7 +6,7 @@ import { isStoreUnavailable } from '../../connections/store-errors.ts';
 import { mostBuckets, type Voucher } from '../../domain.ts';
 import { CommitUnknown, StockTooLarge, VoucherIdTaken } from '../../errors.ts';
 import { knownRungs, rungNamed, rungNames } from '../../ladder/rungs.ts';
-import type { NewVoucher as CreateVoucher } from '../../purchase/vouchers.ts';
+import { type NewVoucher as CreateVoucher, pageSize } from '../../purchase/vouchers.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
@@ -80,12 +80,19 @@ const list = createRoute({
   method: 'get',
   path: '/vouchers',
   operationId: 'listVouchers',
-  summary: 'The newest vouchers',
-  description: 'The newest hundred, without their remaining stock.',
+  summary: 'The vouchers, the newest first',
+  description:
+    'A hundred of them, without their remaining stock. `Link` has the path of the next page, if ' +
+    'there is one.',
   tags: ['vouchers'],
   security: [],
+  request: {
+    query: z.object({
+      before: Id.optional().openapi({ description: 'The last id of the page before this one' }),
+    }),
+  },
   responses: {
-    200: jsonAnswer(z.array(VoucherView), 'The newest hundred'),
+    200: jsonAnswer(z.array(VoucherView), 'A page of vouchers'),
     ...problemAnswers('invalid-request', 'not-ready'),
   },
 });
@@ -160,9 +167,11 @@ export function voucherRoutes(service: Service): App {
       }
     })
     .openapi(list, async (c) => {
-      const newest = await vouchers.list(100);
+      const page = await vouchers.list(c.req.valid('query').before);
+      const last = page[pageSize - 1];
+      if (last) c.header('Link', `</vouchers?before=${last.id}>; rel="next"`);
       return c.json(
-        newest.map((voucher) => view(voucher)),
+        page.map((voucher) => view(voucher)),
         200,
       );
     })

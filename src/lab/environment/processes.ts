@@ -22,7 +22,7 @@ let canBeBatchWork: boolean | undefined;
  * Whether the kernel schedules the programs of the lab as batch work, which a machine may forbid. A
  * message that arrives then does not interrupt the process that sent it. With a dozen servers on a
  * few cores, each finds several messages when it wakes up, and a purchase costs less
- * (docs/performance.md).
+ * (docs/benchmarks.md).
  */
 export function isBatchWork(): boolean {
   canBeBatchWork ??= spawnSync('chrt', ['--batch', '0', 'true']).status === 0;

@@ -31,21 +31,14 @@ export type Parts = Readonly<Record<string, string>>;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
 
-/** The names of their runs, and of their parts in docs/performance.md. */
-const modes = [
-  '',
-  '-ladder',
-  '-beside',
-  '-saturate',
-  '-profile',
-  '-rates',
-  '-orders',
-  '-orders-by-script',
-  '-buckets',
-  '-queues',
-  '-locks',
-];
-const benchmarks = modes.map((mode) => `bench${mode}`);
+/** By page, the names of their runs, and of their parts there. */
+const benchmarks = {
+  'performance.md': ['bench', 'bench-rates'],
+  'benchmarks.md': [
+    ...['bench-ladder', 'bench-beside', 'bench-saturate', 'bench-profile', 'bench-orders'],
+    ...['bench-orders-by-script', 'bench-buckets', 'bench-queues', 'bench-locks'],
+  ],
+};
 
 /** The drills with tables in docs/drills.md, and the titles of these. */
 const measuredDrills: Partial<Record<DrillName, readonly string[]>> = {
@@ -68,16 +61,21 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
       ...ordersPart(runsFolder),
     },
     [join(root, 'docs', 'results.md')]: textParts(runsFolder, ['demo', 'demo', 'tables.txt']),
-    [join(root, 'docs', 'performance.md')]: textParts(
-      runsFolder,
-      ...benchmarks.map((name) => [name, name, 'report.txt'] as const),
-    ),
+    ...benchmarkParts(runsFolder),
     [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
     [join(root, 'docs', 'conformance.md')]: tablePart(runsFolder, 'conformance'),
     [join(root, 'docs', 'mutants.md')]: mutantPart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
+
+const benchmarkParts = (runsFolder: string): Record<string, Parts> =>
+  Object.fromEntries(
+    Object.entries(benchmarks).map(([page, names]) => [
+      join(root, 'docs', page),
+      textParts(runsFolder, ...names.map((name) => [name, name, 'report.txt'] as const)),
+    ]),
+  );
 
 const headline = (results: readonly RunResult[], language: Language): Parts =>
   results.length > 0 ? { headline: fenced(headlineTable(results, language)) } : {};
