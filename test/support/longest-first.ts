@@ -4,13 +4,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** In this order. Those that are not named take less than half a minute. */
 const longest = [
   'contracts/locks',
+  'integration/page',
+  'drills/races',
+  'integration/dead-letters',
   'contracts/queues',
   'long/soak',
   'long/bench',
   'long/rushes',
   'long/races',
-  'drills/faults',
-  'drills/races',
+  'long/faults',
   'long/lock-storm',
   'long/progress',
   'long/accepted-is-not-sold',
