@@ -21,7 +21,12 @@ const labSecret = /^TOKEN_SECRET=(.*)$/m.exec(labEnv)[1];
 const project = 'lockstep-try';
 const instances = 4;
 // The lab's secrets, and not those of a deployment that are set in this shell.
-const { TOKEN_SECRET: _token, MYSQL_PASSWORD_FILE: _password, ...env } = process.env;
+const env = { ...process.env };
+const secretNames = ['TOKEN_SECRET', 'MYSQL_PASSWORD_FILE', 'REDIS_USERS_FILE', 'REDIS_URL_FILE'];
+const forgetSecrets = () => {
+  for (const name of secretNames) delete env[name];
+};
+forgetSecrets();
 const execute = promisify(execFile);
 
 async function docker(...args) {
@@ -163,7 +168,8 @@ async function operators(run, voucherId) {
   };
   await shows('held', 'audit', voucherId);
   await shows('There are no dead letters', 'dead-letters', 'list');
-  const addEntry = ['redis-cli', 'XADD', '{sale:0}:orders', '*', 'no', 'order'];
+  const asLockstep = ['redis-cli', '--no-auth-warning', '--user', 'lockstep', '--pass', 'lockstep'];
+  const addEntry = [...asLockstep, 'XADD', '{sale:0}:orders', '*', 'no', 'order'];
   await run('exec', '--no-TTY', 'redis-main', ...addEntry);
   await until('an entry that is no order is dead-lettered', 10_000, async () =>
     (await by('dead-letters', 'list', '--reason', 'malformed')).includes('1 of 1'),
@@ -184,6 +190,8 @@ async function deployment({ url }) {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${randomBytes(12).toString('base64')}/+%\n`, { mode: 0o644 });
   Object.assign(env, { TOKEN_SECRET: secret, MYSQL_PASSWORD_FILE: file });
+  env.REDIS_USERS_FILE = './containers/lab-redis-users';
+  env.REDIS_URL_FILE = './containers/lab-redis-url';
   const run = (...args) =>
     docker('compose', '--file', 'docker-compose.yml', '--project-name', name, ...args);
   try {
@@ -195,8 +203,7 @@ async function deployment({ url }) {
     expect(noop.status === 404, 'a deployment has no routes of the lab', noop.status);
   } finally {
     await run('down', '--volumes');
-    delete env.TOKEN_SECRET;
-    delete env.MYSQL_PASSWORD_FILE;
+    forgetSecrets();
   }
 }
 

@@ -247,6 +247,8 @@ describe('the secrets', () => {
     const ofK6 = shapes.lab.services['k6']?.environment['TOKEN_SECRET'] ?? '';
     expect(filled(ofK6, labVariables)).toBe(labTokenSecret);
     expect(labVariables['MYSQL_PASSWORD_FILE']).toBe('./containers/lab-mysql-password');
+    const { username, password } = new URL(read('containers/lab-redis-url').trim());
+    expect(read('containers/lab-redis-users')).toContain(`\nuser ${username} on >${password} `);
   });
 });
 
