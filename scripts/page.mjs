@@ -95,9 +95,9 @@ function countedOrders() {
   );
 }
 
-/** Sales a second, as docs/performance.md has them. */
+/** Sales a second, as docs/benchmarks.md has them. */
 function costOf(name) {
-  const row = new RegExp(`^${name} +(\\d+) +\\d+\\.\\.\\d+`, 'm').exec(read('docs/performance.md'));
+  const row = new RegExp(`^${name} +(\\d+) +\\d+\\.\\.\\d+`, 'm').exec(read('docs/benchmarks.md'));
   return row ? { salesPerSecond: Number(row[1]) } : {};
 }
 
