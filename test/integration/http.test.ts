@@ -166,6 +166,45 @@ describe('tokens', () => {
   });
 });
 
+describe('the log-in of the course', () => {
+  const post = async (path: string, body: object) => {
+    const answer = await call(path, { method: 'POST', body });
+    const given = (await answer.json()) as { code?: string; token?: string; userId?: string };
+    return { ...given, status: answer.status };
+  };
+  const codeFor = async (phone: string) => (await post('/codes', { phone })).code ?? '';
+
+  test('gives a phone number a token for its code, once, and it buys', async () => {
+    const phone = '13800000007';
+    const code = await codeFor(phone);
+    const session = await post('/sessions', { phone, code });
+    expect(session).toMatchObject({ status: 201, userId: phone });
+    const voucherId = await putOnSale();
+    const bought = await call(`/vouchers/${voucherId}/orders`, {
+      ...{ method: 'POST', token: session.token ?? '' },
+    });
+    expect(bought.status).toBe(202);
+    expect(await post('/sessions', { phone, code })).toMatchObject({ status: 401 });
+  });
+
+  test('refuses a wrong code, and that of another number; then the right one is over', async () => {
+    const [one, other] = ['13800000008', '13800000009'];
+    const [code, foreign] = [await codeFor(one), await codeFor(other)];
+    const wrong =
+      foreign === code ? String((Number(code) + 1) % 1_000_000).padStart(6, '0') : foreign;
+    expect(await post('/sessions', { phone: one, code: wrong })).toMatchObject({ status: 401 });
+    expect(await post('/sessions', { phone: one, code })).toMatchObject({ status: 401 });
+    expect(await post('/sessions', { phone: other, code: foreign })).toMatchObject({ status: 201 });
+  });
+
+  test.each(['', '12345', '12800000007', '138000000070', '１３８００００００７０', 'x'])(
+    'refuses %j, which is no mobile number',
+    async (phone) => {
+      expect(await post('/codes', { phone })).toMatchObject({ status: 400 });
+    },
+  );
+});
+
 describe('input that does not fit', () => {
   test.each([
     'abc',
@@ -315,6 +354,7 @@ test('the OpenAPI document describes every route', async () => {
     paths: Record<string, object>;
   };
   expect(Object.keys(paths).toSorted()).toEqual([
+    '/codes',
     '/lab/block-event-loop',
     '/lab/end-lease',
     '/lab/noop',
@@ -325,6 +365,7 @@ test('the OpenAPI document describes every route', async () => {
     '/orders/{id}',
     '/orders/{id}/events',
     '/readyz',
+    '/sessions',
     '/vouchers',
     '/vouchers/{id}',
     '/vouchers/{id}/audit',

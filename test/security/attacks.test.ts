@@ -319,7 +319,14 @@ test('paths of those who run the service', async () => {
   const hidden = (path: string): Attack => [path, 404, 'not-found', request(`GET ${path}`)];
   await play(() => [
     ...['/readyz', '//readyz', '/%72eadyz', '/a/../readyz', '/readyz/', '/READYZ'].map(hidden),
-    ...['/metrics', '/lab/noop', '/lab/profile', '/lab/block-event-loop'].map(hidden),
+    ...[
+      '/metrics',
+      '/lab/noop',
+      '/lab/profile',
+      '/lab/block-event-loop',
+      '/codes',
+      '/sessions',
+    ].map(hidden),
     ...['/.env', '/.git/config', '/package.json', '/admin', '/debug'].map(hidden),
     ['a step above the root', 400, 'invalid-request', request('GET /../etc/passwd')],
     ['a step above it, in escapes', 400, 'invalid-request', request('GET /%2e%2e/etc/passwd')],

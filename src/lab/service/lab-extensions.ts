@@ -9,6 +9,7 @@ import { labGate } from './lab-gate.ts';
 import { labRoutes } from './lab-routes.ts';
 import { processFaultRoutes } from './process-faults.ts';
 import { profileRoute } from './profile-route.ts';
+import { sessionRoutes } from './session-routes.ts';
 
 export function labExtensions(service: Service): Extensions {
   const { LAB_ID, HISTORY_FOLDER } = service.connections.config;
@@ -20,6 +21,7 @@ export function labExtensions(service: Service): Extensions {
     middleware: gate,
     routes: [
       labRoutes(service),
+      sessionRoutes(service),
       ...[processFaultRoutes, profileRoute, endLeaseRoute].map((route) => route(service.readToken)),
     ],
   };
