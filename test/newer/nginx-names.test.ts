@@ -17,6 +17,15 @@ import { ownPorts } from '../support/own-ports.ts';
 
 const apiPort = 17_960;
 
+/** Without settings of a deployment: what is behind `:-`. */
+const asComposeFills = (environment: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      value.replace(/\$\{\w+:-([^}]*)\}/g, '$1'),
+    ]),
+  );
+
 /** Answers every question with these addresses, each time in another order, as Docker does. */
 async function nameServer() {
   const server = { port: 0, addresses: [] as string[] };
@@ -67,7 +76,7 @@ async function nginxOfCompose(nameServerPort: number): Promise<string> {
   writeFileSync(
     file,
     renderNginx({
-      ...services.nginx.environment,
+      ...asComposeFills(services.nginx.environment),
       RUN_FOLDER: folder,
       LISTEN: `127.0.0.1:${port}`,
       UPSTREAM_SERVERS: upstream
