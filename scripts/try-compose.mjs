@@ -126,9 +126,10 @@ async function faults({ client }) {
     const { purchases, accepted } = await buying.stop();
     expect(accepted === purchases, `restart and kill of ${name}: ${purchases} accepted`, accepted);
     await until('  each is recorded once', 30_000, async () => {
-      const { verdict, orders, usersWithTwoOrders } = await client.audit(voucherId);
+      const { verdict, orders, usersWithTwoOrders, findings } = await client.audit(voucherId);
       const isComplete = orders === accepted && usersWithTwoOrders === 0 && verdict === 'held';
-      return isComplete || { verdict, orders, usersWithTwoOrders };
+      const others = findings?.filter((finding) => finding.verdict !== 'held');
+      return isComplete || { verdict, orders, usersWithTwoOrders, others };
     });
   }
 }
