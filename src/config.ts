@@ -262,17 +262,14 @@ function isClaimedInTime(env: Readonly<Record<string, unknown>>): boolean {
 }
 
 type TokenSecret = 'TOKEN_SECRET' | 'TOKEN_SECRET_BEFORE';
-const secretIsOwn = {
-  check:
-    (name: TokenSecret) =>
-    (env: Readonly<Record<TokenSecret, string> & { LAB: boolean }>): boolean =>
-      env.LAB || env[name] !== labTokenSecret,
-  problem: (name: TokenSecret) => ({
-    path: [name],
-    message: "must not be the lab's, which is published",
-  }),
-};
+function isOwnSecret(name: TokenSecret) {
+  const check = (env: Readonly<Record<TokenSecret, string> & { LAB: boolean }>): boolean =>
+    env.LAB || env[name] !== labTokenSecret;
+  return { check, problem: { path: [name], message: "must not be the lab's, which is published" } };
+}
 
+const secretNow = isOwnSecret('TOKEN_SECRET');
+const secretBefore = isOwnSecret('TOKEN_SECRET_BEFORE');
 const lease = outlastsAnswers('LOCK_LEASE_MS');
 const watchdog = outlastsAnswers('LOCK_WATCHDOG_MS');
 const session = outlastsAnswers('ZOOKEEPER_SESSION_MS');
@@ -288,8 +285,8 @@ const Relations = Environment.refine(lease.check, lease.problem)
     path: ['REDIS_SENTINELS'],
     message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
   })
-  .refine(secretIsOwn.check('TOKEN_SECRET'), secretIsOwn.problem('TOKEN_SECRET'))
-  .refine(secretIsOwn.check('TOKEN_SECRET_BEFORE'), secretIsOwn.problem('TOKEN_SECRET_BEFORE'));
+  .refine(secretNow.check, secretNow.problem)
+  .refine(secretBefore.check, secretBefore.problem);
 
 export type Config = Readonly<z.output<typeof Environment>>;
 

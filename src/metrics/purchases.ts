@@ -8,7 +8,7 @@ const purchases = new Counter({
   help: 'Purchases by outcome: accepted, unknown, or the reason of the refusal',
   registers,
   labelNames: ['rung', 'outcome'],
-  collect: addNew,
+  collect: moveCounts,
 });
 const turnedAway = new Counter({
   name: 'lockstep_purchases_turned_away_total',
@@ -40,7 +40,7 @@ const wordOf = (outcome: Outcome): string =>
   outcome.kind === 'refused' ? outcome.reason : outcome.kind;
 
 interface Series {
-  /** By outcome, since the metrics were asked for: to find a label costs more than to count. */
+  /** By outcome, and not in the counter yet: to find its label costs more than to count here. */
   readonly counts: Map<string, number>;
   readonly observe: (seconds: number) => void;
 }
@@ -64,8 +64,8 @@ export function countPurchase(rung: string, outcome: Outcome, ms: number): void 
   series.observe(ms / 1_000);
 }
 
-/** To the counter, whenever the metrics are asked for. */
-function addNew(): void {
+/** Moves them to the counter, when somebody asks for the metrics. */
+function moveCounts(): void {
   for (const [rung, { counts }] of known)
     for (const [outcome, count] of counts) {
       purchases.inc({ rung, outcome }, count);

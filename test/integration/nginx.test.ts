@@ -15,8 +15,8 @@ import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import {
-  type AddressLimits,
   barePath,
+  type NginxOptions,
   nginxAlonePath,
   nginxServer,
   nodePath,
@@ -41,15 +41,10 @@ async function instance(answer: RequestListener): Promise<number> {
 
 const nginxBefore = (...upstreams: (number | string)[]): Promise<string> => nginxWith(upstreams);
 
-/** @param barePorts as in the lab, for the benchmark. */
-async function nginxWith(
-  upstreams: (number | string)[],
-  barePorts?: number[],
-  limits?: AddressLimits,
-): Promise<string> {
+async function nginxWith(upstreams: (number | string)[], options?: NginxOptions): Promise<string> {
   const folder = someFolder();
   const port = await ownPorts(19_900);
-  const server = nginxServer(folder, port, upstreams, undefined, 'nginx', barePorts, limits);
+  const server = nginxServer(folder, port, upstreams, options);
   await server.prepare?.();
   const running = startProcess(server.program());
   onTestFinished(() => stopProcess(running));
@@ -266,18 +261,13 @@ describe('nginx', () => {
 
 describe('the limits of an address', () => {
   const byAddress = { LIMIT_BY: '$binary_remote_addr', LIMIT_RATE: '1r/m' };
-  const ask = (url: string, localAddress = '127.0.0.1') =>
-    new Promise<{ status?: number; retryAfter?: string; body: string }>((resolve, reject) => {
-      get(url, { localAddress, agent: false }, async (answer) => {
-        const { statusCode: status, headers } = answer;
-        const retryAfter = headers['retry-after'];
-        resolve({
-          ...(status && { status }),
-          ...(retryAfter && { retryAfter }),
-          body: await text(answer),
-        });
-      }).on('error', reject);
-    });
+  const ask = async (url: string, localAddress = '127.0.0.1') => {
+    const [answer] = (await once(get(url, { localAddress, agent: false }), 'response')) as [
+      IncomingMessage,
+    ];
+    const { statusCode: status, headers } = answer;
+    return { status, retryAfter: headers['retry-after'], body: await text(answer) };
+  };
 
   test('are so many requests: the next one is 429, no instance sees it, and other addresses go on', async () => {
     let requests = 0;
@@ -286,7 +276,7 @@ describe('the limits of an address', () => {
       response.end('{}');
     };
     const limits = { ...byAddress, LIMIT_BURST: '5', LIMIT_CONNECTIONS: '100' };
-    const url = await nginxWith([await instance(count)], [], limits);
+    const url = await nginxWith([await instance(count)], { limits });
     requests = 0;
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask(url)));
     const refused = answers.filter(({ status }) => status === 429);
@@ -303,7 +293,7 @@ describe('the limits of an address', () => {
     const waiting: ServerResponse[] = [];
     const hold: RequestListener = (_, response) => void waiting.push(response);
     const limits = { ...byAddress, LIMIT_BURST: '100', LIMIT_CONNECTIONS: '3' };
-    const url = await nginxWith([await instance(hold)], [], limits);
+    const url = await nginxWith([await instance(hold)], { limits });
     const held = Array.from({ length: 3 }, () => ask(url));
     await waitUntil('three requests to be held', 10_000, () => waiting.length === 3);
     expect((await ask(url)).status).toBe(429);
@@ -339,7 +329,7 @@ describe('the paths of the benchmark', () => {
   };
 
   test('are only in the lab: nginx answers one itself, and the other is for the bare processes', async () => {
-    const url = await nginxWith([await instance(headersOf)], [await instance(headersOf)]);
+    const url = await nginxWith([await instance(headersOf)], { bare: [await instance(headersOf)] });
     expect((await ask(`${url}${nginxAlonePath}`)).status).toBe(204);
     const production = await nginxBefore(
       await instance((_, response) => void response.writeHead(404).end()),
@@ -349,7 +339,7 @@ describe('the paths of the benchmark', () => {
   });
 
   test('reach a bare process with the same headers as an instance: the two cost nginx the same', async () => {
-    const url = await nginxWith([await instance(headersOf)], [await instance(headersOf)]);
+    const url = await nginxWith([await instance(headersOf)], { bare: [await instance(headersOf)] });
     const [bare, service] = await Promise.all([ask(`${url}${barePath}`), ask(`${url}/vouchers`)]);
     const headers = await bare.json();
     expect(headers).toMatchObject({ authorization: 'Bearer 1', 'x-forwarded-proto': 'http' });

@@ -1,28 +1,22 @@
 /** What one instance takes: tries of a user in a second, and purchases at once. */
-import { expect, test } from 'vitest';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
-import { startLoggedService } from '../support/logged-service.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
+import { startService } from '../support/service-process.ts';
+
+const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
 
 async function limitedService(settings: Readonly<Record<string, string>>) {
   const stores = await ownStores();
   const metrics = await ownPorts(19_960, 4);
-  const { port } = await startLoggedService({
-    ...stores,
-    ...{ INSTANCES: '1', ALLOWED_RUNGS: 'all', LAB: '1', METRICS_PORT: String(metrics) },
-    ...settings,
+  const { baseUrl, stop } = await startService(entry, {
+    ...{ ...stores, TOKEN_SECRET: deploymentSecret, ALLOWED_RUNGS: 'all', LAB: '1' },
+    ...{ METRICS_PORT: String(metrics), ...settings },
   });
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const isReady = async () => (await fetch(`${baseUrl}/readyz`).catch(() => null))?.ok === true;
-  await waitUntil('the service to be ready', 20_000, isReady);
-  const operator = await tokenFor('1', 'operator', deploymentSecret);
-  const putOnSale = async (sale: Readonly<Record<string, unknown>>): Promise<string> => {
-    const body = openSale(sale);
-    const created = await call('/vouchers', { method: 'POST', token: operator, body, baseUrl });
-    return ((await created.json()) as { id: string }).id;
-  };
+  onTestFinished(async () => void (await stop()));
+  const token = await tokenFor('1', 'operator', deploymentSecret);
+  const onSale = (sale: Readonly<Record<string, unknown>>) => putOnSale(sale, { baseUrl, token });
   const buy = async (voucherId: string, user: number) => {
     const token = await tokenFor(String(user), 'user', deploymentSecret);
     const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl });
@@ -33,14 +27,14 @@ async function limitedService(settings: Readonly<Record<string, string>>) {
     (await (await fetch(`http://127.0.0.1:${metrics + 1}/metrics`)).text())
       .split('\n')
       .filter((line) => line.startsWith('lockstep_purchases_turned_away_total'));
-  return { stores, putOnSale, buy, turnedAway };
+  return { stores, onSale, buy, turnedAway };
 }
 
 test('a user who tries too often is told when to come again, and others buy', async () => {
-  const { stores, putOnSale, buy, turnedAway } = await limitedService({
+  const { stores, onSale, buy, turnedAway } = await limitedService({
     USER_TRIES_PER_SECOND: '3',
   });
-  const voucherId = await putOnSale({ stock: 10 });
+  const voucherId = await onSale({ stock: 10 });
   const tries = await Promise.all(Array.from({ length: 20 }, () => buy(voucherId, 7)));
   const refused = tries.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0); // How many depends on how long twenty requests take.
@@ -60,9 +54,9 @@ test('a user who tries too often is told when to come again, and others buy', as
 });
 
 test('a purchase above the bound is refused at once, and sells nothing', async () => {
-  const { putOnSale, buy, turnedAway } = await limitedService({ PURCHASES_AT_ONCE: '1' });
+  const { onSale, buy, turnedAway } = await limitedService({ PURCHASES_AT_ONCE: '1' });
   const slow = { rung: 'stock-positive', stock: 10, lab: { workMs: 2_000 } };
-  const voucherId = await putOnSale(slow);
+  const voucherId = await onSale(slow);
   const both = await Promise.all([buy(voucherId, 7), buy(voucherId, 8)]);
   expect(both.map(({ status }) => status).sort()).toEqual([201, 503]);
   const refused = both.find(({ status }) => status === 503);

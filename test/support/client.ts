@@ -47,12 +47,13 @@ export const openSale = (changes: Readonly<Record<string, unknown>> = {}) => ({
   ...changes,
 });
 
-export async function putOnSale(changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const answer = await call('/vouchers', {
-    method: 'POST',
-    token: await tokenFor('1', 'operator'),
-    body: openSale(changes),
-  });
+/** @param at another service than the lab's, with a token of its operator */
+export async function putOnSale(
+  changes: Readonly<Record<string, unknown>> = {},
+  at: Pick<Call, 'baseUrl' | 'token'> = {},
+): Promise<string> {
+  const token = await tokenFor('1', 'operator');
+  const answer = await call('/vouchers', { method: 'POST', token, ...at, body: openSale(changes) });
   const { id } = (await answer.json()) as { id?: string };
   if (id === undefined) throw new Error(`the voucher was not created: status ${answer.status}`);
   return id;

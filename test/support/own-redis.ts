@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
-import { redisServer } from '../../src/lab/environment/servers/redis.ts';
+import { redisAnswers, redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { newDataFolder } from './data-home.ts';
 import { ownPorts } from './own-ports.ts';
@@ -21,9 +21,13 @@ export interface OwnRedis {
   resume(): void;
 }
 
-/** @param more settings, such as `replicaof`. */
+/**
+ * @param more settings, such as `replicaof`.
+ * @param isReady of the Redis on this port, where nobody may ask without a password.
+ */
 export async function startOwnRedis(
   more: Readonly<Record<string, string>> = {},
+  isReady = redisAnswers,
 ): Promise<OwnRedis> {
   const folder = newDataFolder();
   const port = await ownPorts(19_300);
@@ -32,7 +36,7 @@ export async function startOwnRedis(
   let ref: ProcessRef | undefined;
   const start = async () => {
     ref = startProcess(server.program());
-    await waitUntil('a Redis of its own', 10_000, server.answers);
+    await waitUntil('a Redis of its own', 10_000, () => isReady(port));
   };
   const kill = async () => {
     const killed = ref;

@@ -156,10 +156,20 @@ describe('the configuration', () => {
     expect(complaint({ ...times, CLAIM_IDLE_MS: '5000', PORT: '-1' })).toContain('CLAIM_IDLE_MS: ');
   });
 
-  test('refuses the published secret of the lab outside the lab', () => {
-    const published = { ...least, TOKEN_SECRET: labTokenSecret };
-    expect(complaint(published)).toContain('TOKEN_SECRET: ');
-    expect(readConfig({ ...published, LAB: '1' }).LAB).toBe(true);
+  test.each(['TOKEN_SECRET', 'TOKEN_SECRET_BEFORE'])(
+    'refuses the published secret of the lab outside the lab, as %s',
+    (name) => {
+      const published = { ...least, [name]: labTokenSecret };
+      expect(complaint(published)).toContain(`${name}: `);
+      expect(readConfig({ ...published, LAB: '1' }).LAB).toBe(true);
+    },
+  );
+
+  test('refuses a secret of before that can be guessed, and takes none', () => {
+    expect(complaint({ ...least, TOKEN_SECRET_BEFORE: 'short' })).toContain(
+      'TOKEN_SECRET_BEFORE: ',
+    );
+    expect(readConfig({ ...least, TOKEN_SECRET_BEFORE: '' }).TOKEN_SECRET_BEFORE).toBe('');
   });
 
   test.each([

@@ -174,10 +174,13 @@ test('each measured table has its place in a document', () => {
     writeFileSync(join(folder, 'report.txt'), `the table of ${name}\n`);
   }
   const parts = generatedParts(runs);
-  const pages = ['performance.md', 'benchmarks.md'].map((page) =>
-    replaceParts(read(`docs/${page}`), parts[join(root.pathname, 'docs', page)] ?? {}),
-  );
-  for (const name of names) expect(pages.join('')).toContain(`the table of ${name}\n`);
+  const pages = ['performance.md', 'benchmarks.md'].map((page) => ({
+    text: read(`docs/${page}`),
+    own: parts[join(root.pathname, 'docs', page)] ?? {},
+  }));
+  expect(pages.flatMap(({ own }) => Object.keys(own))).toEqual(names);
+  const written = pages.map(({ text, own }) => replaceParts(text, own)).join('');
+  for (const name of names) expect(written).toContain(`the table of ${name}\n`);
 });
 
 describe('the generated tables', () => {

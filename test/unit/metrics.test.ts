@@ -17,6 +17,7 @@ test('each outcome of a rung is there at 0 once the rung has sold', async () => 
   expect(await of('lease-lost')).toBeNull();
   countPurchase('some', { kind: 'refused', reason: 'sold-out' }, 1);
   expect([await of('sold-out'), await of('accepted'), await of('lease-lost')]).toEqual([1, 0, 0]);
+  expect(await of('sold-out')).toBe(1); // It is not counted again when somebody asks again.
 });
 
 test('a wait for a lock is counted, whether it was granted or not', async () => {

@@ -66,7 +66,7 @@ const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) 
       (name === 'connections/mysql.ts' && kind === 'type'),
   ],
   [
-    'only the ladder names an implementation, and what other programs may take',
+    'only the ladder, and the exports, name an implementation',
     /^(?!ladder\/|locks\/|inventory\/|queues\/|exports\/)/,
     ({ name }) => !implementations.includes(name),
   ],

@@ -133,9 +133,10 @@ async function soldOutVoucher(bench: Bench): Promise<string> {
   const voucherId = await putVoucherOnSale(bench, rung, soldOutUnits);
   const buyer = await scriptBuyer(bench, rung, voucherId);
   try {
-    for (let sold = 0; sold < soldOutUnits; ) {
-      const { users } = await buyer.sell(bench.load.tokens.count + 1 + sold, soldOutUnits - sold);
-      sold += users;
+    let sold = 0;
+    while (sold < soldOutUnits) {
+      const firstUser = bench.load.tokens.count + 1 + sold;
+      sold += (await buyer.sell(firstUser, soldOutUnits - sold)).users;
     }
   } finally {
     buyer.close();

@@ -572,7 +572,8 @@ export class Lab {
     const { ports, id } = this.#state;
     const upstreams = upstreamsOf(this.#folder, ports.api, this.shape);
     const { balancer } = this.shape;
-    return nginxServer(this.#folder, ports.nginx, upstreams, id, balancer, this.bareUpstreams);
+    const options = { labId: id, balancer, bare: this.bareUpstreams };
+    return nginxServer(this.#folder, ports.nginx, upstreams, options);
   }
 
   async #answered({ name, port, answers }: Server): Promise<void> {

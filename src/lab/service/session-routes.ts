@@ -13,6 +13,7 @@ import { smallBody } from '../../http/voucher-schemas.ts';
 /** As the course checks it. It is the id of the user, too. */
 const Phone = z.string().regex(/^1[3-9]\d{9}$/, 'must be a mobile number of 11 digits');
 const Code = z.string().regex(/^\d{6}$/, 'must have six digits');
+const LogIn = z.strictObject({ phone: Phone, code: Code });
 const codeSeconds = 120;
 const keyOf = (phone: string): string => `login:code:${phone}`;
 
@@ -36,10 +37,7 @@ const sendCode = createRoute({
   },
 });
 const logIn = createRoute({
-  ...route(
-    ...(['/sessions', 'logIn', 'A token for a code'] as const),
-    z.strictObject({ phone: Phone, code: Code }),
-  ),
+  ...route('/sessions', 'logIn', 'A token for a code', LogIn),
   description: 'The user id is the phone number. A wrong code ends the right one, too.',
   responses: {
     201: jsonAnswer(z.object({ token: z.string(), userId: z.string() }), 'The token of the user'),

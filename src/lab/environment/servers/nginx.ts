@@ -67,6 +67,15 @@ export interface AddressLimits {
   readonly LIMIT_BURST: string;
   readonly LIMIT_CONNECTIONS: string;
 }
+export interface NginxOptions {
+  /** Of the instances behind it: it answers once they do. */
+  readonly labId?: string | undefined;
+  readonly balancer?: ServiceShape['balancer'];
+  /** The bare processes of the benchmark. */
+  readonly bare?: readonly (number | string)[];
+  readonly limits?: AddressLimits;
+}
+
 /** All requests of the lab come from one address. */
 const noLimits: AddressLimits = {
   LIMIT_BY: '',
@@ -89,10 +98,7 @@ export function nginxServer(
   folder: string,
   port: number,
   upstreams: readonly (number | string)[],
-  labId?: string,
-  balancer: ServiceShape['balancer'] = 'nginx',
-  bare: readonly (number | string)[] = [],
-  limits = noLimits,
+  { labId, balancer = 'nginx', bare = [], limits = noLimits }: NginxOptions = {},
 ): Server {
   const runFolder = join(folder, 'nginx');
   const file = join(runFolder, 'nginx.conf');
