@@ -183,6 +183,11 @@ const Environment = z.object({
    * `too-many-requests`. 0: as often as they like.
    */
   USER_TRIES_PER_SECOND: whole(0, 1_000_000).default(10),
+  /**
+   * How long the pass of a waiting room lets its user buy. A pass that is not used in this time is
+   * that of the next user then.
+   */
+  PASS_MS: whole(1_000, 86_400_000).default(60_000),
   /** Most purchases in progress in one instance; a further one is refused as `overloaded`. */
   PURCHASES_AT_ONCE: whole(1, 1_000_000).default(5_000),
   /**

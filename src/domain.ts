@@ -12,6 +12,8 @@ export const isId = (text: string): boolean =>
 
 /** Of one voucher. */
 export const mostBuckets = 64;
+/** Of one voucher with a waiting room. */
+export const mostPassesAtOnce = 100_000;
 /** Of one Redis. */
 export const mostShards = 64;
 
@@ -29,6 +31,8 @@ export interface Voucher {
   readonly rung: string;
   /** The number of buckets that share its stock, on a rung that splits it. */
   readonly buckets?: number;
+  /** It has a waiting room: so many users at most may buy at a time. */
+  readonly passesAtOnce?: number;
   /** Present in the lab only. */
   readonly lab?: LabOptions;
 }

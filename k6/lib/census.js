@@ -20,6 +20,7 @@ const refusals = [
   'not-ready',
   'too-many-requests',
   'overloaded',
+  'pass-required',
 ];
 /**
  * `no-connection`: the request was not sent. `unknown`: the attempt may have been sold.

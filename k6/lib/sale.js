@@ -1,4 +1,5 @@
 // A voucher is put on sale, and users buy it.
+import { sleep } from 'k6';
 import http from 'k6/http';
 import { count } from './census.js';
 import { answerSeconds, baseUrl, rung, workMs } from './settings.js';
@@ -14,15 +15,16 @@ const warmUpReads = 16;
  * `expectedOrders` is the number of orders for each voucher when everybody who can get one gets
  * one.
  */
-export function putOnSale({ title, stock, expectedOrders, vouchers = 1 }) {
-  const voucherIds = Array.from({ length: vouchers }, () => createVoucher(title, stock));
+export function putOnSale({ title, stock, expectedOrders, vouchers = 1, more = {} }) {
+  const sale = { title, stock, ...more };
+  const voucherIds = Array.from({ length: vouchers }, () => createVoucher(sale));
   for (let read = 0; read < warmUpReads; read++) http.get(`${baseUrl}/vouchers/${voucherIds[0]}`);
   return { voucherIds, expectedOrders };
 }
 
-function createVoucher(title, stock) {
+function createVoucher(sale) {
   const at = (fromNowMs) => new Date(Date.now() + fromNowMs).toISOString();
-  const voucher = { title, stock, beginTime: at(-hourMs), endTime: at(dayMs), rung };
+  const voucher = { ...sale, beginTime: at(-hourMs), endTime: at(dayMs), rung };
   if (workMs > 0) voucher.lab = { workMs }; // A service outside the lab refuses it.
   const body = JSON.stringify(voucher);
   const answer = http.post(`${baseUrl}/vouchers`, body, asOperator());
@@ -31,11 +33,29 @@ function createVoucher(title, stock) {
   throw new Error(`${baseUrl} created no voucher: ${answer.status} ${reason}`);
 }
 
-/** One attempt. Returns its outcome and the answer; calls `tagsNow` when the answer has come. */
-export function buy(voucherId, user, tagsNow = () => ({})) {
+/**
+ * One attempt. Returns its outcome and the answer; calls `tagsNow` when the answer has come. `pass`
+ * is that of a waiting room.
+ */
+export function buy(voucherId, user, tagsNow = () => ({}), pass = '') {
   const { url, params } = purchase(voucherId, user);
+  if (pass) params.headers['Purchase-Pass'] = pass;
   const answer = send('POST', url, params);
   return { outcome: count(answer, tagsNow()), answer };
+}
+
+const waitsMore = [0, 429, 503];
+
+/** Waits in the line of a sale. Returns the pass; or '' when there is nothing to wait for. */
+export function waitForPass(voucherId, user) {
+  const params = { ...asUser(user), tags: { name: 'POST /vouchers/{id}/place' } };
+  for (;;) {
+    const answer = send('POST', `${baseUrl}/vouchers/${voucherId}/place`, params);
+    if (answer.status !== 200 && !waitsMore.includes(answer.status)) return '';
+    const { pass, askAgainSeconds = 1 } = answer.status === 200 ? answer.json() : {};
+    if (pass) return pass;
+    sleep(askAgainSeconds);
+  }
 }
 
 /** A request without an answer has status 0, and k6 logs no warning for it. */

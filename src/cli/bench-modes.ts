@@ -11,6 +11,7 @@ import { benchmarkRates } from '../lab/benchmarks/rate-benchmark.ts';
 import { benchmarkRungs } from '../lab/benchmarks/rung-benchmark.ts';
 import { saturate } from '../lab/benchmarks/saturation.ts';
 import type { BenchmarkResult } from '../lab/benchmarks/targets.ts';
+import { benchmarkWaiting } from '../lab/benchmarks/waiting-benchmark.ts';
 import { besideText } from '../lab/report/bench-beside-text.ts';
 import { bucketsText } from '../lab/report/bench-buckets-text.ts';
 import { profileText } from '../lab/report/bench-profile-text.ts';
@@ -18,6 +19,7 @@ import { queuesText } from '../lab/report/bench-queues-text.ts';
 import { ratesText } from '../lab/report/bench-rates-text.ts';
 import { saturationText } from '../lab/report/bench-saturation-text.ts';
 import { growthText, purchaseText, rungsText } from '../lab/report/bench-text.ts';
+import { waitingText } from '../lab/report/bench-waiting-text.ts';
 import { flameGraph } from '../lab/report/flame-graph.ts';
 import { type RungName, rungNames } from '../ladder/rungs.ts';
 
@@ -28,6 +30,7 @@ export const hows = {
   profile: 'where an instance spends its time, with a flame graph',
   buckets: 'a hot voucher on several masters',
   queues: 'how fast each queue drains, beside BullMQ',
+  waiting: 'a rush on a sale with a waiting room, and without',
 } as const;
 
 /** The words and options of the command line that choose the mode. */
@@ -123,6 +126,17 @@ const queues: Mode = {
   },
 };
 
+/** So many users wait at the end of the rush. */
+const longestLine = 100_000;
+
+const waiting = (rung: RungName, rate: number): Mode => ({
+  ...{ name: 'bench-waiting', seconds: 6, rounds: 1 },
+  run: async (bench) => {
+    const result = await benchmarkWaiting(bench, rung, rate, longestLine);
+    return { result, text: waitingText(result) };
+  },
+});
+
 function growth(rung: RungName, orders: number, byScript: boolean): Mode {
   if (!byScript) refuseManyByHttp(orders);
   return {
@@ -147,6 +161,7 @@ export function modeOf(choice: Choice): Mode {
   if (file !== undefined) return beside(readOtherService(file));
   if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
   if (how === 'rates') return rates;
+  if (how === 'waiting') return waiting(rung ?? 'lua-stream', rate ?? 1_000);
   if (how === 'profile') return profile(rung ?? 'lua-stream');
   if (how === 'buckets') return buckets;
   if (how === 'queues') return queues;

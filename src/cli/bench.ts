@@ -63,7 +63,11 @@ export const addBench: AddCommand = (program, place) =>
         'another service, which this JSON file describes, in turns',
       ).conflicts(['rung', 'ladder', 'orders', 'rate']),
     )
-    .option('--rate <n>', 'of saturate: the first requests/s that it tries', whole(1, 50_000))
+    .option(
+      '--rate <n>',
+      'of saturate: the first requests/s that it tries; of waiting: users/s',
+      whole(1, 50_000),
+    )
     .option('--seconds <n>', 'how long each load lasts (by default 2 to 10)', whole(1, 120))
     .option(
       '--rounds <n>',

@@ -14,6 +14,10 @@ export interface ShardKeys {
   transfers(voucherId: string): string;
   /** STRING: the voucher as MySQL has it, for a process that starts without MySQL. It expires. */
   about(voucherId: string): string;
+  /** The waiting room. HASH of its line, HASH user id → place, ZSET of passes. They expire. */
+  room(voucherId: string): string;
+  places(voucherId: string): string;
+  passes(voucherId: string): string;
   /** STREAM of orders to record in MySQL. */
   readonly orders: string;
   /** HASH order id → `voucher id:user id`, for as long as the order is in the stream. */
@@ -104,6 +108,9 @@ const shardKeys = (tag: string): ShardKeys => ({
   buyers: (voucherId) => `${tag}:buyers:${voucherId}`,
   transfers: (voucherId) => `${tag}:transfers:${voucherId}`,
   about: (voucherId) => `${tag}:about:${voucherId}`,
+  room: (voucherId) => `${tag}:room:${voucherId}`,
+  places: (voucherId) => `${tag}:places:${voucherId}`,
+  passes: (voucherId) => `${tag}:passes:${voucherId}`,
   orders: `${tag}:orders`,
   queued: `${tag}:queued`,
   epoch: `${tag}:epoch`,

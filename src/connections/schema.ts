@@ -93,6 +93,11 @@ const migrations: Readonly<Record<string, string>> = {
      change_number INT     NOT NULL,
      paused        TINYINT NOT NULL
    ) ENGINE = InnoDB`,
+  // A row for each voucher that has a waiting room.
+  '0011-voucher-waiting-rooms': `CREATE TABLE IF NOT EXISTS voucher_waiting_rooms (
+     voucher_id     BIGINT NOT NULL PRIMARY KEY,
+     passes_at_once INT    NOT NULL
+   ) ENGINE = InnoDB`,
 };
 
 const lockSeconds = 60;

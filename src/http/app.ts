@@ -13,6 +13,7 @@ import { orderEventRoutes } from './routes/order-events.ts';
 import { orderRoutes } from './routes/orders.ts';
 import { voucherChangeRoutes } from './routes/voucher-changes.ts';
 import { voucherRoutes } from './routes/vouchers.ts';
+import { waitingRoomRoutes } from './routes/waiting-room.ts';
 import type { Service } from './service.ts';
 import type { Identified } from './tokens.ts';
 
@@ -52,6 +53,7 @@ export function createApp(service: Service, extensions: Extensions = none): App 
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
   app.route('/', voucherChangeRoutes(service));
+  app.route('/', waitingRoomRoutes(service));
   app.route('/', orderRoutes(service));
   app.route('/', orderEventRoutes(service));
   app.route('/', auditRoutes(service));

@@ -8,7 +8,9 @@ import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
 import { type PurchaseLimits, purchaseLimits } from './purchase-limits.ts';
+import { openStockLeft, type StockLeft } from './stock-left.ts';
 import { type ReadToken, tokenReader } from './tokens.ts';
+import { openWaitingRoom, type WaitingRoom } from './waiting-room/waiting-room.ts';
 
 export interface Service {
   readonly connections: Connections;
@@ -21,6 +23,8 @@ export interface Service {
   /** Not a promise once it is open. */
   readonly openRung: (voucher: { readonly rung: string }) => OpenRung | Promise<OpenRung>;
   readonly orderIds: OrderIds;
+  readonly stockLeft: StockLeft;
+  readonly waitingRoom: WaitingRoom;
   readonly limits: PurchaseLimits;
   readonly readToken: ReadToken;
   /** Of a voucher; null when there is no such voucher. */
@@ -43,6 +47,7 @@ export async function openService(
   await connections.ready();
   const onReleaseFailed = (error: unknown) =>
     log.warn({ event: 'release-failed', error: String(error) });
+  const openRung = rungOpener(connections, { onReleaseFailed });
   return {
     connections,
     log,
@@ -50,8 +55,10 @@ export async function openService(
     isOpen,
     vouchers: openVouchers(connections),
     allowedRungs: allowed,
-    openRung: rungOpener(connections, { onReleaseFailed }),
+    openRung,
     orderIds: await openOrderIds(connections, log),
+    stockLeft: openStockLeft(openRung),
+    waitingRoom: openWaitingRoom(connections),
     limits: purchaseLimits(connections.config),
     readToken: tokenReader(connections.config),
     auditOf: (voucherId) => auditInParts(connections, voucherId),

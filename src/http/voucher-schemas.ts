@@ -48,11 +48,13 @@ export const VoucherView = z
     paused: z.boolean(),
     rung: z.string(),
     buckets: z.int().optional(),
+    passesAtOnce: z.int().optional(),
   })
   .openapi('Voucher');
 
 export function view(voucher: Voucher, remaining: number | null = null) {
-  const { id, title, stock, beginTime, endTime, paused = false, rung, buckets } = voucher;
+  const { id, title, stock, beginTime, endTime, paused = false, rung } = voucher;
+  const { buckets, passesAtOnce } = voucher;
   const shown = {
     id,
     title,
@@ -62,6 +64,7 @@ export function view(voucher: Voucher, remaining: number | null = null) {
     paused,
     rung,
     ...(buckets !== undefined && { buckets }),
+    ...(passesAtOnce !== undefined && { passesAtOnce }),
   };
   return remaining === null ? shown : { ...shown, remaining };
 }

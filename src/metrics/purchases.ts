@@ -12,7 +12,7 @@ const purchases = new Counter({
 });
 const turnedAway = new Counter({
   name: 'lockstep_purchases_turned_away_total',
-  help: 'Purchases that were not begun: too many of one user, or in progress, by the code',
+  help: 'Purchases that were not begun: too many of a user, too many, or without a pass',
   registers,
   labelNames: ['code'],
 });
@@ -32,7 +32,7 @@ const lockWaits = new Histogram({
 });
 
 /** Before the sale is asked. */
-export const turnedAwayCodes = ['too-many-requests', 'overloaded'] as const;
+export const turnedAwayCodes = ['too-many-requests', 'overloaded', 'pass-required'] as const;
 export type TurnedAway = (typeof turnedAwayCodes)[number];
 for (const code of turnedAwayCodes) turnedAway.inc({ code }, 0);
 

@@ -35,6 +35,7 @@ export function observeStores(connections: Connections): void {
   );
   observeStoresUp(connections);
   observeStock(connections);
+  observeLines(connections);
 }
 
 /** Without a value while a store does not answer. */
@@ -98,6 +99,36 @@ function observeStock(connections: Connections): void {
       for (const [voucher, stock] of stocks) this.set({ voucher }, stock);
     },
   });
+}
+
+function observeLines(connections: Connections): void {
+  new Gauge({
+    name: 'lockstep_waiting_users',
+    help: 'Places of the waiting room of each of the newest sales that had no turn yet',
+    registers,
+    labelNames: ['voucher'],
+    async collect() {
+      this.reset();
+      const lines = await soon(linesOfRunning(connections)).catch(() => []);
+      for (const [voucher, users] of lines) this.set({ voucher }, users);
+    },
+  });
+}
+
+async function linesOfRunning(connections: Connections): Promise<[string, number][]> {
+  const running = await select<{ id: string }>(
+    connections.mysql(),
+    `SELECT CAST(voucher_id AS CHAR) AS id FROM voucher_waiting_rooms
+     JOIN vouchers v ON v.id = voucher_id
+     WHERE v.end_time > ? ORDER BY v.id DESC LIMIT ${mostSales}`,
+    [new Date()],
+  );
+  const waiting = running.map(async ({ id }): Promise<[string, number]> => {
+    const line = connections.saleKeys.of(id).room(id);
+    const [last, served] = await connections.redis('admin').hmget(line, 'last', 'served');
+    return [id, Number(last) - Number(served)];
+  });
+  return Promise.all(waiting);
 }
 
 async function stocksOfRunning(connections: Connections): Promise<[string, number][]> {

@@ -26,8 +26,9 @@ export const pageSize = 100;
 /** Ids are below it: MySQL counts them from 1. */
 const mostId = '9223372036854775807';
 
-interface Row extends Omit<Voucher, 'lab' | 'buckets' | 'paused'> {
+interface Row extends Omit<Voucher, 'lab' | 'buckets' | 'paused' | 'passesAtOnce'> {
   readonly buckets: number | null;
+  readonly passesAtOnce: number | null;
   /** Null when it was never changed. */
   readonly paused: number | null;
   /** The first of the lab options; null when the voucher has none. */
@@ -39,18 +40,29 @@ interface Row extends Omit<Voucher, 'lab' | 'buckets' | 'paused'> {
 const selectVouchers = `
   SELECT CAST(v.id AS CHAR) AS id, v.title, s.initial_stock AS stock,
          v.begin_time AS beginTime, v.end_time AS endTime, v.rung, b.buckets, st.paused,
+         w.passes_at_once AS passesAtOnce,
          l.rails, l.work_ms AS workMs, l.retries
   FROM vouchers v
   JOIN seckill_stock s ON s.voucher_id = v.id
   LEFT JOIN voucher_buckets b ON b.voucher_id = v.id
   LEFT JOIN voucher_states st ON st.voucher_id = v.id
+  LEFT JOIN voucher_waiting_rooms w ON w.voucher_id = v.id
   LEFT JOIN lab_options l ON l.voucher_id = v.id`;
 
-function asVoucher({ buckets, paused, rails, workMs, retries, ...row }: Row): Voucher {
+function asVoucher({
+  buckets,
+  paused,
+  passesAtOnce,
+  rails,
+  workMs,
+  retries,
+  ...row
+}: Row): Voucher {
   const voucher = {
     ...row,
     ...(buckets !== null && { buckets }),
     ...(paused === 1 && { paused: true }),
+    ...(passesAtOnce !== null && { passesAtOnce }),
   };
   return rails === null ? voucher : { ...voucher, lab: { rails: rails === 1, workMs, retries } };
 }
@@ -176,7 +188,7 @@ async function insertPrepared(
 }
 
 async function insertVoucher(db: PoolConnection, voucher: NewVoucher): Promise<string> {
-  const { title, stock, beginTime, endTime, rung, buckets, lab } = voucher;
+  const { title, stock, beginTime, endTime, rung, buckets, passesAtOnce, lab } = voucher;
   const [{ insertId }] = await db.execute<ResultSetHeader>(
     'INSERT INTO vouchers (title, begin_time, end_time, rung) VALUES (?, ?, ?, ?)',
     [title, beginTime, endTime, rung],
@@ -186,6 +198,7 @@ async function insertVoucher(db: PoolConnection, voucher: NewVoucher): Promise<s
     [insertId, stock, stock],
   );
   if (buckets !== undefined) await insertBuckets(db, insertId, buckets);
+  if (passesAtOnce !== undefined) await insertWaitingRoom(db, insertId, passesAtOnce);
   if (lab) await insertLabOptions(db, insertId, lab);
   return String(insertId);
 }
@@ -193,6 +206,11 @@ async function insertVoucher(db: PoolConnection, voucher: NewVoucher): Promise<s
 async function insertBuckets(db: PoolConnection, id: number, buckets: number): Promise<void> {
   const statement = 'INSERT INTO voucher_buckets (voucher_id, buckets) VALUES (?, ?)';
   await db.execute(statement, [id, buckets]);
+}
+
+async function insertWaitingRoom(db: PoolConnection, id: number, passes: number): Promise<void> {
+  const statement = 'INSERT INTO voucher_waiting_rooms (voucher_id, passes_at_once) VALUES (?, ?)';
+  await db.execute(statement, [id, passes]);
 }
 
 async function insertLabOptions(db: PoolConnection, id: number, lab: LabOptions): Promise<void> {

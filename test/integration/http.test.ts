@@ -371,6 +371,7 @@ test('the OpenAPI document describes every route', async () => {
     '/vouchers/{id}/audit',
     '/vouchers/{id}/changes',
     '/vouchers/{id}/orders',
+    '/vouchers/{id}/place',
   ]);
 });
 

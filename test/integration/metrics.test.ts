@@ -41,6 +41,15 @@ test('every process counts what it did, and the observer says what MySQL has los
     const token = await tokenFor(String(user), 'user', deploymentSecret);
     return (await call(`/vouchers/${id}/orders`, { method: 'POST', token, baseUrl })).status;
   };
+  const room = await call('/vouchers', {
+    ...{ method: 'POST', token: operator, body: openSale({ passesAtOnce: 1 }), baseUrl },
+  });
+  const { id: line } = (await room.json()) as { id: string };
+  for (const user of ['1', '2', '3']) {
+    const token = await tokenFor(user, 'user', deploymentSecret);
+    await call(`/vouchers/${line}/place`, { method: 'POST', token, baseUrl });
+  }
+  expect(await metric(observer, 'lockstep_waiting_users', `voucher="${line}"`)).toBe(2);
   for (let user = 1; user <= 80; user++) expect(await buyAs(user)).toBe(202);
   expect(await buyAs(1)).toBe(409);
 

@@ -10,7 +10,7 @@ import { ownDatabase } from '../support/own-database.ts';
 const tables = [
   ...['fences', 'lab_options', 'migrations', 'orders'],
   ...['seckill_stock', 'store_epoch', 'voucher_buckets', 'voucher_changes', 'voucher_states'],
-  ...['voucher_units', 'vouchers'],
+  ...['voucher_units', 'voucher_waiting_rooms', 'vouchers'],
 ];
 
 async function contentOf(url: string): Promise<{ tables: string[]; migrations: string[] }> {

@@ -41,6 +41,6 @@ test('the census counts every refusal of the service under its own name', () => 
   const [, list = ''] = /^const refusals = \[([^\]]+)\];/m.exec(census) ?? [];
   expect([...list.matchAll(/'([^']+)'/g)].map(([, name]) => name)).toEqual([
     ...refusalReasons,
-    ...['too-many-requests', 'overloaded'], // Before the sale is asked.
+    ...['too-many-requests', 'overloaded', 'pass-required'], // Before the sale is asked.
   ]);
 });

@@ -42,7 +42,7 @@ const withTwoWords = ["'XINFO'", "'XGROUP'"];
 
 test('there are scripts, and this test reads their calls', () => {
   const folders = new Set(scripts.map(({ file }) => file.slice(0, file.indexOf('/'))));
-  expect([...folders].sort()).toEqual(['buckets', 'ids', 'locks', 'sale']);
+  expect([...folders].sort()).toEqual(['buckets', 'ids', 'locks', 'sale', 'waiting-room']);
   expect(scripts.map(({ file }) => file)).toContain('sale/purchase.lua');
   const nested =
     "redis.call('HSET', KEYS[2], f(a, b), ARGV[1] .. ':,' .. ARGV[4]) redis.call('TIME')";

@@ -2,7 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isId, type Order, type Outcome, refusalReasons, type Voucher } from '../../domain.ts';
-import { countPurchase, countTurnedAway, type TurnedAway } from '../../metrics/purchases.ts';
+import { countPurchase } from '../../metrics/purchases.ts';
 import { findOrder } from '../../orders/find-order.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
@@ -13,6 +13,7 @@ import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import { newRequestId } from '../request-ids.ts';
 import type { Service } from '../service.ts';
 import { type Identified, identify, requireRole } from '../tokens.ts';
+import { tooManyTries, turnedAway } from './turned-away.ts';
 
 const OrderView = z
   .object({
@@ -40,6 +41,15 @@ const idempotencyKey = {
 const keyPattern = new RegExp(idempotencyKey.schema.pattern);
 const invalidKey = 'Idempotency-Key: must be 1 to 64 letters, digits, _ or -';
 
+const purchasePass = {
+  name: 'Purchase-Pass',
+  in: 'header',
+  description:
+    'For a voucher with `passesAtOnce`: the pass of this user. It may be used again until it ' +
+    'lapses, for a repeated request. A sale that is sold out needs none.',
+  schema: { type: 'string' },
+} as const;
+
 const security = [{ token: [] }];
 const refusals = [...refusalReasons, 'outcome-unknown'] as const;
 
@@ -54,6 +64,7 @@ export const purchaseAnswers = {
     'unknown-voucher',
     'too-many-requests',
     'overloaded',
+    'pass-required',
     ...refusals,
   ),
 };
@@ -70,7 +81,7 @@ const buyRoute = createRoute({
     '`Idempotency-Key` (the answer repeats it) gets the order, or buys.',
   tags: ['orders'],
   security,
-  parameters: [idInPath, idempotencyKey],
+  parameters: [idInPath, idempotencyKey, purchasePass],
   responses: purchaseAnswers,
 });
 
@@ -129,25 +140,41 @@ export function orderRoutes(service: Service): App {
     });
 }
 
-/** Headers: draft-ietf-httpapi-ratelimit-headers. */
-function tooManyTries(c: Context, tries: number, ms: number) {
-  c.header('RateLimit-Policy', `"user";q=${tries};w=1`);
-  c.header('RateLimit', `"user";r=0;t=${Math.ceil(ms / 1_000)}`);
-  return turnedAway(c, 'too-many-requests');
-}
+type Wish = Omit<Order, 'id'>;
 
-function turnedAway(c: Context, code: TurnedAway) {
-  countTurnedAway(code);
-  return problem(c, code);
-}
-
-function sellTo(c: Context, service: Service, wish: Omit<Order, 'id'>, voucher: Voucher) {
+function sellTo(c: Context, service: Service, wish: Wish, voucher: Voucher) {
   if (!isAllowed(service, voucher))
     return problem(c, 'not-ready', `This deployment does not allow the rung ${voucher.rung}.`);
+  if (voucher.passesAtOnce !== undefined) return sellWithPass(c, service, wish, voucher);
+  return sellNow(c, service, wish, voucher);
+}
+
+/** A sale that is sold out needs no pass: it has answers only, also for a repeated request. */
+async function sellWithPass(c: Context, service: Service, wish: Wish, voucher: Voucher) {
+  const { waitingRoom, stockLeft } = service;
+  const place = waitingRoom.placeOf(c.req.header('purchase-pass') ?? '', wish);
+  if (place === null && (await stockLeft(voucher)) !== 0)
+    return turnedAway(c, 'pass-required', `POST /vouchers/${voucher.id}/place gives one.`);
+  const onOutcome = (outcome: Outcome) => {
+    if (place !== null) waitingRoom.leave(voucher.id, place, outcome);
+  };
+  return sellNow(c, service, wish, voucher, onOutcome);
+}
+
+function sellNow(
+  c: Context,
+  service: Service,
+  wish: Wish,
+  voucher: Voucher,
+  onOutcome: (outcome: Outcome) => void = () => {},
+) {
   return whenKnown(service.orderIds.next(), (id) => {
     const order = { id, ...wish };
     record('received', order);
-    return whenKnown(buy(service, order, voucher), (outcome) => answer(c, order, outcome));
+    return whenKnown(buy(service, order, voucher), (outcome) => {
+      onOutcome(outcome);
+      return answer(c, order, outcome);
+    });
   });
 }
 

@@ -2,8 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
-import { isStoreUnavailable } from '../../connections/store-errors.ts';
-import { mostBuckets, type Voucher } from '../../domain.ts';
+import { mostBuckets, mostPassesAtOnce } from '../../domain.ts';
 import { CommitUnknown, StockTooLarge, VoucherIdTaken } from '../../errors.ts';
 import { knownRungs, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { type NewVoucher as CreateVoucher, pageSize } from '../../purchase/vouchers.ts';
@@ -11,6 +10,7 @@ import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
+import { stockLeftNow } from '../stock-left.ts';
 import { type Identified, requireRole } from '../tokens.ts';
 import {
   anyJsonType,
@@ -45,6 +45,10 @@ const NewLabOptions = z
 const splitting = rungNames.filter((name) => rungNamed(name).buckets).join(', ');
 const aboutBuckets = `The number of buckets that share the stock. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
 
+const aboutPasses =
+  'The sale has a waiting room: so many users at most have a pass, and only they can buy. Twice ' +
+  'the purchases of a second, or more: a user asks for the pass some time after it is there.';
+
 const NewVoucher = z.strictObject({
   title: Title,
   stock: Stock,
@@ -57,6 +61,12 @@ const NewVoucher = z.strictObject({
     .transform((rung) => rung ?? 'lua-stream')
     .openapi({ description: '`lua-stream` unless it is named.' }),
   buckets: z.int().min(1).max(mostBuckets).optional().openapi({ description: aboutBuckets }),
+  passesAtOnce: z
+    .int()
+    .min(1)
+    .max(mostPassesAtOnce)
+    .optional()
+    .openapi({ description: aboutPasses }),
 });
 const NewVoucherInLab = NewVoucher.extend({ lab: NewLabOptions.optional() });
 type Body = z.output<typeof NewVoucherInLab>;
@@ -82,8 +92,8 @@ const list = createRoute({
   operationId: 'listVouchers',
   summary: 'The vouchers, the newest first',
   description:
-    'A hundred of them, without their remaining stock. `Link` has the path of the next page, if ' +
-    'there is one.',
+    'A hundred of them, as they were within the last second. `Link` has the path of the next ' +
+    'page, if there is one.',
   tags: ['vouchers'],
   security: [],
   request: {
@@ -144,7 +154,7 @@ const createVoucherRoute = (operator: MiddlewareHandler<Identified>, config: Con
   });
 
 export function voucherRoutes(service: Service): App {
-  const { vouchers, openRung, connections, log, readToken } = service;
+  const { vouchers, openRung, stockLeft, connections, log, readToken } = service;
   const { config } = connections;
   const create = createVoucherRoute(requireRole('operator', readToken), config);
 
@@ -170,25 +180,17 @@ export function voucherRoutes(service: Service): App {
       const page = await vouchers.list(c.req.valid('query').before);
       const last = page[pageSize - 1];
       if (last) c.header('Link', `</vouchers?before=${last.id}>; rel="next"`);
+      const left = await Promise.all(page.map(stockLeft));
       return c.json(
-        page.map((voucher) => view(voucher)),
+        page.map((voucher, index) => view(voucher, left[index])),
         200,
       );
     })
     .openapi(show, async (c) => {
       const voucher = await vouchers.look(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
-      return c.json(view(voucher, await remainingOf(service, voucher)), 200);
+      return c.json(view(voucher, await stockLeftNow(openRung, voucher)), 200);
     });
-}
-
-/** Null when the store of the stock does not know it, or does not answer. */
-async function remainingOf({ openRung }: Service, voucher: Voucher): Promise<number | null> {
-  const { inventory } = await openRung(voucher);
-  return inventory.remaining(voucher).catch((error: unknown) => {
-    if (isStoreUnavailable(error)) return null;
-    throw error;
-  });
 }
 
 /** What the schema cannot know; null when nothing is. */
@@ -202,7 +204,7 @@ function whatIsWrong({ rung, buckets }: Body, { allowedRungs }: Service): string
 
 /** In the lab every voucher has lab options; the defaults are those of its rung. */
 function newVoucher(
-  { lab, buckets, ...body }: Body,
+  { lab, buckets, passesAtOnce, ...body }: Body,
   { LAB, VOUCHER_BUCKETS }: Config,
 ): CreateVoucher {
   const { beginTime, endTime, rung } = body;
@@ -210,6 +212,7 @@ function newVoucher(
     ...body,
     ...{ beginTime: new Date(beginTime), endTime: new Date(endTime) },
     ...(rungNamed(rung).buckets && { buckets: buckets ?? VOUCHER_BUCKETS }),
+    ...(passesAtOnce !== undefined && { passesAtOnce }),
   };
   if (!LAB) return voucher;
   const { rails = rungNamed(rung).rails, workMs = 0, retries = 0 } = lab ?? {};

@@ -1,12 +1,10 @@
 /**
- * The load generator of an open model that costs the machine little: k6 spends more CPU time on a
- * request than the whole service. Each request is sent when it is due, whatever became of those
- * before, and its latency counts from then. Only purchases: a request has no body.
+ * An open model with light connections. Each purchase is sent when it is due, whatever became of
+ * those before, and its latency counts from then.
  */
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentiles } from '../workload/percentiles.ts';
+import { codeOf, LightConnections, requestText } from './light-connections.ts';
 import type { Answers } from './wrk.ts';
 
 export interface LightLoad {
@@ -21,100 +19,63 @@ export interface LightResult {
   readonly p99Ms: number;
 }
 
-/** As many as nginx keeps open to the instances. A request that finds none free is late. */
-const connections = 256;
-
 /** @throws Error when a connection is closed: its request has no answer to wait for. */
 export async function lightLoad(
   url: string,
-  load: LightLoad,
+  { rate, headers }: LightLoad,
   signal: AbortSignal,
 ): Promise<LightResult> {
-  const { hostname, port, pathname } = new URL(url);
-  const sockets = Array.from({ length: connections }, () => connect(Number(port), hostname));
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  const { pathname } = new URL(url);
+  const connections = await LightConnections.open(url);
   const over = new AbortController();
-  const closed = Promise.race(sockets.map((socket) => once(socket, 'close'))).then(() => {
-    throw new Error(`a connection to ${url} was closed`);
-  });
-  const sender = new Sender(sockets, pathname, load);
+  const measured = new Measured();
+  const send = async (): Promise<LightResult> => {
+    const ended = AbortSignal.any([signal, over.signal]);
+    await whenDue(rate, headers.length, ended, (next, dueMs) => {
+      const text = requestText('POST', pathname, { Authorization: headers[next] ?? '' });
+      connections.ask(text, (answer) => measured.add(codeOf(answer), dueMs));
+    });
+    while (measured.count < headers.length) await sleep(5, undefined, { signal: ended });
+    return measured.result();
+  };
   try {
-    return await Promise.race([sender.send(AbortSignal.any([signal, over.signal])), closed]);
+    return await Promise.race([send(), connections.closed]);
   } finally {
     over.abort();
-    for (const socket of sockets) socket.destroy();
+    connections.close();
   }
 }
 
-interface Due {
-  readonly header: string;
-  readonly atMs: number;
+/** Calls `each` so often in a second, with the moment when it was due. */
+export async function whenDue(
+  rate: number,
+  count: number,
+  signal: AbortSignal,
+  each: (next: number, dueMs: number) => void,
+): Promise<void> {
+  const beganMs = performance.now();
+  for (let next = 0; next < count; await sleep(1, undefined, { signal })) {
+    const dueBy = Math.min(count, ((performance.now() - beganMs) * rate) / 1_000);
+    for (; next < dueBy; next++) each(next, beganMs + (next * 1_000) / rate);
+  }
 }
 
-class Sender {
-  readonly #path: string;
-  readonly #load: LightLoad;
-  readonly #free: Socket[];
-  readonly #late: Due[] = [];
+/** Answers by their code, and their latencies. */
+export class Measured {
   readonly #answers: Record<string, number> = {};
   readonly #latenciesMs: number[] = [];
 
-  constructor(sockets: readonly Socket[], path: string, load: LightLoad) {
-    this.#free = [...sockets];
-    this.#path = path;
-    this.#load = load;
+  get count(): number {
+    return this.#latenciesMs.length;
   }
 
-  async send(signal: AbortSignal): Promise<LightResult> {
-    const { rate, headers } = this.#load;
-    const beganMs = performance.now();
-    for (let next = 0; next < headers.length; await sleep(1, undefined, { signal })) {
-      const dueBy = Math.min(headers.length, ((performance.now() - beganMs) * rate) / 1_000);
-      for (; next < dueBy; next++)
-        this.#ask({ header: headers[next] ?? '', atMs: beganMs + (next * 1_000) / rate });
-    }
-    while (this.#latenciesMs.length < headers.length) await sleep(5, undefined, { signal });
+  add(code: string, dueMs: number): void {
+    this.#latenciesMs.push(performance.now() - dueMs);
+    this.#answers[code] = (this.#answers[code] ?? 0) + 1;
+  }
+
+  result(): LightResult {
     const { p50: p50Ms, p99: p99Ms } = percentiles(this.#latenciesMs);
     return { answers: this.#answers, p50Ms, p99Ms };
   }
-
-  #ask(due: Due): void {
-    const socket = this.#free.pop();
-    if (!socket) {
-      this.#late.push(due);
-      return;
-    }
-    let answer = '';
-    const read = (part: Buffer) => {
-      answer += part.toString('latin1');
-      if (!isWhole(answer)) return;
-      socket.off('data', read);
-      this.#answered(codeOf(answer), due, socket);
-    };
-    socket.on('data', read);
-    socket.write(
-      `POST ${this.#path} HTTP/1.1\r\nHost: lockstep\r\nAuthorization: ${due.header}\r\n\r\n`,
-    );
-  }
-
-  #answered(code: string, { atMs }: Due, socket: Socket): void {
-    this.#latenciesMs.push(performance.now() - atMs);
-    this.#answers[code] = (this.#answers[code] ?? 0) + 1;
-    this.#free.push(socket);
-    const late = this.#late.shift();
-    if (late) this.#ask(late);
-  }
 }
-
-/** Every answer of the service names its length. */
-function isWhole(answer: string): boolean {
-  const bodyAt = answer.indexOf('\r\n\r\n') + 4;
-  if (bodyAt === 3) return false;
-  const length = /\r\ncontent-length: (\d+)/i.exec(answer)?.[1];
-  return answer.length - bodyAt >= Number(length ?? 0);
-}
-
-const codeOf = (answer: string): string =>
-  /^HTTP\/1.1 20[12] /.test(answer)
-    ? 'accepted'
-    : (/"code":"([a-z-]+)"/.exec(answer)?.[1] ?? answer.slice(9, 12));

@@ -2,6 +2,7 @@
 
 import { waitUntil } from '../environment/wait-until.ts';
 import { orderDepth } from '../stage/order-depth.ts';
+import type { NewSale } from '../workload/create-voucher.ts';
 import { beginCpuPeriod, type CpuByRole, cpuPerRequest } from './cpu-by-role.ts';
 import { labProcesses } from './lab-processes.ts';
 import { type Bench, countConfirmed, putVoucherOnSale } from './measure.ts';
@@ -23,8 +24,9 @@ export async function measureOpen<Sent extends { readonly answers: Answers }>(
   rung: string,
   stock: number,
   send: (voucherId: string) => Promise<Sent>,
+  more: Partial<NewSale> = {},
 ): Promise<Sent & OpenLoad> {
-  const voucherId = await putVoucherOnSale({ lab, connections }, rung, stock);
+  const voucherId = await putVoucherOnSale({ lab, connections }, rung, stock, more);
   const endPeriod = beginCpuPeriod(() => labProcesses(lab));
   const before = machineTime();
   const sent = await send(voucherId);

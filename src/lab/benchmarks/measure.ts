@@ -5,7 +5,7 @@ import { select } from '../../connections/mysql.ts';
 import type { Lab, Progress } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { orderDepth } from '../stage/order-depth.ts';
-import { putOnSale } from '../workload/create-voucher.ts';
+import { type NewSale, putOnSale } from '../workload/create-voucher.ts';
 import { provideFor } from '../workload/provide.ts';
 import { beginCpuPeriod, type CpuByRole, cpuPerRequest, type RoleProcess } from './cpu-by-role.ts';
 import { labProcesses } from './lab-processes.ts';
@@ -126,9 +126,10 @@ export async function putVoucherOnSale(
   { lab, connections }: Pick<Bench, 'lab' | 'connections'>,
   rung: string,
   stock: number,
+  more: Partial<NewSale> = {},
 ): Promise<string> {
   await provideFor(lab, rung);
-  const sale = { title: 'benchmark', stock, rung };
+  const sale = { title: 'benchmark', stock, rung, ...more };
   const { TOKEN_SECRET } = connections.config;
   return putOnSale(lab.baseUrl, TOKEN_SECRET, lab.shape.instances, sale);
 }

@@ -13,6 +13,7 @@ import { killStorm } from './kill-storm.ts';
 import { lockStormDrill } from './lock-storm.ts';
 import { raceDrills } from './race-drills.ts';
 import { stopMasters } from './stop-masters.ts';
+import { waitingRoom } from './waiting-room.ts';
 import { workersScaleOut } from './workers-scale-out.ts';
 
 export const drills = {
@@ -32,6 +33,7 @@ export const drills = {
   'workers-scale-out': workersScaleOut,
   'hot-voucher': hotVoucher,
   'changed-sale': changedSale,
+  'waiting-room': waitingRoom,
 } as const satisfies Record<string, Drill>;
 export type DrillName = keyof typeof drills;
 export const drillNames = Object.keys(drills) as DrillName[];

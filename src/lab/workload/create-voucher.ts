@@ -8,6 +8,7 @@ export interface NewSale {
   readonly stock: number;
   readonly rung: string;
   readonly buckets?: number;
+  readonly passesAtOnce?: number;
   /** From now; without it, an hour ago. */
   readonly beginsInMs?: number;
   /** From now; without it, in two hours. */

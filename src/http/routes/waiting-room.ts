@@ -1,0 +1,76 @@
+/** The line before a sale that has a waiting room. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { MiddlewareHandler } from 'hono';
+import { Id } from '../ids.ts';
+import { type App, routes } from '../openapi.ts';
+import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
+import type { Service } from '../service.ts';
+import { type Identified, requireRole } from '../tokens.ts';
+import { Time } from '../voucher-schemas.ts';
+import { tooManyTries } from './turned-away.ts';
+
+const PlaceView = z
+  .object({
+    place: z.int(),
+    served: z.int().openapi({ description: 'The last place that had its turn' }),
+    pass: z
+      .string()
+      .optional()
+      .openapi({ description: 'It is the turn of this user: the `Purchase-Pass` of a purchase' }),
+    passUntil: Time.optional().openapi({ description: 'Then the pass lapses' }),
+    askAgainSeconds: z
+      .int()
+      .optional()
+      .openapi({ description: 'Without a pass: the turn is not expected before' }),
+  })
+  .openapi('Place');
+
+const takePlaceRoute = (user: MiddlewareHandler<Identified>) =>
+  createRoute({
+    method: 'post',
+    path: '/vouchers/{id}/place',
+    operationId: 'takePlace',
+    summary: 'Wait in the line of a sale',
+    description:
+      'For users, and for a voucher with `passesAtOnce`. A user has one place, however often they ' +
+      'ask. When its turn has come, the answer has a pass; before, `Retry-After` says when to ask ' +
+      'again. A pass that was used, or has lapsed, is over: its user takes a new place. It has no ' +
+      'body.',
+    tags: ['orders'],
+    security: [{ token: [] }],
+    middleware: user,
+    request: { params: z.object({ id: Id }) },
+    responses: {
+      200: jsonAnswer(PlaceView, 'The place, with the pass when it is its turn'),
+      ...problemAnswers(
+        'invalid-request',
+        'unauthenticated',
+        'forbidden',
+        'unknown-voucher',
+        'no-waiting-room',
+        'sold-out',
+        'ended',
+        'too-many-requests',
+        'not-ready',
+      ),
+    },
+  });
+
+export function waitingRoomRoutes(service: Service): App {
+  const { vouchers, waitingRoom, stockLeft, limits, readToken } = service;
+
+  return routes().openapi(takePlaceRoute(requireRole('user', readToken)), async (c) => {
+    const { sub: userId } = c.get('claims');
+    const waitMs = limits.msUntilTry(userId);
+    if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
+    const voucher = await vouchers.look(c.req.valid('param').id);
+    if (!voucher) return problem(c, 'unknown-voucher');
+    if (voucher.passesAtOnce === undefined) return problem(c, 'no-waiting-room');
+    if (voucher.endTime.getTime() <= Date.now()) return problem(c, 'ended');
+    if ((await stockLeft(voucher)) === 0) return problem(c, 'sold-out');
+    const { passUntil, ...place } = await waitingRoom.place(voucher, userId);
+    const { askAgainSeconds } = place;
+    if (askAgainSeconds !== undefined) c.header('Retry-After', String(askAgainSeconds));
+    return c.json({ ...place, ...(passUntil && { passUntil: passUntil.toISOString() }) }, 200);
+  });
+}

@@ -1,0 +1,93 @@
+/**
+ * The connections of a load generator that costs the machine little: k6 spends more CPU time on a
+ * request than the whole service. A request that finds no free connection is sent late.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** As many as nginx keeps open to the instances. */
+const usual = 256;
+
+interface Request {
+  readonly text: string;
+  readonly onAnswer: (answer: string) => void;
+}
+
+export class LightConnections {
+  readonly #sockets: readonly Socket[];
+  readonly #free: Socket[];
+  readonly #late: Request[] = [];
+  /** Rejects when one is closed: its request has no answer to wait for. */
+  readonly closed: Promise<never>;
+
+  private constructor(url: string, sockets: readonly Socket[]) {
+    this.#sockets = sockets;
+    this.#free = [...sockets];
+    this.closed = Promise.race(sockets.map((socket) => once(socket, 'close'))).then(() => {
+      throw new Error(`a connection to ${url} was closed`);
+    });
+    this.closed.catch(() => {}); // Whoever waits for an answer also waits for this.
+  }
+
+  /** @param localAddress of this end: another user's */
+  static async open(url: string, count = usual, localAddress?: string): Promise<LightConnections> {
+    const { hostname: host, port } = new URL(url);
+    const to = { host, port: Number(port), ...(localAddress !== undefined && { localAddress }) };
+    const sockets = Array.from({ length: count }, () => connect(to));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    return new LightConnections(url, sockets);
+  }
+
+  /** @param text the whole request @param onAnswer is given the whole answer */
+  ask(text: string, onAnswer: (answer: string) => void): void {
+    const socket = this.#free.pop();
+    if (socket) this.#send(socket, { text, onAnswer });
+    else this.#late.push({ text, onAnswer });
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #send(socket: Socket, { text, onAnswer }: Request): void {
+    let answer = '';
+    const read = (part: Buffer) => {
+      answer += part.toString('latin1');
+      if (!isWhole(answer)) return;
+      socket.off('data', read);
+      this.#free.push(socket);
+      onAnswer(answer);
+      const late = this.#free.length > 0 ? this.#late.shift() : undefined;
+      if (late) this.ask(late.text, late.onAnswer);
+    };
+    socket.on('data', read);
+    socket.write(text);
+  }
+}
+
+/** Every answer of the service names its length. */
+function isWhole(answer: string): boolean {
+  const bodyAt = answer.indexOf('\r\n\r\n') + 4;
+  if (bodyAt === 3) return false;
+  const length = /\r\ncontent-length: (\d+)/i.exec(answer)?.[1];
+  return answer.length - bodyAt >= Number(length ?? 0);
+}
+
+/** `accepted`, the code of a problem, or the status. */
+export const codeOf = (answer: string): string =>
+  /^HTTP\/1.1 20[12] /.test(answer)
+    ? 'accepted'
+    : (/"code":"([a-z-]+)"/.exec(answer)?.[1] ?? answer.slice(9, 12));
+
+export const bodyOf = (answer: string): unknown =>
+  JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
+
+/** A request without a body. */
+export function requestText(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\nHost: lockstep\r\n${lines.join('')}\r\n`;
+}

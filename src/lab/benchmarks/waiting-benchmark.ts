@@ -1,0 +1,190 @@
+/**
+ * The purchases of a sale with a waiting room: in a calm, and while ten times as many users arrive
+ * and wait. Beside it the same rush without a waiting room.
+ */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FirstLook, inversionsOf } from '../drills/waiting-room-figures.ts';
+import { faultsOfRecording } from './faults-of-figures.ts';
+import { bodyOf, codeOf, LightConnections, requestText } from './light-connections.ts';
+import { type LightResult, lightLoad, Measured, whenDue } from './light-load.ts';
+import { type Bench, orderPath } from './measure.ts';
+import { measureOpen } from './measure-open.ts';
+import type { BenchmarkResult } from './targets.ts';
+
+/** So many more arrive in the rush. */
+const overload = 10;
+/** A pass is used about a second after its turn. */
+const passSeconds = 2;
+
+export interface WaitingRow extends LightResult {
+  readonly name: 'calm' | 'rush' | 'rush without a waiting room';
+  readonly usersPerSecond: number;
+  readonly users: number;
+  readonly soldPerSecond: number;
+  /** When the last user had come. */
+  readonly waiting: number;
+  /** Users who asked after another one was answered, and have an earlier place. */
+  readonly inversions: number;
+  readonly otherWork: number | null;
+}
+
+export interface WaitingBenchmark extends BenchmarkResult {
+  readonly rung: string;
+  readonly passesAtOnce: number;
+  readonly rows: readonly WaitingRow[];
+}
+
+/** @param rate of users in the rush @param line so many wait at its end */
+export async function benchmarkWaiting(
+  bench: Bench,
+  rung: string,
+  rate: number,
+  line: number,
+): Promise<WaitingBenchmark> {
+  const { load, lab, progress } = bench;
+  const calmRate = Math.max(1, Math.round(rate / overload));
+  const passesAtOnce = passSeconds * calmRate;
+  const rushUsers = Math.min(load.tokens.count, Math.round(line / (1 - 1 / overload)));
+  const faults: string[] = [];
+  const rows: WaitingRow[] = [];
+  const measure = async (name: WaitingRow['name'], usersPerSecond: number, users: number) => {
+    progress(`${name}: ${users} users, ${usersPerSecond} in a second …`);
+    const hasRoom = name !== 'rush without a waiting room';
+    const row = await measureRow(bench, rung, usersPerSecond, users, hasRoom ? passesAtOnce : 0);
+    const { accepted, recorded, ...figures } = row;
+    rows.push({ ...figures, name, usersPerSecond, users });
+    faults.push(...faultsOfRecording(name, accepted, recorded, 0));
+    if (figures.inversions > 0) faults.push(`${name}: ${figures.inversions} inversions`);
+  };
+  await measure('calm', calmRate, calmRate * load.seconds);
+  await measure('rush', rate, rushUsers);
+  await measure('rush without a waiting room', rate, rate * load.seconds);
+  const { instances } = lab.shape;
+  return { ...{ rung, passesAtOnce, rows, instances, faults }, seconds: load.seconds, targets: [] };
+}
+
+async function measureRow(
+  bench: Bench,
+  rung: string,
+  rate: number,
+  users: number,
+  passesAtOnce: number,
+) {
+  const { lab, load, signal } = bench;
+  const headers = readFileSync(load.tokens.file, 'utf8').split('\n', users);
+  const sale = passesAtOnce > 0 ? { passesAtOnce } : {};
+  const send = async (voucherId: string) => {
+    const begunMs = performance.now();
+    const sent =
+      passesAtOnce > 0
+        ? await line(lab.baseUrl, voucherId, { rate, headers }, signal)
+        : await directly(lab.baseUrl, voucherId, { rate, headers }, signal);
+    const { accepted = 0 } = sent.answers;
+    return { ...sent, soldPerSecond: (accepted * 1_000) / (performance.now() - begunMs) };
+  };
+  const { cpu: _, ...row } = await measureOpen(bench, rung, users, send, sale);
+  return row;
+}
+
+interface Arrivals {
+  readonly rate: number;
+  readonly headers: readonly string[];
+}
+
+async function directly(baseUrl: string, voucherId: string, load: Arrivals, signal: AbortSignal) {
+  const result = await lightLoad(`${baseUrl}${orderPath(voucherId)}`, load, signal);
+  return { ...result, waiting: 0, inversions: 0 };
+}
+
+/** Until the last user has come, and every purchase that was begun is answered. */
+async function line(
+  baseUrl: string,
+  voucherId: string,
+  { rate, headers }: Arrivals,
+  signal: AbortSignal,
+) {
+  const connections = await LightConnections.open(baseUrl);
+  const over = new AbortController();
+  const users = new Line(connections, voucherId, headers);
+  const come = async () => {
+    const ended = AbortSignal.any([signal, over.signal]);
+    await whenDue(rate, headers.length, ended, (next) => users.enter(next));
+    const waiting = users.waiting;
+    users.end();
+    while (users.isBuying) await sleep(5, undefined, { signal: ended });
+    return { ...users.purchases.result(), waiting, inversions: inversionsOf(users.looks) };
+  };
+  try {
+    return await Promise.race([come(), connections.closed]);
+  } finally {
+    over.abort();
+    users.end();
+    connections.close();
+  }
+}
+
+type PlaceAnswer = { readonly place: number; readonly askAgainSeconds?: number; pass?: string };
+
+class Line {
+  readonly purchases = new Measured();
+  /** The first answer to each user. */
+  readonly looks: FirstLook[] = [];
+  readonly #connections: LightConnections;
+  readonly #voucherId: string;
+  readonly #headers: readonly string[];
+  #isOver = false;
+  #buying = 0;
+
+  constructor(connections: LightConnections, voucherId: string, headers: readonly string[]) {
+    this.#connections = connections;
+    this.#voucherId = voucherId;
+    this.#headers = headers;
+  }
+
+  get waiting(): number {
+    return this.looks.length - this.purchases.count - this.#buying;
+  }
+
+  get isBuying(): boolean {
+    return this.#buying > 0;
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  enter(user: number, isFirst = true): void {
+    const sentAt = process.hrtime.bigint();
+    const path = `/vouchers/${this.#voucherId}/place`;
+    this.#connections.ask(requestText('POST', path, this.#authorization(user)), (answer) => {
+      const answeredAt = process.hrtime.bigint();
+      if (codeOf(answer) !== '200') return this.#askAgain(user, 1, isFirst);
+      const { place, pass, askAgainSeconds = 1 } = bodyOf(answer) as PlaceAnswer;
+      if (isFirst) this.looks.push({ sentAt, answeredAt, place });
+      if (pass === undefined) this.#askAgain(user, askAgainSeconds, false);
+      else if (!this.#isOver) this.#buy(user, pass);
+    });
+  }
+
+  #askAgain(user: number, seconds: number, isFirst: boolean): void {
+    const ask = () => {
+      if (!this.#isOver) this.enter(user, isFirst);
+    };
+    setTimeout(ask, seconds * 1_000).unref();
+  }
+
+  #buy(user: number, pass: string): void {
+    const dueMs = performance.now();
+    this.#buying += 1;
+    const headers = { ...this.#authorization(user), 'Purchase-Pass': pass };
+    this.#connections.ask(requestText('POST', orderPath(this.#voucherId), headers), (answer) => {
+      this.#buying -= 1;
+      this.purchases.add(codeOf(answer), dueMs);
+    });
+  }
+
+  #authorization(user: number) {
+    return { Authorization: this.#headers[user] ?? '' };
+  }
+}

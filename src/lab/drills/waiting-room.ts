@@ -1,0 +1,100 @@
+/**
+ * The waiting room of a sale, while instances, order workers and the Redis of its places are killed
+ * and restarted. Ten times as many users arrive as have their turn. Some try to buy without a pass.
+ */
+import type { ServiceShape } from '../environment/servers/service.ts';
+import { killServer } from '../faults/processes/kill-server.ts';
+import type { Stage } from '../stage/stage.ts';
+import { isFinal, onePurchaseEach, type Purchase } from '../workload/steady-purchases.ts';
+import { type Look, lookAtPlace } from '../workload/waiting-line.ts';
+import type { Drill } from './drill.ts';
+import { playStorm, type StormFault } from './storm-faults.ts';
+import { judgeWaitingRoom, type WaitedSale } from './waiting-room-figures.ts';
+
+const rung = 'lua-stream';
+const passesAtOnce = 20;
+const users = 300;
+const arrivalsPerSecond = 150;
+/** So many of the users try to buy before they wait. */
+const eachJumps = 10;
+const betweenTriesMs = 200;
+const withinMs = 120_000;
+
+export const waitingShape: ServiceShape = {
+  ...{ instances: 4, balancer: 'nginx' },
+  // A pass of a purchase whose instance died lapses soon.
+  settings: { ORDER_WORKERS: '2', PASS_MS: '5000', USER_TRIES_PER_SECOND: '0' },
+};
+
+export const waitingRoom: Drill = {
+  about: {
+    en: 'users wait in line for a sale while instances, workers and Redis die',
+    zh: '用户在候场室排队时，实例、订单消费者和 Redis 不断宕机',
+  },
+  async play(stage, { minutes, seed }) {
+    await stage.serve(waitingShape);
+    const endMs = performance.now() + minutes * 60_000;
+    const sales: WaitedSale[] = [];
+    while (sales.length === 0 || performance.now() < endMs)
+      sales.push(await playSale(stage, seed + sales.length));
+    return judgeWaitingRoom(sales);
+  },
+};
+
+async function playSale(stage: Stage, seed: number): Promise<WaitedSale> {
+  const title = `waiting-room, seed ${seed}`;
+  const voucherId = await stage.putOnSale({ title, stock: users, rung, passesAtOnce });
+  const purchases = onePurchaseEach(voucherId, 'waiting', users, seed * 1_000 + 1);
+  const jumps = purchases.filter((_, at) => at % eachJumps === 0).map(asJump);
+  const looks: Look[] = [];
+  const over = new AbortController();
+  const storm = playStorm(stage, kills(seed), over.signal);
+  const beganMs = performance.now();
+  const visits = purchases.map(async (purchase, at) => {
+    await stage.rest(beganMs + (at * 1_000) / arrivalsPerSecond - performance.now());
+    if (at % eachJumps === 0) await buyOnceAnswered(stage, asJump(purchase));
+    await waitAndBuy(stage, purchase, looks);
+  });
+  await Promise.all(visits).finally(() => over.abort());
+  const killed = await storm;
+  await stage.lab.heal();
+  const facts = await stage.facts(voucherId);
+  const tries = stage.tries.filter((each) => each.voucherId === voucherId);
+  return { ...{ purchases, jumps, looks, killed, facts, tries }, passesAtOnce };
+}
+
+const asJump = ({ requestId, ...purchase }: Purchase): Purchase => ({
+  ...purchase,
+  requestId: `${requestId}-jump`,
+});
+
+/** Without a pass. It is repeated while its answer says nothing about passes. */
+async function buyOnceAnswered(stage: Stage, purchase: Purchase): Promise<void> {
+  await stage.until('an answer to a purchase without a pass', withinMs, async () =>
+    isFinal(await stage.buy(purchase)),
+  );
+}
+
+/** A user whose pass lapsed before the answer goes back to the line. */
+async function waitAndBuy(stage: Stage, purchase: Purchase, looks: Look[]): Promise<void> {
+  const endMs = performance.now() + withinMs;
+  while (performance.now() < endMs) {
+    const look = await lookAtPlace(stage.lab, purchase.voucherId, purchase.userId);
+    if (look) looks.push(look);
+    if (look?.pass) {
+      const headers = { 'purchase-pass': look.pass };
+      const answer = await stage.buy(purchase, { headers });
+      if (isFinal(answer) && answer.reason !== 'pass-required') return;
+    }
+    await stage.rest(look?.askAgainSeconds ? look.askAgainSeconds * 1_000 : betweenTriesMs);
+  }
+}
+
+/** All in turn: one instance goes on answering, and one worker goes on recording. */
+function* kills(seed: number): Generator<StormFault> {
+  const servers = ['api-1', 'redis-main', 'api-2', 'api-worker-1', 'api-3'];
+  for (let turn = seed; ; turn++) {
+    const fault = killServer(servers[turn % servers.length] ?? '');
+    yield { fault, kind: fault.name, afterMs: 600, forMs: 400 };
+  }
+}

@@ -1,0 +1,223 @@
+/** The waiting room: places are served in their order, and only users with a pass buy. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { Outcome, Voucher } from '../../src/domain.ts';
+import { openWaitingRoom, type WaitingRoom } from '../../src/http/waiting-room/waiting-room.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
+import { openProcess, ownStores } from '../support/own-stores.ts';
+import { someVoucher } from '../support/sale.ts';
+import { usersUpTo } from '../support/selling.ts';
+
+const accepted: Outcome = { kind: 'accepted', orderId: '1', status: 'queued' };
+const passesAtOnce = 3;
+
+describe('a line', () => {
+  let connections: Connections;
+  let room: WaitingRoom;
+  let voucher: Voucher;
+
+  const enter = (settings: Readonly<Record<string, string>> = {}) =>
+    ownStores()
+      .then((stores) => openProcess({ ...stores, ...settings }))
+      .then(async (opened) => {
+        connections = opened;
+        room = openWaitingRoom(connections);
+        voucher = await someVoucher(connections, { passesAtOnce });
+      });
+  beforeEach(() => enter());
+
+  const place = (user: number, of = voucher) => room.place(of, String(user));
+  const arrive = async (users: readonly number[]) => {
+    for (const user of users) await place(user);
+  };
+  const withPass = async (users: readonly number[]) => {
+    const found = await Promise.all(users.map(async (user) => [user, await place(user)] as const));
+    return found.filter(([, { pass }]) => pass !== undefined).map(([user]) => user);
+  };
+
+  test('gives each user the next place, and always the same one', async () => {
+    const numbers = [];
+    for (const user of [70, 50, 70, 60, 50]) numbers.push((await place(user)).place);
+    expect(numbers).toEqual([1, 2, 1, 3, 2]);
+  });
+
+  test('gives places of 500 users who come at once to each one, without a gap', async () => {
+    const places = await Promise.all(usersUpTo(500).map((user) => place(user)));
+    const numbers = places.map((each) => each.place).sort((a, b) => a - b);
+    expect(numbers).toEqual(usersUpTo(500));
+    expect(places.filter(({ pass }) => pass !== undefined)).toHaveLength(passesAtOnce);
+  });
+
+  test('gives so many passes at once, to the first places', async () => {
+    await arrive(usersUpTo(8));
+    expect(await withPass(usersUpTo(8))).toEqual([1, 2, 3]);
+    expect(await place(8)).toMatchObject({ place: 8, served: 3 });
+  });
+
+  test('moves on by one place when a pass is used, however often it is used', async () => {
+    await arrive(usersUpTo(8));
+    const { pass = '' } = await place(2);
+    for (let times = 0; times < 3; times++)
+      room.leave(
+        voucher.id,
+        room.placeOf(pass, { voucherId: voucher.id, userId: '2' }) ?? 0,
+        accepted,
+      );
+    await waitUntil('the next turn', 5_000, async () => (await withPass([4])).length === 1);
+    expect(await withPass([1, 3, 4, 5, 6, 7, 8])).toEqual([1, 3, 4]);
+  });
+
+  test.each([
+    ['sold-out', true],
+    ['already-ordered', true],
+    ['ended', true],
+    ['busy', false],
+    ['not-ready', false],
+    ['sale-paused', false],
+  ] as const)('after the outcome %s the turn is over: %s', async (reason, isOver) => {
+    await arrive(usersUpTo(4));
+    room.leave(voucher.id, 1, { kind: 'refused', reason });
+    await connections.redis('admin').ping(); // It answers in the order of the commands.
+    expect(await withPass([4])).toEqual(isOver ? [4] : []);
+  });
+
+  test('keeps the pass of an order whose outcome is not known', async () => {
+    await arrive(usersUpTo(4));
+    room.leave(voucher.id, 1, { kind: 'unknown', orderId: '1', cause: 'lost' });
+    await connections.redis('admin').ping();
+    expect(await withPass([4])).toEqual([]);
+  });
+
+  test('takes a user whose turn is over to its end', async () => {
+    await arrive(usersUpTo(4));
+    room.leave(voucher.id, 1, accepted);
+    await connections.redis('admin').ping();
+    expect((await place(1)).place).toBe(5);
+  });
+
+  test('moves on when a pass lapses, and its user goes to the end', async () => {
+    await enter({ PASS_MS: '1000' });
+    await arrive(usersUpTo(5));
+    const { pass = '', passUntil } = await place(1);
+    await waitUntil('the next turn', 5_000, async () => (await withPass([4])).length === 1);
+    expect(Date.now()).toBeGreaterThanOrEqual((passUntil?.getTime() ?? Infinity) - 5);
+    await waitUntil('its end', 1_000, () => Date.now() > (passUntil?.getTime() ?? Infinity));
+    expect(room.placeOf(pass, { voucherId: voucher.id, userId: '1' })).toBeNull();
+    expect((await place(1)).place).toBe(6);
+  });
+
+  test('gives no pass before the sale begins, and none while it is paused', async () => {
+    const soon = await someVoucher(connections, {
+      ...{ passesAtOnce, beginTime: new Date(Date.now() + 30_000) },
+    });
+    expect(await place(1, soon)).toMatchObject({ place: 1, served: 0, askAgainSeconds: 31 });
+    expect(await place(1, { ...voucher, paused: true })).toMatchObject({ place: 1, served: 0 });
+    expect((await place(1)).pass).toBeDefined();
+  });
+
+  test('says when to ask again: by its speed, and within a minute', async () => {
+    await arrive(usersUpTo(9));
+    const { askAgainSeconds } = await place(9); // Three passes in two seconds.
+    expect(askAgainSeconds).toBe(4);
+    const redis = connections.redis('admin');
+    const key = connections.saleKeys.of(voucher.id).room(voucher.id);
+    await redis.hset(key, { perSecond: '0.5', measuredMs: String(Date.now() + 60_000) });
+    expect((await place(9)).askAgainSeconds).toBe(12);
+    await redis.hset(key, { last: 100_000 });
+    expect((await place(10)).askAgainSeconds).toBe(60);
+  });
+
+  test('measures its speed', async () => {
+    await arrive(usersUpTo(9));
+    const redis = connections.redis('admin');
+    const key = connections.saleKeys.of(voucher.id).room(voucher.id);
+    await redis.hset(key, { measuredMs: String(Date.now() - 10_000), measured: '1' });
+    await place(9);
+    expect(Number(await redis.hget(key, 'perSecond'))).toBeCloseTo(0.2, 1);
+  });
+
+  test('leaves nothing in Redis for ever', async () => {
+    await place(1);
+    const { room: line, places, passes } = connections.saleKeys.of(voucher.id);
+    for (const key of [line, places, passes].map((of) => of(voucher.id)))
+      expect(await connections.redis('admin').pttl(key)).toBeGreaterThan(0);
+  });
+
+  test('of another voucher is another line', async () => {
+    const other = await someVoucher(connections, { passesAtOnce });
+    await arrive(usersUpTo(5));
+    expect((await place(9, other)).place).toBe(1);
+  });
+});
+
+describe('over HTTP', () => {
+  const takePlace = async (voucherId: string, user: string) => {
+    const token = await tokenFor(user);
+    const answer = await call(`/vouchers/${voucherId}/place`, { method: 'POST', token });
+    const body = (await answer.json()) as {
+      [Name in 'pass' | 'code']?: string;
+    } & { readonly place?: number; readonly askAgainSeconds?: number };
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), ...body };
+  };
+  const left = async (voucherId: string) =>
+    ((await (await call(`/vouchers/${voucherId}`)).json()) as { remaining: number }).remaining;
+
+  test('a purchase without a pass sells nothing, and says where there is one', async () => {
+    const voucherId = await putOnSale({ passesAtOnce });
+    const refused = await buy(voucherId, '7');
+    expect(refused).toMatchObject({ httpStatus: 403, code: 'pass-required' });
+    expect(refused).toMatchObject({ detail: `POST /vouchers/${voucherId}/place gives one.` });
+    expect(await left(voucherId)).toBe(5);
+  });
+
+  test('the pass of its turn lets a user buy, and a repeated request is the same order', async () => {
+    const voucherId = await putOnSale({ passesAtOnce: 1 });
+    const { pass = '' } = await takePlace(voucherId, '7');
+    const second = await takePlace(voucherId, '8');
+    expect(second).toMatchObject({ place: 2, askAgainSeconds: 2, retryAfter: '2' });
+    const headers = { 'purchase-pass': pass, 'idempotency-key': 'first' };
+    const bought = await buy(voucherId, '7', headers);
+    expect(bought.httpStatus).toBe(202);
+    await waitUntil('the turn', 5_000, async () => !!(await takePlace(voucherId, '8')).pass);
+    expect((await buy(voucherId, '7', headers)).id).toBe(bought.id);
+    expect(await left(voucherId)).toBe(4);
+    expect(await buy(voucherId, '8', headers)).toMatchObject({ code: 'pass-required' });
+  });
+
+  test('nobody waits for a sale that is sold out, and its buyer is still answered', async () => {
+    const voucherId = await putOnSale({ passesAtOnce: 1, stock: 1 });
+    const { pass = '' } = await takePlace(voucherId, '7');
+    await takePlace(voucherId, '8');
+    const key = { 'idempotency-key': 'the-last' };
+    const bought = await buy(voucherId, '7', { 'purchase-pass': pass, ...key });
+    const answer = () => takePlace(voucherId, '8').then(({ code }) => code);
+    await waitUntil('the answer', 5_000, async () => (await answer()) === 'sold-out');
+    await waitUntil('it everywhere', 5_000, async () => {
+      const again = await Promise.all(usersUpTo(8).map(() => buy(voucherId, '7', key)));
+      return again.every(({ id }) => id === bought.id);
+    });
+    expect(await buy(voucherId, '8')).toMatchObject({ code: 'sold-out' });
+  });
+
+  test('a voucher without a waiting room has no places, and one that has says so', async () => {
+    expect(await takePlace(await putOnSale(), '7')).toMatchObject({
+      ...{ status: 404, code: 'no-waiting-room' },
+    });
+    const voucherId = await putOnSale({ passesAtOnce });
+    expect(await (await call(`/vouchers/${voucherId}`)).json()).toMatchObject({ passesAtOnce });
+  });
+
+  test('a sale that has ended has no line', async () => {
+    const endTime = new Date(Date.now() - 1_000).toISOString();
+    const voucherId = await putOnSale({ passesAtOnce, endTime });
+    expect(await takePlace(voucherId, '7')).toMatchObject({ status: 410, code: 'ended' });
+  });
+
+  test('any rung may have one', async () => {
+    const voucherId = await putOnSale({ passesAtOnce: 1, rung: 'stock-positive' });
+    const { pass = '' } = await takePlace(voucherId, '7');
+    expect(await buy(voucherId, '7')).toMatchObject({ code: 'pass-required' });
+    expect((await buy(voucherId, '7', { 'purchase-pass': pass })).httpStatus).toBe(201);
+  });
+});

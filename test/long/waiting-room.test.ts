@@ -1,0 +1,17 @@
+/** The waiting room while instances, workers and Redis die: nobody loses a place, or the order. */
+import { expect, test } from 'vitest';
+import { waitingRoom, waitingShape } from '../../src/lab/drills/waiting-room.ts';
+import { expectHeld, playIn } from '../support/judged-drill.ts';
+import { theLab } from '../support/the-lab.ts';
+
+const lab = theLab(waitingShape);
+
+test('a line keeps its places and their order through kills, and everybody buys', async () => {
+  const result = await playIn(lab(), waitingRoom, { seed: 7, minutes: 0 });
+  expectHeld(result);
+  expect(result.figures).toMatchObject({
+    ...{ sold: 300, recorded: 300, accepted: 300, lost: 0, usersWithTwoOrders: 0, unresolved: 0 },
+    ...{ placesLost: 0, placesShared: 0, inversions: 0, passesTooEarly: 0, passesTooMany: 0 },
+    ...{ jumpsSold: 0, jumpsRefused: 30 },
+  });
+}, 240_000);
