@@ -12,8 +12,8 @@ export function waitingText(result: WaitingBenchmark): string {
     `p50, p99     of a purchase, from the pass on; of every answer, also a refusal
 waiting      users who had no turn yet when the last one had come
 inversions   users who asked after another one was answered, and came before them
-Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first and the last line
-are ${seconds} s each. Without a waiting room, everybody buys at once.${refusedText(rows)}`,
+Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
+and the last line are ${seconds} s each. Without a waiting room, everybody buys at once.${refusedText(rows)}`,
     faultsText(faults),
   ].join('\n\n');
 }
