@@ -143,6 +143,11 @@ const Environment = z.object({
   TOKEN_SECRET: secret,
   /** While the secret changes: the one before, whose tokens are still read. Or empty. */
   TOKEN_SECRET_BEFORE: z.union([z.literal(''), secret]).default(''),
+  /**
+   * Where an issuer publishes its public keys (a JWKS): then only its tokens are read, and
+   * TOKEN_SECRET signs the passes of waiting rooms alone. Empty: it signs the tokens.
+   */
+  TOKEN_JWKS_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default(''),
   /** The `iss` and `aud` that a token must have. Empty: any. */
   TOKEN_ISSUER: z.string().default(''),
   TOKEN_AUDIENCE: z.string().default(''),
@@ -266,6 +271,10 @@ function isClaimedInTime(env: Readonly<Record<string, unknown>>): boolean {
   return !isTooLate;
 }
 
+function namesIssuer(env: Readonly<Record<string, unknown>>): boolean {
+  return !env['TOKEN_JWKS_URL'] || (!!env['TOKEN_ISSUER'] && !!env['TOKEN_AUDIENCE']);
+}
+
 type TokenSecret = 'TOKEN_SECRET' | 'TOKEN_SECRET_BEFORE';
 function isOwnSecret(name: TokenSecret) {
   const check = (env: Readonly<Record<TokenSecret, string> & { LAB: boolean }>): boolean =>
@@ -289,6 +298,11 @@ const Relations = Environment.refine(lease.check, lease.problem)
   .refine(({ REDIS_CLUSTER, REDIS_SENTINELS }) => !REDIS_CLUSTER || REDIS_SENTINELS.length === 0, {
     path: ['REDIS_SENTINELS'],
     message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
+  })
+  .refine(namesIssuer, {
+    path: ['TOKEN_JWKS_URL'],
+    message: 'needs TOKEN_ISSUER and TOKEN_AUDIENCE: its keys sign tokens for other services too',
+    when: () => true,
   })
   .refine(secretNow.check, secretNow.problem)
   .refine(secretBefore.check, secretBefore.problem);

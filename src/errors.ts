@@ -541,6 +541,20 @@ export class DeadlinePassed extends LockstepError {
   }
 }
 
+/** The keys of the issuer of tokens could not be read: no token can be checked. */
+export class TokenKeysUnavailable extends LockstepError {
+  readonly code = 'TOKEN_KEYS_UNAVAILABLE';
+
+  constructor(url: string, cause: unknown) {
+    super(
+      `The keys of the issuer cannot be read from ${url}. Check TOKEN_JWKS_URL, and the issuer.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
 /**
  * No order id can be made at the moment. Nothing was sold, since a purchase begins with its order
  * id.

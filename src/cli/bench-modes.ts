@@ -1,6 +1,7 @@
 /** The ways to measure of `bench`: what runs, and for how long by default. */
 import { benchmarkBeside } from '../lab/benchmarks/beside-benchmark.ts';
 import { benchmarkBuckets } from '../lab/benchmarks/bucket-benchmark.ts';
+import { benchmarkFlood } from '../lab/benchmarks/flood-benchmark.ts';
 import { benchmarkGrowth, refuseManyByHttp } from '../lab/benchmarks/growth-benchmark.ts';
 import type { Bench } from '../lab/benchmarks/measure.ts';
 import { type OtherService, readOtherService } from '../lab/benchmarks/other-service.ts';
@@ -14,6 +15,7 @@ import type { BenchmarkResult } from '../lab/benchmarks/targets.ts';
 import { benchmarkWaiting } from '../lab/benchmarks/waiting-benchmark.ts';
 import { besideText } from '../lab/report/bench-beside-text.ts';
 import { bucketsText } from '../lab/report/bench-buckets-text.ts';
+import { floodText } from '../lab/report/bench-flood-text.ts';
 import { profileText } from '../lab/report/bench-profile-text.ts';
 import { queuesText } from '../lab/report/bench-queues-text.ts';
 import { ratesText } from '../lab/report/bench-rates-text.ts';
@@ -30,6 +32,7 @@ export const hows = {
   profile: 'where an instance spends its time, with a flame graph',
   buckets: 'a hot voucher on several masters',
   queues: 'how fast each queue drains, beside BullMQ',
+  flood: 'purchases beside a flood of other requests',
   waiting: 'a rush on a sale with a waiting room, and without',
 } as const;
 
@@ -126,6 +129,14 @@ const queues: Mode = {
   },
 };
 
+const flood = (rate: number): Mode => ({
+  ...{ name: 'bench-flood', seconds: 6, rounds: 1 },
+  run: async (bench) => {
+    const result = await benchmarkFlood(bench, rate);
+    return { result, text: floodText(result) };
+  },
+});
+
 /** So many users wait at the end of the rush. */
 const longestLine = 100_000;
 
@@ -161,6 +172,7 @@ export function modeOf(choice: Choice): Mode {
   if (file !== undefined) return beside(readOtherService(file));
   if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
   if (how === 'rates') return rates;
+  if (how === 'flood') return flood(rate ?? 1_000);
   if (how === 'waiting') return waiting(rung ?? 'lua-stream', rate ?? 1_000);
   if (how === 'profile') return profile(rung ?? 'lua-stream');
   if (how === 'buckets') return buckets;

@@ -65,7 +65,7 @@ export const addBench: AddCommand = (program, place) =>
     )
     .option(
       '--rate <n>',
-      'of saturate: the first requests/s that it tries; of waiting: users/s',
+      'of saturate: the first requests/s that it tries; of flood: purchases/s; of waiting: users/s',
       whole(1, 50_000),
     )
     .option('--seconds <n>', 'how long each load lasts (by default 2 to 10)', whole(1, 120))

@@ -2,7 +2,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
-import { OrderIdUnavailable } from '../errors.ts';
+import { OrderIdUnavailable, TokenKeysUnavailable } from '../errors.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { type HeaderTexts, requestIdOf } from './headers.ts';
 import { type App, routes } from './openapi.ts';
@@ -78,6 +78,10 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     if (error instanceof HTTPException && error.status < 500)
       return problem(c, clientError(error.status), error.message);
     if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
+    if (error instanceof TokenKeysUnavailable) {
+      service.log.error({ event: 'token-keys-unavailable', error });
+      return problem(c, 'not-ready', 'No token can be checked at the moment.');
+    }
     if (isStoreUnavailable(error)) {
       // An inventory throws only when nothing can have been sold.
       service.log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });

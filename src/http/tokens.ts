@@ -2,8 +2,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Config } from '../config.ts';
 import { isId } from '../domain.ts';
+import { whenKnown } from '../purchase/when-known.ts';
 import { signHs256, signingKey, verifyHs256 } from './hs256.ts';
 import { problem } from './problems.ts';
+import { issuerVerifier } from './tokens-of-issuer.ts';
 
 const roles = ['user', 'operator'] as const;
 type Role = (typeof roles)[number];
@@ -18,23 +20,26 @@ export interface Claims {
 
 export type Identified = { Variables: { claims: Claims } };
 
-/** Null without a valid token. */
-export type ReadToken = (authorization: string | undefined) => Claims | null;
+/** Null without a valid token. Not a promise where the secret is known. */
+export type ReadToken = (
+  authorization: string | undefined,
+) => Claims | null | Promise<Claims | null>;
 
 /** The claims; or the answer 401 without a valid token, and 403 with the wrong role. */
 export function identify(role: Role, read: ReadToken) {
-  return (c: Context) => {
-    const claims = read(c.req.header('authorization'));
+  const claimsIn = (c: Context, claims: Claims | null) => {
     if (!claims) return problem(c, 'unauthenticated');
     if (claims.role === role) return claims;
     return problem(c, 'forbidden', `This request needs the role "${role}".`);
   };
+  return (c: Context) =>
+    whenKnown(read(c.req.header('authorization')), (claims) => claimsIn(c, claims));
 }
 
 export function requireRole(role: Role, read: ReadToken): MiddlewareHandler<Identified> {
   const claimsOf = identify(role, read);
   return async (c, next) => {
-    const claims = claimsOf(c);
+    const claims = await claimsOf(c);
     if (claims instanceof Response) return claims;
     c.set('claims', claims);
     return next();
@@ -46,26 +51,37 @@ export type TokenRules = Pick<
   Config,
   | 'TOKEN_SECRET'
   | 'TOKEN_SECRET_BEFORE'
+  | 'TOKEN_JWKS_URL'
   | 'TOKEN_ISSUER'
   | 'TOKEN_AUDIENCE'
   | 'TOKEN_LONGEST_SECONDS'
 >;
 
 export function tokenReader(rules: TokenRules): ReadToken {
-  const { TOKEN_SECRET, TOKEN_SECRET_BEFORE } = rules;
-  const keys = [TOKEN_SECRET, TOKEN_SECRET_BEFORE].filter(Boolean).map(signingKey);
+  const { TOKEN_JWKS_URL: url } = rules;
+  const verify = url === '' ? secretVerifier(rules) : issuerVerifier(url);
+  const read = (payload: Payload | null) =>
+    payload && isFor(payload, rules) ? claimsIn(payload, rules) : null;
   return (authorization = '') => {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization)?.[1];
-    if (token === undefined) return null;
-    for (const key of keys) {
-      const payload = verifyHs256(token, key);
-      if (payload) return isFor(payload, rules) ? claimsIn(payload, rules) : null;
-    }
-    return null;
+    return token === undefined
+      ? null
+      : whenKnown<Payload | null, Claims | null>(verify(token), read);
   };
 }
 
 type Payload = Readonly<Record<string, unknown>>;
+
+function secretVerifier({ TOKEN_SECRET, TOKEN_SECRET_BEFORE }: TokenRules) {
+  const keys = [TOKEN_SECRET, TOKEN_SECRET_BEFORE].filter(Boolean).map(signingKey);
+  return (token: string): Payload | null => {
+    for (const key of keys) {
+      const payload = verifyHs256(token, key);
+      if (payload) return payload;
+    }
+    return null;
+  };
+}
 
 /** RFC 7519: `aud` is a text or a list of them. */
 function isFor({ iss, aud }: Payload, { TOKEN_ISSUER, TOKEN_AUDIENCE }: TokenRules): boolean {

@@ -7,7 +7,7 @@ import { signToken, tokenReader } from '../../src/http/tokens.ts';
 const secret = 'a secret of more than thirty-two letters';
 const rules = {
   ...{ TOKEN_SECRET: secret, TOKEN_SECRET_BEFORE: '', TOKEN_LONGEST_SECONDS: 0 },
-  ...{ TOKEN_ISSUER: '', TOKEN_AUDIENCE: '' },
+  ...{ TOKEN_ISSUER: '', TOKEN_AUDIENCE: '', TOKEN_JWKS_URL: '' },
 };
 const reader = (changes: Partial<typeof rules> = {}) => tokenReader({ ...rules, ...changes });
 const read = reader();

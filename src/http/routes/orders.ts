@@ -111,26 +111,15 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
   });
 
 export function orderRoutes(service: Service): App {
-  const { connections, vouchers, limits, readToken } = service;
+  const { connections, readToken } = service;
   const claimsOf = identify('user', readToken);
 
   return routes()
-    .openapi(buyRoute, (c) => {
-      const claims = claimsOf(c);
-      if (claims instanceof Response) return claims;
-      const voucherId = c.req.param('id');
-      if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
-      const requestId = c.req.header('idempotency-key') ?? newRequestId();
-      if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
-      const wish = { voucherId, userId: claims.sub, requestId };
-      const buyNow = () =>
-        whenKnown(vouchers.find(voucherId), (voucher) =>
-          voucher ? sellTo(c, service, wish, voucher) : problem(c, 'unknown-voucher'),
-        );
-      const waitMs = limits.msUntilTry(claims.sub);
-      if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
-      return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
-    })
+    .openapi(buyRoute, (c) =>
+      whenKnown(claimsOf(c), (claims) =>
+        claims instanceof Response ? claims : tryToBuy(c, service, claims.sub),
+      ),
+    )
     .openapi(showRoute(requireRole('user', readToken)), async (c) => {
       const order = await findOrder(connections, c.req.valid('param').id);
       // Another user's order and a missing one get the same answer, so that ids reveal nothing.
@@ -138,6 +127,22 @@ export function orderRoutes(service: Service): App {
       const { userId: _, ...view } = order;
       return c.json(view, 200);
     });
+}
+
+function tryToBuy(c: Context, service: Service, userId: string) {
+  const { vouchers, limits } = service;
+  const voucherId = c.req.param('id') ?? '';
+  if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
+  const requestId = c.req.header('idempotency-key') ?? newRequestId();
+  if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
+  const wish = { voucherId, userId, requestId };
+  const buyNow = () =>
+    whenKnown(vouchers.find(voucherId), (voucher) =>
+      voucher ? sellTo(c, service, wish, voucher) : problem(c, 'unknown-voucher'),
+    );
+  const waitMs = limits.msUntilTry(userId);
+  if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
+  return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
 }
 
 type Wish = Omit<Order, 'id'>;

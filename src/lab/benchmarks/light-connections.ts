@@ -6,7 +6,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** As many as nginx keeps open to the instances. */
-const usual = 256;
+const count = 256;
+
+const localAddress = (address: string | undefined) =>
+  address === undefined ? {} : { localAddress: address };
 
 interface Request {
   readonly text: string;
@@ -29,11 +32,15 @@ export class LightConnections {
     this.closed.catch(() => {}); // Whoever waits for an answer also waits for this.
   }
 
-  /** @param localAddress of this end: another user's */
-  static async open(url: string, count = usual, localAddress?: string): Promise<LightConnections> {
+  /** @param addressOf this end of each; otherwise all have the same address */
+  static async open(
+    url: string,
+    addressOf?: (connection: number) => string,
+  ): Promise<LightConnections> {
     const { hostname: host, port } = new URL(url);
-    const to = { host, port: Number(port), ...(localAddress !== undefined && { localAddress }) };
-    const sockets = Array.from({ length: count }, () => connect(to));
+    const sockets = Array.from({ length: count }, (_, connection) =>
+      connect({ host, port: Number(port), ...localAddress(addressOf?.(connection)) }),
+    );
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     return new LightConnections(url, sockets);
   }

@@ -11,6 +11,8 @@ export interface LightLoad {
   readonly rate: number;
   /** The Authorization header of each request: as many are sent. */
   readonly headers: readonly string[];
+  /** Of this end of a connection; otherwise all have the same one. */
+  readonly addressOf?: (connection: number) => string;
 }
 
 export interface LightResult {
@@ -22,11 +24,11 @@ export interface LightResult {
 /** @throws Error when a connection is closed: its request has no answer to wait for. */
 export async function lightLoad(
   url: string,
-  { rate, headers }: LightLoad,
+  { rate, headers, addressOf }: LightLoad,
   signal: AbortSignal,
 ): Promise<LightResult> {
   const { pathname } = new URL(url);
-  const connections = await LightConnections.open(url);
+  const connections = await LightConnections.open(url, addressOf);
   const over = new AbortController();
   const measured = new Measured();
   const send = async (): Promise<LightResult> => {

@@ -192,10 +192,11 @@ export class Lab {
   /** Restarts the service and nginx in this shape. */
   async serve(shape: ServiceShape, progress: Progress = () => {}): Promise<void> {
     await this.#stop('nginx', 'service');
-    const { instances, balancer, settings = {}, network = 'direct', code } = shape;
+    const { instances, balancer, settings = {}, network = 'direct', code, limits } = shape;
     if (network !== networkOf(this.shape)) await this.#useNetwork(shape, progress);
     const isAsDurable = durabilityOf(shape) === durabilityOf(this.shape);
-    this.#state.shape = { instances, balancer, settings, network, ...(code && { code }) };
+    const more = { ...(code && { code }), ...(limits && { limits }) };
+    this.#state.shape = { instances, balancer, settings, network, ...more };
     if (!isAsDurable) await this.#useDurability();
     rmSync(this.historyFolder, { recursive: true, force: true });
     await this.#nameShards(settings['SALE_SHARDS'] ?? '1');
@@ -571,8 +572,9 @@ export class Lab {
   #nginx(): Server {
     const { ports, id } = this.#state;
     const upstreams = upstreamsOf(this.#folder, ports.api, this.shape);
-    const { balancer } = this.shape;
-    const options = { labId: id, balancer, bare: this.bareUpstreams };
+    const { balancer, limits } = this.shape;
+    const own = { labId: id, balancer, bare: this.bareUpstreams };
+    const options = { ...own, ...(limits && { limits }) };
     return nginxServer(this.#folder, ports.nginx, upstreams, options);
   }
 

@@ -13,7 +13,8 @@ export function waitingText(result: WaitingBenchmark): string {
 waiting      users who had no turn yet when the last one had come
 inversions   users who asked after another one was answered, and came before them
 Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
-and the last line are ${seconds} s each. Without a waiting room, everybody buys at once.${refusedText(rows)}`,
+and the last line are ${seconds} s each. Without a waiting room, everybody buys at once.`,
+    ...refusedTexts(rows),
     faultsText(faults),
   ].join('\n\n');
 }
@@ -25,9 +26,10 @@ const cellsOf = (row: WaitingRow): string[] => [
   String(row.inversions),
 ];
 
-function refusedText(rows: readonly WaitingRow[]): string {
+/** Nothing when every answer was `accepted`. */
+function refusedTexts(rows: readonly WaitingRow[]): string[] {
   const lines = rows.flatMap(({ name, answers: { accepted: _, ...refused } }) =>
-    Object.entries(refused).map(([code, count]) => `\n${name}: ${count} answers ${code}`),
+    Object.entries(refused).map(([code, count]) => `${name}: ${count} answers ${code}`),
   );
-  return lines.join('');
+  return lines.length > 0 ? [lines.join('\n')] : [];
 }

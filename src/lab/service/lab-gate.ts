@@ -46,7 +46,7 @@ export function labGate({ connections, instance, readToken }: Service): Middlewa
 
   return async (c, next) => {
     const isOfLab = labHeaders.some((header) => c.req.header(header));
-    if (!isOfLab || !readToken(c.req.header('authorization'))) return next();
+    if (!isOfLab || !(await readToken(c.req.header('authorization')))) return next();
     const [race, name] = (c.req.header('x-lab-lane') ?? '').split(':');
     const texts = (c.req.header('x-lab-pauses') ?? '').split(',').filter(Boolean);
     const pauses = texts.map(parsePause).filter((parsed) => parsed !== null);

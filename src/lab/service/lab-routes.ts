@@ -11,6 +11,7 @@ import { identify, requireRole } from '../../http/tokens.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import { using } from '../../locks/lock.ts';
 import { asOneOwner } from '../../locks/shared/owner.ts';
+import { whenKnown } from '../../purchase/when-known.ts';
 import { withOrder } from '../../trace/checkpoints.ts';
 
 const Accepted = z.object({ id: z.string(), status: z.string() });
@@ -25,8 +26,7 @@ export function labRoutes(service: Service): App {
     operationId: 'buyNothing',
     summary: 'A purchase without the purchase',
     tags: ['lab'],
-    description:
-      'A purchase without the purchase: the cost of nginx, token and routing. For the benchmark.',
+    description: 'The cost of nginx, token and routing. For the benchmark.',
     security: [{ token: [] }],
     responses: {
       202: jsonAnswer(Accepted, 'Nothing happened'),
@@ -47,10 +47,11 @@ export function labRoutes(service: Service): App {
   });
 
   return routes()
-    .openapi(noop, (c) => {
-      const claims = claimsOf(c);
-      return claims instanceof Response ? claims : c.json({ id: '0', status: 'queued' }, 202);
-    })
+    .openapi(noop, (c) =>
+      whenKnown(claimsOf(c), (claims) =>
+        claims instanceof Response ? claims : c.json({ id: '0', status: 'queued' }, 202),
+      ),
+    )
     .openapi(nested, async (c) => {
       const voucher = await vouchers.find(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
-import type { ServiceShape } from './service.ts';
+import type { AddressLimits, ServiceShape } from './service.ts';
 
 const template = new URL('../../../../nginx/lockstep.conf.template', import.meta.url);
 
@@ -60,13 +60,6 @@ const connections = (balancer: ServiceShape['balancer']) =>
     ? { KEEPALIVE: '1', CONNECTION: 'close' }
     : { KEEPALIVE: '512', CONNECTION: '' };
 
-export interface AddressLimits {
-  /** A variable of nginx; empty: no limit. */
-  readonly LIMIT_BY: string;
-  readonly LIMIT_RATE: string;
-  readonly LIMIT_BURST: string;
-  readonly LIMIT_CONNECTIONS: string;
-}
 export interface NginxOptions {
   /** Of the instances behind it: it answers once they do. */
   readonly labId?: string | undefined;

@@ -9,11 +9,22 @@ import type { Server } from './server.ts';
 export const networks = ['direct', 'proxied', 'sentinel'] as const;
 export type Network = (typeof networks)[number];
 
+/** Of nginx, for each address. */
+export interface AddressLimits {
+  /** A variable of nginx; empty: no limit. */
+  readonly LIMIT_BY: string;
+  readonly LIMIT_RATE: string;
+  readonly LIMIT_BURST: string;
+  readonly LIMIT_CONNECTIONS: string;
+}
+
 export interface ServiceShape {
   readonly instances: number;
   readonly balancer: 'nginx' | 'cluster';
   /** Added to the lab's settings: shorter leases for a race, no history for a benchmark. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Without them, none: all requests of the lab come from one address. */
+  readonly limits?: AddressLimits;
   /** Without it: direct. */
   readonly network?: Network;
   /** The folder whose `dist/` is run: a mutant's. Without it, this project's. */
@@ -33,6 +44,7 @@ export const sameShape = (one: ServiceShape, other: ServiceShape): boolean =>
   one.balancer === other.balancer &&
   networkOf(one) === networkOf(other) &&
   one.code === other.code &&
+  JSON.stringify(one.limits) === JSON.stringify(other.limits) &&
   JSON.stringify(one.settings ?? {}) === JSON.stringify(other.settings ?? {});
 
 export const maxInstances = 16;

@@ -1,0 +1,135 @@
+/**
+ * Steady purchases beside a flood of other requests, without the limits of nginx for an address and
+ * with them. Every buyer has an address of their own, and the flood has one.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { z } from 'zod';
+import { programPath } from '../environment/processes.ts';
+import type { AddressLimits } from '../environment/servers/service.ts';
+import { faultsOfRecording } from './faults-of-figures.ts';
+import { type LightResult, lightLoad } from './light-load.ts';
+import { type Bench, orderPath } from './measure.ts';
+import { measureOpen } from './measure-open.ts';
+import type { BenchmarkResult } from './targets.ts';
+import { type Answers, countAnswers } from './wrk.ts';
+
+const rung = 'lua-stream';
+/** As docs/deployment.md gives them to a deployment. */
+export const deploymentLimits: AddressLimits = {
+  LIMIT_BY: '$binary_remote_addr',
+  ...{ LIMIT_RATE: '200r/s', LIMIT_BURST: '400', LIMIT_CONNECTIONS: '400' },
+};
+
+interface Flood {
+  readonly name: string;
+  readonly method: string;
+  /** `%d`: a number that grows. */
+  readonly path: string;
+}
+
+const floods: readonly Flood[] = [
+  { name: 'the list of vouchers', method: 'GET', path: '/vouchers' },
+  { name: 'vouchers that do not exist', method: 'GET', path: '/vouchers/%d' },
+  { name: 'readiness', method: 'GET', path: '/readyz' },
+  { name: 'purchases with a forged token', method: 'POST', path: '/vouchers/1/orders' },
+];
+
+/** Of an attacker, who sends the next request when the answer to the one before has come. */
+const floodConnections = 32;
+
+export interface FloodRow extends LightResult {
+  readonly flood: string | null;
+  readonly isLimited: boolean;
+  readonly soldPerSecond: number;
+  /** Answers to the flood in a second, and those that nginx refused. */
+  readonly floodPerSecond: number;
+  readonly refusedPerSecond: number;
+  readonly otherWork: number | null;
+}
+
+export interface FloodBenchmark extends BenchmarkResult {
+  readonly purchasesPerSecond: number;
+  readonly floodConnections: number;
+  readonly rows: readonly FloodRow[];
+}
+
+export async function benchmarkFlood(bench: Bench, rate: number): Promise<FloodBenchmark> {
+  const { lab, load, progress } = bench;
+  const rows: FloodRow[] = [];
+  const faults: string[] = [];
+  const shape = lab.shape;
+  const measure = async (flood: Flood | null, isLimited: boolean) => {
+    const limits = isLimited ? 'with' : 'without';
+    const name = `${flood?.name ?? 'no flood'}, ${limits} limits`;
+    progress(`${name} …`);
+    const { accepted, recorded, row } = await measureRow(bench, rate, flood);
+    rows.push({ ...row, isLimited });
+    faults.push(...faultsOfRecording(name, accepted, recorded, 0));
+    for (const [code, count] of Object.entries(row.answers))
+      if (code !== 'accepted') faults.push(`${name}: ${count} ${code}`);
+  };
+  for (const isLimited of [false, true]) {
+    await lab.serve({ ...shape, ...(isLimited && { limits: deploymentLimits }) });
+    await measureRow(bench, rate, null); // To warm up.
+    for (const flood of [null, ...floods]) await measure(flood, isLimited);
+  }
+  await lab.serve(shape);
+  const { instances } = shape;
+  const figures = { rows, instances, faults, purchasesPerSecond: rate, floodConnections };
+  return { ...figures, seconds: load.seconds, targets: [] };
+}
+
+async function measureRow(bench: Bench, rate: number, flood: Flood | null) {
+  const { lab, load, signal } = bench;
+  const headers = readFileSync(load.tokens.file, 'utf8').split('\n', rate * load.seconds);
+  const send = async (voucherId: string) => {
+    const flooding = flood ? runFlood(lab.baseUrl, flood, load.seconds, signal) : null;
+    flooding?.catch(() => {}); // It is awaited below.
+    const begunMs = performance.now();
+    const url = `${lab.baseUrl}${orderPath(voucherId)}`;
+    const sold = await lightLoad(url, { rate, headers, addressOf }, signal);
+    const sellingSeconds = (performance.now() - begunMs) / 1_000;
+    return { ...sold, sellingSeconds, flooded: await flooding };
+  };
+  const measured = await measureOpen(bench, rung, headers.length, send);
+  const { accepted, recorded, answers, p50Ms, p99Ms, otherWork, sellingSeconds, flooded } =
+    measured;
+  const row = {
+    ...{ answers, p50Ms, p99Ms, otherWork },
+    flood: flood?.name ?? null,
+    soldPerSecond: accepted / sellingSeconds,
+    floodPerSecond: flooded ? countAnswers(flooded.answers) / flooded.seconds : 0,
+    refusedPerSecond: flooded ? (flooded.answers['429'] ?? 0) / flooded.seconds : 0,
+  };
+  return { accepted, recorded, row };
+}
+
+/** All of them are this machine. */
+const addressOf = (connection: number): string => `127.1.${connection >> 8}.${connection & 255}`;
+
+const script = fileURLToPath(new URL('../../../bench/flood.lua', import.meta.url));
+const Summary = z.object({
+  microseconds: z.number().positive(),
+  answers: z.record(z.string(), z.number()),
+});
+
+/** From one address, for as long as purchases are due. */
+async function runFlood(
+  baseUrl: string,
+  { method, path }: Flood,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<{ readonly seconds: number; readonly answers: Answers }> {
+  const options = [
+    ...['--threads', '1', '--connections', String(floodConnections)],
+    ...['--duration', `${seconds}s`, '--script', script],
+  ];
+  const { stdout } = await execa(programPath('wrk'), [...options, baseUrl, '--', method, path], {
+    cancelSignal: signal,
+  });
+  const line = stdout.trim().split('\n').at(-1) ?? '';
+  const { microseconds, answers } = Summary.parse(JSON.parse(line));
+  return { seconds: microseconds / 1_000_000, answers };
+}

@@ -1,0 +1,189 @@
+/** Tokens of an issuer with private keys: which are read, and what happens while it is away. */
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { TokenKeysUnavailable } from '../../src/errors.ts';
+import { tokenReader } from '../../src/http/tokens.ts';
+import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
+import { ownStores } from '../support/own-stores.ts';
+import { startService } from '../support/service-process.ts';
+
+const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
+const issuer = 'https://issuer.example';
+const audience = 'flash-sale';
+const claims = { sub: '7', role: 'user', iss: issuer, aud: audience };
+
+interface KeyPair {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+}
+
+async function keyPair(kid: string, alg: string): Promise<KeyPair> {
+  return { kid, alg, ...(await generateKeyPair(alg, { extractable: true })) };
+}
+
+const sign = (
+  { kid, alg, privateKey }: Pick<KeyPair, 'kid' | 'alg' | 'privateKey'>,
+  changes: Readonly<Record<string, unknown>> = {},
+) =>
+  new SignJWT({ ...claims, exp: Math.floor(Date.now() / 1_000) + 600, ...changes })
+    .setProtectedHeader({ alg, kid })
+    .sign(privateKey);
+
+let keys: JWK[];
+let server: Server;
+let url: string;
+
+async function publish(...pairs: readonly KeyPair[]): Promise<void> {
+  keys = await Promise.all(
+    pairs.map(async ({ kid, alg, publicKey }) => ({ kid, alg, ...(await exportJWK(publicKey)) })),
+  );
+}
+
+beforeEach(async () => {
+  server = createServer((_, answer) => void answer.end(JSON.stringify({ keys })));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
+});
+
+const reader = () =>
+  tokenReader({
+    ...{ TOKEN_SECRET: deploymentSecret, TOKEN_SECRET_BEFORE: '', TOKEN_LONGEST_SECONDS: 3_600 },
+    ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience, TOKEN_JWKS_URL: url },
+  });
+
+test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])(
+  'a token that is signed with %s is read',
+  async (alg) => {
+    const pair = await keyPair('one', alg);
+    await publish(pair);
+    expect(await reader()(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7', role: 'user' });
+  },
+);
+
+describe('refused is a token', () => {
+  let pair: KeyPair;
+  let read: ReturnType<typeof reader>;
+  beforeEach(async () => {
+    pair = await keyPair('one', 'RS256');
+    await publish(pair);
+    read = reader();
+  });
+
+  test.each<[string, Readonly<Record<string, unknown>>]>([
+    ['of another issuer', { iss: 'https://other.example' }],
+    ['for another service', { aud: 'another' }],
+    ['that has ended', { exp: Math.floor(Date.now() / 1_000) - 1 }],
+    ['that lasts too long', { exp: Math.floor(Date.now() / 1_000) + 7_200 }],
+    ['without an end', { exp: undefined }],
+    ['that has not begun', { nbf: Math.floor(Date.now() / 1_000) + 60 }],
+    ['with another kind of user', { sub: 'auth0|7' }],
+    ['with another role', { role: 'root' }],
+  ])('%s', async (_, changes) => {
+    expect(await read(`Bearer ${await sign(pair, changes)}`)).toBeNull();
+  });
+
+  test('of another key with the same name', async () => {
+    const forged = await keyPair('one', 'RS256');
+    expect(await read(`Bearer ${await sign(forged)}`)).toBeNull();
+  });
+
+  test('of a key that the issuer does not have', async () => {
+    expect(await read(`Bearer ${await sign(await keyPair('two', 'RS256'))}`)).toBeNull();
+  });
+
+  test('of another algorithm than its key', async () => {
+    const forged = await keyPair('one', 'ES256');
+    expect(await read(`Bearer ${await sign(forged)}`)).toBeNull();
+  });
+
+  test('that is signed with the public key as a secret', async () => {
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const exp = Math.floor(Date.now() / 1_000) + 600;
+    const text = `${encode({ alg: 'HS256', kid: 'one' })}.${encode({ ...claims, exp })}`;
+    const secret = await exportSPKI(pair.publicKey);
+    const signature = createHmac('sha256', secret).update(text).digest('base64url');
+    expect(await read(`Bearer ${text}.${signature}`)).toBeNull();
+  });
+
+  test('that nobody signed', async () => {
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const exp = Math.floor(Date.now() / 1_000) + 600;
+    expect(
+      await read(`Bearer ${encode({ alg: 'none' })}.${encode({ ...claims, exp })}.`),
+    ).toBeNull();
+  });
+
+  test('that is signed with TOKEN_SECRET: it signs passes only', async () => {
+    expect(await read(`Bearer ${await tokenFor('7', 'user', deploymentSecret)}`)).toBeNull();
+  });
+});
+
+test('a new key of the issuer is read when a token names it, but twice a minute at most', async () => {
+  const [one, two] = [await keyPair('one', 'ES256'), await keyPair('two', 'ES256')];
+  await publish(one);
+  const read = reader();
+  expect(await read(`Bearer ${await sign(one)}`)).toMatchObject({ sub: '7' });
+  await publish(one, two);
+  const token = `Bearer ${await sign(two)}`;
+  expect(await read(token)).toBeNull();
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await read(token)).toMatchObject({ sub: '7' });
+});
+
+test('while the issuer is away, known keys are used, and no token is called wrong', async () => {
+  const pair = await keyPair('one', 'ES256');
+  await publish(pair);
+  const known = reader();
+  const token = `Bearer ${await sign(pair)}`;
+  expect(await known(token)).toMatchObject({ sub: '7' });
+  const fresh = reader();
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+  expect(await known(token)).toMatchObject({ sub: '7' });
+  await expect(Promise.resolve(fresh(token))).rejects.toThrow(TokenKeysUnavailable);
+});
+
+test('a deployment sells by the tokens of its issuer, and needs its keys', async () => {
+  const pair = await keyPair('one', 'EdDSA');
+  await publish(pair);
+  const { baseUrl, stop } = await startService(entry, {
+    ...{ ...(await ownStores()), TOKEN_SECRET: deploymentSecret, TOKEN_JWKS_URL: url },
+    ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience },
+  });
+  onTestFinished(async () => void (await stop()));
+  const voucherId = await putOnSale({}, { baseUrl, token: await sign(pair, { role: 'operator' }) });
+  const buy = async (token: string) => {
+    const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl });
+    return answer.status;
+  };
+  expect(await buy(await sign(pair))).toBe(202);
+  expect(await buy(await tokenFor('8', 'user', deploymentSecret))).toBe(401);
+  expect(await buy(await sign(await keyPair('one', 'EdDSA')))).toBe(401);
+});
+
+test('without the keys of the issuer a deployment is not ready, and sells nothing', async () => {
+  const pair = await keyPair('one', 'EdDSA');
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+  const { baseUrl, stop } = await startService(entry, {
+    ...{ ...(await ownStores()), TOKEN_SECRET: deploymentSecret, TOKEN_JWKS_URL: url },
+    ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience },
+  });
+  onTestFinished(async () => void (await stop()));
+  const request = { method: 'POST', token: await sign(pair), baseUrl };
+  const answer = await call('/vouchers/1/orders', request);
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ code: 'not-ready' });
+});
