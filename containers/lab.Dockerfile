@@ -1,0 +1,11 @@
+# The lab with all its servers in one image, as on Debian: for a machine that is none. See
+# docs/lab-in-a-container.md.
+FROM node:24-bookworm-slim
+WORKDIR /lockstep
+COPY . .
+# tini: the lab's servers outlive the command that started them, and somebody must see them end.
+RUN apt-get update && apt-get install -y --no-install-recommends tini \
+ && node scripts/setup.mjs \
+ && rm -rf /root/.npm /var/lib/apt/lists/*
+ENTRYPOINT ["tini", "--", "node", "scripts/lockstep.mjs"]
+CMD ["demo"]
