@@ -111,7 +111,7 @@ describe('a line', () => {
     const soon = await someVoucher(connections, {
       ...{ passesAtOnce, beginTime: new Date(Date.now() + 30_000) },
     });
-    expect(await place(1, soon)).toMatchObject({ place: 1, served: 0, askAgainSeconds: 31 });
+    expect(await place(1, soon)).toMatchObject({ place: 1, served: 0, askAgainSeconds: 30 });
     expect(await place(1, { ...voucher, paused: true })).toMatchObject({ place: 1, served: 0 });
     expect((await place(1)).pass).toBeDefined();
   });

@@ -12,7 +12,7 @@ const jump = (attempt: Try): Try => ({ ...attempt, requestId: 'jump' });
 /** A pass until 1,000 ms. */
 const look = (userId: string, place: number, at: number, changes: Partial<Look> = {}): Look => ({
   ...{ userId, place, served: place, pass: `pass of ${place}`, passUntil: ms(1_000) },
-  ...{ sentAt: ms(at), answeredAt: ms(at + 1), askAgainSeconds: 0 },
+  ...{ askedAt: ms(at), answeredAt: ms(at + 1), askAgainSeconds: 0 },
   ...changes,
 });
 const waits = { served: 0, pass: undefined, passUntil: undefined } as const;

@@ -77,11 +77,15 @@ function passesNow({ beginTime, paused, passesAtOnce = 0 }: Voucher): number {
 /** Nobody waits longer without news. 100,000 users then ask 1,700 times a second. */
 const longestWaitSeconds = 60;
 
-/** A line that has no speed yet has that of passes that are used within two seconds. */
+/**
+ * Rather too early than too late: a pass that nobody comes for keeps the next user waiting. A line
+ * that has no speed yet has that of passes that are used within two seconds.
+ */
 function wait({ beginTime, passesAtOnce = 0 }: Voucher, places: number, perSecond: string): number {
   const untilBegin = Math.max(0, beginTime.getTime() - Date.now()) / 1_000;
   const speed = Number(perSecond) || passesAtOnce / 2;
-  return Math.min(longestWaitSeconds, Math.ceil(untilBegin + places / speed));
+  const seconds = Math.floor(untilBegin + places / speed);
+  return Math.max(1, Math.min(longestWaitSeconds, seconds));
 }
 
 const lastWords: ReadonlySet<RefusalReason> = new Set(['sold-out', 'already-ordered', 'ended']);

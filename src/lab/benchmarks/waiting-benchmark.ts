@@ -109,7 +109,9 @@ async function line(
   const users = new Line(connections, voucherId, headers);
   const come = async () => {
     const ended = AbortSignal.any([signal, over.signal]);
-    await whenDue(rate, headers.length, ended, (next) => users.enter(next));
+    await whenDue(rate, headers.length, ended, (next) =>
+      users.enter(next, process.hrtime.bigint()),
+    );
     const waiting = users.waiting;
     users.end();
     while (users.isBuying) await sleep(5, undefined, { signal: ended });
@@ -154,22 +156,22 @@ class Line {
     this.#isOver = true;
   }
 
-  enter(user: number, isFirst = true): void {
-    const sentAt = process.hrtime.bigint();
+  /** @param askedAt when this user first asked; undefined once there was an answer */
+  enter(user: number, askedAt?: bigint): void {
     const path = `/vouchers/${this.#voucherId}/place`;
     this.#connections.ask(requestText('POST', path, this.#authorization(user)), (answer) => {
       const answeredAt = process.hrtime.bigint();
-      if (codeOf(answer) !== '200') return this.#askAgain(user, 1, isFirst);
+      if (codeOf(answer) !== '200') return this.#askAgain(user, 1, askedAt);
       const { place, pass, askAgainSeconds = 1 } = bodyOf(answer) as PlaceAnswer;
-      if (isFirst) this.looks.push({ sentAt, answeredAt, place });
-      if (pass === undefined) this.#askAgain(user, askAgainSeconds, false);
+      if (askedAt !== undefined) this.looks.push({ askedAt, answeredAt, place });
+      if (pass === undefined) this.#askAgain(user, askAgainSeconds);
       else if (!this.#isOver) this.#buy(user, pass);
     });
   }
 
-  #askAgain(user: number, seconds: number, isFirst: boolean): void {
+  #askAgain(user: number, seconds: number, askedAt?: bigint): void {
     const ask = () => {
-      if (!this.#isOver) this.enter(user, isFirst);
+      if (!this.#isOver) this.enter(user, askedAt);
     };
     setTimeout(ask, seconds * 1_000).unref();
   }

@@ -9,7 +9,7 @@ import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './st
 import { isSale, sentAt } from './try-times.ts';
 
 /** About a place. */
-export type FirstLook = Pick<Look, 'place' | 'sentAt' | 'answeredAt'>;
+export type FirstLook = Pick<Look, 'place' | 'askedAt' | 'answeredAt'>;
 
 export interface WaitedSale {
   readonly purchases: readonly Purchase[];
@@ -119,8 +119,8 @@ export function inversionsOf(first: readonly FirstLook[]): number {
   const fromTheLast = first.toSorted((one, other) => other.place - one.place);
   let earliestAnswer: bigint | null = null;
   let found = 0;
-  for (const { sentAt: asked, answeredAt } of fromTheLast) {
-    if (earliestAnswer !== null && earliestAnswer < asked) found += 1;
+  for (const { askedAt, answeredAt } of fromTheLast) {
+    if (earliestAnswer !== null && earliestAnswer < askedAt) found += 1;
     if (earliestAnswer === null || answeredAt < earliestAnswer) earliestAnswer = answeredAt;
   }
   return found;

@@ -9,6 +9,7 @@ import { isFinal, onePurchaseEach, type Purchase } from '../workload/steady-purc
 import { type Look, lookAtPlace } from '../workload/waiting-line.ts';
 import type { Drill } from './drill.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
+import { now } from './try-times.ts';
 import { judgeWaitingRoom, type WaitedSale } from './waiting-room-figures.ts';
 
 const rung = 'lua-stream';
@@ -18,6 +19,8 @@ const arrivalsPerSecond = 150;
 /** So many of the users try to buy before they wait. */
 const eachJumps = 10;
 const betweenTriesMs = 200;
+/** From the pass to the purchase: so the passes are fewer than the users who come. */
+const thinkMs = 300;
 const withinMs = 120_000;
 
 export const waitingShape: ServiceShape = {
@@ -78,13 +81,17 @@ async function buyOnceAnswered(stage: Stage, purchase: Purchase): Promise<void> 
 /** A user whose pass lapsed before the answer goes back to the line. */
 async function waitAndBuy(stage: Stage, purchase: Purchase, looks: Look[]): Promise<void> {
   const endMs = performance.now() + withinMs;
+  let askedAt = now();
   while (performance.now() < endMs) {
-    const look = await lookAtPlace(stage.lab, purchase.voucherId, purchase.userId);
+    const look = await lookAtPlace(stage.lab, purchase.voucherId, purchase.userId, askedAt);
     if (look) looks.push(look);
     if (look?.pass) {
+      await stage.rest(thinkMs);
       const headers = { 'purchase-pass': look.pass };
       const answer = await stage.buy(purchase, { headers });
-      if (isFinal(answer) && answer.reason !== 'pass-required') return;
+      const hasLapsed = answer.reason === 'pass-required';
+      if (isFinal(answer) && !hasLapsed) return;
+      if (hasLapsed) askedAt = now();
     }
     await stage.rest(look?.askAgainSeconds ? look.askAgainSeconds * 1_000 : betweenTriesMs);
   }

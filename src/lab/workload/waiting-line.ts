@@ -6,7 +6,8 @@ import type { Lab } from '../environment/lab.ts';
 /** An answer about a place. The moments are those of the clock of the tries. */
 export interface Look {
   readonly userId: string;
-  readonly sentAt: bigint;
+  /** When the user first asked for a place: an answer may have been lost. */
+  readonly askedAt: bigint;
   readonly answeredAt: bigint;
   readonly place: number;
   readonly served: number;
@@ -29,9 +30,9 @@ export async function lookAtPlace(
   { baseUrl, tokenSecret }: Pick<Lab, 'baseUrl' | 'tokenSecret'>,
   voucherId: string,
   userId: string,
+  askedAt: bigint,
 ): Promise<Look | null> {
   const authorization = `Bearer ${await signToken(tokenSecret, userId, 'user')}`;
-  const sentAt = process.hrtime.bigint();
   try {
     const url = `${baseUrl}/vouchers/${voucherId}/place`;
     const answer = await fetch(url, { method: 'POST', headers: { authorization } });
@@ -40,7 +41,7 @@ export async function lookAtPlace(
     const answeredAt = process.hrtime.bigint();
     const { passUntil, ...found } = Answer.parse(body);
     const until = passUntil === undefined ? undefined : answeredAt + leftUntil(passUntil);
-    return { userId, sentAt, answeredAt, ...found, passUntil: until };
+    return { userId, askedAt, answeredAt, ...found, passUntil: until };
   } catch {
     return null;
   }
