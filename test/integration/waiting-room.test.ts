@@ -122,8 +122,10 @@ describe('a line', () => {
     expect(askAgainSeconds).toBe(4);
     const redis = connections.redis('admin');
     const key = connections.saleKeys.of(voucher.id).room(voucher.id);
-    await redis.hset(key, { perSecond: '0.5', measuredMs: String(Date.now() + 60_000) });
-    expect((await place(9)).askAgainSeconds).toBe(12);
+    await redis.hset(key, { perSecond: '3', measuredMs: String(Date.now() + 60_000) });
+    expect((await place(9)).askAgainSeconds).toBe(2);
+    await redis.hset(key, { perSecond: '0.1' }); // Since nobody asked, perhaps.
+    expect((await place(9)).askAgainSeconds).toBe(4);
     await redis.hset(key, { last: 100_000 });
     expect((await place(10)).askAgainSeconds).toBe(60);
   });

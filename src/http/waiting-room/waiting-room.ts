@@ -78,12 +78,13 @@ function passesNow({ beginTime, paused, passesAtOnce = 0 }: Voucher): number {
 const longestWaitSeconds = 60;
 
 /**
- * Rather too early than too late: a pass that nobody comes for keeps the next user waiting. A line
- * that has no speed yet has that of passes that are used within two seconds.
+ * Rather too early than too late: a pass that nobody comes for keeps the next user waiting, so the
+ * line is slower, and users are told to come even later. So the speed is at least that of passes
+ * that are used within two seconds.
  */
 function wait({ beginTime, passesAtOnce = 0 }: Voucher, places: number, perSecond: string): number {
   const untilBegin = Math.max(0, beginTime.getTime() - Date.now()) / 1_000;
-  const speed = Number(perSecond) || passesAtOnce / 2;
+  const speed = Math.max(Number(perSecond), passesAtOnce / 2);
   const seconds = Math.floor(untilBegin + places / speed);
   return Math.max(1, Math.min(longestWaitSeconds, seconds));
 }

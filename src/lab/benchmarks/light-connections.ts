@@ -47,7 +47,7 @@ export class LightConnections {
 
   /** @param text the whole request @param onAnswer is given the whole answer */
   ask(text: string, onAnswer: (answer: string) => void): void {
-    const socket = this.#free.pop();
+    const socket = this.#free.shift(); // In turn: nginx closes one that has sent nothing.
     if (socket) this.#send(socket, { text, onAnswer });
     else this.#late.push({ text, onAnswer });
   }

@@ -14,7 +14,9 @@ import type { BenchmarkResult } from './targets.ts';
 
 /** So many more arrive in the rush. */
 const overload = 10;
-/** A pass is used about a second after its turn. */
+/** A user takes so long from the pass to the purchase. */
+const thinkMs = 1_000;
+/** How long a pass is out: its user asks for it, thinks, and buys. */
 const passSeconds = 2;
 
 export interface WaitingRow extends LightResult {
@@ -137,6 +139,7 @@ class Line {
   readonly #headers: readonly string[];
   #isOver = false;
   #buying = 0;
+  #thinking = 0;
 
   constructor(connections: LightConnections, voucherId: string, headers: readonly string[]) {
     this.#connections = connections;
@@ -145,7 +148,7 @@ class Line {
   }
 
   get waiting(): number {
-    return this.looks.length - this.purchases.count - this.#buying;
+    return this.looks.length - this.purchases.count - this.#buying - this.#thinking;
   }
 
   get isBuying(): boolean {
@@ -165,15 +168,27 @@ class Line {
       const { place, pass, askAgainSeconds = 1 } = bodyOf(answer) as PlaceAnswer;
       if (askedAt !== undefined) this.looks.push({ askedAt, answeredAt, place });
       if (pass === undefined) this.#askAgain(user, askAgainSeconds);
-      else if (!this.#isOver) this.#buy(user, pass);
+      else this.#think(() => this.#buy(user, pass));
     });
   }
 
   #askAgain(user: number, seconds: number, askedAt?: bigint): void {
-    const ask = () => {
-      if (!this.#isOver) this.enter(user, askedAt);
-    };
-    setTimeout(ask, seconds * 1_000).unref();
+    this.#later(seconds * 1_000, () => this.enter(user, askedAt));
+  }
+
+  #think(buy: () => void): void {
+    this.#thinking += 1;
+    this.#later(thinkMs, () => {
+      this.#thinking -= 1;
+      buy();
+    });
+  }
+
+  /** Unless the line is over by then. */
+  #later(ms: number, act: () => void): void {
+    setTimeout(() => {
+      if (!this.#isOver) act();
+    }, ms).unref();
   }
 
   #buy(user: number, pass: string): void {

@@ -13,7 +13,8 @@ export function waitingText(result: WaitingBenchmark): string {
 waiting      users who had no turn yet when the last one had come
 inversions   users who asked after another one was answered, and came before them
 Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
-and the last line are ${seconds} s each. Without a waiting room, everybody buys at once.`,
+and the last line are ${seconds} s each. Without a waiting room, everybody buys at once;
+with it, a second after the pass.`,
     ...refusedTexts(rows),
     faultsText(faults),
   ].join('\n\n');
