@@ -14,8 +14,8 @@ import type { BenchmarkResult } from './targets.ts';
 
 /** So many more arrive in the rush. */
 const overload = 10;
-/** A user takes so long from the pass to the purchase. */
-const thinkMs = 1_000;
+/** From the pass to the purchase: from half a second to one and a half, each user another time. */
+const thinkMs = (user: number): number => 500 + ((user * 7_919) % 1_000);
 /** How long a pass is out: its user asks for it, thinks, and buys. */
 const passSeconds = 2;
 
@@ -168,7 +168,7 @@ class Line {
       const { place, pass, askAgainSeconds = 1 } = bodyOf(answer) as PlaceAnswer;
       if (askedAt !== undefined) this.looks.push({ askedAt, answeredAt, place });
       if (pass === undefined) this.#askAgain(user, askAgainSeconds);
-      else this.#think(() => this.#buy(user, pass));
+      else this.#think(user, pass);
     });
   }
 
@@ -176,11 +176,11 @@ class Line {
     this.#later(seconds * 1_000, () => this.enter(user, askedAt));
   }
 
-  #think(buy: () => void): void {
+  #think(user: number, pass: string): void {
     this.#thinking += 1;
-    this.#later(thinkMs, () => {
+    this.#later(thinkMs(user), () => {
       this.#thinking -= 1;
-      buy();
+      this.#buy(user, pass);
     });
   }
 

@@ -14,7 +14,7 @@ waiting      users who had no turn yet when the last one had come
 inversions   users who asked after another one was answered, and came before them
 Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
 and the last line are ${seconds} s each. Without a waiting room, everybody buys at once;
-with it, a second after the pass.`,
+with it, about a second after the pass.`,
     ...refusedTexts(rows),
     faultsText(faults),
   ].join('\n\n');
