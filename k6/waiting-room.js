@@ -8,8 +8,8 @@
 //   everybody buys at once.
 //
 //   npm run k6 -- k6/waiting-room.js
-//   RUNG=for-update WORK_MS=10 RATE=300 PASSES=20 npm run k6 -- k6/waiting-room.js
-//   RUNG=for-update WORK_MS=10 RATE=300 PASSES=0 npm run k6 -- k6/waiting-room.js
+//   RUNG=row-lock WORK_MS=10 RATE=300 PASSES=40 npm run k6 -- k6/waiting-room.js
+//   RUNG=row-lock WORK_MS=10 RATE=300 PASSES=0 npm run k6 -- k6/waiting-room.js
 // Settings: PASSES (how many may buy at once), RATE (users a second in the rush), SECONDS (of each
 //   part), RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY, and those of every script: k6/README.md.
 import exec from 'k6/execution';

@@ -86,6 +86,11 @@ const Environment = z.object({
   MYSQL_URL: z.url(),
   /** The password of MYSQL_URL, when it is not in there. */
   MYSQL_PASSWORD: z.string().default(''),
+  /**
+   * The account that makes the tables, when it is another one: that of MYSQL_URL then reads and
+   * writes rows only.
+   */
+  MYSQL_OWNER_URL: z.union([z.literal(''), z.url()]).default(''),
   MYSQL_POOL_SIZE: whole(1, 100).default(10),
   /** Most statements that wait for a connection in each process; further ones are not ready. */
   MYSQL_QUEUE_LIMIT: whole(1, 1_000_000).default(1_000),
@@ -331,6 +336,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 export const secretNames = [
   'MYSQL_URL',
   'MYSQL_PASSWORD',
+  'MYSQL_OWNER_URL',
   'REDIS_URL',
   'RABBITMQ_URL',
   'TOKEN_SECRET',

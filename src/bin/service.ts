@@ -28,7 +28,7 @@ const differ = new AbortController();
 const end = AbortSignal.any([stop, differ.signal]);
 endOnceOverdue(end, config.DRAIN_MS + childGraceMs, log);
 const compare = async (): Promise<void> => {
-  await migrate(config.MYSQL_URL);
+  await migrate(config.MYSQL_OWNER_URL || config.MYSQL_URL);
   await agreeOnEpoch(connections, log);
   await agreeOnDurability(connections, log);
   await agreeOnCommits(connections);

@@ -172,7 +172,7 @@ export function modeOf(choice: Choice): Mode {
   if (file !== undefined) return beside(readOtherService(file));
   if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
   if (how === 'rates') return rates;
-  if (how === 'flood') return flood(rate ?? 1_000);
+  if (how === 'flood') return flood(rate ?? 3_000);
   if (how === 'waiting') return waiting(rung ?? 'lua-stream', rate ?? 1_000);
   if (how === 'profile') return profile(rung ?? 'lua-stream');
   if (how === 'buckets') return buckets;

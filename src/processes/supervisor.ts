@@ -17,6 +17,8 @@ interface Role {
 /** A child that is still there so long after its drain is killed. */
 export const childGraceMs = 5_000;
 const shortLifeMs = 5_000;
+/** No child makes tables: the account that does stays in the primary. */
+const withoutOwner = { MYSQL_OWNER_URL: '', MYSQL_OWNER_URL_FILE: '' };
 
 /** The observer is beside the order workers. */
 export function roles(config: Config): Role[] {
@@ -55,7 +57,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
       exec: fileURLToPath(new URL(`../bin/${role.program}.js`, import.meta.url)),
     });
     const startedAt = performance.now();
-    const child = cluster.fork(role.env);
+    const child = cluster.fork({ ...role.env, ...withoutOwner });
     children.add(child);
     child.once('exit', async (code, killedBy) => {
       children.delete(child);

@@ -196,6 +196,26 @@ describe.skipIf(isMissing)('ramp.js, spike.js and mixed.js', () => {
   });
 });
 
+describe.skipIf(isMissing)('waiting-room.js', () => {
+  const load = { RATE: '100', SECONDS: '2' };
+
+  test('lets everybody wait in line, and everybody buys', async () => {
+    const { exitCode, stdout, section } = await k6('waiting-room.js', { ...load, PASSES: '10' });
+    expect(stdout).toMatch(/^ {2}accepted +220$/m);
+    expect(section('SAFETY')).not.toMatch(/[✗?]/);
+    expect(section('PURCHASES')).toMatch(/calm .* ms[\s\S]*rush .* ms/);
+    expect(section('WAITING')).toMatch(/\d ms$/m);
+    expect(exitCode).toBe(0);
+  });
+
+  test('lets everybody buy at once without a waiting room', async () => {
+    const { exitCode, stdout } = await k6('waiting-room.js', { ...load, PASSES: '0' });
+    expect(stdout).toMatch(/^ {2}accepted +220$/m);
+    expect(stdout).not.toContain('WAITING');
+    expect(exitCode).toBe(0);
+  });
+});
+
 describe.skipIf(isMissing)('same-user.js', () => {
   test('passes on the final rung: every user has one order', async () => {
     const { exitCode, section } = await k6('same-user.js', { USERS: '50' });

@@ -50,3 +50,20 @@ export async function ownDatabase(): Promise<string> {
   url.pathname = name;
   return url.href;
 }
+
+/** An account that reads and writes the rows of this database, and no more. @returns its URL */
+export async function accountWithRows(databaseUrl: string): Promise<string> {
+  const url = new URL(databaseUrl);
+  const user = `rows_${randomBytes(6).toString('hex')}`;
+  const root = await asRoot();
+  onTestFinished(async () => {
+    await root.query(`DROP USER '${user}'@'127.0.0.1'`);
+    await root.end();
+  });
+  await root.query(`CREATE USER '${user}'@'127.0.0.1' IDENTIFIED BY 'rows'`);
+  const rights = `SELECT, INSERT, UPDATE, DELETE ON ${url.pathname.slice(1)}.*`;
+  await root.query(`GRANT ${rights} TO '${user}'@'127.0.0.1'`);
+  url.username = user;
+  url.password = 'rows';
+  return url.href;
+}

@@ -227,7 +227,10 @@ describe('the configuration', () => {
   });
 
   test.each(secretNames)('names %s_FILE when it cannot be read, or is given twice', (name) => {
-    const optional = { MYSQL_PASSWORD: 'hunter2', RABBITMQ_URL: 'amqp://mq:5672' };
+    const optional = {
+      ...{ MYSQL_PASSWORD: 'hunter2', RABBITMQ_URL: 'amqp://mq:5672' },
+      MYSQL_OWNER_URL: 'mysql://owner@db:3306/lockstep',
+    };
     const given = { ...optional, TOKEN_SECRET_BEFORE: secret, ...least };
     const { [name]: _, ...rest } = given;
     expect(complaint({ ...rest, [`${name}_FILE`]: '/no/such/file' })).toContain(

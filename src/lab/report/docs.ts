@@ -37,6 +37,7 @@ const benchmarks = {
   'benchmarks.md': [
     ...['bench-ladder', 'bench-beside', 'bench-saturate', 'bench-profile', 'bench-orders'],
     ...['bench-orders-by-script', 'bench-buckets', 'bench-queues', 'bench-locks'],
+    ...['bench-waiting', 'bench-flood'],
   ],
 };
 
