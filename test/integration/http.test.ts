@@ -417,3 +417,15 @@ test('several operators who ask at once get the same answer, and an unknown vouc
   expect(others).toEqual([first, first]);
   expect((await ask('999999999'))[0]).toBe(404);
 });
+
+test('the list says what is left of a voucher that is sold in Redis, within a second', async () => {
+  const [sold, other] = [await putOnSale(), await putOnSale({ rung: 'stock-positive' })];
+  await buy(sold, '7');
+  const inList = async (id: string) => {
+    const page = (await (await call('/vouchers')).json()) as { id: string; remaining?: number }[];
+    return page.find((voucher) => voucher.id === id);
+  };
+  await expect.poll(() => inList(sold), { timeout: 5_000 }).toMatchObject({ remaining: 4 });
+  await expect.poll(() => inList(other), { timeout: 5_000 }).toBeDefined();
+  expect(await inList(other)).not.toHaveProperty('remaining');
+});

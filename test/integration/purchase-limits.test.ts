@@ -50,6 +50,7 @@ test('a user who tries too often is told when to come again, and others buy', as
   expect(await turnedAway()).toEqual([
     `lockstep_purchases_turned_away_total{code="too-many-requests",process="api-1"} ${refused.length}`,
     'lockstep_purchases_turned_away_total{code="overloaded",process="api-1"} 0',
+    'lockstep_purchases_turned_away_total{code="pass-required",process="api-1"} 0',
   ]);
 });
 

@@ -1,4 +1,4 @@
-/** A deployment that reaches its stores by TLS: it sells and records, and trusts its own CA only. */
+/** A deployment reaches its stores by TLS: it sells and records, and trusts its own CA only. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';

@@ -89,13 +89,25 @@ async function answerTo(port: number, attack: string) {
 const internals =
   /\.[jt]s:\d|\b(SELECT|INSERT|UPDATE) |127\.0\.0\.1|node_modules|ECONN|mysql|redis/i;
 
+interface Sale {
+  readonly id: string;
+  readonly orderId: string;
+  /** A voucher with a waiting room. The pass is that of user 7, who has not used it. */
+  readonly line: string;
+  readonly pass: string;
+}
+
 /** Plays all on one deployment, where one order is sold, and looks at the stores after each. */
-async function play(attacksOn: (sale: { id: string; orderId: string }) => readonly Attack[]) {
+async function play(attacksOn: (sale: Sale) => readonly Attack[]) {
   const { baseUrl, nginxPort, connections } = await deployment();
   const id = await putOnSale({ stock: 100 }, { baseUrl, token: operator });
   const victim = token({ sub: '1000' });
   const bought = await call(`/vouchers/${id}/orders`, { method: 'POST', token: victim, baseUrl });
   const { id: orderId } = (await bought.json()) as { id: string };
+  const line = await putOnSale({ passesAtOnce: 1 }, { baseUrl, token: operator });
+  const waiting = { method: 'POST', token: token(), baseUrl };
+  const place = await call(`/vouchers/${line}/place`, waiting);
+  const { pass } = (await place.json()) as { pass: string };
   const { saleKeys } = connections;
   const state = async () => [
     ...(await select(connections.mysql(), 'SELECT * FROM orders')),
@@ -104,12 +116,14 @@ async function play(attacksOn: (sale: { id: string; orderId: string }) => readon
     ...(await select(connections.mysql(), 'SELECT * FROM voucher_changes')),
     await connections.redis('admin').hgetall(saleKeys.of(id).voucher(id)),
     await connections.redis('admin').hgetall(saleKeys.of(id).buyers(id)),
+    await connections.redis('admin').hgetall(saleKeys.of(line).voucher(line)),
+    await connections.redis('admin').hgetall(saleKeys.of(line).places(line)),
   ];
   await waitUntil('the order to be recorded', 20_000, async () => {
     return (await select(connections.mysql(), 'SELECT id FROM orders')).length === 1;
   });
   const before = await state();
-  const attacks = attacksOn({ id, orderId });
+  const attacks = attacksOn({ id, orderId, line, pass });
   for (const [what, status, code, attack] of attacks) {
     const answer = await answerTo(nginxPort, attack);
     expect([what, ...answer.statuses, answer.code]).toEqual([what, status, code]);
@@ -376,6 +390,53 @@ test('paths of those who run the service', async () => {
     ['DELETE', 405, 'method-not-allowed', request('DELETE /vouchers/1', { bearer: operator })],
     ['PUT', 405, 'method-not-allowed', request('PUT /vouchers/1', { bearer: operator })],
   ]);
+});
+
+test('places and passes of a waiting room', async () => {
+  const asUser = (sub: string, headers: readonly string[] = []) => ({
+    ...{ bearer: token({ sub }), headers },
+  });
+  const place = (id: string, sent: Sent) => request(`POST /vouchers/${id}/place`, sent);
+  const count = await play(({ id, line, pass }) => {
+    const [number, until, signature = ''] = pass.split('.');
+    const refused = (what: string, given: string, sub = '7', voucher = line): Attack => [
+      ...([what, 403, 'pass-required'] as const),
+      buyWith(voucher, asUser(sub, [`Purchase-Pass: ${given}`])),
+    ];
+    return [
+      ['a place without a token', 401, 'unauthenticated', place(line, {})],
+      ['a place of an operator', 403, 'forbidden', place(line, { bearer: operator })],
+      ['a place for a voucher without a room', 404, 'no-waiting-room', place(id, asUser('7'))],
+      ['a place for no voucher', 404, 'unknown-voucher', place('999999', asUser('7'))],
+      ['a place for a key of Redis', 400, 'invalid-request', place('7:places', asUser('7'))],
+      ['no pass', 403, 'pass-required', buyWith(line, asUser('7'))],
+      refused('an empty one', ''),
+      refused('a word', 'pass'),
+      refused('that of another user', pass, '8'),
+      refused('one that is prolonged', `${number}.${Number(until) + 1}.${signature}`),
+      refused('one that never ends', `${number}.999999999999999.${signature}`),
+      refused('one of another place', `2.${until}.${signature}`),
+      refused('one that is cut', pass.slice(0, -1)),
+      refused('one without a signature', `${number}.${until}.`),
+      refused('a signature alone', signature),
+      refused('two at once', `${pass}, ${pass}`),
+      refused('a token for a pass', token()),
+      [
+        ...(['two headers', 403, 'pass-required'] as const),
+        buyWith(line, asUser('7', [`Purchase-Pass: ${pass}`, `Purchase-Pass: ${pass}`])),
+      ],
+      [
+        ...(['a pass in the query', 403, 'pass-required'] as const),
+        request(`POST /vouchers/${line}/orders?pass=${pass}`, asUser('7')),
+      ],
+      [
+        ...(['a pass in a cookie', 403, 'pass-required'] as const),
+        buyWith(line, asUser('7', [`Cookie: Purchase-Pass=${pass}`])),
+      ],
+      ['a pass for a token', 401, 'unauthenticated', buyWith(line, { bearer: pass })],
+    ];
+  });
+  expect(count).toBe(21);
 });
 
 test('a purchase that is repeated a thousand times is one order', async () => {
