@@ -47,6 +47,7 @@ const waited = new Trend('waited', true);
 export const setup = () =>
   putOnSale({
     ...{ title: 'k6 waiting room', stock: plan.iterations + 2 },
+    expectedOrders: plan.iterations,
     more: passes > 0 ? { passesAtOnce: passes } : {},
   });
 

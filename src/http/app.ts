@@ -78,10 +78,8 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     if (error instanceof HTTPException && error.status < 500)
       return problem(c, clientError(error.status), error.message);
     if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
-    if (error instanceof TokenKeysUnavailable) {
-      service.log.error({ event: 'token-keys-unavailable', error });
+    if (error instanceof TokenKeysUnavailable)
       return problem(c, 'not-ready', 'No token can be checked at the moment.');
-    }
     if (isStoreUnavailable(error)) {
       // An inventory throws only when nothing can have been sold.
       service.log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });

@@ -20,7 +20,7 @@ export function describeApi(): ReturnType<typeof apiDescription> {
     ...{ connections: new Connections(readConfig(config), log), log, instance: 'none' },
     vouchers: { create: noStore, find: noStore, look: noStore, forget: noStore, list: noStore },
     ...{ allowedRungs: new Set<string>(), openRung: noStore, auditOf: noStore },
-    ...{ stockLeft: noStore, waitingRoom: { place: noStore, placeOf: noStore, leave: noStore } },
+    ...{ stockLeft: noStore, waitingRoom: { place: noStore, isPass: noStore, leave: noStore } },
     orderIds: { next: noStore, problem: () => null, close: () => {} },
     limits: { tries: 0, msUntilTry: noStore, oneOf: noStore },
     readToken: noStore,

@@ -60,7 +60,9 @@ export async function openService(
     stockLeft: openStockLeft(openRung),
     waitingRoom: openWaitingRoom(connections),
     limits: purchaseLimits(connections.config),
-    readToken: tokenReader(connections.config),
+    readToken: tokenReader(connections.config, (error) =>
+      log.error({ event: 'token-keys-unavailable', error }),
+    ),
     auditOf: (voucherId) => auditInParts(connections, voucherId),
   };
 }

@@ -1,15 +1,30 @@
 /**
  * Tokens of an issuer that signs with private keys of its own, and publishes the public ones as a
- * JSON Web Key Set (RFC 7517). A new key of the issuer is read when a token names it.
+ * JSON Web Key Set (RFC 7517). They are read again and again, and when a token names a new one.
+ * While the issuer is away, those that are known are used.
  */
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
 import { TokenKeysUnavailable } from '../errors.ts';
 
 /** Each needs a key pair: a token that is signed with a public key as its secret is refused. */
 const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const answerWithinMs = 2_000;
-/** So long a key is used that the issuer has withdrawn, and so long the issuer may be away. */
-const keptMs = 3_600_000;
+const readEveryMs = 300_000;
+/** After a failure: strangers may send tokens that name keys which nobody has. */
+const restMs = 1_000;
+
+export interface IssuerOptions {
+  readonly url: string;
+  /** Once for each time that the keys could not be read. */
+  readonly onUnavailable: (error: TokenKeysUnavailable) => void;
+}
 
 /** Nothing is wrong with the token: the keys could not be read. */
 const isAboutKeys = (error: unknown): boolean =>
@@ -22,15 +37,30 @@ const isAboutKeys = (error: unknown): boolean =>
  * The payload of a token that the issuer has signed, or null. Its times are not looked at.
  * @throws TokenKeysUnavailable
  */
-export function issuerVerifier(url: string): (token: string) => Promise<JWTPayload | null> {
+export function issuerVerifier({ url, onUnavailable }: IssuerOptions) {
   const keys = createRemoteJWKSet(new URL(url), {
-    ...{ timeoutDuration: answerWithinMs, cacheMaxAge: keptMs },
+    ...{ timeoutDuration: answerWithinMs, cacheMaxAge: Number.POSITIVE_INFINITY },
   });
-  return async (token) => {
+  let restUntilMs = 0;
+  /** Until then: the known keys, or the error. */
+  let atRest: JWTVerifyGetKey = keys;
+  const fail = (cause: unknown): TokenKeysUnavailable => {
+    const error = new TokenKeysUnavailable(url, cause);
+    const known = keys.jwks();
+    atRest = known ? createLocalJWKSet(known) : () => Promise.reject(error);
+    restUntilMs = performance.now() + restMs;
+    onUnavailable(error);
+    return error;
+  };
+  setInterval(() => void keys.reload().catch(fail), readEveryMs).unref();
+  const keyOf: JWTVerifyGetKey = (...token) =>
+    performance.now() < restUntilMs ? atRest(...token) : keys(...token);
+  return async (token: string): Promise<JWTPayload | null> => {
     try {
-      return (await jwtVerify(token, keys, { algorithms })).payload;
+      return (await jwtVerify(token, keyOf, { algorithms })).payload;
     } catch (error) {
-      if (isAboutKeys(error)) throw new TokenKeysUnavailable(url, error);
+      if (error instanceof TokenKeysUnavailable) throw error;
+      if (isAboutKeys(error)) throw fail(error);
       return null;
     }
   };

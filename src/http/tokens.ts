@@ -2,6 +2,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Config } from '../config.ts';
 import { isId } from '../domain.ts';
+import type { TokenKeysUnavailable } from '../errors.ts';
 import { whenKnown } from '../purchase/when-known.ts';
 import { signHs256, signingKey, verifyHs256 } from './hs256.ts';
 import { problem } from './problems.ts';
@@ -57,9 +58,13 @@ export type TokenRules = Pick<
   | 'TOKEN_LONGEST_SECONDS'
 >;
 
-export function tokenReader(rules: TokenRules): ReadToken {
+/** @param onUnavailable when the keys of the issuer could not be read */
+export function tokenReader(
+  rules: TokenRules,
+  onUnavailable: (error: TokenKeysUnavailable) => void = () => {},
+): ReadToken {
   const { TOKEN_JWKS_URL: url } = rules;
-  const verify = url === '' ? secretVerifier(rules) : issuerVerifier(url);
+  const verify = url === '' ? secretVerifier(rules) : issuerVerifier({ url, onUnavailable });
   const read = (payload: Payload | null) =>
     payload && isFor(payload, rules) ? claimsIn(payload, rules) : null;
   return (authorization = '') => {

@@ -56,11 +56,14 @@ beforeEach(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
 });
 
-const reader = () =>
-  tokenReader({
-    ...{ TOKEN_SECRET: deploymentSecret, TOKEN_SECRET_BEFORE: '', TOKEN_LONGEST_SECONDS: 3_600 },
-    ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience, TOKEN_JWKS_URL: url },
-  });
+const reader = (onUnavailable?: (error: unknown) => void) =>
+  tokenReader(
+    {
+      ...{ TOKEN_SECRET: deploymentSecret, TOKEN_SECRET_BEFORE: '', TOKEN_LONGEST_SECONDS: 3_600 },
+      ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience, TOKEN_JWKS_URL: url },
+    },
+    onUnavailable,
+  );
 
 test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])(
   'a token that is signed with %s is read',
@@ -151,8 +154,27 @@ test('while the issuer is away, known keys are used, and no token is called wron
   const fresh = reader();
   server.closeAllConnections();
   await new Promise((closed) => server.close(closed));
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 540_000 });
+  onTestFinished(() => void vi.useRealTimers());
   expect(await known(token)).toMatchObject({ sub: '7' });
   await expect(Promise.resolve(fresh(token))).rejects.toThrow(TokenKeysUnavailable);
+});
+
+test('while the issuer is away, tokens of strangers make it be asked once a second', async () => {
+  const pair = await keyPair('one', 'ES256');
+  await publish(pair);
+  const failures: unknown[] = [];
+  const read = reader((error) => failures.push(error));
+  expect(await read(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7' });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+  const forged = `Bearer ${await sign(await keyPair('two', 'ES256'))}`;
+  await expect(Promise.resolve(read(forged))).rejects.toThrow(TokenKeysUnavailable);
+  for (let times = 0; times < 20; times++) expect(await read(forged)).toBeNull();
+  expect(await read(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7' });
+  expect(failures).toHaveLength(1);
 });
 
 test('a deployment sells by the tokens of its issuer, and needs its keys', async () => {

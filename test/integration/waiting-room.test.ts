@@ -1,13 +1,14 @@
-/** The waiting room: places are served in their order, and only users with a pass buy. */
+/** The waiting room: places are called in their order, and only users with a pass buy. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Outcome, Voucher } from '../../src/domain.ts';
 import { openWaitingRoom, type WaitingRoom } from '../../src/http/waiting-room/waiting-room.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { someVoucher } from '../support/sale.ts';
-import { usersUpTo } from '../support/selling.ts';
+import { onSale, usersUpTo } from '../support/selling.ts';
 
 const accepted: Outcome = { kind: 'accepted', orderId: '1', status: 'queued' };
 const passesAtOnce = 3;
@@ -17,24 +18,35 @@ describe('a line', () => {
   let room: WaitingRoom;
   let voucher: Voucher;
 
-  const enter = (settings: Readonly<Record<string, string>> = {}) =>
-    ownStores()
-      .then((stores) => openProcess({ ...stores, ...settings }))
-      .then(async (opened) => {
-        connections = opened;
-        room = openWaitingRoom(connections);
-        voucher = await someVoucher(connections, { passesAtOnce });
-      });
+  const enter = async (settings: Readonly<Record<string, string>> = {}) => {
+    connections = await openProcess({ ...(await ownStores()), ...settings });
+    room = openWaitingRoom(connections);
+    voucher = await onSale(connections, 1_000, undefined, { passesAtOnce });
+  };
   beforeEach(() => enter());
 
-  const place = (user: number, of = voucher) => room.place(of, String(user));
+  const redis = () => connections.redis('admin');
+  const keys = (of = voucher) => connections.saleKeys.of(of.id);
+  const place = async (user: number, of = voucher) => {
+    const found = await room.place(of, String(user));
+    if (!found) throw new Error('the sale has ended');
+    return found;
+  };
   const arrive = async (users: readonly number[]) => {
     for (const user of users) await place(user);
   };
   const withPass = async (users: readonly number[]) => {
-    const found = await Promise.all(users.map(async (user) => [user, await place(user)] as const));
-    return found.filter(([, { pass }]) => pass !== undefined).map(([user]) => user);
+    const found: number[] = [];
+    for (const user of users) if ((await place(user)).pass !== undefined) found.push(user);
+    return found;
   };
+  /** Redis answers in the order of the commands: so this one is done when it returns. */
+  const leave = async (user: number, outcome: Outcome = accepted) => {
+    room.leave({ voucherId: voucher.id, userId: String(user) }, outcome);
+    await redis().ping();
+  };
+  const eventually = (what: string, condition: () => Promise<boolean>) =>
+    waitUntil(what, 10_000, condition);
 
   test('gives each user the next place, and always the same one', async () => {
     const numbers = [];
@@ -52,19 +64,13 @@ describe('a line', () => {
   test('gives so many passes at once, to the first places', async () => {
     await arrive(usersUpTo(8));
     expect(await withPass(usersUpTo(8))).toEqual([1, 2, 3]);
-    expect(await place(8)).toMatchObject({ place: 8, served: 3 });
+    expect(await place(8)).toMatchObject({ place: 8, called: 3 });
   });
 
   test('moves on by one place when a pass is used, however often it is used', async () => {
     await arrive(usersUpTo(8));
-    const { pass = '' } = await place(2);
-    for (let times = 0; times < 3; times++)
-      room.leave(
-        voucher.id,
-        room.placeOf(pass, { voucherId: voucher.id, userId: '2' }) ?? 0,
-        accepted,
-      );
-    await waitUntil('the next turn', 5_000, async () => (await withPass([4])).length === 1);
+    for (let times = 0; times < 3; times++) await leave(2);
+    expect(await withPass([5, 6, 7, 8])).toEqual([]); // Place 4 is called.
     expect(await withPass([1, 3, 4, 5, 6, 7, 8])).toEqual([1, 3, 4]);
   });
 
@@ -77,79 +83,130 @@ describe('a line', () => {
     ['sale-paused', false],
   ] as const)('after the outcome %s the turn is over: %s', async (reason, isOver) => {
     await arrive(usersUpTo(4));
-    room.leave(voucher.id, 1, { kind: 'refused', reason });
-    await connections.redis('admin').ping(); // It answers in the order of the commands.
+    await leave(1, { kind: 'refused', reason });
     expect(await withPass([4])).toEqual(isOver ? [4] : []);
   });
 
   test('keeps the pass of an order whose outcome is not known', async () => {
     await arrive(usersUpTo(4));
-    room.leave(voucher.id, 1, { kind: 'unknown', orderId: '1', cause: 'lost' });
-    await connections.redis('admin').ping();
+    await leave(1, { kind: 'unknown', orderId: '1', cause: 'lost' });
     expect(await withPass([4])).toEqual([]);
   });
 
   test('takes a user whose turn is over to its end', async () => {
     await arrive(usersUpTo(4));
-    room.leave(voucher.id, 1, accepted);
-    await connections.redis('admin').ping();
+    await leave(1);
     expect((await place(1)).place).toBe(5);
   });
 
   test('moves on when a pass lapses, and its user goes to the end', async () => {
     await enter({ PASS_MS: '1000' });
     await arrive(usersUpTo(5));
-    const { pass = '', passUntil } = await place(1);
-    await waitUntil('the next turn', 5_000, async () => (await withPass([4])).length === 1);
+    const { passUntil } = await place(1);
+    await eventually('the next turn', async () => (await withPass([4])).length === 1);
     expect(Date.now()).toBeGreaterThanOrEqual((passUntil?.getTime() ?? Infinity) - 5);
-    await waitUntil('its end', 1_000, () => Date.now() > (passUntil?.getTime() ?? Infinity));
-    expect(room.placeOf(pass, { voucherId: voucher.id, userId: '1' })).toBeNull();
+    await eventually('its end', async () => Date.now() > (passUntil?.getTime() ?? Infinity));
     expect((await place(1)).place).toBe(6);
   });
 
-  test('gives no pass before the sale begins, and none while it is paused', async () => {
-    const soon = await someVoucher(connections, {
+  test('does not wait for users who are called and do not come', async () => {
+    await arrive(usersUpTo(12));
+    for (const user of [1, 2, 3]) await leave(user);
+    const came = new Set<number>();
+    await eventually('the last turns', async () => {
+      for (const user of await withPass([10, 11, 12])) came.add(user);
+      return came.size === passesAtOnce; // Nobody asks for the places 4 to 9.
+    });
+    await leave(10);
+    expect(await withPass([5])).toEqual([5]); // It kept its place.
+  });
+
+  test('gives nobody who was called more passes than there are, however many come back', async () => {
+    await arrive(usersUpTo(12));
+    for (const user of [1, 2, 3]) await leave(user);
+    await eventually('the last turns', async () => (await withPass([12])).length === 1);
+    expect(await withPass(usersUpTo(9, 4))).toHaveLength(passesAtOnce);
+  });
+
+  test('gives no pass before the sale begins, nor while it is paused or being rebuilt', async () => {
+    const begin = await onSale(connections, 10, undefined, {
       ...{ passesAtOnce, beginTime: new Date(Date.now() + 30_000) },
     });
-    expect(await place(1, soon)).toMatchObject({ place: 1, served: 0, askAgainSeconds: 30 });
-    expect(await place(1, { ...voucher, paused: true })).toMatchObject({ place: 1, served: 0 });
+    expect(await place(1, begin)).toMatchObject({ place: 1, called: 0 });
+    expect((await place(1, begin)).askAgainSeconds).toBeGreaterThanOrEqual(29);
+    await redis().hset(keys().voucher(voucher.id), 'paused', '1');
+    expect(await place(1)).toMatchObject({ place: 1, called: 0 });
+    await redis().hdel(keys().voucher(voucher.id), 'paused');
+    connections.epoch.set('another');
+    expect(await place(1)).toMatchObject({ place: 1, called: 0 });
+    connections.epoch.set('');
     expect((await place(1)).pass).toBeDefined();
+  });
+
+  test('keeps the pass of a user who asks during a pause, however long it is', async () => {
+    await enter({ PASS_MS: '1000' });
+    await arrive(usersUpTo(5));
+    await redis().hset(keys().voucher(voucher.id), 'paused', '1');
+    const { passUntil } = await place(2);
+    await eventually('its end', async () => Date.now() > (passUntil?.getTime() ?? Infinity));
+    await place(4);
+    const again = await place(2);
+    expect(again).toMatchObject({ place: 2, pass: expect.any(String) });
+    expect(again.passUntil?.getTime()).toBeGreaterThan(Date.now());
+    await redis().hdel(keys().voucher(voucher.id), 'paused');
+    expect((await place(2)).place).toBe(2);
   });
 
   test('says when to ask again: by its speed, and within a minute', async () => {
     await arrive(usersUpTo(9));
     const { askAgainSeconds } = await place(9); // Three passes in two seconds.
     expect(askAgainSeconds).toBe(4);
-    const redis = connections.redis('admin');
-    const key = connections.saleKeys.of(voucher.id).room(voucher.id);
-    await redis.hset(key, { perSecond: '3', measuredMs: String(Date.now() + 60_000) });
+    const key = keys().room(voucher.id);
+    await redis().hset(key, { perSecond: '3', measuredMs: String(Date.now() + 60_000) });
     expect((await place(9)).askAgainSeconds).toBe(2);
-    await redis.hset(key, { perSecond: '0.1' }); // Since nobody asked, perhaps.
+    await redis().hset(key, { perSecond: '0.1' }); // Since nobody asked, perhaps.
     expect((await place(9)).askAgainSeconds).toBe(4);
-    await redis.hset(key, { last: 100_000 });
+    await redis().hset(key, { last: 100_000 });
     expect((await place(10)).askAgainSeconds).toBe(60);
   });
 
   test('measures its speed', async () => {
     await arrive(usersUpTo(9));
-    const redis = connections.redis('admin');
-    const key = connections.saleKeys.of(voucher.id).room(voucher.id);
-    await redis.hset(key, { measuredMs: String(Date.now() - 10_000), measured: '1' });
-    await place(9);
-    expect(Number(await redis.hget(key, 'perSecond'))).toBeCloseTo(0.2, 1);
+    const key = keys().room(voucher.id);
+    await redis().hset(key, { measuredMs: String(Date.now() - 10_000), measured: '1' });
+    await place(10);
+    expect(Number(await redis().hget(key, 'perSecond'))).toBeCloseTo(0.2, 1);
   });
 
   test('leaves nothing in Redis for ever', async () => {
     await place(1);
-    const { room: line, places, passes } = connections.saleKeys.of(voucher.id);
+    const { room: line, places, passes } = keys();
     for (const key of [line, places, passes].map((of) => of(voucher.id)))
-      expect(await connections.redis('admin').pttl(key)).toBeGreaterThan(0);
+      expect(await redis().pttl(key)).toBeGreaterThan(0);
+  });
+
+  test('takes no place while the memory of Redis is full', async () => {
+    const full = await startOwnRedis({ maxmemory: '1' });
+    connections = await openProcess({ ...(await ownStores()), REDIS_URL: full.url });
+    room = openWaitingRoom(connections);
+    await expect(room.place(voucher, '1')).rejects.toThrow('OOM');
+    const { room: line, places, passes } = keys();
+    expect(await redis().exists([line, places, passes].map((of) => of(voucher.id)))).toBe(0);
   });
 
   test('of another voucher is another line', async () => {
-    const other = await someVoucher(connections, { passesAtOnce });
+    const other = await onSale(connections, 10, undefined, { passesAtOnce });
     await arrive(usersUpTo(5));
     expect((await place(9, other)).place).toBe(1);
+  });
+
+  test('of a voucher in MySQL begins and ends as the voucher says', async () => {
+    const sql = { passesAtOnce, rung: 'row-lock' };
+    expect((await place(1, await someVoucher(connections, sql))).pass).toBeDefined();
+    const beginTime = new Date(Date.now() + 30_000);
+    expect((await place(1, await someVoucher(connections, { ...sql, beginTime }))).called).toBe(0);
+    const over = await someVoucher(connections, { ...sql, endTime: new Date(Date.now() - 1_000) });
+    expect(await room.place(over, '1')).toBeNull();
   });
 });
 

@@ -398,7 +398,7 @@ test('places and passes of a waiting room', async () => {
   });
   const place = (id: string, sent: Sent) => request(`POST /vouchers/${id}/place`, sent);
   const count = await play(({ id, line, pass }) => {
-    const [number, until, signature = ''] = pass.split('.');
+    const [until, signature = ''] = pass.split('.');
     const refused = (what: string, given: string, sub = '7', voucher = line): Attack => [
       ...([what, 403, 'pass-required'] as const),
       buyWith(voucher, asUser(sub, [`Purchase-Pass: ${given}`])),
@@ -413,11 +413,10 @@ test('places and passes of a waiting room', async () => {
       refused('an empty one', ''),
       refused('a word', 'pass'),
       refused('that of another user', pass, '8'),
-      refused('one that is prolonged', `${number}.${Number(until) + 1}.${signature}`),
-      refused('one that never ends', `${number}.999999999999999.${signature}`),
-      refused('one of another place', `2.${until}.${signature}`),
+      refused('one that is prolonged', `${Number(until) + 1}.${signature}`),
+      refused('one that never ends', `999999999999999.${signature}`),
       refused('one that is cut', pass.slice(0, -1)),
-      refused('one without a signature', `${number}.${until}.`),
+      refused('one without a signature', `${until}.`),
       refused('a signature alone', signature),
       refused('two at once', `${pass}, ${pass}`),
       refused('a token for a pass', token()),
@@ -436,7 +435,7 @@ test('places and passes of a waiting room', async () => {
       ['a pass for a token', 401, 'unauthenticated', buyWith(line, { bearer: pass })],
     ];
   });
-  expect(count).toBe(21);
+  expect(count).toBe(20);
 });
 
 test('a purchase that is repeated a thousand times is one order', async () => {

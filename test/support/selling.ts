@@ -17,9 +17,10 @@ export function onSale(
   connections: Connections,
   stock: number,
   endsInMs = hourMs,
+  more: Partial<Voucher> = {},
 ): Promise<Voucher> {
   const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + endsInMs)];
-  const sale = { title: 'test', stock, beginTime, endTime, rung: 'lua-stream' };
+  const sale = { title: 'test', stock, beginTime, endTime, rung: 'lua-stream', ...more };
   return openVouchers(connections).create(sale, openLuaStream(connections).prepare);
 }
 

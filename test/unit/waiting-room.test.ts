@@ -11,11 +11,11 @@ const jump = (attempt: Try): Try => ({ ...attempt, requestId: 'jump' });
 
 /** A pass until 1,000 ms. */
 const look = (userId: string, place: number, at: number, changes: Partial<Look> = {}): Look => ({
-  ...{ userId, place, served: place, pass: `pass of ${place}`, passUntil: ms(1_000) },
+  ...{ userId, place, called: place, pass: `pass of ${place}`, passUntil: ms(1_000) },
   ...{ askedAt: ms(at), answeredAt: ms(at + 1), askAgainSeconds: 0 },
   ...changes,
 });
-const waits = { served: 0, pass: undefined, passUntil: undefined } as const;
+const waits = { called: 0, pass: undefined, passUntil: undefined } as const;
 
 const tries = [
   jump(inSale(timed(refused('3', 'pass-required'), 1, 2))),
@@ -25,8 +25,8 @@ const tries = [
 /** User 1 has its turn at 12 ms, and user 2, who waited, at 32 ms. */
 const looks = [
   look('1', 1, 11),
-  look('2', 2, 13, { ...waits, served: 1 }),
-  look('2', 2, 31, { served: 2 }),
+  look('2', 2, 13, { ...waits, called: 1 }),
+  look('2', 2, 31, { called: 2 }),
 ];
 const purchase = (userId: string, requestId = `r${userId}`) => ({
   ...{ voucherId: '9', userId, requestId },
@@ -51,13 +51,13 @@ test('a line that was served in its order has held', () => {
 });
 
 test('a user whose turn was over may have another place', () => {
-  const again = look('1', 3, 50, { ...waits, served: 2 });
+  const again = look('1', 3, 50, { ...waits, called: 2 });
   expect(judged({ looks: [...looks, again] })).toMatchObject({ verdict: 'held' });
 });
 
 test('who asked at the same time may have any order', () => {
   const late = look('1', 1, 11, { answeredAt: ms(14) });
-  const early = look('2', 2, 12, { ...waits, served: 1 });
+  const early = look('2', 2, 12, { ...waits, called: 1 });
   expect(judged({ looks: [late, early, ...looks.slice(2)] })).toMatchObject({ verdict: 'held' });
 });
 
@@ -65,11 +65,11 @@ describe('violated is a line', () => {
   test.each<[string, Partial<WaitedSale>]>([
     [
       '1 users lost their place',
-      { looks: [...looks.slice(0, 2), look('2', 3, 31, { served: 1, pass: undefined })] },
+      { looks: [...looks.slice(0, 2), look('2', 3, 31, { called: 1, pass: undefined })] },
     ],
     [
       '1 places were given to two users',
-      { looks: [...looks, look('4', 2, 33, { ...waits, served: 2 })] },
+      { looks: [...looks, look('4', 2, 33, { ...waits, called: 2 })] },
     ],
     [
       '1 users came later and have an earlier place',
@@ -77,7 +77,7 @@ describe('violated is a line', () => {
     ],
     [
       '1 passes were given before their turn',
-      { looks: looks.with(2, look('2', 2, 31, { served: 1 })) },
+      { looks: looks.with(2, look('2', 2, 31, { called: 1 })) },
     ],
     [
       '1 more users had a pass at a time than may have one',

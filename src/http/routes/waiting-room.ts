@@ -12,7 +12,7 @@ import { tooManyTries } from './turned-away.ts';
 const PlaceView = z
   .object({
     place: z.int(),
-    served: z.int().openapi({ description: 'The last place that had its turn' }),
+    called: z.int().openapi({ description: 'The last place that was called' }),
     pass: z
       .string()
       .optional()
@@ -33,9 +33,8 @@ const takePlaceRoute = (user: MiddlewareHandler<Identified>) =>
     summary: 'Wait in the line of a sale',
     description:
       'For users, and for a voucher with `passesAtOnce`. A user has one place, however often they ' +
-      'ask. When its turn has come, the answer has a pass; before, `Retry-After` says when to ask ' +
-      'again. A pass that was used, or has lapsed, is over: its user takes a new place. It has no ' +
-      'body.',
+      'ask. When it is called, the answer has a pass; before, `Retry-After` says when to ask again. ' +
+      'A pass that was used, or has lapsed, is over: its user takes a new place. It has no body.',
     tags: ['orders'],
     security: [{ token: [] }],
     middleware: user,
@@ -63,12 +62,15 @@ export function waitingRoomRoutes(service: Service): App {
     const { sub: userId } = c.get('claims');
     const waitMs = limits.msUntilTry(userId);
     if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
-    const voucher = await vouchers.look(c.req.valid('param').id);
+    const voucher = await vouchers.find(c.req.valid('param').id);
     if (!voucher) return problem(c, 'unknown-voucher');
     if (voucher.passesAtOnce === undefined) return problem(c, 'no-waiting-room');
-    if (voucher.endTime.getTime() <= Date.now()) return problem(c, 'ended');
-    if ((await stockLeft(voucher)) === 0) return problem(c, 'sold-out');
-    const { passUntil, ...place } = await waitingRoom.place(voucher, userId);
+    const left = await stockLeft(voucher);
+    if (left === 0) return problem(c, 'sold-out');
+    if (left === null) return problem(c, 'not-ready', 'The stock of the sale is not known.');
+    const found = await waitingRoom.place(voucher, userId);
+    if (found === null) return problem(c, 'ended');
+    const { passUntil, ...place } = found;
     const { askAgainSeconds } = place;
     if (askAgainSeconds !== undefined) c.header('Retry-After', String(askAgainSeconds));
     return c.json({ ...place, ...(passUntil && { passUntil: passUntil.toISOString() }) }, 200);

@@ -1,23 +1,26 @@
 /**
  * Idea. Where more users come than a sale can answer, they wait in a line. Each takes a place, the
- *   next number. At most `passesAtOnce` users have a pass, which lets them buy. When a pass is used
- *   or lapses, the next place has its turn: so the line moves as fast as the sale does.
+ *   next number. At most `passesAtOnce` users have a turn: a pass, which lets them buy. When it is
+ *   used or lapses, the next place is called: so the line moves as fast as the sale does. One who
+ *   is called and does not ask keeps the place; the next one is called after a second or two.
  * Holds while. Redis keeps the places: they survive every instance, and a restart of Redis.
  * Breaks when. Redis loses its data: then users take new places. No order depends on them.
  * Source. The waiting rooms of Cloudflare ("total active users") and Queue-it.
  */
 import type { Connections } from '../../connections/connections.ts';
+import { stockPlaces } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import type { Outcome, RefusalReason, Voucher } from '../../domain.ts';
+import { rungNamed } from '../../ladder/rungs.ts';
 import { type Bearer, passes } from './passes.ts';
 
 const takePlace = loadScript('waiting-room/take-place');
 
 export interface Place {
-  /** Users with the places before it come first. */
+  /** Users with the places before it are called first. */
   readonly place: number;
-  /** The last place that had its turn. */
-  readonly served: number;
+  /** The last place that was called. */
+  readonly called: number;
   /** When it is this user's turn: what lets them buy, and until when. */
   readonly pass?: string;
   readonly passUntil?: Date;
@@ -26,13 +29,21 @@ export interface Place {
 }
 
 export interface WaitingRoom {
-  /** The same place, however often its user asks; a new one after its pass was used or lapsed. */
-  place(voucher: Voucher, userId: string): Promise<Place>;
-  /** The place of a pass; null when it is none, has lapsed, or is that of another purchase. */
-  placeOf(pass: string, bearer: Bearer): number | null;
-  /** After a purchase with the pass of this place: the next one has its turn, if it is over. */
-  leave(voucherId: string, place: number, outcome: Outcome): void;
+  /**
+   * The same place, however often its user asks; a new one after its pass was used or has lapsed.
+   * Null when the sale has ended.
+   */
+  place(voucher: Voucher, userId: string): Promise<Place | null>;
+  /** Whether it is a pass for this purchase, and has not lapsed. */
+  isPass(pass: string, bearer: Bearer): boolean;
+  /** After a purchase with a pass: the next place is called, if this turn is over. */
+  leave(bearer: Bearer, outcome: Outcome): void;
 }
+
+type Answer =
+  | [word: 'turn', place: number, called: number, lapsesMs: string]
+  | [word: 'wait', place: number, called: number, perSecond: string]
+  | [word: 'ended'];
 
 /** After the end of its sale, the places of a room are kept for so long. */
 const keptMs = 86_400_000;
@@ -40,52 +51,60 @@ const keptMs = 86_400_000;
 export function openWaitingRoom(connections: Connections): WaitingRoom {
   const redis = connections.redis('admin');
   const { TOKEN_SECRET, TOKEN_SECRET_BEFORE, PASS_MS } = connections.config;
-  const { sign, placeOf } = passes([TOKEN_SECRET, TOKEN_SECRET_BEFORE].filter(Boolean));
-  const shardOf = (voucherId: string) => connections.saleKeys.of(voucherId);
+  // While the secret changes, an instance that does not know the new one reads the pass too.
+  const { sign, isPass } = passes([TOKEN_SECRET_BEFORE, TOKEN_SECRET].filter(Boolean));
 
-  async function place(voucher: Voucher, userId: string): Promise<Place> {
-    const { id: voucherId, endTime } = voucher;
-    const shard = shardOf(voucherId);
-    const keys = [shard.room(voucherId), shard.places(voucherId), shard.passes(voucherId)];
-    const times = [String(PASS_MS), String(endTime.getTime() + keptMs)];
-    const args = [userId, String(passesNow(voucher)), ...times];
-    const answer = await runScript(redis, takePlace, keys, args);
-    const [word, number, served, value] = answer as ['turn' | 'wait', number, number, string];
-    const found = { place: number, served };
+  async function ask(voucher: Voucher, userId: string): Promise<Answer> {
+    const { id, endTime, beginTime, passesAtOnce = 0 } = voucher;
+    const { saleKeys, epoch } = connections;
+    const shard = saleKeys.of(id);
+    const [sale = shard] = stockPlaces(saleKeys, id, rungNamed(voucher.rung), voucher.buckets);
+    const keys = [
+      shard.room(id),
+      shard.places(id),
+      shard.passes(id),
+      sale.voucher(id),
+      shard.epoch,
+    ];
+    const times = [PASS_MS, keptMs, beginTime.getTime(), endTime.getTime()].map(String);
+    const args = [epoch.value, userId, String(passesAtOnce), ...times];
+    return (await runScript(redis, takePlace, keys, args)) as Answer;
+  }
+
+  async function place(voucher: Voucher, userId: string): Promise<Place | null> {
+    const answer = await ask(voucher, userId);
+    if (answer[0] === 'ended') return null;
+    const [word, number, called, value] = answer;
+    const found = { place: number, called };
     if (word === 'wait')
-      return { ...found, askAgainSeconds: wait(voucher, number - served, value) };
+      return { ...found, askAgainSeconds: wait(voucher, number - called, value) };
     const untilMs = Number(value);
-    const pass = sign({ voucherId, userId }, number, untilMs);
+    const pass = sign({ voucherId: voucher.id, userId }, untilMs);
     return { ...found, pass, passUntil: new Date(untilMs) };
   }
 
   return {
     place,
-    placeOf,
-    leave: (voucherId, place, outcome) => {
+    isPass,
+    leave: ({ voucherId, userId }, outcome) => {
       if (!isOver(outcome)) return;
-      redis.zrem(shardOf(voucherId).passes(voucherId), place).catch(() => {}); // It lapses then.
+      const key = connections.saleKeys.of(voucherId).passes(voucherId);
+      redis.zrem(key, userId).catch(() => {}); // It lapses then.
     },
   };
-}
-
-/** Before the sale begins, and while it is paused, nobody has a turn. */
-function passesNow({ beginTime, paused, passesAtOnce = 0 }: Voucher): number {
-  return paused || Date.now() < beginTime.getTime() ? 0 : passesAtOnce;
 }
 
 /** Nobody waits longer without news. 100,000 users then ask 1,700 times a second. */
 const longestWaitSeconds = 60;
 
 /**
- * Rather too early than too late: a pass that nobody comes for keeps the next user waiting, so the
- * line is slower, and users are told to come even later. So the speed is at least that of passes
- * that are used within two seconds.
+ * Rather too early than too late: a pass that nobody comes for keeps the next user waiting. So the
+ * speed is at least that of passes that are used within two seconds.
  */
 function wait({ beginTime, passesAtOnce = 0 }: Voucher, places: number, perSecond: string): number {
   const untilBegin = Math.max(0, beginTime.getTime() - Date.now()) / 1_000;
   const speed = Math.max(Number(perSecond), passesAtOnce / 2);
-  const seconds = Math.floor(untilBegin + places / speed);
+  const seconds = Math.floor(untilBegin + Math.max(0, places) / speed);
   return Math.max(1, Math.min(longestWaitSeconds, seconds));
 }
 

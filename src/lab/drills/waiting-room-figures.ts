@@ -48,7 +48,7 @@ export interface LineFigures {
   readonly places: number;
   /** A user was asked to wait so often. */
   readonly askedToWait: number;
-  /** A user had another place than before, and the turn of that one had not come. */
+  /** A user had another place than before, and never had a pass for that one. */
   readonly placesLost: number;
   /** Places that two users had. */
   readonly placesShared: number;
@@ -79,7 +79,7 @@ export function lineFigures(sales: readonly WaitedSale[]): LineFigures {
   };
 }
 
-const isTooEarly = ({ pass, place, served }: Look): boolean => pass !== undefined && place > served;
+const isTooEarly = ({ pass, place, called }: Look): boolean => pass !== undefined && place > called;
 const placeOf = ({ place }: Look): string => String(place);
 const hasPass = ({ pass }: Look): boolean => pass !== undefined;
 const isRefusedJump = ({ reason }: Try): boolean => reason === 'pass-required';
@@ -99,9 +99,14 @@ function ownTries({ jumps, tries }: WaitedSale): Try[] {
 
 function placesLost({ looks }: WaitedSale): number {
   const ofUsers = [...groupBy(looks, ({ userId }) => userId).values()];
-  const isLost = (look: Look, before: Look | undefined) =>
-    before !== undefined && before.place !== look.place && before.place > look.served;
-  return ofUsers.flatMap((own) => own.filter((look, at) => isLost(look, own[at - 1]))).length;
+  return ofUsers.flatMap(withoutTurn).length;
+}
+
+/** The places that a user had before the last one, and got no pass for. */
+function withoutTurn(own: readonly Look[]): string[] {
+  const places = [...new Set(own.map(placeOf))].slice(0, -1);
+  const had = new Set(own.filter(hasPass).map(placeOf));
+  return places.filter((place) => !had.has(place));
 }
 
 function placesShared({ looks }: WaitedSale): number {

@@ -1,6 +1,7 @@
 /**
  * The waiting room of a sale, while instances, order workers and the Redis of its places are killed
- * and restarted. Ten times as many users arrive as have their turn. Some try to buy without a pass.
+ * and restarted. Ten times as many users arrive as have their turn. Some try to buy without a pass,
+ * and some leave the line without a word.
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/processes/kill-server.ts';
@@ -16,8 +17,10 @@ const rung = 'lua-stream';
 const passesAtOnce = 20;
 const users = 300;
 const arrivalsPerSecond = 150;
-/** So many of the users try to buy before they wait. */
-const eachJumps = 10;
+/** Every tenth user tries to buy before they wait. */
+const jumps = (at: number): boolean => at % 10 === 0;
+/** Every fifth user takes a place, and never comes back. */
+const leaves = (at: number): boolean => at % 5 === 2;
 const betweenTriesMs = 200;
 /** From the pass to the purchase: so the passes are fewer than the users who come. */
 const thinkMs = 300;
@@ -48,22 +51,25 @@ async function playSale(stage: Stage, seed: number): Promise<WaitedSale> {
   const title = `waiting-room, seed ${seed}`;
   const voucherId = await stage.putOnSale({ title, stock: users, rung, passesAtOnce });
   const purchases = onePurchaseEach(voucherId, 'waiting', users, seed * 1_000 + 1);
-  const jumps = purchases.filter((_, at) => at % eachJumps === 0).map(asJump);
+  const staying = purchases.filter((_, at) => !leaves(at));
   const looks: Look[] = [];
   const over = new AbortController();
   const storm = playStorm(stage, kills(seed), over.signal);
   const beganMs = performance.now();
   const visits = purchases.map(async (purchase, at) => {
     await stage.rest(beganMs + (at * 1_000) / arrivalsPerSecond - performance.now());
-    if (at % eachJumps === 0) await buyOnceAnswered(stage, asJump(purchase));
-    await waitAndBuy(stage, purchase, looks);
+    if (jumps(at)) await buyOnceAnswered(stage, asJump(purchase));
+    if (!leaves(at)) return waitAndBuy(stage, purchase, looks);
+    const look = await lookAtPlace(stage.lab, voucherId, purchase.userId, now());
+    if (look) looks.push(look);
   });
   await Promise.all(visits).finally(() => over.abort());
   const killed = await storm;
   await stage.lab.heal();
   const facts = await stage.facts(voucherId);
   const tries = stage.tries.filter((each) => each.voucherId === voucherId);
-  return { ...{ purchases, jumps, looks, killed, facts, tries }, passesAtOnce };
+  const jumped = purchases.filter((_, at) => jumps(at)).map(asJump);
+  return { ...{ looks, killed, facts, tries, passesAtOnce }, purchases: staying, jumps: jumped };
 }
 
 const asJump = ({ requestId, ...purchase }: Purchase): Purchase => ({

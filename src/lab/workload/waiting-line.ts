@@ -10,7 +10,7 @@ export interface Look {
   readonly askedAt: bigint;
   readonly answeredAt: bigint;
   readonly place: number;
-  readonly served: number;
+  readonly called: number;
   readonly pass?: string | undefined;
   /** By the same clock. */
   readonly passUntil?: bigint | undefined;
@@ -19,7 +19,7 @@ export interface Look {
 
 const Answer = z.object({
   place: z.number(),
-  served: z.number(),
+  called: z.number(),
   pass: z.string().optional(),
   passUntil: z.string().optional(),
   askAgainSeconds: z.number().default(0),
