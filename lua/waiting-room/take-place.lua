@@ -3,9 +3,9 @@
 --          takes a pass by asking. One who does not ask soon keeps the place, and the next ones
 --          are called.
 -- KEYS[1]  room    (hash: last: the last place that was taken; called: the last that was called;
---          fresh, before: how many were called since turnedMs, and in the second before it, and
---          did not ask yet; perSecond: how fast places are called, since measuredMs and from
---          measured on)
+--          awaited, lateAwaited: how many were called since secondMs, and in the second before it,
+--          and did not ask yet; perSecond: how fast places are called, counted from the place
+--          measured and since measuredMs)
 -- KEYS[2]  places  (hash: user id -> place, or 'place:' once it had a pass)
 -- KEYS[3]  passes  (sorted set: user id -> when the pass lapses, in milliseconds)
 -- KEYS[4]  voucher (hash: beginMs, endMs, paused; absent where MySQL has the stock)
@@ -24,10 +24,11 @@ local endMs = tonumber(sale[2]) or tonumber(ARGV[7])
 if nowMs >= endMs then return { 'ended' } end
 local isOpen = not sale[3] and nowMs >= (tonumber(sale[1]) or tonumber(ARGV[6]))
   and (ARGV[1] == '' or redis.call('GET', KEYS[5]) == ARGV[1])
-local room = redis.call('HMGET', KEYS[1], 'last', 'called', 'fresh', 'before', 'turnedMs',
-  'measuredMs', 'measured', 'perSecond')
+local room = redis.call('HMGET', KEYS[1], 'last', 'called', 'awaited', 'lateAwaited', 'secondMs',
+  'measured', 'measuredMs', 'perSecond')
 for field = 1, 7 do room[field] = tonumber(room[field]) or 0 end
-local last, called, fresh, before, turnedMs, measuredMs, measured, perSecond = unpack(room)
+local last, called, awaited, lateAwaited, secondMs = unpack(room)
+local measured, measuredMs, perSecond = room[6], room[7], room[8] or '0'
 
 -- A pass is not lost while nothing can be bought with it.
 local place, hadPass = string.match(redis.call('HGET', KEYS[2], ARGV[2]) or '', '^(%d+)(:?)$')
@@ -37,29 +38,35 @@ local isNew = not place or (hadPass == ':' and not hasPass)
 if isNew then last = last + 1 end
 place = isNew and last or tonumber(place)
 
-local turned, takes = isOpen and nowMs - turnedMs >= 1000, hasPass and not isOpen
+local isNextSecond = isOpen and nowMs - secondMs >= 1000
+local takesPass = hasPass and not isOpen
 if isOpen then
-  if turned then before, fresh, turnedMs = nowMs - turnedMs < 2000 and fresh or 0, 0, nowMs end
+  if isNextSecond then
+    lateAwaited = nowMs - secondMs < 2000 and awaited or 0
+    awaited, secondMs = 0, nowMs
+  end
   local free = ARGV[3] - redis.call('ZCOUNT', KEYS[3], nowMs, '+inf')
-  local more = math.max(0, math.min(free - fresh - before, last - called))
-  called, fresh = called + more, fresh + more
-  takes = not hasPass and place <= called and free > 0
-  if takes and before > 0 then before = before - 1
-  elseif takes and fresh > 0 then fresh = fresh - 1 end
+  local more = math.max(0, math.min(free - awaited - lateAwaited, last - called))
+  called, awaited = called + more, awaited + more
+  takesPass = not hasPass and place <= called and free > 0
+  if takesPass and lateAwaited > 0 then lateAwaited = lateAwaited - 1
+  elseif takesPass and awaited > 0 then awaited = awaited - 1 end
 end
 
 -- HSET comes first: Redis refuses it when its memory is full, and then nothing is written.
-if isNew or turned or takes then
+if isNew or isNextSecond or takesPass then
   local function text(number) return string.format('%d', number) end
-  redis.call('HSET', KEYS[1], 'last', last, 'called', called, 'fresh', fresh, 'before', before,
-    'turnedMs', text(turnedMs))
+  redis.call('HSET', KEYS[1], 'last', last, 'called', called, 'awaited', awaited,
+    'lateAwaited', lateAwaited, 'secondMs', text(secondMs))
   if nowMs - measuredMs >= 2000 then
     perSecond = string.format('%.1f', (called - measured) * 1000 / (nowMs - measuredMs))
-    redis.call('HSET', KEYS[1], 'perSecond', perSecond, 'measuredMs', text(nowMs),
-      'measured', called)
+    redis.call('HSET', KEYS[1], 'measured', called, 'measuredMs', text(nowMs),
+      'perSecond', perSecond)
   end
-  if isNew or takes then redis.call('HSET', KEYS[2], ARGV[2], place .. (takes and ':' or '')) end
-  if takes then
+  if isNew or takesPass then
+    redis.call('HSET', KEYS[2], ARGV[2], place .. (takesPass and ':' or ''))
+  end
+  if takesPass then
     lapsesMs, hasPass = nowMs + ARGV[4], true
     redis.call('ZADD', KEYS[3], text(lapsesMs), ARGV[2])
   end
@@ -69,4 +76,4 @@ if isNew or turned or takes then
   redis.call('PEXPIREAT', KEYS[3], text(endMs + ARGV[5]))
 end
 if hasPass then return { 'turn', place, called, string.format('%d', lapsesMs) } end
-return { 'wait', place, called, perSecond or '0' }
+return { 'wait', place, called, perSecond }

@@ -104,7 +104,7 @@ function observeStock(connections: Connections): void {
 function observeLines(connections: Connections): void {
   new Gauge({
     name: 'lockstep_waiting_users',
-    help: 'Places of the waiting room of each of the newest sales that had no turn yet',
+    help: 'Places of the waiting room of each of the newest sales that were not called yet',
     registers,
     labelNames: ['voucher'],
     async collect() {
@@ -125,8 +125,8 @@ async function linesOfRunning(connections: Connections): Promise<[string, number
   );
   const waiting = running.map(async ({ id }): Promise<[string, number]> => {
     const line = connections.saleKeys.of(id).room(id);
-    const [last, served] = await connections.redis('admin').hmget(line, 'last', 'served');
-    return [id, Number(last) - Number(served)];
+    const [last, called] = await connections.redis('admin').hmget(line, 'last', 'called');
+    return [id, Number(last) - Number(called)];
   });
   return Promise.all(waiting);
 }

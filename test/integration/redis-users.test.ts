@@ -59,6 +59,13 @@ test('a deployment sells, is changed, compared and rebuilt as the user of the se
   await waitUntil('the order to be recorded', 20_000, async () => {
     return ((await state()) as { status: string }).status === 'confirmed';
   });
+  const line = await putOnSale({ passesAtOnce: 1 }, { baseUrl, token });
+  const waiting = { method: 'POST', token: buyer, baseUrl };
+  const { pass = '' } = (await (await call(`/vouchers/${line}/place`, waiting)).json()) as {
+    pass?: string;
+  };
+  const withPass = { ...waiting, headers: { 'purchase-pass': pass } };
+  expect((await call(`/vouchers/${line}/orders`, withPass)).status).toBe(202);
   const body = { stock: 9, paused: true };
   const changed = await call(`/vouchers/${id}`, { method: 'PATCH', token, body, baseUrl });
   expect(changed.status).toBe(200);
