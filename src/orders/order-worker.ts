@@ -258,6 +258,7 @@ async function discardPoison(
     log.warn({ event: 'poison-not-dead-lettered', orderId, cause, error: String(error) });
     return false;
   }
+  countSettled('malformed');
   log.error({ event: 'poison-dead-lettered', orderId, cause });
   return true;
 }

@@ -6,6 +6,7 @@ import { orderGroup, type ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
+import { registry } from '../../src/metrics/registry.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
@@ -177,6 +178,12 @@ describe('an order', () => {
   });
 });
 
+async function malformed(): Promise<number> {
+  const series = 'lockstep_orders_settled_total{result="malformed"}';
+  const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(series));
+  return Number(line?.split(' ').at(-1) ?? 0);
+}
+
 describe('a poison entry', () => {
   /** The entry of an accepted order, with one field changed; the buyer and the note stay. */
   async function poison(order: Order, field: string, text: string | undefined): Promise<void> {
@@ -215,6 +222,7 @@ describe('a poison entry', () => {
     async (field, text, cause) => {
       const redis = connections.redis('admin');
       await redis.del(keys.dead);
+      const counted = await malformed();
       const [before, bad, after] = [await buy('1'), await buy('2'), await buy('3')];
       await poison(bad, field, text);
       await workUntilEmpty(connections);
@@ -225,6 +233,7 @@ describe('a poison entry', () => {
       });
       expect([await stock(), await redisStock()]).toEqual([1, '1']);
       expect(await redis.hexists(keys.buyers(voucher.id), '2')).toBe(0);
+      expect(await malformed()).toBe(counted + 1);
       const letters = await redis.xrange(keys.dead, '-', '+');
       expect(letters).toHaveLength(1);
       expect(letters[0]?.[1].slice(0, 4)).toEqual(['reason', 'malformed', 'cause', cause]);
