@@ -38,6 +38,7 @@ const steps = [
   ]),
   ['changed sale, 20 times', lockstep('drill', 'changed-sale', '--times', '20')],
   ['waiting room, 20 times', lockstep('drill', 'waiting-room', '--times', '20')],
+  ['flood, 20 times', lockstep('drill', 'flood', '--times', '20')],
   ['hot voucher, 20 times', lockstep('drill', 'hot-voucher', '--times', '20')],
   ['workers scale out, 20 times', lockstep('drill', 'workers-scale-out', '--times', '20')],
   ['flush during rush, 20 times', lockstep('drill', 'flush-during-rush', '--times', '20')],

@@ -43,6 +43,8 @@ export interface Choice {
   readonly ladder: boolean;
   readonly rate?: number;
   readonly orders?: number;
+  /** Of waiting: so many users. */
+  readonly line?: number;
   /** The file that describes the other service. */
   readonly beside?: string;
   /** Of orders: without HTTP. */
@@ -140,10 +142,10 @@ const flood = (rate: number): Mode => ({
 /** So many users wait at the end of the rush. */
 const longestLine = 100_000;
 
-const waiting = (rung: RungName, rate: number): Mode => ({
+const waiting = (rung: RungName, rate: number, line: number): Mode => ({
   ...{ name: 'bench-waiting', seconds: 6, rounds: 1 },
   run: async (bench) => {
-    const result = await benchmarkWaiting(bench, rung, rate, longestLine);
+    const result = await benchmarkWaiting(bench, rung, rate, line);
     return { result, text: waitingText(result) };
   },
 });
@@ -168,12 +170,12 @@ const beside = (other: OtherService): Mode => ({
 });
 
 export function modeOf(choice: Choice): Mode {
-  const { how, rung, ladder, rate, orders, byScript, beside: file } = choice;
+  const { how, rung, ladder, rate, orders, byScript, beside: file, line = longestLine } = choice;
   if (file !== undefined) return beside(readOtherService(file));
   if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
   if (how === 'rates') return rates;
   if (how === 'flood') return flood(rate ?? 3_000);
-  if (how === 'waiting') return waiting(rung ?? 'lua-stream', rate ?? 1_000);
+  if (how === 'waiting') return waiting(rung ?? 'lua-stream', rate ?? 1_000, line);
   if (how === 'profile') return profile(rung ?? 'lua-stream');
   if (how === 'buckets') return buckets;
   if (how === 'queues') return queues;

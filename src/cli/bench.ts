@@ -68,6 +68,7 @@ export const addBench: AddCommand = (program, place) =>
       'of saturate: the first requests/s that it tries; of flood: purchases/s; of waiting: users/s',
       whole(1, 50_000),
     )
+    .option('--line <n>', 'of waiting: so many users wait (by default 100000)', whole(1, 1_000_000))
     .option('--seconds <n>', 'how long each load lasts (by default 2 to 10)', whole(1, 120))
     .option(
       '--rounds <n>',
@@ -131,7 +132,7 @@ function benchReport({ result, text, files }: Measurement, run: MeasuredRun): Ow
 
 function commandOf(chosen: BenchOptions): string {
   const { how, ladder, byScript, connections, instances, ...options } = chosen;
-  const given = ['rung', 'orders', 'beside', 'rate', 'seconds', 'rounds', 'gate'] as const;
+  const given = ['rung', 'orders', 'beside', 'rate', 'line', 'seconds', 'rounds', 'gate'] as const;
   return [
     'npx lockstep bench',
     ...(how ? [how] : []),

@@ -161,6 +161,30 @@ describe('lockstep bench', { timeout: 180_000 }, () => {
     expect(exitCode).toBe(faults.length > 0 ? 1 : 0); // A busy machine may refuse some at 6,000/s.
   });
 
+  test('lets users wait in a line that grows, and buy with their passes', async () => {
+    const { result, exitCode } = await bench('waiting', '--rate', '200', '--line', '300');
+    expect(result.faults).toEqual([]);
+    const [calm, rush, without] = result.rows;
+    expect(rush.waiting).toBeGreaterThan(calm.waiting);
+    expect([calm, rush, without].map(({ inversions }) => inversions)).toEqual([0, 0, 0]);
+    expect(without.answers).toEqual({ accepted: 200 });
+    expect(exitCode).toBe(0);
+  });
+
+  test('floods the service beside purchases, and nginx refuses the flood within its limits', async () => {
+    const { result, exitCode } = await bench('flood', '--rate', '200');
+    expect(result.faults).toEqual([]);
+    expect(result.rows).toHaveLength(10);
+    for (const { flood, isLimited, answers, floodPerSecond, refusedPerSecond } of result.rows) {
+      expect(answers).toEqual({ accepted: 200 });
+      if (flood === null) continue;
+      expect(floodPerSecond).toBeGreaterThan(refusedPerSecond);
+      const isRefused = isLimited && flood !== 'readiness'; // That one is answered by nginx.
+      expect(refusedPerSecond > 0, flood).toBe(isRefused);
+    }
+    expect(exitCode).toBe(0);
+  });
+
   test('starts RabbitMQ for the rung that sells by it', async () => {
     expect((await lockstep('status')).stdout).not.toContain('rabbitmq');
     const { result, exitCode } = await bench('--rung', 'rabbitmq');

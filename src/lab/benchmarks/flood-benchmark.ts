@@ -7,7 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { programPath } from '../environment/processes.ts';
-import type { AddressLimits } from '../environment/servers/service.ts';
+import {
+  deploymentLimits,
+  type FloodRequest,
+  floodConnections,
+  floodRequests,
+} from '../workload/flood.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
 import { type Bench, orderPath } from './measure.ts';
@@ -16,29 +21,6 @@ import type { BenchmarkResult } from './targets.ts';
 import { type Answers, countAnswers } from './wrk.ts';
 
 const rung = 'lua-stream';
-/** As docs/deployment.md gives them to a deployment. */
-export const deploymentLimits: AddressLimits = {
-  LIMIT_BY: '$binary_remote_addr',
-  ...{ LIMIT_RATE: '200r/s', LIMIT_BURST: '400', LIMIT_CONNECTIONS: '400' },
-};
-
-interface Flood {
-  readonly name: string;
-  readonly method: string;
-  /** `%d`: a number that grows. */
-  readonly path: string;
-}
-
-const floods: readonly Flood[] = [
-  { name: 'the list of vouchers', method: 'GET', path: '/vouchers' },
-  { name: 'vouchers that do not exist', method: 'GET', path: '/vouchers/%d' },
-  { name: 'readiness', method: 'GET', path: '/readyz' },
-  { name: 'purchases with a forged token', method: 'POST', path: '/vouchers/1/orders' },
-];
-
-/** Of an attacker, who sends the next request when the answer to the one before has come. */
-const floodConnections = 32;
-
 export interface FloodRow extends LightResult {
   readonly flood: string | null;
   readonly isLimited: boolean;
@@ -60,7 +42,7 @@ export async function benchmarkFlood(bench: Bench, rate: number): Promise<FloodB
   const rows: FloodRow[] = [];
   const faults: string[] = [];
   const shape = lab.shape;
-  const measure = async (flood: Flood | null, isLimited: boolean) => {
+  const measure = async (flood: FloodRequest | null, isLimited: boolean) => {
     const limits = isLimited ? 'with' : 'without';
     const name = `${flood?.name ?? 'no flood'}, ${limits} limits`;
     progress(`${name} …`);
@@ -73,7 +55,7 @@ export async function benchmarkFlood(bench: Bench, rate: number): Promise<FloodB
   for (const isLimited of [false, true]) {
     await lab.serve({ ...shape, ...(isLimited && { limits: deploymentLimits }) });
     await measureRow(bench, rate, null); // To warm up.
-    for (const flood of [null, ...floods]) await measure(flood, isLimited);
+    for (const flood of [null, ...floodRequests]) await measure(flood, isLimited);
   }
   await lab.serve(shape);
   const { instances } = shape;
@@ -81,7 +63,7 @@ export async function benchmarkFlood(bench: Bench, rate: number): Promise<FloodB
   return { ...figures, seconds: load.seconds, targets: [] };
 }
 
-async function measureRow(bench: Bench, rate: number, flood: Flood | null) {
+async function measureRow(bench: Bench, rate: number, flood: FloodRequest | null) {
   const { lab, load, signal } = bench;
   const headers = readFileSync(load.tokens.file, 'utf8').split('\n', rate * load.seconds);
   const send = async (voucherId: string) => {
@@ -118,7 +100,7 @@ const Summary = z.object({
 /** From one address, for as long as purchases are due. */
 async function runFlood(
   baseUrl: string,
-  { method, path }: Flood,
+  { method, path }: FloodRequest,
   seconds: number,
   signal: AbortSignal,
 ): Promise<{ readonly seconds: number; readonly answers: Answers }> {

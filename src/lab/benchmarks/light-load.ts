@@ -3,8 +3,8 @@
  * those before, and its latency counts from then.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import { codeOf, LightConnections, requestText } from './light-connections.ts';
 import type { Answers } from './wrk.ts';
 
 export interface LightLoad {
@@ -28,7 +28,7 @@ export async function lightLoad(
   signal: AbortSignal,
 ): Promise<LightResult> {
   const { pathname } = new URL(url);
-  const connections = await LightConnections.open(url, addressOf);
+  const connections = await LightConnections.open(url, { addressOf });
   const over = new AbortController();
   const measured = new Measured();
   const send = async (): Promise<LightResult> => {

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstLook, inversionsOf } from '../drills/waiting-room-figures.ts';
+import { bodyOf, codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
-import { bodyOf, codeOf, LightConnections, requestText } from './light-connections.ts';
 import { type LightResult, lightLoad, Measured, whenDue } from './light-load.ts';
 import { type Bench, orderPath } from './measure.ts';
 import { measureOpen } from './measure-open.ts';

@@ -5,6 +5,7 @@ import { changedSale } from './changed-sale.ts';
 import { mysqlAway, mysqlFull, mysqlReadOnly } from './database-outage.ts';
 import type { Drill } from './drill.ts';
 import { durability } from './durability.ts';
+import { floodDrill } from './flood.ts';
 import { flushDuringRush } from './flush-during-rush.ts';
 import { hotVoucher } from './hot-voucher.ts';
 import { hungMaster } from './hung-master.ts';
@@ -34,6 +35,7 @@ export const drills = {
   'hot-voucher': hotVoucher,
   'changed-sale': changedSale,
   'waiting-room': waitingRoom,
+  flood: floodDrill,
 } as const satisfies Record<string, Drill>;
 export type DrillName = keyof typeof drills;
 export const drillNames = Object.keys(drills) as DrillName[];

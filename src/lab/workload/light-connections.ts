@@ -6,7 +6,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** As many as nginx keeps open to the instances. */
-const count = 256;
+const usual = 256;
+
+export interface LightOptions {
+  readonly count?: number;
+  /** Of this end of a connection; otherwise all have the same one. */
+  readonly addressOf?: ((connection: number) => string) | undefined;
+}
 
 const localAddress = (address: string | undefined) =>
   address === undefined ? {} : { localAddress: address };
@@ -32,10 +38,9 @@ export class LightConnections {
     this.closed.catch(() => {}); // Whoever waits for an answer also waits for this.
   }
 
-  /** @param addressOf this end of each; otherwise all have the same address */
   static async open(
     url: string,
-    addressOf?: (connection: number) => string,
+    { count = usual, addressOf }: LightOptions = {},
   ): Promise<LightConnections> {
     const { hostname: host, port } = new URL(url);
     const sockets = Array.from({ length: count }, (_, connection) =>

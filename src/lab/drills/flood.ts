@@ -1,0 +1,54 @@
+/**
+ * Purchases of `lua-stream` while one address floods the service, with the limits that a deployment
+ * may have: first the list of vouchers, then vouchers that do not exist, then `/readyz`, then
+ * purchases with a forged token.
+ */
+import type { ServiceShape } from '../environment/servers/service.ts';
+import type { Stage } from '../stage/stage.ts';
+import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
+import { onePurchaseEach } from '../workload/steady-purchases.ts';
+import type { Drill } from './drill.ts';
+import { type Flooded, judgeFlood } from './flood-figures.ts';
+
+const rung = 'lua-stream';
+/** Below the limit of an address: all buyers of a drill have the same one. */
+const perSecond = 100;
+const leastMs = 1_500;
+const withinMs = 30_000;
+
+export const floodShape: ServiceShape = {
+  ...{ instances: 4, balancer: 'nginx', limits: deploymentLimits },
+  settings: { ORDER_WORKERS: '2' },
+};
+
+export const floodDrill: Drill = {
+  about: {
+    en: 'one address floods the service while others buy',
+    zh: '一个地址用请求淹没服务，其他人照常购买',
+  },
+  async play(stage, { minutes, seed }) {
+    await stage.serve(floodShape);
+    const eachMs = Math.max(leastMs, (minutes * 60_000) / floodRequests.length);
+    const users = Math.round((perSecond * eachMs * floodRequests.length) / 1_000);
+    const voucherId = await stage.putOnSale({ title: 'flood', stock: users, rung });
+    const purchases = onePurchaseEach(voucherId, 'flood', users, seed * 100_000 + 1);
+    const load = { name: rung, perSecond, purchases, finishWithinMs: withinMs };
+    const floods = await stage.during(load, () => floodAll(stage, eachMs));
+    const facts = await stage.facts(voucherId);
+    const tries = stage.tries.filter((each) => each.voucherId === voucherId);
+    return judgeFlood({ purchases, tries, facts, floods });
+  },
+};
+
+async function floodAll(stage: Stage, eachMs: number): Promise<Flooded[]> {
+  const floods: Flooded[] = [];
+  for (const request of floodRequests) {
+    stage.note(`a flood: ${request.name}`);
+    const over = new AbortController();
+    const flooding = flood(stage.lab.baseUrl, request, over.signal);
+    flooding.catch(() => {}); // It is awaited below.
+    await stage.rest(eachMs).finally(() => over.abort());
+    floods.push({ name: request.name, answers: await flooding });
+  }
+  return floods;
+}

@@ -1,0 +1,58 @@
+/** A flood from one address: each connection sends the next request when it has an answer. */
+import type { AddressLimits } from '../environment/servers/service.ts';
+import { codeOf, LightConnections, requestText } from './light-connections.ts';
+
+export interface FloodRequest {
+  readonly name: string;
+  readonly method: string;
+  /** `%d`: a number that grows. */
+  readonly path: string;
+}
+
+/** What anybody may ask for, and what nobody may. */
+export const floodRequests: readonly FloodRequest[] = [
+  { name: 'the list of vouchers', method: 'GET', path: '/vouchers' },
+  { name: 'vouchers that do not exist', method: 'GET', path: '/vouchers/%d' },
+  { name: 'readiness', method: 'GET', path: '/readyz' },
+  { name: 'purchases with a forged token', method: 'POST', path: '/vouchers/1/orders' },
+];
+
+/** Of one attacker. */
+export const floodConnections = 32;
+
+/** As docs/deployment.md gives them to a deployment. */
+export const deploymentLimits: AddressLimits = {
+  LIMIT_BY: '$binary_remote_addr',
+  ...{ LIMIT_RATE: '200r/s', LIMIT_BURST: '400', LIMIT_CONNECTIONS: '400' },
+};
+
+/** This machine too, and nobody else's. */
+const attacker = '127.9.9.9';
+
+/** Until it aborts. @returns how many answers had each code, or status */
+export async function flood(
+  baseUrl: string,
+  { method, path }: FloodRequest,
+  signal: AbortSignal,
+): Promise<Record<string, number>> {
+  const options = { count: floodConnections, addressOf: () => attacker };
+  const connections = await LightConnections.open(baseUrl, options);
+  const answers: Record<string, number> = {};
+  let next = 1_000_000;
+  const ask = () => {
+    const headers = { Authorization: `Bearer e30.e30.${'A'.repeat(43)}` };
+    connections.ask(requestText(method, path.replace('%d', String(next++)), headers), (answer) => {
+      const code = codeOf(answer);
+      answers[code] = (answers[code] ?? 0) + 1;
+      if (!signal.aborted) ask();
+    });
+  };
+  for (let connection = 0; connection < floodConnections; connection++) ask();
+  const over = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  try {
+    await Promise.race([over, connections.closed]);
+    return answers;
+  } finally {
+    connections.close();
+  }
+}
