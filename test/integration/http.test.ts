@@ -2,6 +2,7 @@
 import { sign } from 'hono/jwt';
 import { describe, expect, test } from 'vitest';
 import { labTokenSecret } from '../../src/config.ts';
+import { select } from '../../src/connections/mysql.ts';
 import { CpuProfile } from '../../src/lab/benchmarks/cpu-profile.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
@@ -428,4 +429,26 @@ test('the list says what is left of a voucher that is sold in Redis, within a se
   await expect.poll(() => inList(sold), { timeout: 5_000 }).toMatchObject({ remaining: 4 });
   await expect.poll(() => inList(other), { timeout: 5_000 }).toBeDefined();
   expect(await inList(other)).not.toHaveProperty('remaining');
+});
+
+test('a purchase without a key is found by the X-Request-Id of its answer', async () => {
+  const voucherId = await putOnSale({ rung: 'stock-positive' });
+  const pool = testConnections().mysql();
+  const odd = 'x'.repeat(65);
+  const names: (string | null)[] = [];
+  for (const [user, given] of [['7'], ['8', 'mine'], ['9', odd]] as const) {
+    const headers = given === undefined ? {} : { 'x-request-id': given };
+    const request = { method: 'POST', token: await tokenFor(user), headers };
+    const answer = await call(`/vouchers/${voucherId}/orders`, request);
+    expect(answer.status).toBe(201);
+    names.push(answer.headers.get('x-request-id'));
+  }
+  const rows = await select<{ name: string }>(
+    pool,
+    'SELECT request_id AS name FROM orders WHERE voucher_id = ? ORDER BY user_id',
+    [voucherId],
+  );
+  expect(rows.slice(0, 2).map(({ name }) => name)).toEqual(names.slice(0, 2));
+  expect(rows[1]?.name).toBe('mine');
+  expect([names[2], rows[2]?.name]).toEqual([odd, expect.not.stringContaining('x'.repeat(65))]);
 });

@@ -7,6 +7,7 @@ import { findOrder } from '../../orders/find-order.ts';
 import { finalRungs } from '../../orders/reconcile/read-sales.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
+import { requestIdOf } from '../headers.ts';
 import { Id, idInPath, notAnId } from '../ids.ts';
 import { jsonWith } from '../json-answer.ts';
 import { type App, routes } from '../openapi.ts';
@@ -35,8 +36,8 @@ const idempotencyKey = {
   in: 'header',
   description:
     'Identifies this purchase: a repeated request is still one purchase, on lua-stream, ' +
-    'lua-buckets, merged-commit and every rung of chapter 5 but redis-commands. Without it, ' +
-    'every request is a new purchase.',
+    'lua-buckets, merged-commit and every rung of chapter 5 but redis-commands. Without it, the ' +
+    '`X-Request-Id` of the request or of its answer is the key.',
   schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
 } as const;
 const keyPattern = new RegExp(idempotencyKey.schema.pattern);
@@ -134,7 +135,7 @@ function tryToBuy(c: Context, service: Service, userId: string) {
   const { vouchers, limits } = service;
   const voucherId = c.req.param('id') ?? '';
   if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
-  const requestId = c.req.header('idempotency-key') ?? newRequestId();
+  const requestId = c.req.header('idempotency-key') ?? nameOf(c);
   if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
   const wish = { voucherId, userId, requestId };
   const buyNow = () =>
@@ -144,6 +145,12 @@ function tryToBuy(c: Context, service: Service, userId: string) {
   const waitMs = limits.msUntilTry(userId);
   if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
   return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
+}
+
+/** As in X-Request-Id of the answer, so that the order can be found by it. */
+function nameOf(c: Context): string {
+  const name = requestIdOf(c) ?? '';
+  return keyPattern.test(name) ? name : newRequestId();
 }
 
 type Wish = Omit<Order, 'id'>;
