@@ -4,8 +4,7 @@
  * names another algorithm, or demands an extension (`crit`), is refused.
  * Source. RFC 7515 (signature), RFC 7519 (claims).
  */
-import { timingSafeEqual } from 'node:crypto';
-import { hmacSha256 } from './hmac-sha256.ts';
+import { hmacSha256, isSameCode } from './hmac-sha256.ts';
 
 export interface TokenKey {
   readonly sign: (text: string) => string;
@@ -13,7 +12,6 @@ export interface TokenKey {
 
 export const signingKey = (secret: string): TokenKey => ({ sign: hmacSha256(secret) });
 
-const signatureLength = 43;
 /** What is signed, which is the header and the payload; and the signature; each in base64url. */
 const compact = /^(([\w-]+)\.([\w-]+))\.([\w-]{43})$/;
 
@@ -24,22 +22,12 @@ export function verifyHs256(
 ): Readonly<Record<string, unknown>> | null {
   const [, signed = '', header = '', payload = '', signature = ''] = compact.exec(token) ?? [];
   if (!isHs256(header)) return null;
-  return isSame(signature, sign(signed)) ? objectOf(payload) : null;
+  return isSameCode(signature, sign(signed)) ? objectOf(payload) : null;
 }
 
 export function signHs256(payload: object, { sign }: TokenKey): string {
   const text = `${commonHeader}.${encode(payload)}`;
   return `${text}.${sign(text)}`;
-}
-
-const one = Buffer.alloc(signatureLength);
-const other = Buffer.alloc(signatureLength);
-
-/** In a time that does not tell where two signatures differ. */
-function isSame(signature: string, expected: string): boolean {
-  one.write(signature, 'latin1');
-  other.write(expected, 'latin1');
-  return timingSafeEqual(one, other);
 }
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -34,7 +34,7 @@ import {
 } from '../errors.ts';
 import { rungNamed } from '../ladder/rungs.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import { finalRungs } from './reconcile/read-sales.ts';
+import { finalRungs, isFinalRung } from './reconcile/read-sales.ts';
 
 const changeVoucher = loadScript('sale/change-voucher');
 
@@ -197,7 +197,7 @@ function begin(
 
 /** @throws ChangeInvalid, SaleEnded */
 function edited(voucher: CurrentVoucher, edit: VoucherEdit) {
-  if (!finalRungs.some((name) => name === voucher.rung))
+  if (!isFinalRung(voucher.rung))
     throw new ChangeInvalid(
       `only those of ${finalRungs.join(', ')} change, not of ${voucher.rung}`,
     );

@@ -15,6 +15,11 @@ const mostSales = 100;
 
 type Read = () => Promise<number | null>;
 
+interface Named {
+  readonly name: string;
+  readonly help: string;
+}
+
 export function observeStores(connections: Connections): void {
   const [queue] = openQueues(['lua-stream'], connections);
   const of = (name: string, help: string, read: Read) => gauge({ name, help }, read);
@@ -34,12 +39,21 @@ export function observeStores(connections: Connections): void {
     changesBegun(connections),
   );
   observeStoresUp(connections);
-  observeStock(connections);
-  observeLines(connections);
+  gaugeOfVouchers(
+    { name: 'lockstep_voucher_stock', help: 'What is left of each of the newest sales that run' },
+    () => stocksOfRunning(connections),
+  );
+  gaugeOfVouchers(
+    {
+      name: 'lockstep_waiting_users',
+      help: 'Places of the waiting room of each of the newest sales that were not called yet',
+    },
+    () => linesOfRunning(connections),
+  );
 }
 
 /** Without a value while a store does not answer. */
-function gauge({ name, help }: { name: string; help: string }, read: Read): void {
+function gauge({ name, help }: Named, read: Read): void {
   new Gauge({
     name,
     help,
@@ -87,30 +101,16 @@ function observeStoresUp(connections: Connections): void {
   });
 }
 
-function observeStock(connections: Connections): void {
+/** Of each voucher that `read` names; of none while a store does not answer. */
+function gaugeOfVouchers(named: Named, read: () => Promise<[string, number][]>): void {
   new Gauge({
-    name: 'lockstep_voucher_stock',
-    help: 'What is left of each of the newest sales that run',
+    ...named,
     registers,
     labelNames: ['voucher'],
     async collect() {
       this.reset();
-      const stocks = await soon(stocksOfRunning(connections)).catch(() => []);
-      for (const [voucher, stock] of stocks) this.set({ voucher }, stock);
-    },
-  });
-}
-
-function observeLines(connections: Connections): void {
-  new Gauge({
-    name: 'lockstep_waiting_users',
-    help: 'Places of the waiting room of each of the newest sales that were not called yet',
-    registers,
-    labelNames: ['voucher'],
-    async collect() {
-      this.reset();
-      const lines = await soon(linesOfRunning(connections)).catch(() => []);
-      for (const [voucher, users] of lines) this.set({ voucher }, users);
+      const values = await soon(read()).catch(() => []);
+      for (const [voucher, value] of values) this.set({ voucher }, value);
     },
   });
 }

@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { isId, type Order, type Outcome, refusalReasons, type Voucher } from '../../domain.ts';
 import { countPurchase } from '../../metrics/purchases.ts';
 import { findOrder } from '../../orders/find-order.ts';
-import { finalRungs } from '../../orders/reconcile/read-sales.ts';
+import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
 import { requestIdOf } from '../headers.ts';
@@ -166,14 +166,12 @@ async function sellWithPass(c: Context, service: Service, wish: Wish, voucher: V
   const { waitingRoom } = service;
   if (waitingRoom.isPass(c.req.header('purchase-pass') ?? '', wish))
     return sellNow(c, service, wish, voucher, (outcome) => waitingRoom.leave(wish, outcome));
-  const left = needsNoPass(voucher) ? await service.stockLeft(voucher) : Number.NaN;
+  const needsNoPass = isFinalRung(voucher.rung); // Sold out, its script has answers only.
+  const left = needsNoPass ? await service.stockLeft(voucher) : Number.NaN;
   if (left === 0) return sellNow(c, service, wish, voucher);
   if (left === null) return problem(c, 'not-ready', 'The stock of the sale is not known.');
   return turnedAway(c, 'pass-required', `POST /vouchers/${voucher.id}/place gives one.`);
 }
-
-/** Once it is sold out: the script then has answers only, also for a repeated request. */
-const needsNoPass = ({ rung }: Voucher): boolean => finalRungs.some((name) => name === rung);
 
 function sellNow(
   c: Context,

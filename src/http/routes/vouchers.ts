@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import { mostBuckets, mostPassesAtOnce, type Voucher } from '../../domain.ts';
 import { CommitUnknown, StockTooLarge, VoucherIdTaken } from '../../errors.ts';
 import { knownRungs, rungNamed, rungNames } from '../../ladder/rungs.ts';
-import { finalRungs } from '../../orders/reconcile/read-sales.ts';
+import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
 import { type NewVoucher as CreateVoucher, pageSize } from '../../purchase/vouchers.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
@@ -194,8 +194,7 @@ export function voucherRoutes(service: Service): App {
 /** A page is read once in a second, and so is what Redis has left of its vouchers. */
 function viewsOfPages({ stockLeft }: Service) {
   const known = new WeakMap<readonly Voucher[], Promise<ReturnType<typeof view>[]>>();
-  const leftOf = (voucher: Voucher) =>
-    finalRungs.some((name) => name === voucher.rung) ? stockLeft(voucher) : null;
+  const leftOf = (voucher: Voucher) => (isFinalRung(voucher.rung) ? stockLeft(voucher) : null);
   const read = async (page: readonly Voucher[]) => {
     const left = await Promise.all(page.map(leftOf));
     return page.map((voucher, index) => view(voucher, left[index]));

@@ -12,6 +12,7 @@ import { changeOnce, isChangeFinal } from '../workload/change-sale.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import { type ChangedSale, judgeChangedSale, type Pause } from './changed-sale-figures.ts';
 import type { Drill } from './drill.ts';
+import { repeatedSales } from './repeated-sales.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 import { now } from './try-times.ts';
 
@@ -35,15 +36,11 @@ export const changedSale: Drill = {
     en: 'an operator pauses and changes a sale while instances and workers die',
     zh: '实例和订单消费者不断宕机时，运营人员暂停并修改销售',
   },
-  async play(stage, { minutes, seed }) {
+  async play(stage, options) {
     await stage.serve(changedShape);
-    const endMs = performance.now() + minutes * 60_000;
-    const sales: ChangedSale[] = [];
-    while (sales.length < cuts.length || performance.now() < endMs) {
-      const cut = cuts[sales.length % cuts.length] as CheckpointName;
-      sales.push(await playSale(stage, cut, seed + sales.length));
-    }
-    return judgeChangedSale(sales);
+    const playNext = (number: number, seed: number) =>
+      playSale(stage, cuts[number % cuts.length] as CheckpointName, seed);
+    return judgeChangedSale(await repeatedSales(options, cuts.length, playNext));
   },
 };
 
@@ -70,7 +67,7 @@ async function playSale(stage: Stage, cut: CheckpointName, seed: number): Promis
     ...{ purchases, facts, pauses, kills, wantedStock: stocks.last },
     cuts: cutChanges,
     isRefusedBelowSold: refused === 409,
-    tries: stage.tries.filter((each) => each.voucherId === voucherId),
+    tries: stage.triesOf(voucherId),
     changes: await changesOf(stage.connections.mysql(), voucherId),
   };
 }

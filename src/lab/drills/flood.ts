@@ -35,8 +35,7 @@ export const floodDrill: Drill = {
     const load = { name: rung, perSecond, purchases, finishWithinMs: withinMs };
     const floods = await stage.during(load, () => floodAll(stage, eachMs));
     const facts = await stage.facts(voucherId);
-    const tries = stage.tries.filter((each) => each.voucherId === voucherId);
-    return judgeFlood({ purchases, tries, facts, floods });
+    return judgeFlood({ purchases, tries: stage.triesOf(voucherId), facts, floods });
   },
 };
 

@@ -12,6 +12,7 @@ import { byBucket } from '../workload/by-bucket.ts';
 import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';
 import { type HotSale, judgeHotVoucher } from './hot-voucher-figures.ts';
+import { repeatedSales } from './repeated-sales.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 
 const rung = 'lua-buckets';
@@ -36,15 +37,11 @@ export const hotVoucher: Drill = {
     en: 'instances die while the buckets of a hot voucher lend each other their last units',
     zh: '热门券的分桶互相借出最后几张时，实例死去',
   },
-  async play(stage, { minutes, seed }) {
+  async play(stage, options) {
     await stage.serve(hotShape);
-    const endMs = performance.now() + minutes * 60_000;
-    const sales: HotSale[] = [];
-    while (sales.length < cuts.length || performance.now() < endMs) {
-      const cut = cuts[sales.length % cuts.length] as Cut;
-      sales.push(await playSale(stage, cut, seed + sales.length));
-    }
-    return judgeHotVoucher(sales);
+    const playNext = (number: number, seed: number) =>
+      playSale(stage, cuts[number % cuts.length] as Cut, seed);
+    return judgeHotVoucher(await repeatedSales(options, cuts.length, playNext));
   },
 };
 
@@ -64,7 +61,7 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
   const facts = await stage.facts(voucherId);
   return {
     ...{ purchases, facts, isCut },
-    tries: stage.tries.filter((each) => each.voucherId === voucherId),
+    tries: stage.triesOf(voucherId),
     end: await stockOf(stage, voucherId),
     demands: perBucket.map((each) => each.length),
     kills: kills + instanceNames(stage.lab.shape).length,

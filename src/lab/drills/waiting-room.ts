@@ -9,6 +9,7 @@ import type { Stage } from '../stage/stage.ts';
 import { isFinal, onePurchaseEach, type Purchase } from '../workload/steady-purchases.ts';
 import { type Look, lookAtPlace } from '../workload/waiting-line.ts';
 import type { Drill } from './drill.ts';
+import { repeatedSales } from './repeated-sales.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 import { now } from './try-times.ts';
 import { judgeWaitingRoom, type WaitedSale } from './waiting-room-figures.ts';
@@ -37,13 +38,10 @@ export const waitingRoom: Drill = {
     en: 'users wait in line for a sale while instances, workers and Redis die',
     zh: '用户在候场室排队时，实例、订单消费者和 Redis 不断宕机',
   },
-  async play(stage, { minutes, seed }) {
+  async play(stage, options) {
     await stage.serve(waitingShape);
-    const endMs = performance.now() + minutes * 60_000;
-    const sales: WaitedSale[] = [];
-    while (sales.length === 0 || performance.now() < endMs)
-      sales.push(await playSale(stage, seed + sales.length));
-    return judgeWaitingRoom(sales);
+    const playNext = (_: number, seed: number) => playSale(stage, seed);
+    return judgeWaitingRoom(await repeatedSales(options, 1, playNext));
   },
 };
 
@@ -67,7 +65,7 @@ async function playSale(stage: Stage, seed: number): Promise<WaitedSale> {
   const killed = await storm;
   await stage.lab.heal();
   const facts = await stage.facts(voucherId);
-  const tries = stage.tries.filter((each) => each.voucherId === voucherId);
+  const tries = stage.triesOf(voucherId);
   const jumped = purchases.filter((_, at) => jumps(at)).map(asJump);
   return { ...{ looks, killed, facts, tries, passesAtOnce }, purchases: staying, jumps: jumped };
 }

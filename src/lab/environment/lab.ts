@@ -573,8 +573,7 @@ export class Lab {
     const { ports, id } = this.#state;
     const upstreams = upstreamsOf(this.#folder, ports.api, this.shape);
     const { balancer, limits } = this.shape;
-    const own = { labId: id, balancer, bare: this.bareUpstreams };
-    const options = { ...own, ...(limits && { limits }) };
+    const options = { labId: id, balancer, bare: this.bareUpstreams, limits };
     return nginxServer(this.#folder, ports.nginx, upstreams, options);
   }
 

@@ -223,6 +223,11 @@ export class Stage {
     this.#keepsHistory = false;
   }
 
+  /** Every answer so far about a voucher. */
+  triesOf(voucherId: string): Try[] {
+    return this.tries.filter((each) => each.voucherId === voucherId);
+  }
+
   /** About a voucher once its orders are recorded, with the answers of this stage. */
   async facts(voucherId: string, drainWithinMs?: number): Promise<Facts> {
     const [facts] = await this.allFacts([voucherId], drainWithinMs);

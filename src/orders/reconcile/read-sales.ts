@@ -15,6 +15,7 @@ import type { Buyer, InStream, OrderInMysql, Sale } from './sale.ts';
 export const finalRungs = rungNames.filter(
   (name) => name === 'lua-stream' || rungNamed(name).buckets,
 );
+export const isFinalRung = (rung: string): boolean => finalRungs.some((name) => name === rung);
 const pageSize = 1_000;
 
 interface VoucherRow {

@@ -66,7 +66,7 @@ export interface NginxOptions {
   readonly balancer?: ServiceShape['balancer'];
   /** The bare processes of the benchmark. */
   readonly bare?: readonly (number | string)[];
-  readonly limits?: AddressLimits;
+  readonly limits?: AddressLimits | undefined;
 }
 
 /** All requests of the lab come from one address. */
