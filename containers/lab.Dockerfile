@@ -3,7 +3,7 @@
 FROM node:24-bookworm-slim
 WORKDIR /lockstep
 COPY . .
-# tini: the lab's servers outlive the command that started them, and somebody must see them end.
+# tini reaps the lab's servers: they outlive the command that started them.
 RUN apt-get update && apt-get install -y --no-install-recommends tini \
  && node scripts/setup.mjs \
  && rm -rf /root/.npm /var/lib/apt/lists/*

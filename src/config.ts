@@ -194,8 +194,8 @@ const Environment = z.object({
    */
   USER_TRIES_PER_SECOND: whole(0, 1_000_000).default(10),
   /**
-   * How long the pass of a waiting room lets its user buy. A pass that is not used in this time is
-   * that of the next user then.
+   * How long the pass of a waiting room lets its user buy. Then the pass lapses, and the next user
+   * has a turn.
    */
   PASS_MS: whole(1_000, 86_400_000).default(60_000),
   /** Most purchases in progress in one instance; a further one is refused as `overloaded`. */

@@ -44,14 +44,15 @@ export function buy(voucherId, user, tagsNow = () => ({}), pass = '') {
   return { outcome: count(answer, tagsNow()), answer };
 }
 
-const nothingToWaitFor = [404, 409, 410];
+/** No answer, too many tries, not ready. After any other refusal there is nothing to wait for. */
+const waitsMore = [0, 429, 503];
 
 /** Waits in the line of a sale. Returns the pass; or '' when there is nothing to wait for. */
 export function waitForPass(voucherId, user) {
   const params = { ...asUser(user), tags: { name: 'POST /vouchers/{id}/place' } };
   for (;;) {
     const answer = send('POST', `${baseUrl}/vouchers/${voucherId}/place`, params);
-    if (nothingToWaitFor.includes(answer.status)) return '';
+    if (answer.status !== 200 && !waitsMore.includes(answer.status)) return '';
     const { pass, askAgainSeconds = 1 } = answer.status === 200 ? answer.json() : {};
     if (pass) return pass;
     sleep(askAgainSeconds);

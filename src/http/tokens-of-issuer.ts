@@ -1,7 +1,7 @@
 /**
  * Tokens of an issuer that signs with private keys of its own, and publishes the public ones as a
- * JSON Web Key Set (RFC 7517). They are read again and again, and when a token names a new one.
- * While the issuer is away, those that are known are used.
+ * JSON Web Key Set (RFC 7517). The keys are read every five minutes, and when a token names a new
+ * one. While the issuer is away, the known keys are used.
  */
 import {
   createLocalJWKSet,
@@ -17,7 +17,7 @@ import { TokenKeysUnavailable } from '../errors.ts';
 const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const answerWithinMs = 2_000;
 const readEveryMs = 300_000;
-/** After a failure: strangers may send tokens that name keys which nobody has. */
+/** After a failure: strangers may send many tokens that name unknown keys. */
 const restMs = 1_000;
 
 export interface IssuerOptions {
@@ -34,7 +34,8 @@ const isAboutKeys = (error: unknown): boolean =>
   error.code === 'ERR_JOSE_GENERIC';
 
 /**
- * The payload of a token that the issuer has signed, or null. Its times are not looked at.
+ * The payload of a token that the issuer has signed and that has not ended, or null. Its other
+ * claims are not checked.
  * @throws TokenKeysUnavailable
  */
 export function issuerVerifier({ url, onUnavailable }: IssuerOptions) {

@@ -47,8 +47,8 @@ const splitting = rungNames.filter((name) => rungNamed(name).buckets).join(', ')
 const aboutBuckets = `The number of buckets that share the stock. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
 
 const aboutPasses =
-  'The sale has a waiting room: so many users at most have a pass, and only they can buy. Twice ' +
-  'the purchases of a second, or more: a user asks for the pass some time after it is there.';
+  'The sale has a waiting room: so many users at most have a turn, and a user needs a pass to buy. ' +
+  'Choose twice the purchases of a second: a user asks for the pass some time after it is there.';
 
 const NewVoucher = z.strictObject({
   title: Title,

@@ -21,6 +21,7 @@ import type { BenchmarkResult } from './targets.ts';
 import { type Answers, countAnswers } from './wrk.ts';
 
 const rung = 'lua-stream';
+
 export interface FloodRow extends LightResult {
   readonly flood: string | null;
   readonly isLimited: boolean;
@@ -97,7 +98,10 @@ const Summary = z.object({
   answers: z.record(z.string(), z.number()),
 });
 
-/** From one address, for as long as purchases are due. */
+/**
+ * From one address, for as long as purchases are due. It is a process of its own, so that it does
+ * not delay the generator that measures them.
+ */
 async function runFlood(
   baseUrl: string,
   { method, path }: FloodRequest,

@@ -14,7 +14,7 @@ export function floodText(result: FloodBenchmark): string {
     `With the limits of a deployment for each address\n${part(true)}`,
     `flood/s     answers to the flood; it sends as fast as it is answered
 refused/s   those of nginx: 429
-Each line is ${seconds} s, with ${instances} instances. The flood runs on the same two cores.`,
+Each line is ${seconds} s, with ${instances} instances. The flood runs on the same machine.`,
     faultsText(faults),
   ].join('\n\n');
 }

@@ -9,9 +9,9 @@ export function waitingText(result: WaitingBenchmark): string {
   return [
     `A rush on a sale of ${rung}, with a waiting room and without one`,
     plainTable(head, rows.map(cellsOf), 1),
-    `p50, p99     of a purchase, from the pass on; of every answer, also a refusal
+    `p50, p99     of a purchase, from when it is due; of every answer, also a refusal
 waiting      users who had no turn yet when the last one had come
-inversions   users who asked after another one was answered, and came before them
+inversions   users who asked after another one was answered, with an earlier place
 Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
 and the last line are ${seconds} s each. Without a waiting room, everybody buys at once;
 with it, about a second after the pass.`,

@@ -35,7 +35,7 @@ export class LightConnections {
     this.closed = Promise.race(sockets.map((socket) => once(socket, 'close'))).then(() => {
       throw new Error(`a connection to ${url} was closed`);
     });
-    this.closed.catch(() => {}); // Whoever waits for an answer also waits for this.
+    this.closed.catch(() => {}); // Each wait for an answer is a race with it.
   }
 
   static async open(
