@@ -12,7 +12,7 @@ const purchases = new Counter({
 });
 const turnedAway = new Counter({
   name: 'lockstep_purchases_turned_away_total',
-  help: 'Purchases that were not begun, by code: too many of a user, too many in all, no pass',
+  help: 'Purchases, and requests for a place of a waiting room, that were turned away, by code',
   registers,
   labelNames: ['code'],
 });

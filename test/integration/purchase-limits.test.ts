@@ -17,17 +17,20 @@ async function limitedService(settings: Readonly<Record<string, string>>) {
   onTestFinished(async () => void (await stop()));
   const token = await tokenFor('1', 'operator', deploymentSecret);
   const onSale = (sale: Readonly<Record<string, unknown>>) => putOnSale(sale, { baseUrl, token });
-  const buy = async (voucherId: string, user: number) => {
+  const post = async (path: string, user: number) => {
     const token = await tokenFor(String(user), 'user', deploymentSecret);
-    const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl });
+    const answer = await call(path, { method: 'POST', token, baseUrl });
     const { code } = (await answer.json()) as { code?: string };
     return { status: answer.status, headers: answer.headers, code };
   };
+  const buy = (voucherId: string, user: number) => post(`/vouchers/${voucherId}/orders`, user);
+  const askForPlace = (voucherId: string, user: number) =>
+    post(`/vouchers/${voucherId}/place`, user);
   const turnedAway = async () =>
     (await (await fetch(`http://127.0.0.1:${metrics + 1}/metrics`)).text())
       .split('\n')
       .filter((line) => line.startsWith('lockstep_purchases_turned_away_total'));
-  return { stores, onSale, buy, turnedAway };
+  return { stores, onSale, buy, askForPlace, turnedAway };
 }
 
 test('a user who tries too often is told when to come again, and others buy', async () => {
@@ -52,6 +55,18 @@ test('a user who tries too often is told when to come again, and others buy', as
     'lockstep_purchases_turned_away_total{code="overloaded",process="api-1"} 0',
     'lockstep_purchases_turned_away_total{code="pass-required",process="api-1"} 0',
   ]);
+});
+
+test('a user who asks for a place too often is told when to come again, and others wait', async () => {
+  const { onSale, askForPlace, turnedAway } = await limitedService({ USER_TRIES_PER_SECOND: '3' });
+  const voucherId = await onSale({ passesAtOnce: 1 });
+  const asked = await Promise.all(Array.from({ length: 20 }, () => askForPlace(voucherId, 7)));
+  const refused = asked.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length).toBeLessThan(20);
+  expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"user";q=3;w=1');
+  expect((await askForPlace(voucherId, 8)).status).toBe(200);
+  expect((await turnedAway())[0]).toMatch(new RegExp(`"too-many-requests".* ${refused.length}$`));
 });
 
 test('a purchase above the bound is refused at once, and sells nothing', async () => {

@@ -145,17 +145,32 @@ test('a new key of the issuer is read when a token names it, but twice a minute 
   expect(await read(token)).toMatchObject({ sub: '7' });
 });
 
+test('a key that the issuer withdraws is used for five minutes', async () => {
+  const [one, two] = [await keyPair('one', 'ES256'), await keyPair('two', 'ES256')];
+  await publish(one);
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const read = reader();
+  const token = `Bearer ${await sign(one)}`;
+  expect(await read(token)).toMatchObject({ sub: '7' });
+  await publish(two);
+  vi.advanceTimersByTime(299_000);
+  expect(await read(token)).toMatchObject({ sub: '7' });
+  vi.advanceTimersByTime(1_000);
+  await expect.poll(() => read(token), { timeout: 5_000 }).toBeNull();
+});
+
 test('while the issuer is away, known keys are used, and no token is called wrong', async () => {
   const pair = await keyPair('one', 'ES256');
   await publish(pair);
   const known = reader();
-  const token = `Bearer ${await sign(pair)}`;
-  expect(await known(token)).toMatchObject({ sub: '7' });
+  expect(await known(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7' });
   const fresh = reader();
   server.closeAllConnections();
   await new Promise((closed) => server.close(closed));
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 540_000 });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
   onTestFinished(() => void vi.useRealTimers());
+  const token = `Bearer ${await sign(pair)}`;
   expect(await known(token)).toMatchObject({ sub: '7' });
   await expect(Promise.resolve(fresh(token))).rejects.toThrow(TokenKeysUnavailable);
 });

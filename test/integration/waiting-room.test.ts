@@ -2,9 +2,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Outcome, Voucher } from '../../src/domain.ts';
+import { passes } from '../../src/http/waiting-room/passes.ts';
 import { openWaitingRoom, type WaitingRoom } from '../../src/http/waiting-room/waiting-room.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
+import { testConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { someVoucher } from '../support/sale.ts';
@@ -180,8 +182,8 @@ describe('a line', () => {
 
   test('leaves nothing in Redis for ever', async () => {
     await place(1);
-    const { room: line, places, passes } = keys();
-    for (const key of [line, places, passes].map((of) => of(voucher.id)))
+    const { room: line, places, passes: given } = keys();
+    for (const key of [line, places, given].map((of) => of(voucher.id)))
       expect(await redis().pttl(key)).toBeGreaterThan(0);
   });
 
@@ -190,14 +192,35 @@ describe('a line', () => {
     connections = await openProcess({ ...(await ownStores()), REDIS_URL: full.url });
     room = openWaitingRoom(connections);
     await expect(room.place(voucher, '1')).rejects.toThrow('OOM');
-    const { room: line, places, passes } = keys();
-    expect(await redis().exists([line, places, passes].map((of) => of(voucher.id)))).toBe(0);
+    const { room: line, places, passes: given } = keys();
+    expect(await redis().exists([line, places, given].map((of) => of(voucher.id)))).toBe(0);
   });
 
   test('of another voucher is another line', async () => {
     const other = await onSale(connections, 10, undefined, { passesAtOnce });
     await arrive(usersUpTo(5));
     expect((await place(9, other)).place).toBe(1);
+  });
+
+  test('begins and ends when the sale in Redis does, whatever this process remembers', async () => {
+    const key = keys().voucher(voucher.id);
+    await redis().hset(key, 'beginMs', String(Date.now() + 30_000));
+    expect((await place(1)).called).toBe(0);
+    await redis().hset(key, { beginMs: '1', endMs: String(Date.now() - 1) });
+    expect(await room.place(voucher, '1')).toBeNull();
+  });
+
+  test('signs with the secret of before while there is one: every instance knows it', async () => {
+    const [before, now] = [
+      'the secret of before, 32 letters',
+      'the secret from now on, 32 letters',
+    ];
+    await enter({ TOKEN_SECRET: now, TOKEN_SECRET_BEFORE: before });
+    const { pass = '' } = await place(1);
+    const bearer = { voucherId: voucher.id, userId: '1' };
+    expect(passes([before]).isPass(pass, bearer)).toBe(true);
+    expect(room.isPass(pass, bearer)).toBe(true);
+    expect(room.isPass(passes([now]).sign(bearer, Date.now() + 60_000), bearer)).toBe(true);
   });
 
   test('of a voucher in MySQL begins and ends as the voucher says', async () => {
@@ -267,16 +290,29 @@ describe('over HTTP', () => {
     expect(await (await call(`/vouchers/${voucherId}`)).json()).toMatchObject({ passesAtOnce });
   });
 
+  test('a sale that Redis has lost is not ready, for those who wait and those who buy', async () => {
+    const voucherId = await putOnSale({ passesAtOnce });
+    const connections = testConnections();
+    const redis = connections.redis('admin');
+    await connections.ready();
+    await redis.del(connections.saleKeys.of(voucherId).voucher(voucherId));
+    expect(await takePlace(voucherId, '7')).toMatchObject({ status: 503, code: 'not-ready' });
+    expect(await buy(voucherId, '7')).toMatchObject({ httpStatus: 503, code: 'not-ready' });
+  });
+
   test('a sale that has ended has no line', async () => {
     const endTime = new Date(Date.now() - 1_000).toISOString();
     const voucherId = await putOnSale({ passesAtOnce, endTime });
     expect(await takePlace(voucherId, '7')).toMatchObject({ status: 410, code: 'ended' });
   });
 
-  test('any rung may have one', async () => {
-    const voucherId = await putOnSale({ passesAtOnce: 1, rung: 'stock-positive' });
+  test('any rung may have one, and only the final ones need no pass once sold out', async () => {
+    const voucherId = await putOnSale({ passesAtOnce: 1, stock: 1, rung: 'stock-positive' });
     const { pass = '' } = await takePlace(voucherId, '7');
     expect(await buy(voucherId, '7')).toMatchObject({ code: 'pass-required' });
     expect((await buy(voucherId, '7', { 'purchase-pass': pass })).httpStatus).toBe(201);
+    const answer = () => takePlace(voucherId, '8').then(({ code }) => code);
+    await waitUntil('the answer', 5_000, async () => (await answer()) === 'sold-out');
+    expect(await buy(voucherId, '8')).toMatchObject({ code: 'pass-required' });
   });
 });

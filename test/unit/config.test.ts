@@ -165,6 +165,15 @@ describe('the configuration', () => {
     },
   );
 
+  test('refuses the keys of an issuer without its name and an audience', () => {
+    const keys = { ...least, TOKEN_JWKS_URL: 'https://login.example/keys' };
+    const both = { TOKEN_ISSUER: 'https://login.example', TOKEN_AUDIENCE: 'shop' };
+    expect(complaint(keys)).toContain('TOKEN_JWKS_URL: needs TOKEN_ISSUER and TOKEN_AUDIENCE');
+    for (const name of ['TOKEN_ISSUER', 'TOKEN_AUDIENCE'])
+      expect(complaint({ ...keys, ...both, [name]: '' })).toContain('TOKEN_JWKS_URL: ');
+    expect(readConfig({ ...keys, ...both }).TOKEN_JWKS_URL).toBe(keys.TOKEN_JWKS_URL);
+  });
+
   test('refuses a secret of before that can be guessed, and takes none', () => {
     expect(complaint({ ...least, TOKEN_SECRET_BEFORE: 'short' })).toContain(
       'TOKEN_SECRET_BEFORE: ',
