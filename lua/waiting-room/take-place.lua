@@ -45,7 +45,7 @@ if isOpen then
     lateAwaited = nowMs - secondMs < 2000 and awaited or 0
     awaited, secondMs = 0, nowMs
   end
-  local free = ARGV[3] - redis.call('ZCOUNT', KEYS[3], nowMs, '+inf')
+  local free = ARGV[3] - redis.call('ZCARD', KEYS[3]) -- Those that lapsed are removed each second.
   local more = math.max(0, math.min(free - awaited - lateAwaited, last - called))
   called, awaited = called + more, awaited + more
   takesPass = not hasPass and place <= called and free > 0

@@ -110,6 +110,12 @@ describe('refused is a token', () => {
     expect(await read(`Bearer ${await sign(forged)}`)).toBeNull();
   });
 
+  test('of an algorithm that is not in the list, though the issuer has such a key', async () => {
+    const other = await keyPair('other', 'RS512');
+    await publish(pair, other);
+    expect(await read(`Bearer ${await sign(other)}`)).toBeNull();
+  });
+
   test('that is signed with the public key as a secret', async () => {
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const exp = Math.floor(Date.now() / 1_000) + 600;
