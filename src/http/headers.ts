@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { newRequestId } from './request-ids.ts';
+import { isRequestId, newRequestId } from './request-ids.ts';
 
 export type HeaderTexts = Readonly<Record<string, string>>;
 
@@ -52,7 +52,7 @@ export function answersWith(headers: HeaderTexts): typeof ServerResponse {
 /** The client may name its request. */
 function nameOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[\w\-=]{1,255}$/.test(given) ? given : newRequestId();
+  return typeof given === 'string' && isRequestId(given) ? given : newRequestId();
 }
 
 /** Undefined for a request that did not come through Node's server. */

@@ -448,7 +448,7 @@ test('a purchase without a key is found by the X-Request-Id of its answer', asyn
     'SELECT request_id AS name FROM orders WHERE voucher_id = ? ORDER BY user_id',
     [voucherId],
   );
-  expect(rows.slice(0, 2).map(({ name }) => name)).toEqual(names.slice(0, 2));
-  expect(rows[1]?.name).toBe('mine');
-  expect([names[2], rows[2]?.name]).toEqual([odd, expect.not.stringContaining('x'.repeat(65))]);
+  expect(rows.map(({ name }) => name)).toEqual(names);
+  expect(names.map((name) => name?.length)).toEqual([32, 'mine'.length, 32]);
+  expect(names[1]).toBe('mine');
 });

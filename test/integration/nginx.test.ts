@@ -91,17 +91,30 @@ describe('nginx', () => {
   });
 
   test('never sends a purchase twice when the instance vanishes, and says that the outcome is unknown', async () => {
-    let purchases = 0;
+    const purchases: unknown[] = [];
     const vanish: RequestListener = (request) => {
-      purchases += 1;
+      purchases.push(request.headers['x-request-id']);
       request.socket.destroy();
     };
     const url = await nginxBefore(await instance(vanish), await instance(vanish));
     const answer = await fetch(`${url}/vouchers/1/orders`, { method: 'POST' });
-    expect(purchases).toBe(1);
+    expect(purchases).toEqual([answer.headers.get('x-request-id')]);
+    expect(purchases[0]).toMatch(/^[0-9a-f]{32}$/);
     expect(answer.status).toBe(503);
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     expect(await answer.json()).toMatchObject({ code: 'outcome-unknown' });
+  });
+
+  test.each([
+    ['keeps', 'mine-1_A', 'mine-1_A'],
+    ['replaces', 'a b', expect.stringMatching(/^[0-9a-f]{32}$/)],
+    ['replaces', 'x'.repeat(65), expect.stringMatching(/^[0-9a-f]{32}$/)],
+  ])('%s the request id %j', async (_, given, name) => {
+    const url = await nginxBefore(
+      await instance(({ headers }, response) => response.end(headers['x-request-id'])),
+    );
+    const answer = await fetch(url, { headers: { 'x-request-id': given } });
+    expect(await answer.text()).toEqual(name);
   });
 
   test('asks the next instance when one refuses the connection, because nothing was sent', async () => {
@@ -344,6 +357,7 @@ describe('the paths of the benchmark', () => {
     const headers = await bare.json();
     expect(headers).toMatchObject({ authorization: 'Bearer 1', 'x-forwarded-proto': 'http' });
     expect(headers).not.toHaveProperty('x-user-id');
-    expect(headers).toEqual(await service.json());
+    const named = { 'x-request-id': expect.stringMatching(/^[0-9a-f]{32}$/) };
+    expect(headers).toEqual({ ...((await service.json()) as object), ...named });
   });
 });

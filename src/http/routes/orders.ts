@@ -12,7 +12,7 @@ import { Id, idInPath, notAnId } from '../ids.ts';
 import { jsonWith } from '../json-answer.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
-import { newRequestId } from '../request-ids.ts';
+import { isRequestId, newRequestId, requestIdPattern } from '../request-ids.ts';
 import type { Service } from '../service.ts';
 import { type Identified, identify, requireRole } from '../tokens.ts';
 import { tooManyTries, turnedAway } from './turned-away.ts';
@@ -38,9 +38,8 @@ const idempotencyKey = {
     'Identifies this purchase: a repeated request is still one purchase, on lua-stream, ' +
     'lua-buckets, merged-commit and every rung of chapter 5 but redis-commands. Without it, the ' +
     '`X-Request-Id` of the request or of its answer is the key.',
-  schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
+  schema: { type: 'string', pattern: requestIdPattern },
 } as const;
-const keyPattern = new RegExp(idempotencyKey.schema.pattern);
 const invalidKey = 'Idempotency-Key: must be 1 to 64 letters, digits, _ or -';
 
 const purchasePass = {
@@ -135,8 +134,8 @@ function tryToBuy(c: Context, service: Service, userId: string) {
   const { vouchers, limits } = service;
   const voucherId = c.req.param('id') ?? '';
   if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
-  const requestId = c.req.header('idempotency-key') ?? nameOf(c);
-  if (!keyPattern.test(requestId)) return problem(c, 'invalid-request', invalidKey);
+  const requestId = c.req.header('idempotency-key') ?? requestIdOf(c) ?? newRequestId();
+  if (!isRequestId(requestId)) return problem(c, 'invalid-request', invalidKey);
   const wish = { voucherId, userId, requestId };
   const buyNow = () =>
     whenKnown(vouchers.find(voucherId), (voucher) =>
@@ -145,12 +144,6 @@ function tryToBuy(c: Context, service: Service, userId: string) {
   const waitMs = limits.msUntilTry(userId);
   if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
   return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
-}
-
-/** As in X-Request-Id of the answer, so that the order can be found by it. */
-function nameOf(c: Context): string {
-  const name = requestIdOf(c) ?? '';
-  return keyPattern.test(name) ? name : newRequestId();
 }
 
 type Wish = Omit<Order, 'id'>;
