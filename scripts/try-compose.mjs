@@ -22,7 +22,10 @@ const project = 'lockstep-try';
 const instances = 4;
 // The lab's secrets, and not those of a deployment that are set in this shell.
 const env = { ...process.env };
-const secretNames = ['TOKEN_SECRET', 'MYSQL_PASSWORD_FILE', 'REDIS_USERS_FILE', 'REDIS_URL_FILE'];
+const secretNames = [
+  ...['TOKEN_SECRET', 'MYSQL_PASSWORD_FILE', 'MYSQL_API_PASSWORD_FILE'],
+  ...['REDIS_USERS_FILE', 'REDIS_URL_FILE'],
+];
 const forgetSecrets = () => {
   for (const name of secretNames) delete env[name];
 };
@@ -182,15 +185,32 @@ async function operators(run, voucherId) {
   await shows('removed from Redis: 0', 'ended-sales', '--days', '7');
 }
 
+/** With letters that a URL or a shell might misread. @returns its file */
+function newPassword(name) {
+  const file = join(root, '.lockstep', name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${randomBytes(12).toString('base64')}/+%\n`, { mode: 0o644 });
+  return file;
+}
+
+/** The API instances read and write rows, and strangers who take one over can drop no table. */
+async function accounts(run) {
+  const account = 'MYSQL_PWD=$(cat /run/secrets/mysql-api-password) mysql --user=lockstep-api';
+  const by = (statement) =>
+    run('exec', '--no-TTY', 'mysql', 'sh', '-c', `${account} lockstep --execute="${statement}"`);
+  await by('SELECT COUNT(*) FROM orders');
+  const refused = await by('DROP TABLE orders').catch(({ stderr }) => stderr);
+  expect(refused.includes('denied'), 'the account of the API may not drop a table', refused);
+}
+
 /** docker-compose.yml alone: secrets of its own, the final rung only. */
 async function deployment({ url }) {
   await down();
   const name = `${project}-deployment`;
   const secret = randomBytes(32).toString('base64url');
-  const file = join(root, '.lockstep', 'try-compose-password');
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${randomBytes(12).toString('base64')}/+%\n`, { mode: 0o644 });
-  Object.assign(env, { TOKEN_SECRET: secret, MYSQL_PASSWORD_FILE: file });
+  env.TOKEN_SECRET = secret;
+  env.MYSQL_PASSWORD_FILE = newPassword('try-compose-password');
+  env.MYSQL_API_PASSWORD_FILE = newPassword('try-compose-api-password');
   env.REDIS_USERS_FILE = './containers/lab-redis-users';
   env.REDIS_URL_FILE = './containers/lab-redis-url';
   const run = (...args) =>
@@ -199,6 +219,7 @@ async function deployment({ url }) {
     await run('up', '--detach', '--wait', '--wait-timeout', '150', '--no-build');
     const voucherId = await purchase({ url, client: shop(url, secret) });
     await operators(run, voucherId);
+    await accounts(run);
     await purchase({ url, client: shop(url, secret) });
     const noop = await shop(url, secret).send('/lab/noop', '7', 'user', { method: 'POST' });
     expect(noop.status === 404, 'a deployment has no routes of the lab', noop.status);

@@ -541,6 +541,19 @@ export class DeadlinePassed extends LockstepError {
   }
 }
 
+/** MySQL lacks a table, and the account of this process may not make it. */
+export class TablesMissing extends LockstepError {
+  readonly code = 'TABLES_MISSING';
+
+  constructor(migration: string, cause: unknown) {
+    super(
+      `The migration ${migration} is missing, and this account of MySQL may not make tables. Start a process ` +
+        'whose account may: the order workers in containers, or a service with MYSQL_OWNER_URL.',
+      { cause },
+    );
+  }
+}
+
 /** The keys of the issuer of tokens could not be read: no token can be checked. */
 export class TokenKeysUnavailable extends LockstepError {
   readonly code = 'TOKEN_KEYS_UNAVAILABLE';

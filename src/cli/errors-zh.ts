@@ -105,6 +105,8 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   STOCK_BELOW_SOLD: '卖出的比这个库存还多，什么都没有变。先暂停销售，看看卖了多少，再改库存。',
   STOCK_TOO_LARGE: '库存太大，不能一张一行。建几张券，或者换一个台阶。',
   SYNCS_NOT_SEEN: '看不到这个 Redis 什么时候同步文件。这个故障需要 Linux 和 6 以上版本的 Redis。',
+  TABLES_MISSING:
+    'MySQL 里缺表，而这个进程的账号没有建表的权限。先启动有权限的进程：容器里是订单消费者，或者设置 MYSQL_OWNER_URL。',
   TOKEN_KEYS_UNAVAILABLE: '读不到令牌签发方的公钥。检查 TOKEN_JWKS_URL 和签发方。',
   TOO_MANY_CODES: '错误的房间码太多了。等一会儿再输入。',
   TRIAL_NOT_PLAYED: '关键的那一刻没有出现，什么也证明不了。再跑一次。',

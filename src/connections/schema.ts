@@ -4,7 +4,7 @@
  * between a statement and its record leaves a statement that the next start repeats.
  */
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
-import { DeadlinePassed } from '../errors.ts';
+import { DeadlinePassed, TablesMissing } from '../errors.ts';
 
 const migrations: Readonly<Record<string, string>> = {
   '0001-vouchers': `CREATE TABLE IF NOT EXISTS vouchers (
@@ -102,20 +102,39 @@ const migrations: Readonly<Record<string, string>> = {
 
 const lockSeconds = 60;
 
-/** @throws the first migration's error; those before it stay applied. */
+/**
+ * An account that may not make tables needs none of its rights when all tables are there.
+ * @throws TablesMissing, or the first migration's error; those before it stay applied.
+ */
 export async function migrate(mysqlUrl: string): Promise<void> {
   const db = await mysql.createConnection({ uri: mysqlUrl, connectTimeout: 2_000 });
   try {
-    await lockSchema(db);
-    const applied = await appliedMigrations(db);
-    for (const [name, statement] of Object.entries(migrations)) {
-      if (applied.has(name)) continue;
-      await db.query(statement);
-      await db.query('INSERT INTO migrations (name) VALUES (?)', [name]);
-    }
+    if ((await missingMigrations(db)).length > 0) await applyMissing(db);
   } finally {
     db.destroy(); // With the connection ends its lock.
   }
+}
+
+async function applyMissing(db: Connection): Promise<void> {
+  await lockSchema(db);
+  await makeTable(
+    db,
+    'migrations',
+    `CREATE TABLE IF NOT EXISTS migrations (
+    name       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    applied_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+  ) ENGINE = InnoDB`,
+  );
+  for (const name of await missingMigrations(db)) {
+    await makeTable(db, name, migrations[name] ?? '');
+    await db.query('INSERT INTO migrations (name) VALUES (?)', [name]);
+  }
+}
+
+async function makeTable(db: Connection, name: string, statement: string): Promise<void> {
+  await db.query(statement).catch((error: unknown) => {
+    throw hasCode(error, 'ER_TABLEACCESS_DENIED_ERROR') ? new TablesMissing(name, error) : error;
+  });
 }
 
 /** One process migrates at a time; the lock belongs to this connection. */
@@ -127,11 +146,20 @@ async function lockSchema(db: Connection): Promise<void> {
     throw new DeadlinePassed('the lock of the migrations', lockSeconds * 1_000);
 }
 
-async function appliedMigrations(db: Connection): Promise<ReadonlySet<unknown>> {
-  await db.query(`CREATE TABLE IF NOT EXISTS migrations (
-    name       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
-    applied_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
-  ) ENGINE = InnoDB`);
-  const [rows] = await db.query<RowDataPacket[]>('SELECT name FROM migrations');
-  return new Set(rows.map(({ name }) => name as unknown));
+async function missingMigrations(db: Connection): Promise<string[]> {
+  const applied = await appliedMigrations(db);
+  return Object.keys(migrations).filter((name) => !applied.has(name));
 }
+
+async function appliedMigrations(db: Connection): Promise<ReadonlySet<unknown>> {
+  try {
+    const [rows] = await db.query<RowDataPacket[]>('SELECT name FROM migrations');
+    return new Set(rows.map(({ name }) => name as unknown));
+  } catch (error) {
+    if (hasCode(error, 'ER_NO_SUCH_TABLE')) return new Set();
+    throw error;
+  }
+}
+
+const hasCode = (error: unknown, code: string): boolean =>
+  (error as { code?: unknown } | null)?.code === code;

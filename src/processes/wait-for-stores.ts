@@ -1,12 +1,16 @@
-/** A process may start before its stores: its first statements are repeated until they answer. */
+/**
+ * A process may start before its stores, and before the process that makes the tables: its first
+ * statements are repeated until they answer.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
+import { TablesMissing } from '../errors.ts';
 
 const pauseMs = 500;
 
 /**
- * Runs `work`, and runs it again while a store does not answer.
+ * Runs `work`, and runs it again while a store does not answer or has no tables.
  * @returns what `work` returned; undefined when `signal` aborted first.
  * @throws the error of `work` when it is another one, or after `withinMs`.
  */
@@ -21,7 +25,8 @@ export async function onceStoresAnswer<T>(
     try {
       return await work();
     } catch (error) {
-      if (!isStoreUnavailable(error) || performance.now() + pauseMs > deadline) throw error;
+      const isWorthATry = isStoreUnavailable(error) || error instanceof TablesMissing;
+      if (!isWorthATry || performance.now() + pauseMs > deadline) throw error;
       log.warn({ event: 'store-not-ready', error: String(error) });
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }

@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import mysql from 'mysql2/promise';
 import { expect, onTestFinished, test } from 'vitest';
+import { migrate } from '../../src/connections/schema.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
+import { startLoggedService } from '../support/logged-service.ts';
 import { accountWithRows } from '../support/own-database.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { startService } from '../support/service-process.ts';
@@ -58,4 +60,22 @@ test('a deployment sells with an account that reads and writes rows, and makes n
   onTestFinished(() => rows.end());
   for (const statement of ['DROP TABLE orders', 'CREATE TABLE t (i INT)', 'TRUNCATE orders'])
     await expect(rows.query(statement)).rejects.toThrow('denied');
+}, 60_000);
+
+test('a service whose account makes no tables waits for them, and needs no more rights then', async () => {
+  const { MYSQL_URL: owner, ...stores } = await ownStores();
+  const db = await mysql.createConnection(owner);
+  onTestFinished(() => db.end());
+  await db.query('DROP TABLE migrations, voucher_waiting_rooms');
+  const MYSQL_URL = await accountWithRows(owner);
+  const { port, events } = await startLoggedService({ ...stores, MYSQL_URL, INSTANCES: '1' });
+  const isWaiting = async () => events('store-not-ready').length > 1;
+  await waitUntil('the service to wait', 20_000, isWaiting);
+  expect(events('store-not-ready')[0]).toMatchObject({
+    error: expect.stringContaining('MYSQL_OWNER_URL'),
+  });
+  expect(events('started')).toEqual([]);
+  await migrate(owner);
+  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+  await waitUntil('the service to be ready', 20_000, () => isReady().catch(() => false));
 }, 60_000);
