@@ -292,6 +292,15 @@ export class ChangeInvalid extends LockstepError {
   }
 }
 
+/** Of a program that uses the pipeline: a sale or an order that cannot be one. */
+export class PurchaseInvalid extends LockstepError {
+  readonly code = 'PURCHASE_INVALID';
+
+  constructor(problem: string) {
+    super(`This cannot be sold: ${problem}. Correct it; nothing was sold.`);
+  }
+}
+
 /** A change is in the journal, and was not applied, or not settled. */
 export class ChangeUnfinished extends LockstepError {
   readonly code = 'CHANGE_UNFINISHED';

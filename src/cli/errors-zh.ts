@@ -70,6 +70,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   PROCESS_PAUSED: '有一个操作里的进程暂停着。恢复它，或者结束那个操作，再试。',
   PROGRAM_MISSING: '缺少程序。运行下面的命令安装，或者用 docker compose（见 README）。',
   PROXY_REFUSED: '代理没有接受这个故障。看实验环境文件夹里的 proxies.log。',
+  PURCHASE_INVALID: '这张券或这个订单不合规则，没有卖出。按错误里说的改正。',
   QUEUE_FULL: '队列满了，不再接受订单。检查订单消费者和 MySQL，或者调大 QUEUE_LIMIT。',
   RACE_HAS_STEPS: '这个竞态的步骤是固定的：去掉它的名字，或者去掉选择。',
   RACE_MISSING: '要写竞态的名字。全部：npx lockstep race --list',

@@ -56,9 +56,12 @@ export type BucketCount = number | null | undefined;
 /**
  * The number of shards must not change while vouchers are on sale: they would look for their keys
  * in another shard. See shard-count.ts.
+ * @param prefix of every key, without braces
  */
-export function saleKeys(shardCount: number, defaultBuckets = 1): SaleKeys {
-  const shards = Array.from({ length: shardCount }, (_, shard) => shardKeys(`{sale:${shard}}`));
+export function saleKeys(shardCount: number, defaultBuckets = 1, prefix = ''): SaleKeys {
+  const shards = Array.from({ length: shardCount }, (_, shard) =>
+    shardKeys(`${prefix}{sale:${shard}}`),
+  );
   const known = new Map<number, readonly (readonly ShardKeys[])[]>();
   const shardOf = (voucherId: string) => remainder(voucherId, shardCount);
   const bucketsOf: SaleKeys['bucketsOf'] = (voucherId, declared) => {

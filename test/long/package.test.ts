@@ -1,4 +1,4 @@
-/** The packed locks, in an empty folder: the examples run there, and a strict program compiles. */
+/** The package, in an empty folder: the examples run there, and a strict program compiles. */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ const tsc = join(root, 'node_modules/.bin/tsc');
 const consumer = `
 import { Redis } from 'ioredis';
 import { type Lease, multiLock, redisFairLock, redisReentrantLock, using } from 'lockstep/locks';
+import { type Handle, type Outcome, type Sale, salePipeline } from 'lockstep/pipeline';
 const redis = new Redis();
 const fair = redisFairLock(redis, { turnMs: 5_000 });
 const lease: Lease | null = await fair.acquire('a', { waitMs: 0 });
@@ -21,6 +22,12 @@ export const one: number | null = await using(all, 'a', { waitMs: 1 }, async () 
 export const end: Promise<void> | undefined = lease?.release();
 // @ts-expect-error How long to wait is never left out.
 await all.acquire('a', {});
+const pipeline = salePipeline(redis, { keyPrefix: 'a:', batchSize: 10 });
+const sale: Sale = { id: '1', stock: 1, beginTime: new Date(), endTime: new Date() };
+const order = { id: '1', voucherId: '1', userId: '1', requestId: 'a' };
+export const sold: Outcome = await pipeline.sell(order, sale);
+const keep: Handle = async (deliveries) => new Set(deliveries.map(({ order: { id } }) => id));
+await pipeline.consume(keep, AbortSignal.timeout(1));
 `;
 
 /** With the packages that it needs, and without those of the lab. */
@@ -40,7 +47,7 @@ async function installed(): Promise<string> {
   return folder;
 }
 
-test('the examples run with the packed locks, and a strict program compiles with their types', async () => {
+test('the examples run with the package, and a strict program compiles with their types', async () => {
   const [cwd, one, two, three] = await Promise.all([
     installed(),
     startOwnRedis(),
@@ -50,6 +57,7 @@ test('the examples run with the packed locks, and a strict program compiles with
   const example = async (name: string, env: Readonly<Record<string, string>>) =>
     (await execa(process.execPath, [name], { cwd, env })).stdout;
   expect(await example('lock.mjs', { REDIS_URL: one.url })).toBe('sold');
+  expect(await example('pipeline.mjs', { REDIS_URL: one.url })).toBe('accepted\nuser 7');
   const masters = { REDIS_URLS: [one, two, three].map(({ url }) => url).join(',') };
   expect(await example('redlock.mjs', masters)).toBe('granted for 5 s');
   await two.kill();

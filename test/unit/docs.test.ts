@@ -154,6 +154,13 @@ test('the documents together name commands and scripts', () => {
   expect(scriptsIn(text)).toEqual(expect.arrayContaining(['demo', 'test']));
 });
 
+test('the programs of the page about the library are the examples that a test runs', () => {
+  const examples = filesIn('examples', '.mjs').map((file) => read(file).replace(/^\/\/.*\n/, ''));
+  const blocks = [...read('docs/as-a-library.md').matchAll(/```js\n(.*?)```/gs)];
+  expect(blocks.length).toBe(2);
+  for (const [, program] of blocks) expect(examples).toContain(program);
+});
+
 test('the messages of the program name only scripts and commands that exist', () => {
   const text = sources.map(read).join('\n');
   for (const script of new Set(scriptsIn(text)))

@@ -1,0 +1,126 @@
+/** The pipeline as another program uses it: from a client of its own, with keys of its own. */
+import { Redis } from 'ioredis';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type Delivery,
+  type Order,
+  type Sale,
+  type SalePipeline,
+  salePipeline,
+  VoucherIdTaken,
+} from '../../src/exports/pipeline.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
+
+const sale: Sale = {
+  ...{ id: '9', stock: 3 },
+  ...{ beginTime: new Date(Date.now() - 1_000), endTime: new Date(Date.now() + 60_000) },
+};
+const orderOf = (userId: string, changes: Partial<Order> = {}): Order => ({
+  ...{ id: `1${userId}`, voucherId: sale.id, userId, requestId: 'first' },
+  ...changes,
+});
+
+let redis: Redis;
+let pipeline: SalePipeline;
+beforeEach(async () => {
+  const { url } = await startOwnRedis();
+  redis = new Redis(url, { maxRetriesPerRequest: 0 });
+  onTestFinished(() => redis.disconnect());
+  pipeline = salePipeline(redis, { keyPrefix: 'shop:', gatherMs: 0 });
+});
+
+const sell = (userId: string, changes?: Partial<Order>) =>
+  pipeline.sell(orderOf(userId, changes), sale);
+
+/** Until so many deliveries came; each is settled if `isSettled` says so. */
+async function deliveries(count: number, isSettled: (delivery: Delivery) => boolean) {
+  const seen: Delivery[] = [];
+  const stop = new AbortController();
+  const handle = async (batch: readonly Delivery[]) => {
+    seen.push(...batch);
+    if (seen.length >= count) stop.abort();
+    return new Set(batch.filter(isSettled).map(({ order }) => order.id));
+  };
+  await pipeline.consume(handle, stop.signal);
+  return seen;
+}
+
+test('one to each user, as many as there are, and each order is delivered', async () => {
+  await pipeline.prepare(sale);
+  const outcomes = await Promise.all(['1', '2', '3', '4', '5'].map((user) => sell(user)));
+  expect(outcomes.filter(({ kind }) => kind === 'accepted')).toHaveLength(3);
+  expect(
+    outcomes.filter((each) => each.kind === 'refused' && each.reason === 'sold-out'),
+  ).toHaveLength(2);
+  const winner = outcomes.findIndex(({ kind }) => kind === 'accepted') + 1;
+  expect(await sell(`${winner}`, { id: '99' })).toEqual(outcomes[winner - 1]);
+  const second = await sell(`${winner}`, { id: '99', requestId: 'second' });
+  expect(second).toMatchObject({ kind: 'refused', reason: 'already-ordered' });
+  expect([await pipeline.remaining(sale.id), await pipeline.depth()]).toEqual([0, 3]);
+  const delivered = await deliveries(3, () => true);
+  expect(delivered.map(({ order }) => order.requestId)).toEqual(['first', 'first', 'first']);
+  expect(await pipeline.depth()).toBe(0);
+});
+
+test('an order that the handler does not settle is delivered again, and the others are not', async () => {
+  await pipeline.prepare(sale);
+  await sell('1');
+  await sell('2');
+  pipeline = salePipeline(redis, { keyPrefix: 'shop:', claimIdleMs: 100 });
+  const seen = await deliveries(3, ({ order, attempt }) => order.userId === '1' || attempt > 1);
+  expect(seen.map(({ order, attempt }) => [order.userId, attempt])).toEqual([
+    ['1', 1],
+    ['2', 1],
+    ['2', 2],
+  ]);
+});
+
+test('its keys begin with its prefix, and another prefix is another sale', async () => {
+  await pipeline.prepare(sale);
+  await sell('1');
+  const other = salePipeline(redis, { keyPrefix: 'other:' });
+  expect(await other.remaining(sale.id)).toBeNull();
+  await deliveries(1, () => true);
+  const names = await redis.keys('*');
+  expect(names.filter((name) => !name.startsWith('shop:'))).toEqual([]);
+  expect(names).toContain('shop:{sale:0}:voucher:9');
+});
+
+test('a sale is prepared once, whatever it is prepared with afterwards, and removed', async () => {
+  await Promise.all([pipeline.prepare(sale), pipeline.prepare(sale)]);
+  await expect(pipeline.prepare({ ...sale, stock: 4 })).rejects.toBeInstanceOf(VoucherIdTaken);
+  await sell('1');
+  await deliveries(1, () => true);
+  await pipeline.remove(sale.id);
+  expect(await pipeline.remaining(sale.id)).toBeNull();
+  expect(await redis.keys('*:9*')).toEqual([]);
+});
+
+describe('nothing is sold, and an error says why', () => {
+  test.each<[string, Partial<Order>, RegExp]>([
+    ['an id of zero', { id: '0' }, /orderId is not an id/],
+    ['a user with a name', { userId: 'anna' }, /userId is not an id/],
+    ['a request without a name', { requestId: '' }, /requestId is not 1 to 64/],
+    ['another sale', { voucherId: '8' }, /voucherId is not the sale/],
+  ])('of an order: %s', async (_, changes, error) => {
+    await pipeline.prepare(sale);
+    await expect(sell('7', changes)).rejects.toThrow(error);
+    expect([await pipeline.remaining(sale.id), await pipeline.depth()]).toEqual([3, 0]);
+  });
+
+  test.each<[string, Partial<Sale>, RegExp]>([
+    ['an id with a letter', { id: 'a' }, /id is not an id/],
+    ['no stock', { stock: 0 }, /stock is not a whole number from 1/],
+    ['half a voucher', { stock: 1.5 }, /stock is not a whole number from 1/],
+    ['an end before its begin', { endTime: new Date(0) }, /beginTime is not before endTime/],
+    ['a date that is none', { beginTime: new Date(Number.NaN) }, /beginTime is not before endTime/],
+  ])('of a sale: %s', async (_, changes, error) => {
+    await expect(pipeline.prepare({ ...sale, ...changes })).rejects.toThrow(error);
+    expect(await redis.dbsize()).toBe(0);
+  });
+
+  test('of a sale that was never prepared', async () => {
+    expect(await sell('7')).toMatchObject({ kind: 'refused', reason: 'not-ready' });
+    expect(await pipeline.depth()).toBe(0);
+  });
+});
