@@ -86,7 +86,7 @@ export function resourceOf(
 
 export type OrderStatus = 'queued' | 'confirmed' | 'failed';
 
-/** k6/lib/census.js counts them by these names. */
+/** Why nothing was sold. k6/lib/census.js counts them by these names. */
 export const refusalReasons = [
   'sold-out',
   'already-ordered',

@@ -4,17 +4,18 @@
  */
 import type { Redis } from 'ioredis';
 import { saleKeys } from '../connections/sale-keys.ts';
-import { isId, type Order, type Outcome, type Voucher } from '../domain.ts';
-import { PurchaseInvalid } from '../errors.ts';
+import { isId, type Order, type Outcome, type RefusalReason, type Voucher } from '../domain.ts';
+import { PurchaseInvalid, VoucherIdTaken } from '../errors.ts';
 import { luaStream } from '../inventory/lua-stream.ts';
 import { freeLease } from '../locks/none.ts';
-import type { OrderQueue } from '../queues/order-queue.ts';
+import type { Handle, Hooks } from '../queues/order-queue.ts';
 import { redisStreamGroupQueue, type StreamGroupOptions } from '../queues/redis-stream-group.ts';
 import { asFields, readOrder } from '../queues/shared/order-fields.ts';
 
-export { VoucherIdTaken } from '../errors.ts';
-export type { Delivery, Handle, Hooks, Poison } from '../queues/order-queue.ts';
-export type { Order, Outcome };
+export { LockstepError } from '../errors.ts';
+export type { Delivery, Discard, Handle, Hooks, Poison } from '../queues/order-queue.ts';
+export type { Order, Outcome, RefusalReason, StreamGroupOptions };
+export { PurchaseInvalid };
 
 export interface PipelineOptions extends StreamGroupOptions {
   /** Before every key; nothing without it. */
@@ -23,13 +24,20 @@ export interface PipelineOptions extends StreamGroupOptions {
   readonly waitForReplica?: boolean;
 }
 
-/** What is sold: `stock` with those that are sold, and between which times. */
-export type Sale = Pick<Voucher, 'id' | 'stock' | 'beginTime' | 'endTime'>;
+/** What is sold, and when. */
+export interface Sale {
+  /** A decimal number from 1 to 2^63-1. */
+  readonly id: string;
+  /** How many there are to sell, with those that are sold. */
+  readonly stock: number;
+  readonly beginTime: Date;
+  readonly endTime: Date;
+}
 
-export interface SalePipeline extends Pick<OrderQueue, 'consume' | 'depth'> {
+export interface SalePipeline {
   /**
    * Once, before the first purchase. A second call with the same sale changes nothing.
-   * @throws PurchaseInvalid; VoucherIdTaken when another sale has this id.
+   * @throws PurchaseInvalid, also when another sale has this id.
    */
   prepare(sale: Sale): Promise<void>;
   /**
@@ -41,6 +49,14 @@ export interface SalePipeline extends Pick<OrderQueue, 'consume' | 'depth'> {
   sell(order: Order, sale: Sale): Promise<Outcome>;
   /** The stock that is left; null when Redis does not know the sale. */
   remaining(voucherId: string): Promise<number | null>;
+  /**
+   * Delivers orders to `handle` until `signal` aborts; then it finishes the batch in hand. Any
+   * number of processes may consume, each order is delivered to one of them, and to another when it
+   * was not settled. An entry of the stream that is no order is given to `hooks.discard`.
+   */
+  consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
+  /** How many orders are not settled. */
+  depth(): Promise<number>;
   /** After its end, when its orders are settled: nothing else removes its keys. */
   remove(voucherId: string): Promise<void>;
 }
@@ -52,7 +68,11 @@ export function salePipeline(redis: Redis, options: PipelineOptions = {}): SaleP
   const inventory = luaStream(redis, keys, { waitForReplica });
   const { consume, depth } = redisStreamGroupQueue(redis, keys, ofStream);
   return {
-    prepare: async (sale) => inventory.prepare(asVoucher(sale)),
+    prepare: async (sale) =>
+      inventory.prepare(asVoucher(sale)).catch((error: unknown) => {
+        if (!(error instanceof VoucherIdTaken)) throw error;
+        throw new PurchaseInvalid(`another sale has the id ${sale.id}`);
+      }),
     sell: async (order, sale) => {
       const read = readOrder(asFields(order));
       if ('cause' in read) throw new PurchaseInvalid(read.cause);

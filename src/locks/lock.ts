@@ -3,7 +3,7 @@
 export interface AcquireOptions {
   /**
    * How long to wait for the lock, in milliseconds; 0 tries once. A lock with a server answers at
-   * most one answer time (LOCK_ANSWER_MS) later.
+   * most one answer time (`answerMs`) later.
    */
   readonly waitMs: number;
   /**
@@ -45,7 +45,7 @@ export interface Lease extends AsyncDisposable {
 }
 
 export interface Lock {
-  /** The owner may acquire it again. The owner is an async context (shared/owner.ts). */
+  /** The owner may acquire it again. The owner is an async context: see `asOneOwner`. */
   readonly reentrant?: true;
   /**
    * @returns a lease, or null when the lock was not free in time (ordinary).
