@@ -249,6 +249,13 @@ const Environment = z.object({
    * they are started. It is not for the public. 0: there are none.
    */
   METRICS_PORT: whole(0, 65_000).default(0),
+  /**
+   * Where a collector of OpenTelemetry takes traces, as `http://host:4318/v1/traces`. Empty: there
+   * are none.
+   */
+  TRACES_URL: z.union([z.literal(''), z.url()]).default(''),
+  /** The part of all purchases that is traced. */
+  TRACES_RATIO: z.coerce.number().min(0).max(1).default(1),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 

@@ -19,11 +19,13 @@ import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { endWhenStuck, watch } from '../processes/watch.ts';
 import { ConsumerWatch } from '../processes/watch-consumers.ts';
 import { keepHistory } from '../trace/history.ts';
+import { openTraces } from '../trace/traces.ts';
 
 const config = readConfig();
 const instance = config.INSTANCE || `${config.NAME}-worker-1`;
 const log = openLog(instance, config.LOG_LEVEL);
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
+const endTraces = openTraces(config, instance, log);
 const stop = stopSignal(log);
 endOnceOverdue(stop, config.DRAIN_MS, log);
 const connections = new Connections(config, log);
@@ -51,6 +53,7 @@ void endWhenStuck(watching, log, () => process.exit());
 await Promise.all(
   queues.map((queue, index) => workOrders(connections, queue, log, stop, consumers.hooks(index))),
 );
+await endTraces();
 await connections.close();
 log.info({ event: 'stopped' });
 process.exit();

@@ -15,6 +15,7 @@ import { openVouchers } from '../purchase/vouchers.ts';
 import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.ts';
 import { checkpointEach } from '../trace/checkpoints.ts';
 import { record } from '../trace/history.ts';
+import { traceRecording } from '../trace/traces.ts';
 import { type DeadLetterReason, deadLetter, deadLetterPoison } from './dead-letters.ts';
 import { inEachEpoch, type OnWait } from './epoch-runs.ts';
 import {
@@ -86,6 +87,7 @@ async function workUntil(
     const settled = await settleWithin(worker, limitMs, deliveries);
     await forgetRefusals(worker, orders, settled);
     observeBatch(orders.length, performance.now() - begunAt);
+    traceRecording(orders, settled, begunAt);
     await checkpointEach('recorded', orders);
     return settled;
   };

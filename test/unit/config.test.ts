@@ -81,6 +81,8 @@ describe('the configuration', () => {
     ['PROGRESS_WITHIN_MS', '500'],
     ['TOKEN_SECRET', 'short'],
     ['LOG_LEVEL', 'loud'],
+    ['TRACES_URL', 'collector'],
+    ['TRACES_RATIO', '2'],
   ])('refuses %s=%j and names it', (name, value) => {
     expect(complaint({ ...least, [name]: value })).toContain(`${name}: `);
   });

@@ -7,6 +7,7 @@ import { findOrder } from '../../orders/find-order.ts';
 import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
+import { tracePurchase } from '../../trace/traces.ts';
 import { requestIdOf } from '../headers.ts';
 import { Id, idInPath, notAnId } from '../ids.ts';
 import { jsonWith } from '../json-answer.ts';
@@ -197,6 +198,7 @@ function buy(
   const outcome = whenKnown(openRung(voucher), ({ purchase }) => purchase(order, voucher));
   return whenKnown(outcome, (known) => {
     countPurchase(voucher.rung, known, performance.now() - begunAt);
+    tracePurchase(voucher.rung, order, known, begunAt);
     recordOutcome(order, known);
     if (known.kind === 'unknown') {
       const { id: orderId, requestId } = order;

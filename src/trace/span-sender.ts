@@ -1,0 +1,91 @@
+/**
+ * Spans on their way to a collector, as JSON of the OpenTelemetry protocol over HTTP. They wait in
+ * memory, and no purchase waits for them: while the collector is away, spans are dropped, and the
+ * log says how many.
+ */
+import type { Logger } from 'pino';
+
+export interface Span {
+  /** 32 and 16 hexadecimal digits. */
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly status?: { readonly code: number; readonly message: string };
+}
+
+export interface SpanSender {
+  add(span: Span): void;
+  /** Sends what waits, once, and no more after it. */
+  close(): Promise<void>;
+}
+
+const sendEveryMs = 1_000;
+const answerWithinMs = 2_000;
+const mostWaiting = 10_000;
+
+/** @param instance of this process, as in the log */
+export function spanSender(url: string, instance: string, log: Logger): SpanSender {
+  const waiting: Span[] = [];
+  let dropped = 0;
+  let sending: Promise<void> | undefined;
+
+  async function send(spans: readonly Span[]): Promise<void> {
+    try {
+      const { ok, status } = await fetch(url, {
+        ...{ method: 'POST', body: JSON.stringify(asMessage(spans, instance)) },
+        headers: { 'content-type': 'application/json' },
+        signal: AbortSignal.timeout(answerWithinMs),
+      });
+      if (!ok) throw new Error(`The collector answered ${status}.`);
+    } catch (error) {
+      dropped += spans.length;
+      log.warn({ event: 'traces-not-sent', spans: dropped, error });
+      dropped = 0;
+    }
+  }
+
+  /** One message at a time: meanwhile, spans wait for the next one. */
+  async function sendWaiting(): Promise<void> {
+    if (sending || waiting.length === 0) return sending;
+    sending = send(waiting.splice(0));
+    await sending;
+    sending = undefined;
+  }
+
+  const timer = setInterval(() => void sendWaiting(), sendEveryMs).unref();
+  return {
+    add: (span) => {
+      if (waiting.length < mostWaiting) waiting.push(span);
+      else dropped += 1;
+    },
+    close: async () => {
+      clearInterval(timer);
+      await sending;
+      await sendWaiting();
+    },
+  };
+}
+
+const valuesOf = (values: Readonly<Record<string, string>>) =>
+  Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+
+const asMessage = (spans: readonly Span[], instance: string) => ({
+  resourceSpans: [
+    {
+      resource: {
+        attributes: valuesOf({ 'service.name': 'lockstep', 'service.instance.id': instance }),
+      },
+      scopeSpans: [
+        {
+          scope: { name: 'lockstep' },
+          spans: spans.map((span) => ({ ...span, attributes: valuesOf(span.attributes) })),
+        },
+      ],
+    },
+  ],
+});
