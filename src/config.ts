@@ -253,9 +253,16 @@ const Environment = z.object({
    * Where a collector of OpenTelemetry takes traces, as `http://host:4318/v1/traces`. Empty: there
    * are none.
    */
-  TRACES_URL: z.union([z.literal(''), z.url()]).default(''),
+  TRACES_URL: z
+    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+    .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'must have no user and no password')
+    .default(''),
   /** The part of all purchases that is traced. */
-  TRACES_RATIO: z.coerce.number().min(0).max(1).default(1),
+  TRACES_RATIO: z
+    .string()
+    .regex(/^(0|1|0?\.\d{1,9})$/, 'must be from 0 to 1')
+    .default('1')
+    .transform(Number),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 

@@ -15,7 +15,7 @@ import { openVouchers } from '../purchase/vouchers.ts';
 import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.ts';
 import { checkpointEach } from '../trace/checkpoints.ts';
 import { record } from '../trace/history.ts';
-import { traceRecording } from '../trace/traces.ts';
+import { traceDeadLetter, traceRecording } from '../trace/traces.ts';
 import { type DeadLetterReason, deadLetter, deadLetterPoison } from './dead-letters.ts';
 import { inEachEpoch, type OnWait } from './epoch-runs.ts';
 import {
@@ -243,6 +243,7 @@ async function discard(
 ): Promise<void> {
   await deadLetter(records.pool, redis, saleKeys, order, { reason, deliveries });
   record('dead-lettered', order, { reason });
+  traceDeadLetter(order, reason);
   countSettled(reason);
   log.error({ event: 'order-dead-lettered', orderId: order.id, reason });
 }

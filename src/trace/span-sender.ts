@@ -3,6 +3,7 @@
  * memory, and no purchase waits for them: while the collector is away, spans are dropped, and the
  * log says how many.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 export interface Span {
@@ -20,18 +21,23 @@ export interface Span {
 
 export interface SpanSender {
   add(span: Span): void;
-  /** Sends what waits, once, and no more after it. */
+  /** Sends what waits, for a second at most, and no more after it. */
   close(): Promise<void>;
 }
 
 const sendEveryMs = 1_000;
 const answerWithinMs = 2_000;
+const closeWithinMs = 1_000;
 const mostWaiting = 10_000;
+const mostInMessage = 1_000;
+const sayEveryMs = 60_000;
 
 /** @param instance of this process, as in the log */
 export function spanSender(url: string, instance: string, log: Logger): SpanSender {
   const waiting: Span[] = [];
   let dropped = 0;
+  let problem = 'More came than could be sent.';
+  let saidAtMs = Number.NEGATIVE_INFINITY;
   let sending: Promise<void> | undefined;
 
   async function send(spans: readonly Span[]): Promise<void> {
@@ -44,17 +50,31 @@ export function spanSender(url: string, instance: string, log: Logger): SpanSend
       if (!ok) throw new Error(`The collector answered ${status}.`);
     } catch (error) {
       dropped += spans.length;
-      log.warn({ event: 'traces-not-sent', spans: dropped, error });
-      dropped = 0;
+      problem = String(error);
     }
   }
 
-  /** One message at a time: meanwhile, spans wait for the next one. */
-  async function sendWaiting(): Promise<void> {
-    if (sending || waiting.length === 0) return sending;
-    sending = send(waiting.splice(0));
-    await sending;
-    sending = undefined;
+  /** At once, and then each minute. */
+  function sayDropped(): void {
+    if (dropped === 0 || performance.now() - saidAtMs < sayEveryMs) return;
+    log.warn({ event: 'traces-not-sent', spans: dropped, error: problem });
+    saidAtMs = performance.now();
+    dropped = 0;
+  }
+
+  /** One message after the other: meanwhile, spans wait. */
+  async function sendAll(): Promise<void> {
+    while (waiting.length > 0) {
+      await send(waiting.splice(0, mostInMessage));
+      sayDropped();
+    }
+  }
+
+  function sendWaiting(): Promise<void> {
+    sending ??= sendAll().finally(() => {
+      sending = undefined;
+    });
+    return sending;
   }
 
   const timer = setInterval(() => void sendWaiting(), sendEveryMs).unref();
@@ -65,8 +85,10 @@ export function spanSender(url: string, instance: string, log: Logger): SpanSend
     },
     close: async () => {
       clearInterval(timer);
-      await sending;
-      await sendWaiting();
+      await Promise.race([sendWaiting(), sleep(closeWithinMs, undefined, { ref: false })]);
+      dropped += waiting.length;
+      saidAtMs = Number.NEGATIVE_INFINITY;
+      sayDropped();
     },
   };
 }

@@ -1,10 +1,10 @@
 /**
  * Traces, for a collector of OpenTelemetry. A purchase is one trace, from its request to its row:
  * the API instance and the order worker each make a span of it. The ids are made from the purchase
- * itself, so every process knows them, and the stream of orders carries nothing more. Off, and then
- * free, unless TRACES_URL is set.
+ * and the secret of the service: every process knows them, the stream of orders carries nothing
+ * more, and no client chooses one. Off, and then free, unless TRACES_URL is set.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Order, Outcome } from '../domain.ts';
@@ -17,36 +17,45 @@ interface Tracing {
   readonly sender: SpanSender;
   /** Of all purchases, from 0 to 1. */
   readonly ratio: number;
+  readonly secret: string;
 }
 let tracing: Tracing | undefined;
 
+type Settings = Pick<
+  Config,
+  'TRACES_URL' | 'TRACES_RATIO' | 'TOKEN_SECRET' | 'TOKEN_SECRET_BEFORE'
+>;
+
 /** @returns what sends the last spans, before the process ends. */
 export function openTraces(
-  { TRACES_URL, TRACES_RATIO: ratio }: Pick<Config, 'TRACES_URL' | 'TRACES_RATIO'>,
+  { TRACES_URL, TRACES_RATIO: ratio, TOKEN_SECRET, TOKEN_SECRET_BEFORE }: Settings,
   instance: string,
   log: Logger,
 ): () => Promise<void> {
   if (TRACES_URL === '') return async () => {};
   const sender = spanSender(TRACES_URL, instance, log);
-  tracing = { sender, ratio };
+  // While the secret changes, every process has the one before.
+  tracing = { sender, ratio, secret: TOKEN_SECRET_BEFORE || TOKEN_SECRET };
   return sender.close;
 }
 
 /** @param begunAt of `performance.now()` */
 export function tracePurchase(rung: string, order: Order, outcome: Outcome, begunAt: number): void {
-  const ids = tracing && idsOf(order, tracing.ratio);
-  if (!tracing || !ids) return;
+  if (!tracing) return;
+  const traceId = traceOf(tracing, order);
+  if (traceId === undefined) return;
   const { kind } = outcome;
-  const orderId = outcome.orderId ?? order.id;
+  const orderId = (kind === 'accepted' && outcome.orderId) || order.id;
   const isRepeated = orderId !== order.id;
   tracing.sender.add({
-    ...(isRepeated ? childOf(ids) : ids),
+    ...{ traceId, spanId: spanOf(tracing, order.id) },
+    ...(isRepeated && { parentSpanId: spanOf(tracing, orderId) }),
     ...{ name: 'purchase', kind: spanKinds.server },
     ...timesFrom(begunAt),
     attributes: {
       ...namesOf({ ...order, id: orderId }),
       'lockstep.rung': rung,
-      'lockstep.outcome': outcome.kind === 'refused' ? outcome.reason : kind,
+      'lockstep.outcome': kind === 'refused' ? outcome.reason : kind,
     },
     ...(kind === 'unknown' && { status: { code: failed, message: String(outcome.cause) } }),
   });
@@ -62,45 +71,50 @@ export function traceRecording(
   settled: ReadonlySet<string>,
   begunAt: number,
 ): void {
-  if (!tracing) return;
   for (const order of orders) {
-    const ids = idsOf(order, tracing.ratio);
-    if (!ids) continue;
-    const isSettled = settled.has(order.id);
-    tracing.sender.add({
-      ...childOf(ids),
-      ...{ name: 'record order', kind: spanKinds.consumer },
-      ...timesFrom(begunAt),
-      attributes: { ...namesOf(order), 'lockstep.batch': String(orders.length) },
-      ...(!isSettled && { status: { code: failed, message: 'It is delivered again.' } }),
-    });
+    const problem = settled.has(order.id) ? undefined : 'It is delivered again.';
+    addSpan('record order', order, begunAt, problem);
   }
 }
 
-/**
- * The trace of a purchase that nginx named is found by that name; others by a digest. Undefined
- * when this purchase is not traced: every process decides the same.
- */
-function idsOf({ voucherId, userId, requestId }: Order, ratio: number): SpanIds | undefined {
-  const digest = createHash('sha256').update(`${voucherId}:${userId}:${requestId}`).digest('hex');
-  if (Number.parseInt(digest.slice(0, 8), 16) >= ratio * 2 ** 32) return undefined;
-  const isTraceId = /^(?!0{32})[0-9a-f]{32}$/.test(requestId);
-  const traceId = isTraceId ? requestId : digest.slice(8, 40);
-  return { traceId, spanId: digest.slice(40, 56) };
+/** @param reason of the dead letter */
+export const traceDeadLetter = (order: Order, reason: string): void =>
+  addSpan('dead-letter order', order, performance.now(), reason);
+
+/** Of an order worker, under the purchase of the order. */
+function addSpan(name: string, order: Order, begunAt: number, problem?: string): void {
+  if (!tracing) return;
+  const traceId = traceOf(tracing, order);
+  if (traceId === undefined) return;
+  tracing.sender.add({
+    ...{ traceId, spanId: randomBytes(8).toString('hex') },
+    parentSpanId: spanOf(tracing, order.id),
+    ...{ name, kind: spanKinds.consumer },
+    ...timesFrom(begunAt),
+    attributes: namesOf(order),
+    ...(problem !== undefined && { status: { code: failed, message: problem } }),
+  });
 }
 
-type SpanIds = Pick<Span, 'traceId' | 'spanId'>;
+const digest = ({ secret }: Tracing, text: string): string =>
+  createHmac('sha256', secret).update(text).digest('hex');
 
-const childOf = ({ traceId, spanId }: SpanIds) => ({
-  ...{ traceId, spanId: randomBytes(8).toString('hex'), parentSpanId: spanId },
-});
+/** Undefined when this purchase is not traced: every process decides the same. */
+function traceOf(of: Tracing, { voucherId, userId, requestId }: Order): string | undefined {
+  const made = digest(of, `trace:${voucherId}:${userId}:${requestId}`);
+  return Number.parseInt(made.slice(0, 8), 16) < of.ratio * 2 ** 32 ? made.slice(8, 40) : undefined;
+}
+
+/** Of the purchase that made this order id. */
+const spanOf = (of: Tracing, orderId: string): string => digest(of, `span:${orderId}`).slice(0, 16);
 
 const namesOf = ({ id, voucherId, requestId }: Order) => ({
   ...{ 'lockstep.order': id, 'lockstep.voucher': voucherId, 'lockstep.request': requestId },
 });
 
 function timesFrom(begunAt: number): Pick<Span, 'startTimeUnixNano' | 'endTimeUnixNano'> {
-  const at = (ms: number) =>
-    String(BigInt(Math.round((performance.timeOrigin + ms) * 1_000)) * 1_000n);
-  return { startTimeUnixNano: at(begunAt), endTimeUnixNano: at(performance.now()) };
+  const endMs = Date.now();
+  const nanoseconds = (ms: number) => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
+  const startMs = endMs - (performance.now() - begunAt);
+  return { startTimeUnixNano: nanoseconds(startMs), endTimeUnixNano: nanoseconds(endMs) };
 }

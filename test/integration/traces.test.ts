@@ -7,7 +7,12 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { openTraces, tracePurchase, traceRecording } from '../../src/trace/traces.ts';
+import {
+  openTraces,
+  traceDeadLetter,
+  tracePurchase,
+  traceRecording,
+} from '../../src/trace/traces.ts';
 import { buy, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
 import { startLoggedService } from '../support/logged-service.ts';
 import { ownStores } from '../support/own-stores.ts';
@@ -54,14 +59,16 @@ const spansOf = ({ resourceSpans }: Message): SentSpan[] =>
     ),
   );
 
-/** With its spans, in the order in which they came. Its answers have this status. */
+/** With its spans, in the order in which they came. `no-answer`: it keeps the request open. */
 async function collector() {
   const spans: SentSpan[] = [];
-  const state = { status: 200, messages: 0 };
+  const sizes: number[] = [];
+  const state: { answers: 200 | 503 | 'no-answer' } = { answers: 200 };
   const server = createServer(async (request, answer) => {
-    state.messages += 1;
-    if (state.status === 200) spans.push(...spansOf((await json(request)) as Message));
-    answer.writeHead(state.status).end('{}');
+    const sent = spansOf((await json(request)) as Message);
+    sizes.push(sent.length);
+    if (state.answers === 200) spans.push(...sent);
+    if (state.answers !== 'no-answer') answer.writeHead(state.answers).end('{}');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -70,7 +77,7 @@ async function collector() {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`;
-  return { url, spans, state };
+  return { url, spans, sizes, state };
 }
 
 async function tracedService(url: string) {
@@ -96,22 +103,26 @@ async function tracedService(url: string) {
 
 const longAgo = (span: SentSpan) => Date.now() - Number(span.startTimeUnixNano) / 1e6;
 
-test('a purchase is one trace, from its request to its row, and its request id is its name', async () => {
+test('a purchase is one trace, from its request to its row, and no client chooses its id', async () => {
   const { url, spans } = await collector();
   const { voucherId, purchase } = await tracedService(url);
-  const traceId = 'c0ffee00'.repeat(4);
-  const { id } = await purchase('7', { 'x-request-id': traceId });
+  const requestId = 'c0ffee00'.repeat(4);
+  const { id } = await purchase('7', { 'x-request-id': requestId });
   await waitUntil('both spans', 10_000, async () => spans.length === 2);
   const [sold, recorded] = ['purchase', 'record order'].map((named) =>
     spans.find(({ name }) => name === named),
   );
   if (!sold || !recorded) throw new Error('a span is missing');
-  const attributes = { 'lockstep.order': id, 'lockstep.voucher': voucherId };
-  expect(sold).toMatchObject({ traceId, attributes, instance: 'api-1' });
+  const attributes = {
+    ...{ 'lockstep.order': id, 'lockstep.voucher': voucherId, 'lockstep.request': requestId },
+  };
+  expect(sold).toMatchObject({ attributes, instance: 'api-1' });
   expect(sold.attributes).toMatchObject({ 'lockstep.outcome': 'accepted' });
   expect(sold).not.toHaveProperty('parentSpanId');
-  expect(recorded).toMatchObject({ traceId, attributes, instance: 'api-worker-1' });
-  expect(recorded.parentSpanId).toBe(sold.spanId);
+  expect(sold.traceId).toMatch(/^[0-9a-f]{32}$/);
+  expect(sold.traceId).not.toBe(requestId);
+  expect(recorded).toMatchObject({ attributes, instance: 'api-worker-1' });
+  expect([recorded.traceId, recorded.parentSpanId]).toEqual([sold.traceId, sold.spanId]);
   expect(recorded).not.toHaveProperty('status');
   for (const span of [sold, recorded]) {
     expect(BigInt(span.endTimeUnixNano)).toBeGreaterThan(BigInt(span.startTimeUnixNano));
@@ -124,28 +135,26 @@ test('a purchase is one trace, from its request to its row, and its request id i
   expect((await purchase('8', key)).id).toBe(first.id);
   await waitUntil('the spans of both', 10_000, async () => spans.length === 5);
   const [begun, ...children] = spans.slice(2).toSorted((one) => (one.parentSpanId ? 1 : -1));
-  for (const { traceId: inTrace, parentSpanId, attributes: about } of children)
-    expect([inTrace, parentSpanId, about['lockstep.order']]).toEqual([
+  for (const { traceId, parentSpanId, attributes: about } of children)
+    expect([traceId, parentSpanId, about['lockstep.order']]).toEqual([
       ...[begun?.traceId, begun?.spanId],
       first.id,
     ]);
   expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(5);
 });
 
-test('while the collector is away, purchases go on, and the log says how many spans are lost', async () => {
+test('while the collector is away, purchases go on, and the log says that spans are lost', async () => {
   const { url, spans, state } = await collector();
   const { events, purchase } = await tracedService(url);
-  state.status = 503;
+  state.answers = 503;
   expect((await purchase('7', {})).httpStatus).toBe(202);
-  const lost = () =>
-    events('traces-not-sent').reduce(
-      (sum, line) => sum + Number((line as object as Lost).spans),
-      0,
-    );
-  await waitUntil('the log', 10_000, async () => lost() === 2);
-  state.status = 200;
+  const lost = () => events('traces-not-sent') as (object & Partial<Lost>)[];
+  await waitUntil('the log', 10_000, async () => lost().length > 0);
+  expect(lost()[0]).toMatchObject({ spans: 1, error: 'Error: The collector answered 503.' });
+  state.answers = 200;
   expect((await purchase('8', {})).httpStatus).toBe(202);
-  await waitUntil('the next spans', 10_000, async () => spans.length === 2);
+  const arrived = () => spans.filter(({ attributes }) => attributes['lockstep.outcome']);
+  await waitUntil('the next span', 10_000, async () => arrived().length > 0);
 });
 
 interface Lost {
@@ -156,11 +165,17 @@ const orderOf = (userId: number): Order => ({
   ...{ id: `1${userId}`, voucherId: '9', userId: `${userId}`, requestId: 'first' },
 });
 
+const quiet = pino({ level: 'silent' });
+const settings = (TRACES_URL: string, TRACES_RATIO = 1) => ({
+  ...{ TRACES_URL, TRACES_RATIO },
+  ...{ TOKEN_SECRET: deploymentSecret, TOKEN_SECRET_BEFORE: '' },
+});
+const soldOut = { kind: 'refused', reason: 'sold-out' } as const;
+
 /** Of a hundred purchases, with this part of them traced. */
-async function spansWith(TRACES_RATIO: number): Promise<SentSpan[]> {
+async function spansWith(ratio: number): Promise<SentSpan[]> {
   const { url, spans } = await collector();
-  const log = pino({ level: 'silent' });
-  const close = openTraces({ TRACES_URL: url, TRACES_RATIO }, 'here', log);
+  const close = openTraces(settings(url, ratio), 'here', quiet);
   const orders = Array.from({ length: 100 }, (_, user) => orderOf(user + 1));
   for (const order of orders) {
     const accepted = { kind: 'accepted', orderId: order.id, status: 'queued' } as const;
@@ -181,34 +196,57 @@ test('a part of the purchases is traced, and every process takes the same ones',
   expect(some).toHaveLength(2 * traces.size);
 });
 
-test('an unknown outcome, a refusal, and an order that is delivered again are told apart', async () => {
+test('each end of an order is told apart, and every span has an id of its own', async () => {
   const { url, spans } = await collector();
-  const close = openTraces({ TRACES_URL: url, TRACES_RATIO: 1 }, 'here', pino({ level: 'silent' }));
+  const close = openTraces(settings(url), 'here', quiet);
   const [one, two] = [orderOf(1), orderOf(2)];
   const cause = new Error('no answer');
   tracePurchase('lua-stream', one, { kind: 'unknown', orderId: one.id, cause }, 0);
-  tracePurchase('lua-stream', two, { kind: 'refused', reason: 'sold-out' }, 0);
+  tracePurchase('lua-stream', two, soldOut, 0);
+  const already = { kind: 'refused', reason: 'already-ordered', orderId: one.id } as const;
+  tracePurchase('lua-stream', { ...two, id: '99' }, already, 0);
   traceRecording([one, two], new Set([two.id]), 0);
+  traceDeadLetter(two, 'stock-short');
   await close();
+  const [unknown, refused] = spans;
   expect(
-    spans.map(({ attributes, status }) => [attributes['lockstep.outcome'], status?.message]),
+    spans.map(({ attributes, status, parentSpanId }) => [
+      ...[attributes['lockstep.outcome'], status?.message, parentSpanId],
+    ]),
   ).toEqual([
-    ['unknown', 'Error: no answer'],
-    ['sold-out', undefined],
-    [undefined, 'It is delivered again.'],
-    [undefined, undefined],
+    ['unknown', 'Error: no answer', undefined],
+    ['sold-out', undefined, undefined],
+    ['already-ordered', undefined, undefined],
+    [undefined, 'It is delivered again.', unknown?.spanId],
+    [undefined, undefined, refused?.spanId],
+    [undefined, 'stock-short', refused?.spanId],
   ]);
+  expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(6);
 });
 
-test('a collector that does not answer costs no memory without end, and no purchase', async () => {
-  const { url, spans, state } = await collector();
+test('of more spans than can wait, the rest is dropped, and the log says how many', async () => {
+  const { url, spans, sizes } = await collector();
   const lines: object[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  state.status = 503;
-  const close = openTraces({ TRACES_URL: url, TRACES_RATIO: 1 }, 'here', log);
-  const refused = { kind: 'refused', reason: 'sold-out' } as const;
-  for (let user = 1; user <= 10_100; user++) tracePurchase('lua-stream', orderOf(user), refused, 0);
+  const close = openTraces(settings(url), 'here', log);
+  for (let user = 1; user <= 15_000; user++)
+    tracePurchase('lua-stream', orderOf(user), soldOut, performance.now());
+  await waitUntil('all that wait', 20_000, async () => spans.length === 10_000);
   await close();
-  expect(lines).toMatchObject([{ event: 'traces-not-sent', spans: 10_100 }]);
-  expect([spans.length, state.messages]).toEqual([0, 1]);
+  expect(Math.max(...sizes)).toBe(1_000);
+  expect(lines).toMatchObject([{ event: 'traces-not-sent', spans: 5_000 }]);
+});
+
+test('a collector that does not answer keeps neither the next spans nor the end of the process', async () => {
+  const { url, spans, sizes, state } = await collector();
+  const close = openTraces(settings(url), 'here', quiet);
+  state.answers = 'no-answer';
+  tracePurchase('lua-stream', orderOf(1), soldOut, 0);
+  await waitUntil('the first message', 10_000, async () => sizes.length === 1);
+  state.answers = 200;
+  tracePurchase('lua-stream', orderOf(2), soldOut, 0);
+  await waitUntil('the second one', 10_000, async () => spans.length === 1);
+  state.answers = 'no-answer';
+  tracePurchase('lua-stream', orderOf(3), soldOut, 0);
+  await close();
 });

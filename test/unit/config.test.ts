@@ -81,8 +81,10 @@ describe('the configuration', () => {
     ['PROGRESS_WITHIN_MS', '500'],
     ['TOKEN_SECRET', 'short'],
     ['LOG_LEVEL', 'loud'],
-    ['TRACES_URL', 'collector'],
+    ['TRACES_URL', 'collector:4318'],
+    ['TRACES_URL', 'http://user:password@collector:4318'],
     ['TRACES_RATIO', '2'],
+    ['TRACES_RATIO', ''],
   ])('refuses %s=%j and names it', (name, value) => {
     expect(complaint({ ...least, [name]: value })).toContain(`${name}: `);
   });
