@@ -1,6 +1,7 @@
 -- Purpose: apply a change of an operator to a sale, in one step with the count of its buyers. A
 --          change that is applied again, or after a later one, changes nothing. Stock of a voucher
---          that was sold out is sold again only when no process can remember that any more.
+--          that was sold out is sold again only when no process can remember that any more. It ends
+--          the hold of a bucket.
 -- KEYS[1]  voucher (hash: stock, beginMs, endMs, paused, change, soldOutBy, reopensMs)
 -- KEYS[2]  buyers  (hash)   KEYS[3] epoch (string)
 -- ARGV[1]  epoch under which the change was read, or ''
@@ -12,12 +13,15 @@
 -- Answers: { 'changed', endMs } | { 'below-sold', how many are sold } | { 'unknown-voucher', '' }
 --          | { 'other-epoch', '' }
 if (redis.call('GET', KEYS[3]) or '') ~= ARGV[1] then return { 'other-epoch', '' } end
-local kept = redis.call('HMGET', KEYS[1], 'stock', 'change', 'endMs')
+local kept = redis.call('HMGET', KEYS[1], 'stock', 'change', 'endMs', 'paused')
 if not kept[1] then return { 'unknown-voucher', '' } end
-if (tonumber(kept[2]) or 0) >= tonumber(ARGV[2]) then return { 'changed', kept[3] } end
+local later = (tonumber(kept[2]) or 0) - ARGV[2]
+local isHeld = string.find(kept[4] or '', '^hold:') -- A bucket (lua/buckets/hold.lua).
+if later > 0 or (later == 0 and not isHeld) then return { 'changed', kept[3] } end
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
 local endMs = ARGV[5] == 'now' and string.format('%d', nowMs) or ARGV[5]
+if later == 0 then endMs = kept[3] end
 if ARGV[3] ~= '' then
   local sold = redis.call('HLEN', KEYS[2])
   local left = ARGV[3] - sold

@@ -34,6 +34,7 @@ import {
 } from '../errors.ts';
 import { rungNamed } from '../ladder/rungs.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
+import { changeBucketStock } from './bucket-stock.ts';
 import { finalRungs, isFinalRung } from './reconcile/read-sales.ts';
 
 const changeVoucher = loadScript('sale/change-voucher');
@@ -201,8 +202,6 @@ function edited(voucher: CurrentVoucher, edit: VoucherEdit) {
     throw new ChangeInvalid(
       `only those of ${finalRungs.join(', ')} change, not of ${voucher.rung}`,
     );
-  if (edit.stock !== undefined && rungNamed(voucher.rung).buckets)
-    throw new ChangeInvalid(`the stock of ${voucher.rung} is split between buckets`);
   if (voucher.endTime.getTime() <= Date.now()) throw new SaleEnded(voucher.endTime);
   const { title = voucher.title, stock = voucher.stock } = edit;
   const { beginTime = voucher.beginTime, endTime = voucher.endTime } = edit;
@@ -233,12 +232,19 @@ function finish(at: Place): Promise<'finished' | null> {
  * @throws DataChanged, RedisLostSale: then the change waits for a rebuild of Redis.
  */
 async function apply(
-  { connections, epoch, voucherId }: Place,
-  { rung, buckets }: CurrentVoucher,
+  at: Place,
+  { rung, buckets, paused: pausedBefore }: CurrentVoucher,
   { number, stock, stockBefore, beginTime, endTime, paused }: VoucherChange,
 ): Promise<Date | number> {
+  const { connections, epoch, voucherId } = at;
   const { saleKeys } = connections;
-  const newStock = stock === stockBefore ? '' : String(stock);
+  const isSplit = rungNamed(rung).buckets && stock !== stockBefore;
+  if (isSplit) {
+    const asked = { ...at, buckets, number, stock, wasPaused: pausedBefore === 1 };
+    const sold = await changeBucketStock(asked);
+    if (sold !== undefined) return sold;
+  }
+  const newStock = isSplit || stock === stockBefore ? '' : String(stock);
   let endMs = endTime === null ? 'now' : String(endTime.getTime());
   for (const place of stockPlaces(saleKeys, voucherId, rungNamed(rung), buckets)) {
     const keys = [place.voucher(voucherId), place.buyers(voucherId), place.epoch];

@@ -1,7 +1,7 @@
 /**
- * An operator pauses, resumes and changes a sale of `lua-stream` while instances and order workers
- * die. The instance that changes the stock is killed in the middle of it: in one sale before Redis
- * has the change, in the next one after.
+ * An operator pauses, resumes and changes a sale while instances and order workers die: one of
+ * `lua-stream`, the next one of `lua-buckets`. The instance that changes the stock is killed in the
+ * middle of it: before Redis has the change, or after.
  */
 import { changesOf, type VoucherEdit } from '../../orders/voucher-changes.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
@@ -16,7 +16,14 @@ import { repeatedSales } from './repeated-sales.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 import { now } from './try-times.ts';
 
-const rung = 'lua-stream';
+/** Every two sales have both rungs, and both places. */
+const sales: readonly { readonly rung: string; readonly cut: CheckpointName }[] = [
+  { rung: 'lua-stream', cut: 'change-begun' },
+  { rung: 'lua-buckets', cut: 'change-applied' },
+  { rung: 'lua-stream', cut: 'change-applied' },
+  { rung: 'lua-buckets', cut: 'change-begun' },
+];
+const leastSales = 2;
 const stock = 300;
 /** More users than the last one, so that the voucher sells out. */
 const stocks = { more: 400, fewer: 390, last: 360 } as const;
@@ -24,7 +31,6 @@ const users = 420;
 /** So slowly that no change comes too late, although the worker that finishes it starts again. */
 const perSecond = 30;
 const withinMs = 30_000;
-const cuts = ['change-begun', 'change-applied'] as const satisfies readonly CheckpointName[];
 
 export const changedShape: ServiceShape = {
   ...{ instances: 4, balancer: 'nginx' },
@@ -39,12 +45,16 @@ export const changedSale: Drill = {
   async play(stage, options) {
     await stage.serve(changedShape);
     const playNext = (number: number, seed: number) =>
-      playSale(stage, cuts[number % cuts.length] as CheckpointName, seed);
-    return judgeChangedSale(await repeatedSales(options, cuts.length, playNext));
+      playSale(stage, sales[number % sales.length] as (typeof sales)[number], seed);
+    return judgeChangedSale(await repeatedSales(options, leastSales, playNext));
   },
 };
 
-async function playSale(stage: Stage, cut: CheckpointName, seed: number): Promise<ChangedSale> {
+async function playSale(
+  stage: Stage,
+  { rung, cut }: (typeof sales)[number],
+  seed: number,
+): Promise<ChangedSale> {
   const voucherId = await stage.putOnSale({ title: `changed-sale, seed ${seed}`, stock, rung });
   const purchases = onePurchaseEach(voucherId, 'changed', users, seed * 1_000 + 1);
   const load = { name: rung, perSecond, purchases, finishWithinMs: 2 * withinMs };
