@@ -123,7 +123,11 @@ describe('the stock in buckets', () => {
 
   test('grows after it was sold out, and nobody remembers that it was', async () => {
     expect(await sellOut(1)).toBe(stock);
+    const changedAtMs = Date.now();
     await edit({ stock: stock + 7 });
+    for (const reopensMs of await fieldsOf('reopensMs'))
+      expect(Number(reopensMs)).toBeGreaterThanOrEqual(changedAtMs + reopensAfterMs - 100);
+    expect(await fieldsOf('soldOutBy')).toEqual([null, null, null, null]);
     expect(await sellTo(5_000)).toMatchObject({ kind: 'refused', reason: 'sold-out' });
     let sold = 0;
     await waitUntil('seven more to be sold', 3 * reopensAfterMs, async () => {
