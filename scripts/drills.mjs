@@ -54,6 +54,7 @@ const steps = [
   ['conformance of the locks', lockstep('conformance')],
   ['mutants of the locks', vitest('--project', 'mutants')],
   ['mutants of the final rung, 3 times', lockstep('mutants', '--times', '3')],
+  ['what the description allows, and what not', [process.execPath, ['scripts/schemathesis.mjs']]],
   ['containers', [process.execPath, ['scripts/try-compose.mjs', '--where-possible']]],
 ];
 

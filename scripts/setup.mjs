@@ -1,7 +1,7 @@
 // Prepares a fresh Debian machine for Lockstep: packages, servers, build. A second run does only
 // the missing steps. It imports nothing but Node's modules, because it runs before `npm ci`.
 // Usage: node scripts/setup.mjs [--with-k6] [--with-mysql] [--with-redis] [--with-nginx]
-//        [--with-chromium] [--with-prometheus]
+//        [--with-chromium] [--with-prometheus] [--with-schemathesis]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,6 +33,8 @@ const servers = {
   ...(asked('chromium') && { '/usr/bin/chromium': 'chromium' }),
   // The tests of the alerts.
   ...(asked('prometheus') && { prometheus: 'prometheus', promtool: 'prometheus' }),
+  // Schemathesis is a program in Python.
+  ...(asked('schemathesis') && { '/usr/share/doc/python3-venv': 'python3-venv' }),
 };
 
 const say = (text) => console.log(`set-up: ${text}`);
@@ -181,6 +183,19 @@ function installNewerServers() {
     );
 }
 
+const pythonFolder = join(home, 'schemathesis');
+const hasSchemathesis = () => existsSync(join(pythonFolder, 'bin', 'schemathesis'));
+
+function installSchemathesis() {
+  const pip = ['install', '--quiet', '--disable-pip-version-check', 'schemathesis==4.32.5'];
+  if (
+    run('/usr/bin/python3', ['-m', 'venv', pythonFolder]) &&
+    run(join(pythonFolder, 'bin', 'pip'), pip)
+  )
+    return;
+  say('Schemathesis could not be installed (the message is above), so it cannot run.');
+}
+
 function build() {
   if (!run('npm', ['run', '--silent', 'build'])) stop('the build failed (its message is above)');
 }
@@ -207,6 +222,12 @@ const steps = [
     usually: 20,
     isMissing: () => missingNewerServers().length > 0,
     work: installNewerServers,
+  },
+  {
+    name: 'Schemathesis, in an environment of its own',
+    usually: 30,
+    isMissing: () => asked('schemathesis') && !hasSchemathesis(),
+    work: installSchemathesis,
   },
   { name: 'compile', usually: 5, isMissing: () => !isBuilt(), work: build },
 ];
