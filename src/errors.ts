@@ -550,13 +550,13 @@ export class DeadlinePassed extends LockstepError {
   }
 }
 
-/** MySQL lacks a table, and the account of this process may not make it. */
+/** MySQL lacks tables, and the account of this process may not make them. */
 export class TablesMissing extends LockstepError {
   readonly code = 'TABLES_MISSING';
 
-  constructor(migration: string, cause: unknown) {
+  constructor(migrations: readonly string[], cause: unknown) {
     super(
-      `The migration ${migration} is missing, and this account of MySQL may not make tables. Start a process ` +
+      `Missing in MySQL: ${migrations.join(', ')}; and this account may not make tables. Start a process ` +
         'whose account may: the order workers in containers, or a service with MYSQL_OWNER_URL.',
       { cause },
     );

@@ -103,13 +103,18 @@ const migrations: Readonly<Record<string, string>> = {
 const lockSeconds = 60;
 
 /**
- * An account that may not make tables needs none of its rights when all tables are there.
+ * Needs the rights of the account only while a table is missing.
  * @throws TablesMissing, or the first migration's error; those before it stay applied.
  */
 export async function migrate(mysqlUrl: string): Promise<void> {
   const db = await mysql.createConnection({ uri: mysqlUrl, connectTimeout: 2_000 });
   try {
-    if ((await missingMigrations(db)).length > 0) await applyMissing(db);
+    const missing = await missingMigrations(db);
+    if (missing.length === 0) return;
+    await applyMissing(db).catch((error: unknown) => {
+      const isDenied = hasCode(error, 'ER_TABLEACCESS_DENIED_ERROR');
+      throw isDenied ? new TablesMissing(missing, error) : error;
+    });
   } finally {
     db.destroy(); // With the connection ends its lock.
   }
@@ -117,24 +122,14 @@ export async function migrate(mysqlUrl: string): Promise<void> {
 
 async function applyMissing(db: Connection): Promise<void> {
   await lockSchema(db);
-  await makeTable(
-    db,
-    'migrations',
-    `CREATE TABLE IF NOT EXISTS migrations (
+  await db.query(`CREATE TABLE IF NOT EXISTS migrations (
     name       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     applied_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
-  ) ENGINE = InnoDB`,
-  );
+  ) ENGINE = InnoDB`);
   for (const name of await missingMigrations(db)) {
-    await makeTable(db, name, migrations[name] ?? '');
+    await db.query(migrations[name] ?? '');
     await db.query('INSERT INTO migrations (name) VALUES (?)', [name]);
   }
-}
-
-async function makeTable(db: Connection, name: string, statement: string): Promise<void> {
-  await db.query(statement).catch((error: unknown) => {
-    throw hasCode(error, 'ER_TABLEACCESS_DENIED_ERROR') ? new TablesMissing(name, error) : error;
-  });
 }
 
 /** One process migrates at a time; the lock belongs to this connection. */
