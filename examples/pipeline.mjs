@@ -1,11 +1,9 @@
-// Sells a voucher once to a user, and takes the orders in batches, as often as it takes to keep them.
+// Sells a voucher once to a user, and takes the orders in batches until each is kept.
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { salePipeline } from 'lockstep/pipeline';
+import { clientOptions, salePipeline } from 'lockstep/pipeline';
 
-const redis = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', {
-  maxRetriesPerRequest: 0,
-});
+const redis = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', clientOptions);
 const pipeline = salePipeline(redis, { keyPrefix: 'shop:' });
 const beginTime = new Date();
 const endTime = new Date(beginTime.getTime() + 60_000);
@@ -18,7 +16,8 @@ console.log((await pipeline.sell(order, sale)).kind); // accepted: the stream ha
 
 const stop = new AbortController();
 const keep = async (deliveries) => {
-  for (const { order } of deliveries) console.log(`user ${order.userId}`); // INSERT IGNORE it here.
+  // Insert them here. A row with the same order id is the same order: it was delivered again.
+  for (const { order } of deliveries) console.log(`user ${order.userId}`);
   stop.abort();
   return new Set(deliveries.map(({ order }) => order.id)); // The others are delivered again.
 };

@@ -11,9 +11,9 @@ const folder = join(root, '.lockstep');
 const quiet = { default: { logLevel: 'none' } };
 
 function run(program, ...args) {
-  const { status, stdout } = spawnSync(program, args, { cwd: root, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: root, encoding: 'utf8' });
   if (status === 0) return;
-  console.error(stdout);
+  console.error(stdout, stderr);
   throw new Error(`${program} ${args.join(' ')} ended with exit code ${status}`);
 }
 

@@ -86,8 +86,9 @@ export function resourceOf(
 
 export type OrderStatus = 'queued' | 'confirmed' | 'failed';
 
-/** Why nothing was sold. k6/lib/census.js counts them by these names. */
+/** Why nothing was sold. */
 export const refusalReasons = [
+  // k6/lib/census.js counts them by these names.
   'sold-out',
   'already-ordered',
   'not-started',

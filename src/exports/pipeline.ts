@@ -8,9 +8,10 @@ import { isId, type Order, type Outcome, type RefusalReason, type Voucher } from
 import { PurchaseInvalid, VoucherIdTaken } from '../errors.ts';
 import { luaStream } from '../inventory/lua-stream.ts';
 import { freeLease } from '../locks/none.ts';
-import type { Handle, Hooks } from '../queues/order-queue.ts';
+import type { Handle, Hooks, OrderQueue } from '../queues/order-queue.ts';
 import { redisStreamGroupQueue, type StreamGroupOptions } from '../queues/redis-stream-group.ts';
 import { asFields, readOrder } from '../queues/shared/order-fields.ts';
+import { throwFirst } from '../queues/shared/redis-queue.ts';
 
 export { LockstepError } from '../errors.ts';
 export type { Delivery, Discard, Handle, Hooks, Poison } from '../queues/order-queue.ts';
@@ -18,7 +19,7 @@ export type { Order, Outcome, RefusalReason, StreamGroupOptions };
 export { PurchaseInvalid };
 
 export interface PipelineOptions extends StreamGroupOptions {
-  /** Before every key; nothing without it. */
+  /** Before every key; nothing without it. It has no braces: those of the keys name their slot. */
   readonly keyPrefix?: string;
   /** A purchase is accepted once a replica of Redis has it, and not before. */
   readonly waitForReplica?: boolean;
@@ -36,62 +37,126 @@ export interface Sale {
 
 export interface SalePipeline {
   /**
-   * Once, before the first purchase. A second call with the same sale changes nothing.
-   * @throws PurchaseInvalid, also when another sale has this id.
+   * Before the first purchase. A further call with the same sale changes nothing: every process may
+   * call it when it starts.
+   * @throws PurchaseInvalid, also when another sale has this id: its stock or times differ.
    */
   prepare(sale: Sale): Promise<void>;
   /**
    * One to each user. A repeated order with the same `requestId` gets the id of the first one. The
-   * outcome is `unknown` when the answer was lost: repeat the order.
-   * @param order its ids are decimal, from 1 to 2^63-1; `requestId` has 1 to 64 visible characters
+   * outcome is `unknown` when the answer was lost: repeat the order. It is `not-ready`, and nothing
+   * was sent, while the client is not connected.
+   * @param order its ids are decimal, from 1 to 2^63-1; `id` is never used twice, also in another
+   *   sale; `requestId` has 1 to 64 visible ASCII characters
+   * @param sale as it was prepared
    * @throws PurchaseInvalid
    */
   sell(order: Order, sale: Sale): Promise<Outcome>;
-  /** The stock that is left; null when Redis does not know the sale. */
+  /** The stock that is left; null when Redis does not know the sale. @throws PurchaseInvalid */
   remaining(voucherId: string): Promise<number | null>;
   /**
    * Delivers orders to `handle` until `signal` aborts; then it finishes the batch in hand. Any
-   * number of processes may consume, each order is delivered to one of them, and to another when it
-   * was not settled. An entry of the stream that is no order is given to `hooks.discard`.
+   * number of processes may consume. Each order is delivered to one of them, and again, to any of
+   * them, when it was not settled within `claimIdleMs`. An entry of the stream that is no order is
+   * given to `hooks.discard`.
+   * @throws the error of `handle`: its batch is delivered again to those who consume.
    */
   consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
   /** How many orders are not settled. */
   depth(): Promise<number>;
-  /** After its end, when its orders are settled: nothing else removes its keys. */
+  /**
+   * After its end, when its orders are settled: nothing else removes its keys.
+   * @throws PurchaseInvalid
+   */
   remove(voucherId: string): Promise<void>;
 }
 
-/** @param redis should send no command again: `new Redis(url, { maxRetriesPerRequest: 0 })` */
+/**
+ * For the client: it sends no command again, and does not wait for an answer without end.
+ *
+ *     const redis = new Redis(url, clientOptions);
+ */
+export const clientOptions = {
+  maxRetriesPerRequest: 0,
+  commandTimeout: 2_000,
+  socketTimeout: 2_000,
+} as const;
+
+/**
+ * One for each client.
+ * @param redis with `clientOptions`; a consumer makes a copy of it.
+ */
 export function salePipeline(redis: Redis, options: PipelineOptions = {}): SalePipeline {
   const { keyPrefix = '', waitForReplica = false, ...ofStream } = options;
   const keys = saleKeys(1, 1, keyPrefix);
   const inventory = luaStream(redis, keys, { waitForReplica });
-  const { consume, depth } = redisStreamGroupQueue(redis, keys, ofStream);
+  const queue = redisStreamGroupQueue(redis, keys, ofStream);
+
+  /** In one step: those that are sold meanwhile are counted once. */
+  async function isPrepared({ id, stock, beginTime, endTime }: Sale): Promise<boolean> {
+    const { voucher, buyers } = keys.of(id);
+    const look = redis.multi().hmget(voucher(id), 'beginMs', 'endMs', 'stock').hlen(buyers(id));
+    const [times, sold] = throwFirst(await look.exec()) as [string[], number];
+    const asked = [beginTime.getTime(), endTime.getTime(), stock - sold];
+    return String(times) === String(asked);
+  }
+
   return {
-    prepare: async (sale) =>
-      inventory.prepare(asVoucher(sale)).catch((error: unknown) => {
+    prepare: async (sale) => {
+      try {
+        await inventory.prepare(asVoucher(sale));
+      } catch (error) {
         if (!(error instanceof VoucherIdTaken)) throw error;
-        throw new PurchaseInvalid(`another sale has the id ${sale.id}`);
-      }),
+        if (!(await isPrepared(sale)))
+          throw new PurchaseInvalid(`another sale has the id ${sale.id}`);
+      }
+    },
     sell: async (order, sale) => {
       const read = readOrder(asFields(order));
       if ('cause' in read) throw new PurchaseInvalid(read.cause);
       if (order.voucherId !== sale.id) throw new PurchaseInvalid('voucherId is not the sale’s id');
       return inventory.sell(order, asVoucher(sale), freeLease);
     },
-    remaining: (id) => inventory.remaining({ id }),
-    consume,
-    depth,
-    remove: async (voucherId) => {
-      const { voucher, buyers } = keys.of(voucherId);
-      await redis.unlink(voucher(voucherId), buyers(voucherId));
+    remaining: async (id) => inventory.remaining({ id: asId(id) }),
+    consume: (handle, signal, hooks) => consumeUntilError(queue, handle, signal, hooks),
+    depth: queue.depth,
+    remove: async (id) => {
+      const { voucher, buyers } = keys.of(asId(id));
+      await redis.unlink(voucher(id), buyers(id));
     },
   };
 }
 
+/** The queue itself would deliver again and again, and nobody would know why. */
+async function consumeUntilError(
+  { consume }: OrderQueue,
+  handle: Handle,
+  signal: AbortSignal,
+  hooks: Hooks = {},
+): Promise<void> {
+  const failed = new AbortController();
+  const orFail: Handle = async (deliveries) => {
+    try {
+      const settled = await handle(deliveries);
+      if (settled instanceof Set) return settled;
+      throw new TypeError('The handler must return the Set of the ids that it settled.');
+    } catch (error) {
+      failed.abort(error);
+      return new Set();
+    }
+  };
+  await consume(orFail, AbortSignal.any([signal, failed.signal]), hooks);
+  failed.signal.throwIfAborted();
+}
+
+function asId(id: string): string {
+  if (!isId(id)) throw new PurchaseInvalid(`${JSON.stringify(id)} is not an id`);
+  return id;
+}
+
 function asVoucher(sale: Sale): Voucher {
   const { id, stock, beginTime, endTime } = sale;
-  if (!isId(id)) throw new PurchaseInvalid('id is not an id');
+  asId(id);
   if (!Number.isSafeInteger(stock) || stock < 1)
     throw new PurchaseInvalid('stock is not a whole number from 1');
   if (!(beginTime < endTime)) throw new PurchaseInvalid('beginTime is not before endTime');

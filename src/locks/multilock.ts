@@ -28,6 +28,7 @@ export interface MultiLockOptions {
   readonly answerMs?: number;
 }
 
+/** Held only when every master says so. @throws ConfigurationInvalid without a master */
 export function multiLock(masters: readonly Master[], options: MultiLockOptions = {}): Lock {
   if (masters.length === 0) throw new ConfigurationInvalid(['REDLOCK_URLS: multilock needs it']);
   const all = new AllMasters(masters, options.answerMs ?? defaultAnswerMs);

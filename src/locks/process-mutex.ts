@@ -17,6 +17,7 @@ interface Entry {
   users: number;
 }
 
+/** A mutex of this process alone. */
 export function processMutex(): Lock {
   const entries = new Map<string, Entry>();
 

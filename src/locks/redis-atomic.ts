@@ -25,6 +25,7 @@ import { pollingLock } from './shared/polling.ts';
 const retryMs = 20;
 const releaseIfOwner = loadScript('locks/release-if-owner');
 
+/** A key with an owner and an expiry. One who waits asks again and again. */
 export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
   const { answerMs = defaultAnswerMs } = options;

@@ -49,6 +49,7 @@ export interface FairOptions extends RedissonOptions, SubscriberOptions {
   readonly turnMs?: number;
 }
 
+/** As `redisReentrantLock`; granted in the order in which owners came. */
 export function redisFairLock(redis: Redis, options: FairOptions = {}): Lock {
   const turnMs = String(options.turnMs ?? defaultTurnMs);
   const subscribe = releaseNotifications(redis, options);

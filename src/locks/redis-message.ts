@@ -28,6 +28,7 @@ import { serverLock } from './shared/server-lock.ts';
 
 const releaseIfOwner = loadScript('locks/release-if-owner');
 
+/** As `redisAtomicLock`; a message wakes one who waits. */
 export function redisMessageLock(
   redis: Redis,
   options: RedisLockOptions & SubscriberOptions = {},

@@ -27,6 +27,7 @@ import {
 } from './shared/release-notifications.ts';
 import { serverLock } from './shared/server-lock.ts';
 
+/** Redisson’s lock: reentrant, and renewed while its owner works. */
 export function redisReentrantLock(
   redis: Redis,
   options: RedissonOptions & SubscriberOptions = {},

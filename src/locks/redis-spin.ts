@@ -17,6 +17,7 @@ const mostPauseMs = 128;
 
 const pauseMs = (attempts: number) => Math.min(2 ** (attempts - 1), mostPauseMs);
 
+/** As `redisReentrantLock`; one who waits asks again and again. */
 export function redisSpinLock(redis: Redis, options: RedissonOptions = {}): Lock {
   const leases = new RedissonLeases(redis, hashProtocol(redis), options);
 

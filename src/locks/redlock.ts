@@ -34,6 +34,7 @@ interface Grant {
   readonly validMs: number;
 }
 
+/** Held when most masters say so. */
 export function redlockLock(masters: readonly Redis[], options: RedisLockOptions = {}): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
   const { answerMs = defaultAnswerMs } = options;

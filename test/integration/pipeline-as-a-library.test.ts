@@ -2,13 +2,15 @@
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
+  clientOptions,
   type Delivery,
+  type Handle,
   type Order,
   type Sale,
   type SalePipeline,
   salePipeline,
 } from '../../src/exports/pipeline.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
 
 const sale: Sale = {
   ...{ id: '9', stock: 3 },
@@ -19,11 +21,13 @@ const orderOf = (userId: string, changes: Partial<Order> = {}): Order => ({
   ...changes,
 });
 
+let server: OwnRedis;
 let redis: Redis;
 let pipeline: SalePipeline;
 beforeEach(async () => {
-  const { url } = await startOwnRedis();
-  redis = new Redis(url, { maxRetriesPerRequest: 0 });
+  server = await startOwnRedis();
+  redis = new Redis(server.url, clientOptions);
+  redis.on('error', () => {});
   onTestFinished(() => redis.disconnect());
   pipeline = salePipeline(redis, { keyPrefix: 'shop:', gatherMs: 0 });
 });
@@ -90,10 +94,43 @@ test('a sale is prepared once, whatever it is prepared with afterwards, and remo
   const taken = 'another sale has the id 9';
   await expect(pipeline.prepare({ ...sale, stock: 4 })).rejects.toThrow(taken);
   await sell('1');
+  await pipeline.prepare(sale); // As a process does that starts during the sale.
+  expect(await pipeline.remaining(sale.id)).toBe(2);
+  const others = [{ stock: 2 }, { endTime: new Date(sale.endTime.getTime() + 1) }];
+  for (const other of others)
+    await expect(pipeline.prepare({ ...sale, ...other })).rejects.toThrow(taken);
   await deliveries(1, () => true);
   await pipeline.remove(sale.id);
   expect(await pipeline.remaining(sale.id)).toBeNull();
   expect(await redis.keys('*:9*')).toEqual([]);
+});
+
+test.each<[string, Handle, string]>([
+  ['throws', () => Promise.reject(new Error('no database')), 'no database'],
+  ['returns no set', (async () => ['11']) as unknown as Handle, 'must return the Set'],
+])(
+  'a handler that %s ends the consumer with its error, and its order is kept',
+  async (_, handle, error) => {
+    await pipeline.prepare(sale);
+    await sell('1');
+    await expect(pipeline.consume(handle, new AbortController().signal)).rejects.toThrow(error);
+    pipeline = salePipeline(redis, { keyPrefix: 'shop:', claimIdleMs: 100 });
+    expect(await deliveries(1, () => true)).toMatchObject([{ order: { userId: '1' }, attempt: 2 }]);
+  },
+);
+
+test('an order that must be on a replica is unknown while there is none', async () => {
+  pipeline = salePipeline(redis, { waitForReplica: true });
+  await pipeline.prepare(sale);
+  expect(await sell('1')).toMatchObject({ kind: 'unknown', orderId: '11' });
+});
+
+test('a purchase that Redis does not answer is unknown, and the next one is sold', async () => {
+  await pipeline.prepare(sale);
+  server.pause();
+  expect(await sell('1')).toMatchObject({ kind: 'unknown' });
+  server.resume();
+  await expect.poll(() => sell('2'), { timeout: 10_000 }).toMatchObject({ kind: 'accepted' });
 });
 
 describe('nothing is sold, and an error says why', () => {
@@ -109,7 +146,7 @@ describe('nothing is sold, and an error says why', () => {
   });
 
   test.each<[string, Partial<Sale>, RegExp]>([
-    ['an id with a letter', { id: 'a' }, /id is not an id/],
+    ['an id with a letter', { id: 'a' }, /"a" is not an id/],
     ['no stock', { stock: 0 }, /stock is not a whole number from 1/],
     ['half a voucher', { stock: 1.5 }, /stock is not a whole number from 1/],
     ['an end before its begin', { endTime: new Date(0) }, /beginTime is not before endTime/],
@@ -117,6 +154,11 @@ describe('nothing is sold, and an error says why', () => {
   ])('of a sale: %s', async (_, changes, error) => {
     await expect(pipeline.prepare({ ...sale, ...changes })).rejects.toThrow(error);
     expect(await redis.dbsize()).toBe(0);
+  });
+
+  test('of a question about an id that is none', async () => {
+    await expect(pipeline.remaining('abc')).rejects.toThrow('"abc" is not an id');
+    await expect(pipeline.remove('0')).rejects.toThrow('"0" is not an id');
   });
 
   test('of a sale that was never prepared', async () => {

@@ -80,7 +80,8 @@ const buyRoute = createRoute({
   description:
     'For users: the one who buys is the `sub` of the token. It has no body. `Location` is the ' +
     'path of the order. After `outcome-unknown`, the same request with the same ' +
-    '`Idempotency-Key` (the answer repeats it) gets the order, or buys.',
+    '`Idempotency-Key` gets the order, or buys. Without one, it is the `X-Request-Id` of the ' +
+    'answer.',
   tags: ['orders'],
   security,
   parameters: [idInPath, idempotencyKey, purchasePass],
