@@ -294,11 +294,20 @@ describe('the image', () => {
   });
 
   test('gets the files that it is made of, and no others', () => {
-    const [first, ...allowed] = read('.dockerignore').trim().split('\n');
+    const [first, ...allowed] = read('Dockerfile.dockerignore').trim().split('\n');
     expect(first).toBe('*');
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(
       ([, paths = '']) => paths.split(' '),
     );
     expect(allowed.toSorted()).toEqual([...new Set(copied)].map((path) => `!${path}`).toSorted());
+  });
+
+  test('of the lab gets the whole project, also when a dev container is made of it', () => {
+    const ignored = read('.dockerignore').trim().split('\n');
+    expect(ignored).toEqual(expect.arrayContaining(['.env', 'secrets', 'node_modules']));
+    for (const path of ['*', 'src', 'scripts', 'test', 'lua', 'k6', 'nginx', 'docs', 'containers'])
+      expect(ignored).not.toContain(path);
+    // A dev container has a Dockerfile of another name: it would not find this file.
+    expect(readdirSync('containers')).not.toContain('lab.Dockerfile.dockerignore');
   });
 });
