@@ -23,8 +23,8 @@ import {
   type VoucherEdit,
 } from '../../src/orders/voucher-changes.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
-import { type CheckpointName, installGate } from '../../src/trace/checkpoints.ts';
 import { quiet } from '../support/connections.ts';
+import { dieAt } from '../support/dying-change.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
 import { inMysql, usersUpTo, workUntilEmpty } from '../support/selling.ts';
@@ -94,18 +94,6 @@ async function expectConsistent(initial: number): Promise<void> {
   expect(row).toEqual({ initial, stock: initial - confirmed.length });
   expect(await left()).toBe(initial - confirmed.length);
   expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
-}
-
-/** The next change stops at this place, as if its process had died there. */
-async function dieAt(place: CheckpointName, asked: VoucherEdit): Promise<void> {
-  installGate(async (reached) => {
-    if (reached === place) throw new Error(`died at ${place}`);
-  });
-  try {
-    await expect(edit(asked)).rejects.toThrow('is begun, and not finished');
-  } finally {
-    installGate(() => Promise.resolve());
-  }
 }
 
 describe('the stock in buckets', () => {
@@ -212,7 +200,7 @@ describe('a process that dies', () => {
     'in a change %s: the next one counts what was changed, and finishes it',
     async (_, to, units) => {
       await buyAs(usersUpTo(8));
-      await dieAt('change-begun', { stock: to });
+      await dieAt('change-begun', () => edit({ stock: to }));
       for (const bucket of buckets) expect(await holdIt(bucket)).toContain('held');
       for (const bucket of buckets.slice(0, 3)) await adjustIt(bucket, units);
       expect(await sellTo(100)).toMatchObject({ kind: 'refused', reason: 'sale-paused' });
@@ -225,7 +213,7 @@ describe('a process that dies', () => {
   );
 
   test('after it applied the change to one bucket: the others follow, and nothing is added twice', async () => {
-    await dieAt('change-applied', { stock: 50, paused: true });
+    await dieAt('change-applied', () => edit({ stock: 50, paused: true }));
     expect(await fieldsOf('change')).toEqual(['1', '1', '1', '1']);
     const others = buckets.slice(1).map((bucket) => bucket.voucher(voucher.id));
     for (const key of others) await redis().hset(key, { paused: hold, change: '0' });
@@ -237,7 +225,7 @@ describe('a process that dies', () => {
   });
 
   test('and resumes late: it adjusts no bucket that another process holds, or has released', async () => {
-    await dieAt('change-begun', { stock: 50 });
+    await dieAt('change-begun', () => edit({ stock: 50 }));
     const [first] = buckets as [ShardKeys];
     await holdIt(first);
     await finishChanges(connections);
@@ -252,7 +240,7 @@ describe('a process that dies', () => {
 
   test('and Redis loses the sale: a rebuild makes it of the new stock', async () => {
     await buyAs(usersUpTo(6));
-    await dieAt('change-begun', { stock: 50 });
+    await dieAt('change-begun', () => edit({ stock: 50 }));
     for (const bucket of buckets) await holdIt(bucket);
     await adjustIt(buckets[0] as ShardKeys, 10);
     await workUntilEmpty(connections);

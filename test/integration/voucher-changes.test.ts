@@ -23,6 +23,7 @@ import {
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { type CheckpointName, installGate } from '../../src/trace/checkpoints.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
+import { dieAt } from '../support/dying-change.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
 import { buyAs, buyOrder, inMysql, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
@@ -52,18 +53,6 @@ async function stockInMysql() {
     [voucher.id],
   );
   return row;
-}
-
-/** The next change stops at this place, as if its process had died there. */
-async function dieAt(place: CheckpointName, asked: VoucherEdit): Promise<void> {
-  installGate(async (reached) => {
-    if (reached === place) throw new Error(`died at ${place}`);
-  });
-  try {
-    await expect(edit(asked)).rejects.toThrow('is begun, and not finished');
-  } finally {
-    installGate(() => Promise.resolve());
-  }
 }
 
 async function expectConsistent(initial: number): Promise<void> {
@@ -187,7 +176,7 @@ describe('a change whose process dies', () => {
     'at %s, %s: nothing that was sold meanwhile is refused, and the next process finishes it',
     async (place, _, asked, initial) => {
       await buyAs(connections, voucher, [1, 2]);
-      await dieAt(place, asked);
+      await dieAt(place, () => edit(asked));
       await buyAs(connections, voucher, usersUpTo(3, 3));
       await workUntilEmpty(connections); // Before anybody finishes it.
       expect((await inMysql(voucher, connections)).failed).toEqual([]);
@@ -210,7 +199,7 @@ describe('a change whose process dies', () => {
       return [whole?.redis?.isMoving, parts.at(-1)];
     };
     expect(await moving()).toEqual([false, false]);
-    await dieAt('change-begun', { stock: stock + 3 });
+    await dieAt('change-begun', () => edit({ stock: stock + 3 }));
     expect(await moving()).toEqual([true, true]);
     await finishChanges(connections);
     expect(await moving()).toEqual([false, false]);
@@ -218,7 +207,7 @@ describe('a change whose process dies', () => {
   });
 
   test('is finished by the next operator, and both changes take effect', async () => {
-    await dieAt('change-applied', { stock: 5 });
+    await dieAt('change-applied', () => edit({ stock: 5 }));
     await edit({ paused: true });
     expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([
       { number: 1, state: 'done', stock: 5, paused: false },
@@ -229,7 +218,7 @@ describe('a change whose process dies', () => {
 
   test('is finished by a rebuild, when Redis lost what was applied', async () => {
     await buyAs(connections, voucher, [1, 2]);
-    await dieAt('change-applied', { stock: stock + 3 });
+    await dieAt('change-applied', () => edit({ stock: stock + 3 }));
     await buyAs(connections, voucher, usersUpTo(9, 3)); // All eleven are sold.
     await workUntilEmpty(connections);
     const keys = connections.saleKeys.of(voucher.id);
