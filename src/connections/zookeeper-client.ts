@@ -3,8 +3,15 @@
  * answer for the next connection, and an answer that it cannot parse becomes an uncaught exception.
  */
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import { type Client, createClient } from 'node-zookeeper-client';
+import type { Client } from 'node-zookeeper-client';
+
+type ZookeeperPackage = typeof import('node-zookeeper-client');
+const load = createRequire(import.meta.url);
+
+/** Loaded with the first session: 10 MB that a process without ZooKeeper does not need. */
+export const zookeeperPackage = () => load('node-zookeeper-client') as ZookeeperPackage;
 
 /** The internals that the repairs need. */
 interface Internals {
@@ -30,7 +37,7 @@ export interface ClientConnection {
 }
 
 export function openClient(servers: string, sessionTimeout: number): ClientConnection {
-  const client = createClient(servers, { sessionTimeout, spinDelay: 100 });
+  const client = zookeeperPackage().createClient(servers, { sessionTimeout, spinDelay: 100 });
   client.setMaxListeners(0);
   const inside = (client as unknown as Internals).connectionManager;
   const hangUp = () => void inside.socket?.destroy();

@@ -3,16 +3,17 @@
  * are errors.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateMode, Exception, type Stat } from 'node-zookeeper-client';
+import type { Stat } from 'node-zookeeper-client';
+import { zookeeperPackage } from './zookeeper-client.ts';
 import type { ZookeeperSession } from './zookeeper-session.ts';
 
 /** Creates a persistent node and its missing parents; an existing node is fine. */
 export async function createFolder(session: ZookeeperSession, path: string): Promise<void> {
   const isMade = await session
-    .ask<string>((client, reply) => client.create(path, CreateMode.PERSISTENT, reply))
+    .ask<string>((client, reply) => client.create(path, mode('PERSISTENT'), reply))
     .then(() => true)
-    .catch(ordinary(true, Exception.NODE_EXISTS))
-    .catch(ordinary(false, Exception.NO_NODE));
+    .catch(ordinary(true, 'NODE_EXISTS'))
+    .catch(ordinary(false, 'NO_NODE'));
   if (!isMade) await session.ask<string>((client, reply) => client.mkdirp(path, reply));
 }
 
@@ -22,15 +23,15 @@ export async function createFolder(session: ZookeeperSession, path: string): Pro
  */
 export function createNumbered(session: ZookeeperSession, prefix: string): Promise<string | null> {
   const made = session.ask<string>((client, reply) =>
-    client.create(prefix, CreateMode.EPHEMERAL_SEQUENTIAL, reply),
+    client.create(prefix, mode('EPHEMERAL_SEQUENTIAL'), reply),
   );
-  return made.catch(ordinary(null, Exception.NO_NODE));
+  return made.catch(ordinary(null, 'NO_NODE'));
 }
 
 /** The names in a folder; none when there is no folder. */
 export function namesIn(session: ZookeeperSession, folder: string): Promise<string[]> {
   const names = session.ask<string[]>((client, reply) => client.getChildren(folder, reply));
-  return names.catch(ordinary([], Exception.NO_NODE));
+  return names.catch(ordinary([], 'NO_NODE'));
 }
 
 /**
@@ -47,7 +48,7 @@ export function remove(session: ZookeeperSession, path: string): Promise<void> {
   const removed = session.ask<void>((client, reply) =>
     client.remove(path, (error) => reply(error, undefined)),
   );
-  return removed.catch(ordinary(undefined, Exception.NO_NODE, Exception.NOT_EMPTY));
+  return removed.catch(ordinary(undefined, 'NO_NODE', 'NOT_EMPTY'));
 }
 
 /**
@@ -87,13 +88,21 @@ export function exists(session: ZookeeperSession, path: string): Promise<boolean
   const seen = session.ask<boolean>((client, reply) =>
     client.getData(path, session.announceRemoval, (error) => reply(error, true)),
   );
-  return seen.catch(ordinary(false, Exception.NO_NODE));
+  return seen.catch(ordinary(false, 'NO_NODE'));
 }
 
-/** Turns the errors with these codes into an answer. */
-function ordinary<T>(answer: T, ...codes: readonly number[]): (error: unknown) => T {
+const mode = (name: 'PERSISTENT' | 'EPHEMERAL_SEQUENTIAL'): number =>
+  zookeeperPackage().CreateMode[name];
+
+type Ordinary = 'NODE_EXISTS' | 'NO_NODE' | 'NOT_EMPTY';
+
+/** Turns these errors into an answer. */
+function ordinary<T>(answer: T, ...names: readonly Ordinary[]): (error: unknown) => T {
   return (error) => {
-    if (error instanceof Exception && codes.includes(error.code)) return answer;
+    const { Exception } = zookeeperPackage();
+    const isOrdinary =
+      error instanceof Exception && names.some((each) => Exception[each] === error.code);
+    if (isOrdinary) return answer;
     throw error;
   };
 }

@@ -6,9 +6,9 @@
  */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Client, type Event, Exception, State } from 'node-zookeeper-client';
+import type { Client, Event, Exception } from 'node-zookeeper-client';
 import { DeadlinePassed } from '../errors.ts';
-import { type ClientConnection, openClient } from './zookeeper-client.ts';
+import { type ClientConnection, openClient, zookeeperPackage } from './zookeeper-client.ts';
 
 export interface ZookeeperOptions {
   /** How long one answer may take, in milliseconds. */
@@ -20,9 +20,6 @@ export interface ZookeeperOptions {
 }
 
 export type Reply<T> = (error: Error | Exception | null, value: T) => void;
-
-const { CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED } = Exception;
-const withoutAnswer: readonly number[] = [CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED];
 
 export class ZookeeperSession {
   /** Emits the path of a removed node; at the end of the session, every path with a listener. */
@@ -84,7 +81,7 @@ export class ZookeeperSession {
     const deadline = performance.now() + withinMs;
     const late = (cause?: unknown) => new DeadlinePassed('an answer of ZooKeeper', withinMs, cause);
     if (this.#isOver) throw late();
-    if (this.#client.getState() !== State.SYNC_CONNECTED) {
+    if (this.#client.getState() !== zookeeperPackage().State.SYNC_CONNECTED) {
       const signal = AbortSignal.timeout(withinMs);
       await once(this.#client, 'connected', { signal }).catch((cause: unknown) =>
         Promise.reject(late(cause)),
@@ -111,9 +108,12 @@ export class ZookeeperSession {
   }
 
   #heard(sentAt: number, error: Parameters<Reply<unknown>>[0]): void {
-    const code = error instanceof Exception ? error.code : Exception.OK;
+    const { OK, CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED } =
+      zookeeperPackage().Exception;
+    const code = (error as Partial<Exception> | null)?.code ?? OK;
     if (code === SESSION_EXPIRED) this.#end();
-    if (withoutAnswer.includes(code) || this.#isOver) return;
+    const isAnswer = ![CONNECTION_LOSS, OPERATION_TIMEOUT, SESSION_EXPIRED].includes(code);
+    if (!isAnswer || this.#isOver) return;
     this.#validUntil = sentAt + Math.min(this.#timeoutMs, this.#client.getSessionTimeout());
   }
 
