@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { execa } from 'execa';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
@@ -293,4 +294,17 @@ test.each([
   expect(await other.acquire('watched', { waitMs })).toBeNull();
   expect(wait).toHaveBeenCalledTimes(watches);
   await lease.release();
+});
+
+test('its package is loaded with the first session: a process with the whole ladder has none of it', async () => {
+  const script = `
+    const { createRequire } = await import('node:module');
+    const { rungNames } = await import('./dist/ladder/rungs.js');
+    const { cache } = createRequire(import.meta.url);
+    const loaded = Object.keys(cache).filter((path) => path.includes('node-zookeeper-client'));
+    console.log(rungNames.includes('zookeeper'), loaded.length);
+  `;
+  const args = ['--input-type=module', '--eval', script];
+  const { stdout } = await execa(process.execPath, args);
+  expect(stdout).toBe('true 0');
 });

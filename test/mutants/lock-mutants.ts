@@ -431,8 +431,8 @@ if count > 1 then`,
   {
     name: 'zookeeper makes nodes that do not end with their session',
     file: 'src/connections/zookeeper-nodes.ts',
-    find: 'CreateMode.EPHEMERAL_SEQUENTIAL',
-    replace: 'CreateMode.PERSISTENT_SEQUENTIAL',
+    find: 'CreateMode[name]',
+    replace: "CreateMode[name === 'PERSISTENT' ? name : 'PERSISTENT_SEQUENTIAL']",
     red: clause('zookeeper', 'is free after its owner died, with the default lease'),
   },
   {

@@ -115,6 +115,7 @@ describe('the imports', () => {
     expect(dynamic.map(text)).toEqual([
       'bin/api.ts → lab/service/lab-extensions.ts (dynamic)',
       'bin/order-worker.ts → lab/service/worker-lane.ts (dynamic)',
+      'connections/zookeeper-client.ts → node-zookeeper-client (dynamic)',
     ]);
   });
 
