@@ -36,6 +36,7 @@ const checks = [
 function tryAs(role, url) {
   console.log(`\n=== ${role === '--operator' ? 'an operator' : 'a user'}\n`);
   const token = lockstep('pipe', 'token', '7', ...(role ? [role] : [])).stdout.trim();
+  if (token === '') throw new Error('there is no token');
   const header = ['--header', `Authorization: Bearer ${token}`];
   const args = ['run', `${url}/openapi.json`, '--checks', checks, ...header, ...seed, ...leftOut];
   const own = process.argv.slice(2);

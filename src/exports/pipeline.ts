@@ -59,7 +59,7 @@ export interface SalePipeline {
    * number of processes may consume. Each order is delivered to one of them, and again, to any of
    * them, when it was not settled within `claimIdleMs`. An entry of the stream that is no order is
    * given to `hooks.discard`.
-   * @throws the error of `handle`: its batch is delivered again to those who consume.
+   * @throws the error of `handle` or `discard`: what it had is delivered again.
    */
   consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
   /** How many orders are not settled. */
@@ -135,18 +135,28 @@ async function consumeUntilError(
   hooks: Hooks = {},
 ): Promise<void> {
   const failed = new AbortController();
-  const orFail: Handle = async (deliveries) => {
+  const orFail = async <T>(work: () => Promise<T>, otherwise: T): Promise<T> => {
     try {
-      const settled = await handle(deliveries);
-      if (settled instanceof Set) return settled;
-      throw new TypeError('The handler must return the Set of the ids that it settled.');
+      return await work();
     } catch (error) {
       failed.abort(error);
-      return new Set();
+      return otherwise;
     }
   };
-  await consume(orFail, AbortSignal.any([signal, failed.signal]), hooks);
+  const { discard = async () => true } = hooks;
+  const ends = AbortSignal.any([signal, failed.signal]);
+  const guarded: Handle = (deliveries) =>
+    orFail(async () => asSet(await handle(deliveries)), new Set<string>());
+  await consume(guarded, ends, {
+    ...hooks,
+    discard: (poison) => orFail(() => discard(poison), false),
+  });
   failed.signal.throwIfAborted();
+}
+
+function asSet(settled: unknown): ReadonlySet<string> {
+  if (settled instanceof Set) return settled;
+  throw new TypeError('The handler must return the Set of the ids that it settled.');
 }
 
 function asId(id: string): string {

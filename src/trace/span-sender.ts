@@ -21,7 +21,7 @@ export interface Span {
 
 export interface SpanSender {
   add(span: Span): void;
-  /** Sends what waits, for a second at most, and no more after it. */
+  /** Sends what waits, for a second at most. */
   close(): Promise<void>;
 }
 
@@ -31,12 +31,13 @@ const closeWithinMs = 1_000;
 const mostWaiting = 10_000;
 const mostInMessage = 1_000;
 const sayEveryMs = 60_000;
+const tooMany = 'More spans came than could be sent.';
 
 /** @param instance of this process, as in the log */
 export function spanSender(url: string, instance: string, log: Logger): SpanSender {
   const waiting: Span[] = [];
   let dropped = 0;
-  let problem = 'More came than could be sent.';
+  let problem = tooMany;
   let saidAtMs = Number.NEGATIVE_INFINITY;
   let sending: Promise<void> | undefined;
 
@@ -60,6 +61,7 @@ export function spanSender(url: string, instance: string, log: Logger): SpanSend
     log.warn({ event: 'traces-not-sent', spans: dropped, error: problem });
     saidAtMs = performance.now();
     dropped = 0;
+    problem = tooMany;
   }
 
   /** One message after the other: meanwhile, spans wait. */

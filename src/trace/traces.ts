@@ -45,7 +45,7 @@ export function tracePurchase(rung: string, order: Order, outcome: Outcome, begu
   const traceId = traceOf(tracing, order);
   if (traceId === undefined) return;
   const { kind } = outcome;
-  const orderId = (kind === 'accepted' && outcome.orderId) || order.id;
+  const orderId = kind === 'refused' ? order.id : outcome.orderId;
   const isRepeated = orderId !== order.id;
   tracing.sender.add({
     ...{ traceId, spanId: spanOf(tracing, order.id) },
