@@ -301,6 +301,18 @@ export class PurchaseInvalid extends LockstepError {
   }
 }
 
+/** Another process changes the stock of this voucher too, or this one took too long. */
+export class HoldLost extends LockstepError {
+  readonly code = 'HOLD_LOST';
+
+  constructor(voucherId: string) {
+    super(
+      `The buckets of voucher ${voucherId} are not held any more, so its stock is not changed further. ` +
+        'The change is begun, and an order worker finishes it.',
+    );
+  }
+}
+
 /** A change is in the journal, and was not applied, or not settled. */
 export class ChangeUnfinished extends LockstepError {
   readonly code = 'CHANGE_UNFINISHED';

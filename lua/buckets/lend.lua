@@ -2,7 +2,7 @@
 --          stays open here until it is settled. While it is open, the same borrower is answered
 --          with it again, so a call that is sent twice takes once. Stock that came back and is not
 --          sold yet is not lent either, and a bucket that is held lends nothing (hold.lua).
--- KEYS[1]  voucher   (hash of this bucket: stock, soldOutBy, reopensMs, paused, …)
+-- KEYS[1]  voucher   (hash of this bucket: stock, soldOutBy, reopensMs, heldUntilMs, …)
 -- KEYS[2]  transfers (hash of this bucket: open:<borrower> -> 'number:units'; sent:<borrower> ->
 --          the number of the last transfer to it; got:<lender>; moves -> how many went out or in)
 -- KEYS[3]  epoch     (string: that of the data)
@@ -16,7 +16,7 @@
 --          | 'unknown-voucher' (absent or damaged) | 'other-epoch'
 if ARGV[2] ~= '' and redis.call('GET', KEYS[3]) ~= ARGV[2] then return { 'other-epoch' } end
 
-local voucher = redis.call('HMGET', KEYS[1], 'stock', 'soldOutBy', 'reopensMs', 'paused')
+local voucher = redis.call('HMGET', KEYS[1], 'stock', 'soldOutBy', 'reopensMs', 'heldUntilMs')
 local stock, soldOutBy, reopensMs = voucher[1], voucher[2] or '', tonumber(voucher[3]) or 0
 if not stock or not string.find(stock, '^%d+$') then return { 'unknown-voucher' } end
 
@@ -41,7 +41,7 @@ if tonumber(stock) == 0 then return { 'empty', state, soldOutBy, unpack(open) } 
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
 if nowMs < reopensMs then return { 'reopening', state, soldOutBy, unpack(open) } end
-local isHeld = string.find(voucher[4] or '', '^hold:')
+local isHeld = nowMs < (tonumber(voucher[4]) or 0)
 if ARGV[1] == '' or isHeld then return { 'has-stock', state, soldOutBy, unpack(open) } end
 
 local units = math.ceil(stock / 2)

@@ -3,7 +3,7 @@
 --          orders to the stream. A repeated request (same request id) is still one purchase.
 -- KEYS[1]  voucher (hash: stock, beginMs, endMs; paused: an operator stopped the sale;
 --          soldOutBy: the order that took the last one; reopensMs: stock that came back is not
---          sold before)
+--          sold before; heldUntilMs: until then its stock is changed, of a bucket only)
 -- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
 -- KEYS[3]  orders  (stream: the orders of one call are one entry, the fields of each in turn)
 -- KEYS[4]  queued  (hash: order id -> 'voucher id:user id')
@@ -14,7 +14,7 @@
 -- Answers: for each buyer 1: accepted, with the order id that was given; or { word, order id }:
 --          'accepted' (a repeated request: with the order id of the first one)
 --          | 'already-ordered' (with the user's order) | 'not-started' | 'ended'
---          | 'sale-paused' | 'unknown-voucher' (absent or damaged)
+--          | 'sale-paused' | 'held' | 'unknown-voucher' (absent or damaged)
 --          | 'other-epoch' (Redis is being rebuilt, was rebuilt, or has lost its data)
 --          | 'sold-out', then two more: the order that took the last one, or '' when this answer
 --            must not be remembered; the milliseconds until the end of the sale
@@ -25,11 +25,12 @@ if #ARGV < 5 or (#ARGV - 2) % 3 ~= 0 then
 end
 local isOtherEpoch = ARGV[1] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[1]
 local voucher = redis.call('HMGET', KEYS[1],
-  'stock', 'beginMs', 'endMs', 'soldOutBy', 'reopensMs', 'paused')
+  'stock', 'beginMs', 'endMs', 'soldOutBy', 'reopensMs', 'paused', 'heldUntilMs')
 local stock, beginMs, endMs = tonumber(voucher[1]), tonumber(voucher[2]), tonumber(voucher[3])
 local isKnown = stock and beginMs and endMs and stock >= 0
   and string.format('%d', stock) == voucher[1] -- Otherwise HINCRBY fails, after the first write.
 local soldOutBy, reopensMs, isPaused = voucher[4] or '', tonumber(voucher[5]) or 0, voucher[6]
+local heldUntilMs = tonumber(voucher[7]) or 0
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
 
@@ -66,6 +67,7 @@ local function sell(orderId, userId, requestId)
   if nowMs < beginMs then return { 'not-started', '' } end
   if nowMs >= endMs then return { 'ended', '' } end
   if isPaused then return { 'sale-paused', '' } end
+  if nowMs < heldUntilMs then return { 'held', '' } end
   if stock <= 0 then return { 'sold-out', '', soldOutBy, endMs - nowMs } end
   if nowMs < reopensMs then return { 'sold-out', '', '', 0 } end
   if queued[orderId] then return { 'id-in-use', '' } end

@@ -1,7 +1,7 @@
 -- Purpose: sell the order of a dead letter again, once, in one step: to the same user, under a new
 --          order id, and only while stock is left. The old order stays failed, and its id is never
 --          used again: a paused worker may still give back what the old id took.
--- KEYS[1]  voucher (hash: stock, reopensMs, soldOutBy, …)
+-- KEYS[1]  voucher (hash: stock, reopensMs, heldUntilMs, soldOutBy, …)
 -- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
 -- KEYS[3]  orders  (stream)
 -- KEYS[4]  queued  (hash: order id -> 'voucher id:user id')
@@ -16,16 +16,17 @@
 --          | 'already-ordered' (with the user's order) | 'sold-out' | 'unknown-letter'
 --          | 'unknown-voucher' (absent or damaged)
 --          | 'other-epoch' (Redis has lost its data, or has not all of them yet)
---          | 'reopening' (stock came back, and is not sold yet), then one more: the milliseconds
---            until it is
+--          | 'reopening' (stock came back or is changed, and is not sold yet), then one more: the
+--            milliseconds until it is
 --          or the error 'ORDERID is in use', when another order in the stream has this id
 if redis.call('GET', KEYS[7]) ~= ARGV[6] then return { 'other-epoch', '' } end
 local replayed = redis.call('HGET', KEYS[6], ARGV[5])
 if replayed then return { 'already-replayed', replayed } end
 if #redis.call('XRANGE', KEYS[5], ARGV[5], ARGV[5]) == 0 then return { 'unknown-letter', '' } end
 
-local voucher = redis.call('HMGET', KEYS[1], 'stock', 'reopensMs')
-local stock, reopensMs = tonumber(voucher[1]), tonumber(voucher[2]) or 0
+local voucher = redis.call('HMGET', KEYS[1], 'stock', 'reopensMs', 'heldUntilMs')
+local stock = tonumber(voucher[1])
+local reopensMs = math.max(tonumber(voucher[2]) or 0, tonumber(voucher[3]) or 0)
 if not stock or stock < 0 or string.format('%d', stock) ~= voucher[1] then
   return { 'unknown-voucher', '' }
 end

@@ -23,6 +23,8 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   EPOCHS_DIFFER:
     'MySQL 和 Redis 的数据不是一套：某一个被重建、恢复过，或者地址写错了。先核对地址，再恢复丢了数据的那个。',
   EPOCH_OVER: '读出这些订单之后 Redis 被重建过，所以没有写入；还在队列里的会再次投递。',
+  HOLD_LOST:
+    '这张券的分桶已经不由这个进程占着了，所以不再改库存。修改已经登记，订单消费者会把它做完。',
   INSTANCE_REFUSED: '实例没有接受这个故障。看实验环境文件夹里的 service.log。',
   INSTRUCTORS_ALONE: '进程、服务器和订单消费者只有讲师能动：出了故障会影响所有人。',
   INTERRUPTED: '已中断。',

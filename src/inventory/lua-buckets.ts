@@ -15,20 +15,13 @@ import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
 import { equalParts, stockOfBuckets } from './shared/bucket-stock.ts';
 import { type Borrowed, BucketTransfers } from './shared/bucket-transfers.ts';
-import { prepareIn } from './shared/claims.ts';
+import { prepareIn, stockMoves } from './shared/claims.ts';
 import { noEpoch, type ScriptOptions, type Sold, sellByScript } from './shared/purchase-script.ts';
 import { ReplicaAcknowledgement } from './shared/replica-acknowledgement.ts';
 import { SoldOutMemory } from './shared/sold-out-memory.ts';
 
 /** What a bucket borrows may be sold to others before this buyer asks again: not without an end. */
 const borrowWithinMs = 1_000;
-
-/** Nobody is told "sold out" on a guess. */
-const stockMoves: Outcome = {
-  kind: 'refused',
-  reason: 'not-ready',
-  detail: 'Stock moves between the buckets of this voucher, or one does not answer. Try again.',
-};
 
 export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions = {}): Inventory {
   const soldOut = new SoldOutMemory(redis);

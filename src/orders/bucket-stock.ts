@@ -1,8 +1,9 @@
 /**
  * A change of the stock of a voucher whose stock is split: units move between its buckets, so
  * nobody can count them while it sells. Every bucket is held first: for some milliseconds it sells
- * and lends nothing. A process that dies leaves a hold, and the next one that finishes the change
- * begins again: what was changed before is counted, and not changed twice.
+ * and lends nothing. A hold ends by itself, so a process that dies or stands still stops no sale.
+ * What it does later is refused, since each step needs its hold. The next process begins again: it
+ * counts what was changed before, so that nothing is changed twice.
  */
 import { randomUUID } from 'node:crypto';
 import type { Connections } from '../connections/connections.ts';
@@ -10,12 +11,16 @@ import { oneEpoch } from '../connections/known-epoch.ts';
 import type { BucketCount, ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { reopensAfterMs } from '../domain.ts';
-import { DataChanged, RedisLostSale } from '../errors.ts';
+import { DataChanged, HoldLost, RedisLostSale } from '../errors.ts';
 import { equalParts } from '../inventory/shared/bucket-stock.ts';
 import { BucketTransfers, NotComparable } from '../inventory/shared/bucket-transfers.ts';
+import { checkpoint } from '../trace/checkpoints.ts';
 
 const holdBucket = loadScript('buckets/hold');
 const adjustBucket = loadScript('buckets/adjust');
+
+/** Much longer than a change takes. */
+export const holdMs = 3_000;
 
 export interface BucketStockChange {
   readonly connections: Connections;
@@ -26,8 +31,7 @@ export interface BucketStockChange {
   readonly number: number;
   /** With the units that are sold. */
   readonly stock: number;
-  /** Whether the sale is paused as long as the change is not applied. */
-  readonly wasPaused: boolean;
+  readonly stockBefore: number;
 }
 
 /** What a bucket that is held has. */
@@ -37,23 +41,37 @@ interface Held {
 }
 
 /**
- * The buckets stay held when it is changed: the script of the change ends the hold.
- * @returns how many are sold, when these are more than the new stock: then nothing is changed.
- * @throws DataChanged, RedisLostSale
+ * `hold`: the stock is changed, and the buckets are still held; the script of the change needs the
+ * hold, and ends it. It is empty when a later change is applied. `sold`: so many are sold, more
+ * than the new stock; the buckets have the stock of before, and sell on.
  */
-export async function changeBucketStock(asked: BucketStockChange): Promise<number | undefined> {
-  const hold = `hold:${asked.number}:${randomUUID()}`;
-  if (!(await holdAll(asked, hold))) return undefined; // A later change is applied.
+export type BucketsChanged =
+  | { readonly hold: string; readonly sold?: undefined }
+  | { readonly sold: number };
+
+/** @throws DataChanged, HoldLost, RedisLostSale */
+export async function changeBucketStock(asked: BucketStockChange): Promise<BucketsChanged> {
+  const hold = randomUUID();
+  try {
+    return await changeHeld(asked, hold);
+  } catch (error) {
+    const release = (place: ShardKeys) => adjust(asked, place, hold, 0, true);
+    await Promise.allSettled(placesOf(asked).map(release)); // Or the hold ends by itself.
+    throw error;
+  }
+}
+
+async function changeHeld(asked: BucketStockChange, hold: string): Promise<BucketsChanged> {
+  if (!(await askAll(asked, hold, String(holdMs)))) return { hold: '' };
   await finishTransfers(asked);
-  const held = await holdAll(asked, hold);
-  if (!held) return undefined;
+  const held = await askAll(asked, hold, '');
+  if (!held) return { hold: '' };
   const sold = sum(held.map((bucket) => bucket.sold));
   const left = sum(held.map((bucket) => bucket.stock));
   const isRefused = asked.stock < sold;
-  const units = isRefused ? [] : partsOf(asked.stock - sold - left, held);
-  for (const [index, place] of placesOf(asked).entries())
-    await adjust(asked, place, hold, units[index] ?? 0, isRefused);
-  return isRefused ? sold : undefined;
+  const wanted = isRefused ? asked.stockBefore : asked.stock;
+  await adjustAll(asked, hold, partsOf(wanted - sold - left, held), isRefused);
+  return isRefused ? { sold } : { hold };
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
@@ -61,9 +79,16 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) =
 const placesOf = ({ connections, voucherId, buckets }: BucketStockChange) =>
   connections.saleKeys.bucketsOf(voucherId, buckets);
 
-/** For each bucket: an equal part of what is added; or what it has, until enough is taken. */
+/**
+ * For each bucket: what it has, until enough is taken; or an equal part of what is added. A bucket
+ * that is empty gets none unless all are: it would not sell it at once.
+ */
 function partsOf(more: number, held: readonly Held[]): number[] {
-  if (more >= 0) return equalParts(more, held.length);
+  if (more >= 0) {
+    const isSoldOut = held.every(({ stock }) => stock === 0);
+    const parts = equalParts(more, held.filter(({ stock }) => isSoldOut || stock > 0).length);
+    return held.map(({ stock }) => (isSoldOut || stock > 0 ? (parts.shift() ?? 0) : 0));
+  }
   let missing = -more;
   return held.map(({ stock }) => {
     const taken = Math.min(stock, missing);
@@ -72,21 +97,32 @@ function partsOf(more: number, held: readonly Held[]): number[] {
   });
 }
 
-/** @returns null when a later change is applied. */
-async function holdAll(asked: BucketStockChange, hold: string): Promise<Held[] | null> {
+/**
+ * Holds all buckets for so long, or looks whether they are held.
+ * @returns null when a later change is applied.
+ */
+async function askAll(
+  asked: BucketStockChange,
+  hold: string,
+  forMs: string,
+): Promise<Held[] | null> {
   const { connections, epoch, voucherId, number } = asked;
   const held: Held[] = [];
   for (const place of placesOf(asked)) {
     const keys = [place.voucher(voucherId), place.buyers(voucherId), place.epoch];
-    const args = [epoch, String(number), hold];
+    const args = [epoch, String(number), hold, forMs];
     const answer = await runScript(connections.redis('admin'), holdBucket, keys, args);
     const [word, stock, sold] = answer as [string, string, string];
     if (word === 'later-change') return null;
-    if (word === 'unknown-voucher') throw new RedisLostSale(voucherId);
-    if (word !== 'held') throw new DataChanged(epoch);
+    if (word !== 'held') throw problemOf(word, asked);
     held.push({ stock: Number(stock), sold: Number(sold) });
   }
   return held;
+}
+
+function problemOf(word: unknown, { epoch, voucherId }: BucketStockChange): Error {
+  if (word === 'not-held') return new HoldLost(voucherId);
+  return word === 'unknown-voucher' ? new RedisLostSale(voucherId) : new DataChanged(epoch);
 }
 
 /** Those that were begun before the hold: afterwards, no units are on their way. */
@@ -98,16 +134,28 @@ async function finishTransfers({ connections, epoch, voucherId, buckets }: Bucke
   });
 }
 
+async function adjustAll(
+  asked: BucketStockChange,
+  hold: string,
+  units: readonly number[],
+  isLast: boolean,
+): Promise<void> {
+  for (const [index, place] of placesOf(asked).entries()) {
+    await adjust(asked, place, hold, units[index] ?? 0, isLast);
+    await checkpoint('bucket-adjusted');
+  }
+}
+
 async function adjust(
-  { connections, epoch, voucherId, wasPaused }: BucketStockChange,
+  asked: BucketStockChange,
   place: ShardKeys,
   hold: string,
   units: number,
-  isRefused: boolean,
+  isLast: boolean,
 ): Promise<void> {
+  const { connections, epoch, voucherId } = asked;
   const keys = [place.voucher(voucherId), place.epoch];
-  const next = isRefused ? (wasPaused ? '1' : '') : hold;
-  const args = [epoch, hold, String(units), String(reopensAfterMs), next];
+  const args = [epoch, hold, String(units), String(reopensAfterMs), isLast ? '1' : ''];
   const answer = await runScript(connections.redis('admin'), adjustBucket, keys, args);
-  if (answer !== 'adjusted') throw new DataChanged(epoch); // Or another process holds it now.
+  if (answer !== 'adjusted') throw problemOf(answer, asked);
 }

@@ -28,6 +28,7 @@ import {
   ChangeUnfinished,
   DataChanged,
   EpochOver,
+  HoldLost,
   RedisLostSale,
   SaleEnded,
   StockBelowSold,
@@ -145,14 +146,16 @@ export async function finishChanges(
     "SELECT DISTINCT CAST(voucher_id AS CHAR) AS id FROM voucher_changes WHERE state = 'begun'",
   );
   const finished: string[] = [];
+  const problems: unknown[] = [];
   for (const { id } of left) {
     if (voucherId !== undefined && voucherId !== id) continue;
     const done = await finish({ connections, epoch, voucherId: id }).catch((error: unknown) => {
-      if (error instanceof RedisLostSale) return null;
-      throw error;
+      if (!(error instanceof RedisLostSale)) problems.push(error); // The others do not wait for it.
+      return null;
     });
     if (done) finished.push(id);
   }
+  if (problems.length > 0) throw problems[0];
   return finished;
 }
 
@@ -229,32 +232,32 @@ function finish(at: Place): Promise<'finished' | null> {
 /**
  * In Redis.
  * @returns the end of the sale; or how many are sold, when these are more than the stock.
- * @throws DataChanged, RedisLostSale: then the change waits for a rebuild of Redis.
+ * @throws DataChanged, HoldLost; RedisLostSale: then the change waits for a rebuild of Redis.
  */
 async function apply(
   at: Place,
-  { rung, buckets, paused: pausedBefore }: CurrentVoucher,
+  { rung, buckets }: CurrentVoucher,
   { number, stock, stockBefore, beginTime, endTime, paused }: VoucherChange,
 ): Promise<Date | number> {
   const { connections, epoch, voucherId } = at;
   const { saleKeys } = connections;
   const isSplit = rungNamed(rung).buckets && stock !== stockBefore;
-  if (isSplit) {
-    const asked = { ...at, buckets, number, stock, wasPaused: pausedBefore === 1 };
-    const sold = await changeBucketStock(asked);
-    if (sold !== undefined) return sold;
-  }
+  const held = isSplit
+    ? await changeBucketStock({ ...at, buckets, number, stock, stockBefore })
+    : { hold: '' };
+  if (held.sold !== undefined) return held.sold;
   const newStock = isSplit || stock === stockBefore ? '' : String(stock);
   let endMs = endTime === null ? 'now' : String(endTime.getTime());
   for (const place of stockPlaces(saleKeys, voucherId, rungNamed(rung), buckets)) {
     const keys = [place.voucher(voucherId), place.buyers(voucherId), place.epoch];
     const times = [String(beginTime.getTime()), endMs, paused ? '1' : ''];
-    const args = [epoch, String(number), newStock, ...times, String(reopensAfterMs)];
+    const args = [epoch, String(number), newStock, ...times, String(reopensAfterMs), held.hold];
     const redis = connections.redis('admin');
     const answer = await runScript(redis, changeVoucher, keys, args);
     const [word, value] = answer as [string, string];
     if (word === 'below-sold') return Number(value);
     if (word === 'unknown-voucher') throw new RedisLostSale(voucherId);
+    if (word === 'not-held') throw new HoldLost(voucherId);
     if (word !== 'changed') throw new DataChanged(epoch);
     endMs = value; // Every bucket ends when the first one does.
   }

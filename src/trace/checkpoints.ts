@@ -9,6 +9,7 @@ import type { Order } from '../domain.ts';
 export const checkpointNames = [
   'voucher-inserted',
   'change-begun',
+  'bucket-adjusted',
   'change-applied',
   'before-subscribe',
   'before-expire',

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import { select } from '../../src/connections/mysql.ts';
+import { destroyConnections } from '../../src/connections/mysql-pool.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import { reopensAfterMs, type Voucher } from '../../src/domain.ts';
@@ -25,7 +26,7 @@ import {
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { quiet } from '../support/connections.ts';
 import { dieAt } from '../support/dying-change.ts';
-import { openProcess, ownStores } from '../support/own-stores.ts';
+import { type OwnStores, openProcess, ownStores } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
 import { inMysql, usersUpTo, workUntilEmpty } from '../support/selling.ts';
 
@@ -36,13 +37,15 @@ const [holdScript, adjustScript, lendScript] = ['hold', 'adjust', 'lend'].map((n
   loadScript(`buckets/${name}`),
 ) as [ReturnType<typeof loadScript>, ReturnType<typeof loadScript>, ReturnType<typeof loadScript>];
 
+let stores: OwnStores & { readonly SALE_SHARDS: string };
 let connections: Connections;
 let inventory: Inventory;
 let voucher: Voucher;
 let buckets: readonly ShardKeys[];
 
 beforeEach(async () => {
-  connections = await openProcess({ ...(await ownStores()), SALE_SHARDS: '2' });
+  stores = { ...(await ownStores()), SALE_SHARDS: '2' };
+  connections = await openProcess(stores);
   await agreeOnEpoch(connections, quiet);
   inventory = open();
   const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + hourMs)];
@@ -104,7 +107,7 @@ describe('the stock in buckets', () => {
     expect(await buyAs(usersUpTo(10))).toBe(10);
     expect(await edit({ stock: to })).toMatchObject({ state: 'done', stockBefore: stock });
     expect(await left()).toBe(to - 10);
-    expect(await fieldsOf('paused')).toEqual([null, null, null, null]);
+    expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
     expect(await sellOut(100)).toBe(to - 10);
     await expectConsistent(to);
   });
@@ -176,91 +179,285 @@ describe('the stock in buckets', () => {
   });
 });
 
-describe('a process that dies', () => {
-  const hold = 'hold:1:another-process';
-  const holdIt = (bucket: ShardKeys) =>
-    runScript(
-      redis(),
-      holdScript,
-      [bucket.voucher(voucher.id), bucket.buyers(voucher.id), bucket.epoch],
-      [connections.epoch.value, '1', hold],
-    );
-  const adjustIt = (bucket: ShardKeys, units: number, next = hold) =>
-    runScript(
-      redis(),
-      adjustScript,
-      [bucket.voucher(voucher.id), bucket.epoch],
-      [connections.epoch.value, hold, String(units), String(reopensAfterMs), next],
-    );
+test('stock is added to buckets that sell, and a bucket that lends nothing yet gets none', async () => {
+  const [first] = buckets as [ShardKeys];
+  await redis().hset(first.voucher(voucher.id), 'stock', '0');
+  await redis().hset((buckets[1] as ShardKeys).voucher(voucher.id), 'stock', '20');
+  await edit({ stock: stock + 6 });
+  expect(await fieldsOf('stock')).toEqual(['0', '22', '12', '12']);
+  expect(await fieldsOf('reopensMs')).toEqual([null, null, null, null]);
+});
 
+test('a bucket whose last units are taken has a new name for its state', async () => {
+  await edit({ stock: 35 });
+  expect(await fieldsOf('stock')).toEqual(['5', '10', '10', '10']);
+  await edit({ stock: 25 });
+  expect(await fieldsOf('stock')).toEqual(['0', '5', '10', '10']);
+  expect((await fieldsOf('soldOutBy'))[0]).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+const holdOf = (bucket: ShardKeys, number = '1', hold = 'another', forMs = '2000') =>
+  runScript(
+    redis(),
+    holdScript,
+    [bucket.voucher(voucher.id), bucket.buyers(voucher.id), bucket.epoch],
+    [connections.epoch.value, number, hold, forMs],
+  ) as Promise<string[]>;
+const adjustOf = (bucket: ShardKeys, units: number, hold = 'another') =>
+  runScript(
+    redis(),
+    adjustScript,
+    [bucket.voucher(voucher.id), bucket.epoch],
+    [connections.epoch.value, hold, String(units), String(reopensAfterMs), ''],
+  );
+const notHeld = async () => {
+  const untilMs = (await fieldsOf('heldUntilMs')).map(Number);
+  return untilMs.every((each) => each <= Date.now());
+};
+
+describe('a bucket that is held', () => {
+  test('sells and lends nothing, says so truly, and sells again by itself', async () => {
+    for (const bucket of buckets) expect(await holdOf(bucket)).toEqual(['held', '10', '0']);
+    const refused = await sellTo(1);
+    expect(refused).toMatchObject({ kind: 'refused', reason: 'not-ready' });
+    const [first] = buckets as [ShardKeys];
+    const keys = [first.voucher(voucher.id), first.transfers(voucher.id), first.epoch];
+    const answer = await runScript(redis(), lendScript, keys, ['1', connections.epoch.value]);
+    expect(answer).toMatchObject(['has-stock', '0:', '']);
+    await waitUntil('the holds to end', 10_000, notHeld);
+    expect(await sellTo(1)).toMatchObject({ kind: 'accepted' });
+    expect(await left()).toBe(stock - 1);
+  });
+
+  test('is changed by its own hold only, while it lasts', async () => {
+    const [first] = buckets as [ShardKeys];
+    await holdOf(first, '1', 'own', '1');
+    await waitUntil('the hold to end', 10_000, notHeld);
+    expect(await adjustOf(first, 1, 'own')).toBe('not-held');
+    expect(await holdOf(first, '1', 'own', '')).toEqual(['not-held']);
+    await holdOf(first, '1', 'own');
+    await holdOf(first, '1', 'another');
+    expect(await adjustOf(first, 1, 'own')).toBe('not-held');
+    expect(await holdOf(first, '1', 'own', '')).toEqual(['not-held']);
+    expect(await adjustOf(first, 1)).toBe('adjusted');
+    expect(await holdOf(first, '1', 'another', '')).toEqual(['held', '11', '0']);
+  });
+});
+
+describe('a process that dies in a change', () => {
   test.each([
     ['that adds', 50, 2],
     ['that takes', 30, -2],
-  ])(
-    'in a change %s: the next one counts what was changed, and finishes it',
-    async (_, to, units) => {
-      await buyAs(usersUpTo(8));
-      await dieAt('change-begun', () => edit({ stock: to }));
-      for (const bucket of buckets) expect(await holdIt(bucket)).toContain('held');
-      for (const bucket of buckets.slice(0, 3)) await adjustIt(bucket, units);
-      expect(await sellTo(100)).toMatchObject({ kind: 'refused', reason: 'sale-paused' });
-      expect(await finishChanges(connections)).toEqual([voucher.id]);
-      expect(await left()).toBe(to - 8);
-      expect(await fieldsOf('paused')).toEqual([null, null, null, null]);
-      expect(await buyAs([100])).toBe(1);
-      await expectConsistent(to);
-    },
-  );
+  ])('%s: the next one counts what was changed, and finishes it', async (_, to, units) => {
+    await buyAs(usersUpTo(8));
+    await dieAt('change-begun', () => edit({ stock: to }));
+    for (const bucket of buckets) expect(await holdOf(bucket)).toContain('held');
+    for (const bucket of buckets.slice(0, 3)) await adjustOf(bucket, units);
+    expect(await finishChanges(connections)).toEqual([voucher.id]);
+    expect(await left()).toBe(to - 8);
+    expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
+    expect(await buyAs([100])).toBe(1);
+    await expectConsistent(to);
+  });
+
+  test('that is refused later: what it took comes back', async () => {
+    await buyAs(usersUpTo(20));
+    await dieAt('change-begun', () => edit({ stock: 20 }));
+    for (const bucket of buckets) await holdOf(bucket);
+    await adjustOf(buckets[0] as ShardKeys, -3);
+    await waitUntil('the holds to end', 10_000, notHeld);
+    expect(await buyAs([100])).toBe(1);
+    await finishChanges(connections);
+    expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([
+      { state: 'refused', sold: 21 },
+    ]);
+    expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
+    await expectConsistent(stock);
+  });
 
   test('after it applied the change to one bucket: the others follow, and nothing is added twice', async () => {
-    await dieAt('change-applied', () => edit({ stock: 50, paused: true }));
-    expect(await fieldsOf('change')).toEqual(['1', '1', '1', '1']);
+    await dieAt('change-applied', () => edit({ stock: 50, paused: true, endTime: 'now' }));
+    const endMs = await fieldsOf('endMs');
     const others = buckets.slice(1).map((bucket) => bucket.voucher(voucher.id));
-    for (const key of others) await redis().hset(key, { paused: hold, change: '0' });
+    for (const key of others) await redis().hset(key, { change: '0', endMs: '9999999999999' });
+    await redis().hdel(others[0] ?? '', 'paused');
     await finishChanges(connections);
     expect(await fieldsOf('paused')).toEqual(['1', '1', '1', '1']);
     expect(await fieldsOf('change')).toEqual(['1', '1', '1', '1']);
-    expect(new Set(await fieldsOf('endMs')).size).toBe(1);
+    expect(await fieldsOf('endMs')).toEqual(endMs);
     await expectConsistent(50);
   });
 
-  test('and resumes late: it adjusts no bucket that another process holds, or has released', async () => {
+  test('of one voucher: the changes of the others are finished', async () => {
     await dieAt('change-begun', () => edit({ stock: 50 }));
-    const [first] = buckets as [ShardKeys];
-    await holdIt(first);
-    await finishChanges(connections);
-    const before = await fieldsOf('stock');
-    expect(await adjustIt(first, 10)).toBe('not-held');
-    await edit({ stock: 60 });
-    expect(await holdIt(first)).toEqual(['later-change']);
-    expect(await fieldsOf('paused')).toEqual([null, null, null, null]);
-    expect(before).toEqual(['13', '13', '12', '12']);
-    await expectConsistent(60);
+    const other = await openVouchers(connections).create(
+      { ...voucher, title: 'other' },
+      inventory.prepare,
+    );
+    await dieAt('change-begun', () => changeSale(connections, other.id, '99', { stock: 50 }));
+    await redis().hset((buckets[0] as ShardKeys).voucher(voucher.id), 'stock', 'damaged');
+    expect(await finishChanges(connections)).toEqual([other.id]);
+    await redis().hset((buckets[0] as ShardKeys).voucher(voucher.id), 'stock', '10');
+    await redis().del((buckets[0] as ShardKeys).transfers(voucher.id));
+    await redis().set((buckets[0] as ShardKeys).transfers(voucher.id), 'damaged');
+    await dieAt('change-begun', () => changeSale(connections, other.id, '99', { stock: 60 }));
+    await expect(finishChanges(connections)).rejects.toThrow('WRONGTYPE');
+    expect(await changesOf(connections.mysql(), other.id)).toMatchObject([
+      ...[{ state: 'done' }, { state: 'done' }],
+    ]);
   });
 
   test('and Redis loses the sale: a rebuild makes it of the new stock', async () => {
     await buyAs(usersUpTo(6));
     await dieAt('change-begun', () => edit({ stock: 50 }));
-    for (const bucket of buckets) await holdIt(bucket);
-    await adjustIt(buckets[0] as ShardKeys, 10);
+    for (const bucket of buckets) await holdOf(bucket);
+    await adjustOf(buckets[0] as ShardKeys, 10);
     await workUntilEmpty(connections);
-    for (const bucket of buckets)
+    for (const bucket of buckets.slice(1))
       await redis().del(bucket.voucher(voucher.id), bucket.buyers(voucher.id));
     const { epoch } = await rebuild(connections, () => {}, 0);
     connections.epoch.set(epoch);
     await finishChanges(connections);
     expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([{ state: 'done' }]);
+    expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
     inventory = open();
     expect(await buyAs(usersUpTo(60, 100))).toBe(44);
     await expectConsistent(50);
   });
+});
 
-  test('leaves buckets that lend nothing', async () => {
-    const [first] = buckets as [ShardKeys];
-    await holdIt(first);
-    const keys = [first.voucher(voucher.id), first.transfers(voucher.id), first.epoch];
-    const answer = await runScript(redis(), lendScript, keys, ['1', connections.epoch.value]);
-    expect(answer).toMatchObject(['has-stock', '0:', '']);
-    expect(await fieldsOf('stock')).toEqual(['10', '10', '10', '10']);
+/**
+ * A process that changes the stock and stands still before its n-th script in Redis. `resume` lets
+ * it go on, and resolves when it has ended.
+ * @param keepsMysql otherwise MySQL has given up its connection by then
+ */
+async function standsStillBefore(call: number, asked: VoucherEdit, keepsMysql = false) {
+  const stale = await openProcess(stores);
+  stale.epoch.set(connections.epoch.value);
+  const client = stale.redis('admin');
+  const send = client.evalsha.bind(client);
+  let calls = 0;
+  let resume = () => {};
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve;
   });
+  const isThere = new Promise<void>((resolve) => {
+    client.evalsha = (async (...args: Parameters<typeof send>) => {
+      calls += 1;
+      if (calls === call) {
+        resolve();
+        await resumed;
+      }
+      return send(...args);
+    }) as typeof client.evalsha;
+  });
+  const change = changeSale(stale, voucher.id, '98', asked).catch((error: unknown) => error);
+  await Promise.race([isThere, change]);
+  if (!keepsMysql) destroyConnections(stale.mysql(), new Error('the process stands still'));
+  return {
+    isStopped: calls >= call,
+    resume: async () => {
+      resume();
+      await change;
+    },
+  };
+}
+
+const finished = () =>
+  waitUntil('the change to be finished', 20_000, async () => {
+    await finishChanges(connections).catch(() => {});
+    const changes = await changesOf(connections.mysql(), voucher.id);
+    return changes.every(({ state }) => state === 'done');
+  });
+
+describe.each([
+  ['adds', 50],
+  ['takes', 30],
+])('a process that stands still while it %s stock', (_, to) => {
+  // 4 buckets: held by 1 to 4, looked at for transfers by 5 to 8, counted by 9 to 12, adjusted by
+  // 13 to 16, and the change is applied by 17 to 20.
+  test.each([1, 3, 6, 9, 11, 13, 15, 17, 18, 20])(
+    'and goes on in the middle of the next change, before its script %d: it changes nothing',
+    async (call) => {
+      await buyAs(usersUpTo(8));
+      const stale = await standsStillBefore(call, { stock: to });
+      expect(stale.isStopped).toBe(true);
+      expect(await finishChanges(connections)).toEqual([voucher.id]);
+      await standsStillBefore(15, { stock: 45 }); // For ever: two of its buckets are adjusted.
+      await stale.resume();
+      await finished();
+      await waitUntil('the holds to end', 10_000, notHeld);
+      await expectConsistent(45);
+      expect(await sellOut(1_000)).toBe(45 - 8);
+    },
+  );
+
+  test.each([9, 13])(
+    'and goes on while units are on their way, before its script %d: it does not count wrongly',
+    async (call) => {
+      const stale = await standsStillBefore(call, { stock: to });
+      expect(await finishChanges(connections)).toEqual([voucher.id]);
+      const last = buckets.at(-1) as ShardKeys;
+      const keys = [last.voucher(voucher.id), last.transfers(voucher.id), last.epoch];
+      const [word] = (await runScript(redis(), lendScript, keys, [
+        ...['1', connections.epoch.value],
+      ])) as string[];
+      expect(word).toBe('lent');
+      await stale.resume();
+      await waitUntil('the holds to end', 10_000, notHeld);
+      await expectConsistent(to);
+    },
+  );
+});
+
+test('a process that goes on after a later change was applied holds nothing', async () => {
+  const stale = await standsStillBefore(1, { stock: 50 });
+  await finished();
+  await edit({ stock: 45 });
+  await stale.resume();
+  expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
+  await expectConsistent(45);
+});
+
+test('a process that lost its hold before it applied its change does not apply it', async () => {
+  const stale = await standsStillBefore(1, { stock: 50 });
+  await finished();
+  const slow = await standsStillBefore(17, { stock: 45 }, true);
+  await stale.resume(); // It holds the buckets, and changes them to its own stock.
+  await slow.resume();
+  await finished();
+  await expectConsistent(45);
+});
+
+test('a process that lost its hold before it gave back what was taken refuses nothing', async () => {
+  await buyAs(usersUpTo(20));
+  await dieAt('change-begun', () => edit({ stock: 20 }));
+  for (const bucket of buckets) await holdOf(bucket);
+  await adjustOf(buckets[0] as ShardKeys, -3);
+  await waitUntil('the holds to end', 10_000, notHeld);
+  expect(await buyAs([100])).toBe(1);
+  const slow = await standsStillBefore(13, { title: 'later' }, true);
+  for (const bucket of buckets) await holdOf(bucket);
+  await slow.resume();
+  await waitUntil('the holds to end', 10_000, notHeld);
+  await finishChanges(connections);
+  expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([{ state: 'refused' }]);
+  await expectConsistent(stock);
+});
+
+test('stock that is replayed from a dead letter is not sold while its bucket is held', async () => {
+  const [first] = buckets as [ShardKeys];
+  await holdOf(first);
+  const letter = await redis().xadd(first.dead, '*', 'reason', 'stock-short');
+  const answer = await runScript(
+    redis(),
+    loadScript('sale/replay'),
+    [
+      ...[first.voucher(voucher.id), first.buyers(voucher.id), first.orders, first.queued],
+      ...[first.dead, first.replayed, first.epoch],
+    ],
+    ['77', voucher.id, '7', 'replay:1', letter ?? '', connections.epoch.value],
+  );
+  expect(answer).toEqual(['reopening', '', expect.any(Number)]);
+  expect(await fieldsOf('stock')).toEqual(['10', '10', '10', '10']);
 });

@@ -36,6 +36,13 @@ const beingRebuilt: Outcome = {
   detail: 'Redis is being rebuilt or has lost its data: nothing is sold until it is rebuilt.',
 };
 
+/** Nobody is told "sold out" on a guess. */
+export const stockMoves: Outcome = {
+  kind: 'refused',
+  reason: 'not-ready',
+  detail: 'Stock moves between the buckets of this voucher, or one does not answer. Try again.',
+};
+
 /** Null when Redis does not have the voucher: that is not the same as sold out. */
 export async function remaining(
   redis: Redis,
@@ -64,6 +71,8 @@ export function asOutcome(script: string, answer: unknown): Outcome {
     case 'ended':
     case 'sale-paused':
       return refused(word);
+    case 'held':
+      return stockMoves;
     case 'other-epoch':
       return beingRebuilt;
     case 'unknown-voucher':

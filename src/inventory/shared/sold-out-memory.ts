@@ -1,7 +1,7 @@
 /**
  * Answers "sold out" without Redis, and only where Redis would answer the same at that moment:
  *
- * - Stock comes back only when an order is dead-lettered. The script that gives it back keeps the
+ * - Stock comes back when an order is dead-lettered or an operator adds some. The script keeps the
  *   voucher sold out for `reopensAfterMs`. An answer of Redis is remembered for `soldOutKeptMs`,
  *   which is shorter, and counts from before the question. So it ends before the sale reopens, also
  *   in a process that stood still. No message is needed, and none can be lost.

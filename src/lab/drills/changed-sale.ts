@@ -1,7 +1,7 @@
 /**
  * An operator pauses, resumes and changes a sale while instances and order workers die: one of
  * `lua-stream`, the next one of `lua-buckets`. The instance that changes the stock is killed in the
- * middle of it: before Redis has the change, or after.
+ * middle of it: before Redis has the change, or after, or while one bucket has it.
  */
 import { changesOf, type VoucherEdit } from '../../orders/voucher-changes.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
@@ -16,12 +16,14 @@ import { repeatedSales } from './repeated-sales.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 import { now } from './try-times.ts';
 
-/** Every two sales have both rungs, and both places. */
+/** Two sales have both rungs, and six sales every place. */
 const sales: readonly { readonly rung: string; readonly cut: CheckpointName }[] = [
   { rung: 'lua-stream', cut: 'change-begun' },
-  { rung: 'lua-buckets', cut: 'change-applied' },
+  { rung: 'lua-buckets', cut: 'bucket-adjusted' },
   { rung: 'lua-stream', cut: 'change-applied' },
   { rung: 'lua-buckets', cut: 'change-begun' },
+  { rung: 'lua-stream', cut: 'change-begun' },
+  { rung: 'lua-buckets', cut: 'change-applied' },
 ];
 const leastSales = 2;
 const stock = 300;

@@ -300,6 +300,7 @@ export const en: LadderText = {
   steps: {
     'voucher-inserted': 'the voucher is in MySQL',
     'change-begun': 'has begun to change the sale',
+    'bucket-adjusted': 'has changed the stock of a bucket',
     'change-applied': 'has changed the sale in Redis',
     'before-subscribe': 'finds it taken, is about to wait',
     'before-expire': 'has set the key, without expiry',

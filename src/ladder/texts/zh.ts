@@ -292,6 +292,7 @@ export const zh: LadderText = {
   steps: {
     'voucher-inserted': '券已写入 MySQL',
     'change-begun': '已开始修改这次销售',
+    'bucket-adjusted': '已改好一个分桶的库存',
     'change-applied': '已在 Redis 里改好',
     'before-subscribe': '发现锁被占，准备等待',
     'before-expire': '已写入键，尚无过期时间',
