@@ -11,7 +11,7 @@ if redis.call('GET', KEYS[3]) ~= ARGV[1] then return 'other-epoch' end
 local stock = math.max(0, ARGV[2] - ARGV[3] - redis.call('HLEN', KEYS[2]))
 redis.call('HSET', KEYS[1],
   'stock', string.format('%d', stock), 'beginMs', ARGV[4], 'endMs', ARGV[5], 'change', ARGV[6])
-redis.call('HDEL', KEYS[1], 'soldOutBy', 'reopensMs', 'paused', 'hold', 'heldUntilMs')
+redis.call('HDEL', KEYS[1], 'soldOutBy', 'reopensMs', 'paused')
 if ARGV[7] == '1' then redis.call('HSET', KEYS[1], 'paused', '1') end
 if stock == 0 then redis.call('HSET', KEYS[1], 'soldOutBy', ARGV[1]) end
 return 'restored'
