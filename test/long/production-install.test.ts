@@ -34,9 +34,9 @@ function packagesOf(entries: readonly string[]): Set<string> {
 }
 
 const importsOf = (file: string): string[] =>
-  [...readFileSync(file, 'utf8').matchAll(/(?:\bfrom |^import |\bimport\()'([^']+)'/gm)].map(
-    ([, name = '']) => name,
-  );
+  [
+    ...readFileSync(file, 'utf8').matchAll(/(?:\bfrom |^import |\b(?:import|load)\()'([^']+)'/gm),
+  ].map(([, name = '']) => name);
 
 /** `hono` of `hono/jwt`, `@hono/node-server` of itself. */
 const packageOf = (name: string): string =>
