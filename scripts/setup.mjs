@@ -194,8 +194,9 @@ const hasSchemathesis = () =>
   existsSync(pythonStamp) && readFileSync(pythonStamp, 'utf8') === schemathesis;
 
 function installSchemathesis() {
-  const pip = [join(pythonFolder, 'bin', 'pip'), 'install', '--quiet', schemathesis];
-  const isDone = run('python3', ['-m', 'venv', pythonFolder]) && run(pip[0] ?? '', pip.slice(1));
+  const pip = join(pythonFolder, 'bin', 'pip');
+  const isDone =
+    run('python3', ['-m', 'venv', pythonFolder]) && run(pip, ['install', '--quiet', schemathesis]);
   if (isDone) writeFileSync(pythonStamp, schemathesis);
   else say('Schemathesis cannot run: it needs the network, and python3 with venv (python3-venv)');
 }

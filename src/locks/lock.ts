@@ -1,5 +1,6 @@
 /** The contract of every lock. The lock is the service; a lease is what its owner holds. */
 
+/** How long a caller waits for the lock, and how long the lease lasts. */
 export interface AcquireOptions {
   /**
    * How long to wait for the lock, in milliseconds; 0 tries once. A lock with a server answers at

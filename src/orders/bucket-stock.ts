@@ -20,7 +20,7 @@ const holdBucket = loadScript('buckets/hold');
 const adjustBucket = loadScript('buckets/adjust');
 
 /** Much longer than a change takes. */
-export const holdMs = 3_000;
+const holdMs = 3_000;
 
 export interface BucketStockChange {
   readonly connections: Connections;
@@ -86,8 +86,9 @@ const placesOf = ({ connections, voucherId, buckets }: BucketStockChange) =>
 function partsOf(more: number, held: readonly Held[]): number[] {
   if (more >= 0) {
     const isSoldOut = held.every(({ stock }) => stock === 0);
-    const parts = equalParts(more, held.filter(({ stock }) => isSoldOut || stock > 0).length);
-    return held.map(({ stock }) => (isSoldOut || stock > 0 ? (parts.shift() ?? 0) : 0));
+    const getsSome = ({ stock }: Held) => isSoldOut || stock > 0;
+    const parts = equalParts(more, held.filter(getsSome).length);
+    return held.map((bucket) => (getsSome(bucket) ? (parts.shift() ?? 0) : 0));
   }
   let missing = -more;
   return held.map(({ stock }) => {

@@ -215,6 +215,16 @@ const notHeld = async () => {
   return untilMs.every((each) => each <= Date.now());
 };
 
+/** In a change to 20 units: it took three, and then the 21st is sold, so the change is refused. */
+async function dieAfterTaking(): Promise<void> {
+  await buyAs(usersUpTo(20));
+  await dieAt('change-begun', () => edit({ stock: 20 }));
+  for (const bucket of buckets) await holdOf(bucket);
+  await adjustOf(buckets[0] as ShardKeys, -3);
+  await waitUntil('the holds to end', 10_000, notHeld);
+  expect(await buyAs([100])).toBe(1);
+}
+
 describe('a bucket that is held', () => {
   test('sells and lends nothing, says so truly, and sells again by itself', async () => {
     for (const bucket of buckets) expect(await holdOf(bucket)).toEqual(['held', '10', '0']);
@@ -261,12 +271,7 @@ describe('a process that dies in a change', () => {
   });
 
   test('that is refused later: what it took comes back', async () => {
-    await buyAs(usersUpTo(20));
-    await dieAt('change-begun', () => edit({ stock: 20 }));
-    for (const bucket of buckets) await holdOf(bucket);
-    await adjustOf(buckets[0] as ShardKeys, -3);
-    await waitUntil('the holds to end', 10_000, notHeld);
-    expect(await buyAs([100])).toBe(1);
+    await dieAfterTaking();
     await finishChanges(connections);
     expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([
       { state: 'refused', sold: 21 },
@@ -430,12 +435,7 @@ test('a process that lost its hold before it applied its change does not apply i
 });
 
 test('a process that lost its hold before it gave back what was taken refuses nothing', async () => {
-  await buyAs(usersUpTo(20));
-  await dieAt('change-begun', () => edit({ stock: 20 }));
-  for (const bucket of buckets) await holdOf(bucket);
-  await adjustOf(buckets[0] as ShardKeys, -3);
-  await waitUntil('the holds to end', 10_000, notHeld);
-  expect(await buyAs([100])).toBe(1);
+  await dieAfterTaking();
   const slow = await standsStillBefore(13, { title: 'later' }, true);
   for (const bucket of buckets) await holdOf(bucket);
   await slow.resume();
