@@ -35,8 +35,8 @@ const withSql = [
   'test/contracts/inventories.test.ts',
   'test/integration/{epoch,fences,frozen-connections,http,lost-answers,migrations}.test.ts',
   'test/integration/{merged-commit,order-ids-end-to-end,order-worker}.test.ts',
-  'test/integration/{transactions,unit-rows}.test.ts',
-  'test/integration/voucher-creation.test.ts',
+  'test/integration/{time-zones,transactions,unit-rows}.test.ts',
+  'test/integration/{voucher-changes,voucher-creation}.test.ts',
 ];
 const hasMysql = existsSync('.lockstep/mysql/usr/sbin/mysqld');
 const mysql = project('long MySQL', 7, {

@@ -226,14 +226,14 @@ export class DurabilityTooWeak extends LockstepError {
   }
 }
 
-/** No replica has said in time that it has the order: it may be lost with its master. */
+/** No replica has said in time that it has a write: it may be lost with its master. */
 export class ReplicaBehind extends LockstepError {
   readonly code = 'REPLICA_BEHIND';
 
   constructor(withinMs: number) {
     super(
-      `No replica confirmed the order within ${withinMs} ms. The order may exist: repeat the request with the same ` +
-        'Idempotency-Key. If that goes on, check the replicas of Redis and the network to them.',
+      `No replica of Redis confirmed the write within ${withinMs} ms. The order, or the change, may exist: repeat ` +
+        'the request with the same Idempotency-Key. If that goes on, check the replicas and the network to them.',
     );
   }
 }
@@ -343,6 +343,19 @@ export class StockBelowSold extends LockstepError {
     super(
       `${sold} are sold, and a stock of ${stock} is less. Nothing was changed. Pause the sale first, ` +
         'look how many are sold, then set the stock.',
+    );
+  }
+}
+
+/** MySQL was restored from a backup, or failed over to a replica that was behind. */
+export class MysqlBehind extends LockstepError {
+  readonly code = 'MYSQL_BEHIND';
+
+  constructor(voucherId: string, number: number) {
+    super(
+      `MySQL has lost its last changes of voucher ${voucherId}: for Redis, change ${number} is older than the last ` +
+        'one. Nothing was changed, and Redis sells on as before. `reconcile` shows what both have. Bring the changes ' +
+        'back into MySQL, or run `reconcile --rebuild`: then Redis sells by what MySQL has.',
     );
   }
 }

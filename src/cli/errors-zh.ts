@@ -44,6 +44,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   LOCK_MASTERS_MISSING: '这把锁需要所有主节点，有的不在。检查它们是否在运行、能否连通。',
   LOCK_SERVICE_UNAVAILABLE: '锁服务不可用。检查服务器是否在运行、能否连通。',
   MUTANT_TEXT_MISSING: '变异体要替换的文本在文件里不是正好一处。修改变异体的那一行。',
+  MYSQL_BEHIND: 'MySQL 丢失了 Redis 已有的修改：什么都没有改。用 `reconcile` 查看两边的差异。',
   MYSQL_LOSES_COMMITS:
     'MySQL 的设置在断电时会丢掉已提交的订单。改设置；确实接受的话，把 MYSQL_MAY_LOSE_COMMITS 设为 1。',
   MYSQL_SILENT:

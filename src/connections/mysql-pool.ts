@@ -1,10 +1,10 @@
 /**
- * The connections to MySQL: one pool for each process, ids as strings, and an end for a connection
- * that is silent. Its packets may be dropped without a word.
+ * The connections to MySQL: one pool for each process, ids as strings, times in UTC, and an end for
+ * a connection that is silent. Its packets may be dropped without a word.
  */
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import mysql, { type Pool, type RowDataPacket } from 'mysql2/promise';
+import mysql, { type Connection, type Pool, type RowDataPacket } from 'mysql2/promise';
 import { MysqlSilent } from '../errors.ts';
 
 export interface PoolOptions {
@@ -35,10 +35,21 @@ export function openPool(
     // The types name another class than the one that is emitted.
     const wire = opened as unknown as Wire;
     limitSilence(url, wire, answerMs);
+    wire.query(inUtc, (error) => error && wire.stream.destroy(error)); // Before any other command.
     wires.add(wire);
     wire.stream.once('close', () => wires.delete(wire));
   });
   return pool;
+}
+
+/** CURRENT_TIMESTAMP is in the zone of the session, and a DATETIME does not say in which. */
+const inUtc = "SET time_zone = '+00:00'";
+
+/** A connection of its own, beside the pool. The caller destroys it. */
+export async function openConnection(url: string): Promise<Connection> {
+  const connection = await mysql.createConnection({ uri: url, connectTimeout: 2_000 });
+  await connection.query(inUtc);
+  return connection;
 }
 
 const wiresOf = new WeakMap<Pool, Set<Wire>>();
@@ -54,6 +65,7 @@ interface Wire extends EventEmitter {
   /** Its id in MySQL. */
   readonly threadId: number;
   addCommand(command: EventEmitter): EventEmitter;
+  query(sql: string, answered: (error: Error | null) => void): void;
 }
 
 /**
@@ -97,7 +109,7 @@ interface Session extends RowDataPacket {
  */
 async function endSession(url: string, threadId: number, silentMs: number): Promise<void> {
   // Not of the pool: all of its connections may wait for this session.
-  const connection = await mysql.createConnection({ uri: url, connectTimeout: 2_000 });
+  const connection = await openConnection(url);
   try {
     const [sessions] = await connection.query<Session[]>('SHOW PROCESSLIST');
     const session = sessions.find(({ Id }) => Number(Id) === threadId);

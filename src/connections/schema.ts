@@ -3,8 +3,9 @@
  * itself: so a migration is one statement, and repeating it changes nothing. A process that dies
  * between a statement and its record leaves a statement that the next start repeats.
  */
-import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
+import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { DeadlinePassed, TablesMissing } from '../errors.ts';
+import { openConnection } from './mysql-pool.ts';
 
 const migrations: Readonly<Record<string, string>> = {
   '0001-vouchers': `CREATE TABLE IF NOT EXISTS vouchers (
@@ -107,7 +108,7 @@ const lockSeconds = 60;
  * @throws TablesMissing, or the first migration's error; those before it stay applied.
  */
 export async function migrate(mysqlUrl: string): Promise<void> {
-  const db = await mysql.createConnection({ uri: mysqlUrl, connectTimeout: 2_000 });
+  const db = await openConnection(mysqlUrl);
   try {
     const missing = await missingMigrations(db);
     if (missing.length === 0) return;

@@ -1,8 +1,9 @@
 /** The application: the middleware that every request passes, then the routes. */
 import type { MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { isContention } from '../connections/mysql.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
-import { OrderIdUnavailable, TokenKeysUnavailable } from '../errors.ts';
+import { OrderIdUnavailable, ReplicaBehind, TokenKeysUnavailable } from '../errors.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { type HeaderTexts, requestIdOf } from './headers.ts';
 import { type App, routes } from './openapi.ts';
@@ -80,7 +81,8 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
     if (error instanceof TokenKeysUnavailable)
       return problem(c, 'not-ready', 'No token can be checked at the moment.');
-    if (isStoreUnavailable(error)) {
+    if (isContention(error)) return problem(c, 'database-busy'); // MySQL has rolled it back.
+    if (isStoreUnavailable(error) || error instanceof ReplicaBehind) {
       // An inventory throws only when nothing can have been sold.
       service.log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });
       return problem(c, 'not-ready', 'A store does not answer, or takes no writes.');

@@ -20,7 +20,7 @@ const rows = {
   'not-started': { status: 403, title: 'The sale has not started' },
   'pass-required': {
     status: 403,
-    title: 'A pass of the waiting room is required; nothing was sold',
+    title: 'A pass of the waiting room is required; this request was not tried',
   },
   'not-found': { status: 404, title: 'This path does not exist' },
   'method-not-allowed': { status: 405, title: 'This path has no such method; see Allow' },
@@ -32,21 +32,25 @@ const rows = {
   'already-ordered': { status: 409, title: 'This user already has an order' },
   conflict: {
     status: 409,
-    title: 'Another purchase changed the stock first; nothing was sold, try again',
+    title: 'Another purchase changed the stock first; this request sold nothing, try again',
     retryAfterSeconds: 1,
   },
   'sale-paused': {
     status: 409,
-    title: 'The sale is paused; nothing was sold',
+    title: 'The sale is paused; this request sold nothing',
     retryAfterSeconds: 5,
   },
   'stock-below-sold': { status: 409, title: 'More is sold than this stock' },
+  'stores-differ': {
+    status: 409,
+    title: 'MySQL has lost changes that Redis has; this request changed nothing',
+  },
   ended: { status: 410, title: 'The sale has ended' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'too-many-requests': {
     status: 429,
-    title: 'Too many requests; this one changed nothing',
+    title: 'Too many requests; this one was not tried',
     retryAfterSeconds: 1,
   },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
@@ -55,42 +59,42 @@ const rows = {
   'internal-error': { status: 500, title: 'The service failed' },
   busy: {
     status: 503,
-    title: 'Another request holds the lock; nothing was sold',
+    title: 'Another request holds the lock; this request sold nothing',
     retryAfterSeconds: 1,
   },
   'database-busy': {
     status: 503,
-    title: 'The database is busy; nothing was sold',
+    title: 'The database is busy; this request changed nothing',
     retryAfterSeconds: 1,
   },
   'lease-lost': {
     status: 503,
-    title: 'The lease of the lock was lost before the commit; nothing was sold',
+    title: 'The lease of the lock was lost before the commit; this request sold nothing',
     retryAfterSeconds: 1,
   },
   'stale-fence': {
     status: 503,
-    title: 'A newer request was granted the lock before the commit; nothing was sold',
+    title: 'A newer request was granted the lock before the commit; this request sold nothing',
     retryAfterSeconds: 1,
   },
   'lock-service-unavailable': {
     status: 503,
-    title: 'The lock service did not answer in time; nothing was sold',
+    title: 'The lock service did not answer in time; this request sold nothing',
     retryAfterSeconds: 2,
   },
   'queue-full': {
     status: 503,
-    title: 'The queue of orders is full; nothing was sold',
+    title: 'The queue of orders is full; this request sold nothing',
     retryAfterSeconds: 1,
   },
   overloaded: {
     status: 503,
-    title: 'Too many purchases are in progress; nothing was sold',
+    title: 'Too many purchases are in progress; this one was not tried',
     retryAfterSeconds: 1,
   },
   'not-ready': {
     status: 503,
-    title: 'The sale is not ready; nothing was sold',
+    title: 'The sale is not ready; this request sold nothing',
     retryAfterSeconds: 2,
   },
   'too-many-streams': {

@@ -27,8 +27,8 @@ export interface BucketStockChange {
   readonly epoch: string;
   readonly voucherId: string;
   readonly buckets: BucketCount;
-  /** Of the change. */
-  readonly number: number;
+  /** Its number, when it was begun, and the number of the last one that MySQL has settled. */
+  readonly change: { readonly number: string; readonly begunMs: string; readonly before: string };
   /** With the units that are sold. */
   readonly stock: number;
   readonly stockBefore: number;
@@ -38,12 +38,15 @@ export interface BucketStockChange {
 interface Held {
   readonly stock: number;
   readonly sold: number;
+  /** How many were sold when this change was refused; null when it was not. */
+  readonly refused: number | null;
 }
 
 /**
  * `hold`: the stock is changed, and the buckets are still held; the script of the change needs the
  * hold, and ends it. It is empty when a later change is applied. `sold`: so many are sold, more
- * than the new stock; the buckets have the stock of before, and sell on.
+ * than the new stock; the buckets have the stock of before, and sell on. A bucket remembers that,
+ * so that a process that finishes the change decides the same.
  */
 export type BucketsChanged =
   | { readonly hold: string; readonly sold?: undefined }
@@ -55,7 +58,7 @@ export async function changeBucketStock(asked: BucketStockChange): Promise<Bucke
   try {
     return await changeHeld(asked, hold);
   } catch (error) {
-    const release = (place: ShardKeys) => adjust(asked, place, hold, 0, true);
+    const release = (place: ShardKeys) => adjust(asked, place, hold, { units: 0, isLast: true });
     await Promise.allSettled(placesOf(asked).map(release)); // Or the hold ends by itself.
     throw error;
   }
@@ -68,10 +71,29 @@ async function changeHeld(asked: BucketStockChange, hold: string): Promise<Bucke
   if (!held) return { hold: '' };
   const sold = sum(held.map((bucket) => bucket.sold));
   const left = sum(held.map((bucket) => bucket.stock));
-  const isRefused = asked.stock < sold;
-  const wanted = isRefused ? asked.stockBefore : asked.stock;
-  await adjustAll(asked, hold, partsOf(wanted - sold - left, held), isRefused);
-  return isRefused ? { sold } : { hold };
+  const earlier = held.find(({ refused }) => refused !== null)?.refused ?? null;
+  const refused = earlier ?? (asked.stock < sold ? sold : null);
+  const wanted = refused === null ? asked.stock : asked.stockBefore;
+  const parts = partsOf(wanted - sold - left, held);
+  await adjustAll(asked, hold, parts, { isLast: refused !== null, refused });
+  return refused === null ? { hold } : { sold: refused };
+}
+
+/**
+ * The stock that both stores must have, where Redis lost a change of it. A stock below what is sold
+ * is 0.
+ * @throws DataChanged, HoldLost, RedisLostSale
+ */
+export async function correctBucketStock(asked: BucketStockChange, mayRaise: boolean) {
+  const hold = randomUUID();
+  await askAll(asked, hold, String(holdMs));
+  await finishTransfers(asked);
+  const held = (await askAll(asked, hold, '')) ?? [];
+  const more = asked.stock - sum(held.map(({ stock, sold }) => stock + sold));
+  const isCorrected = more < 0 || (more > 0 && mayRaise);
+  const parts = partsOf(isCorrected ? more : 0, held);
+  await adjustAll(asked, hold, parts, { isLast: true, refused: null });
+  return isCorrected;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
@@ -107,16 +129,18 @@ async function askAll(
   hold: string,
   forMs: string,
 ): Promise<Held[] | null> {
-  const { connections, epoch, voucherId, number } = asked;
+  const { connections, epoch, voucherId, change } = asked;
+  const { number, begunMs, before } = change;
   const held: Held[] = [];
   for (const place of placesOf(asked)) {
     const keys = [place.voucher(voucherId), place.buyers(voucherId), place.epoch];
-    const args = [epoch, String(number), hold, forMs];
+    const args = [epoch, number, begunMs, before, hold, forMs];
     const answer = await runScript(connections.redis('admin'), holdBucket, keys, args);
-    const [word, stock, sold] = answer as [string, string, string];
+    const [word, stock, sold, refused] = answer as [string, string, string, string];
     if (word === 'later-change') return null;
     if (word !== 'held') throw problemOf(word, asked);
-    held.push({ stock: Number(stock), sold: Number(sold) });
+    const wasRefused = refused === '' ? null : Number(refused);
+    held.push({ stock: Number(stock), sold: Number(sold), refused: wasRefused });
   }
   return held;
 }
@@ -135,14 +159,21 @@ async function finishTransfers({ connections, epoch, voucherId, buckets }: Bucke
   });
 }
 
+interface Adjustment {
+  readonly units: number;
+  /** It ends the hold. */
+  readonly isLast: boolean;
+  readonly refused?: number | null;
+}
+
 async function adjustAll(
   asked: BucketStockChange,
   hold: string,
-  units: readonly number[],
-  isLast: boolean,
+  parts: readonly number[],
+  rest: Omit<Adjustment, 'units'>,
 ): Promise<void> {
   for (const [index, place] of placesOf(asked).entries()) {
-    await adjust(asked, place, hold, units[index] ?? 0, isLast);
+    await adjust(asked, place, hold, { ...rest, units: parts[index] ?? 0 });
     await checkpoint('bucket-adjusted');
   }
 }
@@ -151,12 +182,13 @@ async function adjust(
   asked: BucketStockChange,
   place: ShardKeys,
   hold: string,
-  units: number,
-  isLast: boolean,
+  { units, isLast, refused = null }: Adjustment,
 ): Promise<void> {
-  const { connections, epoch, voucherId } = asked;
+  const { connections, epoch, voucherId, change } = asked;
   const keys = [place.voucher(voucherId), place.epoch];
   const args = [epoch, hold, String(units), String(reopensAfterMs), isLast ? '1' : ''];
-  const answer = await runScript(connections.redis('admin'), adjustBucket, keys, args);
+  const decision = [String(refused ?? ''), change.number, change.begunMs];
+  const redis = connections.redis('admin');
+  const answer = await runScript(redis, adjustBucket, keys, [...args, ...decision]);
   if (answer !== 'adjusted') throw problemOf(answer, asked);
 }

@@ -7,20 +7,15 @@
  * 3. Settle: MySQL has the new values, and the change is done or refused. A stock that shrinks is
  *    smaller in MySQL from now on: so Redis never sells what MySQL would refuse.
  *
- * Steps 2 and 3 are one transaction of MySQL, under a lock on the voucher, and may be repeated: a
- * process that dies between the steps leaves a begun change, and the next one finishes it. One
- * change of a voucher is begun at a time.
+ * Steps 1 and 3 are short transactions under a lock on the voucher. No lock is held while Redis is
+ * asked, because a process that stands still would keep it from every other one. Steps 2 and 3 may
+ * be repeated, also by several processes at once: a process that dies or stands still leaves a
+ * begun change, and the next one finishes it. One change of a voucher is begun at a time.
  */
 import type { Connections } from '../connections/connections.ts';
 import { stayInEpoch } from '../connections/epoch.ts';
-import {
-  change,
-  type Pool,
-  type PoolConnection,
-  select,
-  transaction,
-} from '../connections/mysql.ts';
-import { type BucketCount, stockPlaces } from '../connections/sale-keys.ts';
+import { change, type PoolConnection, select, transaction } from '../connections/mysql.ts';
+import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { reopensAfterMs } from '../domain.ts';
 import {
@@ -29,13 +24,25 @@ import {
   DataChanged,
   EpochOver,
   HoldLost,
+  MysqlBehind,
   RedisLostSale,
   SaleEnded,
   StockBelowSold,
 } from '../errors.ts';
+import { confirmWrites } from '../inventory/shared/replica-acknowledgement.ts';
 import { rungNamed } from '../ladder/rungs.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import { changeBucketStock } from './bucket-stock.ts';
+import {
+  type BegunChange,
+  begunChange,
+  changeNumbered,
+  insertBegun,
+  markSettled,
+  recordLast,
+  type VoucherChange,
+  vouchersBegun,
+} from './change-journal.ts';
 import { finalRungs, isFinalRung } from './reconcile/read-sales.ts';
 
 const changeVoucher = loadScript('sale/change-voucher');
@@ -49,25 +56,6 @@ export interface VoucherEdit {
   /** `now` closes the sale, when the change is applied. */
   readonly endTime?: Date | 'now' | undefined;
   readonly paused?: boolean | undefined;
-}
-
-/** An entry of the journal. Its values are those after the change. */
-export interface VoucherChange {
-  /** 1, 2, … for each voucher. */
-  readonly number: number;
-  readonly operatorId: string;
-  readonly state: 'begun' | 'done' | 'refused';
-  readonly title: string;
-  readonly stockBefore: number;
-  readonly stock: number;
-  readonly beginTime: Date;
-  /** Null until the change is applied, when it closes the sale. */
-  readonly endTime: Date | null;
-  readonly paused: boolean;
-  /** How many were sold, when that is more than the stock: then the change is refused. */
-  readonly sold: number | null;
-  readonly begunAt: Date;
-  readonly settledAt: Date | null;
 }
 
 interface CurrentVoucher {
@@ -86,7 +74,7 @@ interface CurrentVoucher {
  * @returns null when there is no such voucher.
  * @throws ChangeUnfinished: the change is in the journal, and an order worker finishes it;
  *   CommitUnknown: it may be in the journal. After ChangeInvalid, SaleEnded, StockBelowSold,
- *   DataChanged, RedisLostSale, or the error of a store, nothing has changed.
+ *   MysqlBehind, DataChanged, RedisLostSale, or the error of a store, nothing has changed.
  */
 export async function changeSale(
   connections: Connections,
@@ -101,36 +89,28 @@ export async function changeSale(
     await finish(at);
     return changeSale(connections, voucherId, operatorId, edit);
   }
-  await finish(at).catch((cause: unknown) => {
-    throw new ChangeUnfinished(voucherId, own, cause);
-  });
-  const changes = await changesOf(connections.mysql(), voucherId);
-  const settled = changes.find(({ number }) => number === own);
-  if (settled?.state === 'refused') throw new StockBelowSold(settled.stock, settled.sold ?? 0);
-  return settled ?? null;
+  const settled = await finishOwn(at, own);
+  if (settled?.state !== 'refused') return settled ?? null;
+  if (settled.sold === null) throw new MysqlBehind(voucherId, own);
+  throw new StockBelowSold(settled.stock, settled.sold);
 }
 
-/** The journal of a voucher, the first change first. */
-export async function changesOf(
-  db: Pool | PoolConnection,
-  voucherId: string,
-): Promise<VoucherChange[]> {
-  const rows = await select<Omit<VoucherChange, 'paused'> & { readonly paused: number }>(
-    db,
-    `SELECT number, CAST(operator_id AS CHAR) AS operatorId, state, title,
-            stock_before AS stockBefore, stock, begin_time AS beginTime, end_time AS endTime,
-            paused, sold, begun_at AS begunAt, settled_at AS settledAt
-     FROM voucher_changes WHERE voucher_id = ? ORDER BY number`,
-    [voucherId],
-  );
-  return rows.map((row) => ({ ...row, paused: row.paused === 1 }));
-}
+/** Two processes that change the stock of buckets end each other's holds. */
+const mostTries = 3;
 
-async function begunChange(
-  db: PoolConnection,
-  voucherId: string,
-): Promise<VoucherChange | undefined> {
-  return (await changesOf(db, voucherId)).find(({ state }) => state === 'begun');
+/** Another process may finish it first. @throws ChangeUnfinished */
+async function finishOwn(at: Place, own: number): Promise<VoucherChange | undefined> {
+  const { connections, voucherId } = at;
+  for (let tries = 1; ; tries++) {
+    const cause = await finish(at).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const found = await changeNumbered(connections.mysql(), voucherId, own).catch(() => undefined);
+    if (cause === null || (found && found.state !== 'begun')) return found;
+    if (!(cause instanceof HoldLost) || tries === mostTries)
+      throw new ChangeUnfinished(voucherId, own, cause);
+  }
 }
 
 /**
@@ -141,13 +121,9 @@ export async function finishChanges(
   connections: Connections,
   { epoch = connections.epoch.value, voucherId }: Which = {},
 ): Promise<string[]> {
-  const left = await select<{ id: string }>(
-    connections.mysql(),
-    "SELECT DISTINCT CAST(voucher_id AS CHAR) AS id FROM voucher_changes WHERE state = 'begun'",
-  );
   const finished: string[] = [];
   const problems: unknown[] = [];
-  for (const { id } of left) {
+  for (const id of await vouchersBegun(connections.mysql())) {
     if (voucherId !== undefined && voucherId !== id) continue;
     const done = await finish({ connections, epoch, voucherId: id }).catch((error: unknown) => {
       if (!(error instanceof RedisLostSale)) problems.push(error); // The others do not wait for it.
@@ -180,21 +156,15 @@ function begin(
   edit: VoucherEdit,
 ): Promise<number | 'another-is-begun' | null> {
   const { voucherId } = at;
-  return alone(at, async (db, voucher) => {
+  return alone(at, async (db) => {
+    const voucher = await currentVoucher(db, voucherId);
+    if (!voucher) return null;
     if (await begunChange(db, voucherId)) return 'another-is-begun';
     const changed = edited(voucher, edit);
     const number = (voucher.last ?? 0) + 1;
-    const { title, stock, beginTime, endTime, paused } = changed;
-    await change(
-      db,
-      `INSERT INTO voucher_changes (voucher_id, number, operator_id, title, stock_before, stock,
-         begin_time, end_time, paused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        ...[voucherId, number, operatorId, title, voucher.stock, stock],
-        ...[beginTime, endTime, paused ? 1 : 0],
-      ],
-    );
-    if (stock > voucher.stock) await addStock(db, voucherId, stock - voucher.stock);
+    const stockBefore = voucher.stock;
+    await insertBegun(db, voucherId, { number, operatorId, stockBefore, ...changed });
+    if (changed.stock > stockBefore) await addStock(db, voucherId, changed.stock - stockBefore);
     return number;
   });
 }
@@ -214,60 +184,94 @@ function edited(voucher: CurrentVoucher, edit: VoucherEdit) {
   return { title, stock, beginTime, endTime: endTime === 'now' ? null : endTime, paused };
 }
 
-/** @returns null when no change of this voucher is begun. */
-function finish(at: Place): Promise<'finished' | null> {
-  const { voucherId } = at;
-  return alone(at, async (db, voucher) => {
-    const begun = await begunChange(db, voucherId);
-    if (!begun) return null;
-    await checkpoint('change-begun');
-    const applied = await apply(at, voucher, begun);
-    await checkpoint('change-applied');
-    if (typeof applied === 'number') await refuse(db, voucherId, begun, applied);
-    else await settle(db, voucherId, begun, applied);
+/**
+ * Applies and settles the change that is begun.
+ * @returns null when none is, or another process has settled it.
+ */
+async function finish(at: Place): Promise<'finished' | null> {
+  const { connections, voucherId } = at;
+  const begun = await begunChange(connections.mysql(), voucherId);
+  if (!begun) return null;
+  await checkpoint('change-begun');
+  const applied = await inItsEpoch(at, () => apply(at, begun));
+  await checkpoint('change-applied');
+  return alone(at, async (db) => {
+    if ((await begunChange(db, voucherId))?.number !== begun.number) return null;
+    if (applied.endTime) await settle(db, voucherId, begun, applied.endTime);
+    else await refuse(db, voucherId, begun, applied.sold);
     return 'finished';
   });
 }
 
 /**
- * In Redis.
- * @returns the end of the sale; or how many are sold, when these are more than the stock.
- * @throws DataChanged, HoldLost; RedisLostSale: then the change waits for a rebuild of Redis.
+ * In Redis. `sold`: the change is refused, because more are sold than its stock; null when Redis
+ * has a later change than MySQL.
  */
-async function apply(
-  at: Place,
-  { rung, buckets }: CurrentVoucher,
-  { number, stock, stockBefore, beginTime, endTime, paused }: VoucherChange,
-): Promise<Date | number> {
+type Applied =
+  | { readonly endTime: Date }
+  | { readonly endTime?: undefined; readonly sold: number | null };
+
+/**
+ * When it answers, a replica that may be promoted has the change too.
+ * @throws DataChanged, HoldLost, ReplicaBehind; RedisLostSale: then the change waits for a rebuild
+ *   of Redis.
+ */
+async function apply(at: Place, begun: BegunChange): Promise<Applied> {
   const { connections, epoch, voucherId } = at;
-  const { saleKeys } = connections;
-  const isSplit = rungNamed(rung).buckets && stock !== stockBefore;
+  const { rung, buckets, stock, stockBefore } = begun;
+  const places = stockPlaces(connections.saleKeys, voucherId, rungNamed(rung), buckets);
+  const isSplit = rungNamed(rung).buckets === true && stock !== stockBefore;
+  const wanted = { stock, stockBefore, change: asLastChange(begun) };
   const held = isSplit
-    ? await changeBucketStock({ ...at, buckets, number, stock, stockBefore })
+    ? await changeBucketStock({ connections, epoch, voucherId, buckets, ...wanted })
     : { hold: '' };
-  if (held.sold !== undefined) return held.sold;
   const newStock = isSplit || stock === stockBefore ? '' : String(stock);
+  const applied =
+    held.sold === undefined
+      ? await applyIn(at, places, begun, newStock, held.hold)
+      : { sold: held.sold };
+  if (connections.config.ORDER_DURABILITY === 'replica')
+    await confirmWrites(connections.redis('admin'), places);
+  return applied;
+}
+
+async function applyIn(
+  { connections, epoch, voucherId }: Place,
+  places: readonly ShardKeys[],
+  begun: BegunChange,
+  newStock: string,
+  hold: string,
+): Promise<Applied> {
+  const { beginTime, endTime, paused } = begun;
+  const { number, begunMs, before } = asLastChange(begun);
   let endMs = endTime === null ? 'now' : String(endTime.getTime());
-  for (const place of stockPlaces(saleKeys, voucherId, rungNamed(rung), buckets)) {
+  for (const place of places) {
     const keys = [place.voucher(voucherId), place.buyers(voucherId), place.epoch];
     const times = [String(beginTime.getTime()), endMs, paused ? '1' : ''];
-    const args = [epoch, String(number), newStock, ...times, String(reopensAfterMs), held.hold];
-    const redis = connections.redis('admin');
-    const answer = await runScript(redis, changeVoucher, keys, args);
+    const args = [epoch, number, begunMs, before, newStock, ...times, String(reopensAfterMs), hold];
+    const answer = await runScript(connections.redis('admin'), changeVoucher, keys, args);
     const [word, value] = answer as [string, string];
-    if (word === 'below-sold') return Number(value);
+    if (word === 'below-sold') return { sold: Number(value) };
+    if (word === 'later-change') return { sold: null };
     if (word === 'unknown-voucher') throw new RedisLostSale(voucherId);
     if (word === 'not-held') throw new HoldLost(voucherId);
     if (word !== 'changed') throw new DataChanged(epoch);
     endMs = value; // Every bucket ends when the first one does.
   }
-  return new Date(Number(endMs));
+  return { endTime: new Date(Number(endMs)) };
 }
+
+/** As the scripts take it. */
+const asLastChange = ({ number, begunAt, before }: BegunChange) => ({
+  number: String(number),
+  begunMs: String(begunAt.getTime()),
+  before: String(before ?? 0),
+});
 
 async function settle(
   db: PoolConnection,
   voucherId: string,
-  { number, title, stock, stockBefore, beginTime, paused }: VoucherChange,
+  { number, title, stock, stockBefore, beginTime, paused }: BegunChange,
   endTime: Date,
 ): Promise<void> {
   await change(db, 'UPDATE vouchers SET title = ?, begin_time = ?, end_time = ? WHERE id = ?', [
@@ -275,32 +279,21 @@ async function settle(
     voucherId,
   ]);
   if (stock < stockBefore) await addStock(db, voucherId, stock - stockBefore);
-  await change(
-    db,
-    'REPLACE INTO voucher_states (voucher_id, change_number, paused) VALUES (?, ?, ?)',
-    [voucherId, number, paused ? 1 : 0],
-  );
-  await change(
-    db,
-    `UPDATE voucher_changes SET state = 'done', end_time = ?, settled_at = CURRENT_TIMESTAMP(3)
-     WHERE voucher_id = ? AND number = ?`,
-    [endTime, voucherId, number],
-  );
+  await recordLast(db, voucherId, number, paused);
+  await markSettled(db, voucherId, { number, state: 'done', endTime, sold: null });
 }
 
+/** Redis has refused it under its number too, unless MySQL does not know the changes before it. */
 async function refuse(
   db: PoolConnection,
   voucherId: string,
-  { number, stock, stockBefore }: VoucherChange,
-  sold: number,
+  { number, stock, stockBefore, endTime }: BegunChange,
+  sold: number | null,
 ): Promise<void> {
   if (stock > stockBefore) await addStock(db, voucherId, stockBefore - stock);
-  await change(
-    db,
-    `UPDATE voucher_changes SET state = 'refused', sold = ?, settled_at = CURRENT_TIMESTAMP(3)
-     WHERE voucher_id = ? AND number = ?`,
-    [sold, voucherId, number],
-  );
+  const wasPaused = (await currentVoucher(db, voucherId))?.paused === 1;
+  if (sold !== null) await recordLast(db, voucherId, number, wasPaused);
+  await markSettled(db, voucherId, { number, state: 'refused', endTime, sold });
 }
 
 async function addStock(db: PoolConnection, voucherId: string, units: number): Promise<void> {
@@ -314,21 +307,29 @@ async function addStock(db: PoolConnection, voucherId: string, units: number): P
 
 /**
  * In a transaction that holds the lock of the voucher, and the epoch: a rebuild of Redis waits for
- * it, and then reads what it wrote.
- * @returns null when there is no such voucher.
+ * it, and then reads what it wrote. It asks no other store.
  * @throws DataChanged, and what `work` throws
  */
 function alone<Result>(
-  { connections, epoch, voucherId }: Place,
-  work: (db: PoolConnection, voucher: CurrentVoucher) => Promise<Result | null>,
+  at: Place,
+  work: (db: PoolConnection) => Promise<Result | null>,
 ): Promise<Result | null> {
-  const done = transaction(connections.mysql(), 'READ COMMITTED', async (db) => {
-    await stayInEpoch(db, epoch);
-    await select(db, 'SELECT id FROM vouchers WHERE id = ? FOR UPDATE', [voucherId]);
-    const voucher = await currentVoucher(db, voucherId);
-    return voucher ? work(db, voucher) : null;
-  });
-  return done.catch((error: unknown) => {
+  const { connections, epoch, voucherId } = at;
+  return inItsEpoch(at, () =>
+    transaction(connections.mysql(), 'READ COMMITTED', async (db) => {
+      await stayInEpoch(db, epoch);
+      await select(db, 'SELECT id FROM vouchers WHERE id = ? FOR UPDATE', [voucherId]);
+      return work(db);
+    }),
+  );
+}
+
+/** @throws DataChanged: the next change is made in the epoch that MySQL has now. */
+function inItsEpoch<Result>(
+  { connections, epoch }: Place,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return work().catch((error: unknown) => {
     if (!(error instanceof EpochOver || error instanceof DataChanged)) throw error;
     connections.epoch.refresh();
     throw new DataChanged(epoch); // EpochOver speaks of orders.

@@ -15,14 +15,11 @@ import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
 import { stockOfBuckets } from '../../src/inventory/shared/bucket-stock.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { freeLease } from '../../src/locks/none.ts';
+import { changesOf } from '../../src/orders/change-journal.ts';
 import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
 import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import {
-  changeSale,
-  changesOf,
-  finishChanges,
-  type VoucherEdit,
-} from '../../src/orders/voucher-changes.ts';
+import { repair } from '../../src/orders/reconcile/repair.ts';
+import { changeSale, finishChanges, type VoucherEdit } from '../../src/orders/voucher-changes.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { quiet } from '../support/connections.ts';
 import { dieAt } from '../support/dying-change.ts';
@@ -201,14 +198,14 @@ const holdOf = (bucket: ShardKeys, number = '1', hold = 'another', forMs = '2000
     redis(),
     holdScript,
     [bucket.voucher(voucher.id), bucket.buyers(voucher.id), bucket.epoch],
-    [connections.epoch.value, number, hold, forMs],
+    [connections.epoch.value, number, '', number, hold, forMs],
   ) as Promise<string[]>;
 const adjustOf = (bucket: ShardKeys, units: number, hold = 'another') =>
   runScript(
     redis(),
     adjustScript,
     [bucket.voucher(voucher.id), bucket.epoch],
-    [connections.epoch.value, hold, String(units), String(reopensAfterMs), ''],
+    [connections.epoch.value, hold, String(units), String(reopensAfterMs), '', '', '', ''],
   );
 const notHeld = async () => {
   const untilMs = (await fieldsOf('heldUntilMs')).map(Number);
@@ -227,7 +224,7 @@ async function dieAfterTaking(): Promise<void> {
 
 describe('a bucket that is held', () => {
   test('sells and lends nothing, says so truly, and sells again by itself', async () => {
-    for (const bucket of buckets) expect(await holdOf(bucket)).toEqual(['held', '10', '0']);
+    for (const bucket of buckets) expect(await holdOf(bucket)).toEqual(['held', '10', '0', '']);
     const refused = await sellTo(1);
     expect(refused).toMatchObject({ kind: 'refused', reason: 'not-ready' });
     const [first] = buckets as [ShardKeys];
@@ -250,7 +247,7 @@ describe('a bucket that is held', () => {
     expect(await adjustOf(first, 1, 'own')).toBe('not-held');
     expect(await holdOf(first, '1', 'own', '')).toEqual(['not-held']);
     expect(await adjustOf(first, 1)).toBe('adjusted');
-    expect(await holdOf(first, '1', 'another', '')).toEqual(['held', '11', '0']);
+    expect(await holdOf(first, '1', 'another', '')).toEqual(['held', '11', '0', '']);
   });
 });
 
@@ -268,6 +265,21 @@ describe('a process that dies in a change', () => {
     expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
     expect(await buyAs([100])).toBe(1);
     await expectConsistent(to);
+  });
+
+  test('after one bucket refused the change: the others refuse it too, although a unit came back', async () => {
+    await buyAs(usersUpTo(20));
+    await dieAt('change-begun', () => edit({ stock: 20 }));
+    const [first] = buckets as [ShardKeys];
+    await redis().hset(first.voucher(voucher.id), { change: '1', refused: '21' });
+    await finishChanges(connections);
+    expect(await fieldsOf('refused')).toEqual(['21', '21', '21', '21']);
+    expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([
+      { state: 'refused', sold: 21 },
+    ]);
+    await edit({ stock: 30 });
+    expect(await fieldsOf('refused')).toEqual([null, null, null, null]);
+    await expectConsistent(30);
   });
 
   test('that is refused later: what it took comes back', async () => {
@@ -460,4 +472,26 @@ test('stock that is replayed from a dead letter is not sold while its bucket is 
   );
   expect(answer).toEqual(['reopening', '', expect.any(Number)]);
   expect(await fieldsOf('stock')).toEqual(['10', '10', '10', '10']);
+});
+
+describe('a Redis that has lost the last change', () => {
+  test.each([30, 50])('gets it back, with a stock of %i, and sells on', async (to) => {
+    await buyAs(usersUpTo(8));
+    await workUntilEmpty(connections);
+    const keys = buckets.map((bucket) => bucket.voucher(voucher.id));
+    const before = await Promise.all(keys.map((key) => redis().hgetall(key)));
+    await edit({ stock: to, paused: true });
+    for (const [index, key] of keys.entries()) {
+      await redis().del(key);
+      await redis().hset(key, before[index] ?? {});
+    }
+    expect((await reconcile(connections)).verdict).toBe('inconsistent');
+    expect((await repair(connections)).after.verdict).toBe('consistent');
+    expect(await fieldsOf('paused')).toEqual(['1', '1', '1', '1']);
+    expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
+    expect(await left()).toBe(to - 8);
+    await edit({ paused: false });
+    expect(await buyAs([100])).toBe(1);
+    await expectConsistent(to);
+  });
 });

@@ -3,11 +3,17 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnDurability } from '../../src/connections/durability.ts';
+import { agreeOnEpoch } from '../../src/connections/epoch.ts';
+import { migrate } from '../../src/connections/schema.ts';
 import type { Order, Outcome, Voucher } from '../../src/domain.ts';
 import { ReplicaBehind } from '../../src/errors.ts';
 import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { openRung } from '../../src/ladder/open-rung.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { changesOf } from '../../src/orders/change-journal.ts';
+import { changeSale, finishChanges } from '../../src/orders/voucher-changes.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
 import { quiet, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
@@ -240,3 +246,35 @@ test('with `replica`, many purchases share one WAIT, and an outcome on a new con
   expect(await buy(connections, someOrder(voucher.id, '300'))).toMatchObject({ kind: 'unknown' });
   expect(isNew).toBe(true);
 });
+
+test('with `replica`, a sale is on sale, and changed, once a replica has that', async () => {
+  const { replica, connections } = await replicated();
+  const stores = { MYSQL_URL: await ownDatabase(), REDIS_URL: connections.config.REDIS_URL };
+  await migrate(stores.MYSQL_URL);
+  const by = await opened({ ...stores, ORDER_DURABILITY: 'replica' });
+  await agreeOnEpoch(by, quiet);
+  const vouchers: Voucher[] = [];
+  for (const rung of ['lua-stream', 'lua-buckets']) vouchers.push(await putOnSaleBy(by, rung));
+  const pause = ({ id }: Voucher) => changeSale(by, id, '9', { paused: true });
+  replica.pause();
+  for (const voucher of vouchers) {
+    await expect(pause(voucher)).rejects.toMatchObject({ cause: expect.any(ReplicaBehind) });
+    await expect(putOnSaleBy(by, voucher.rung)).rejects.toThrow(ReplicaBehind);
+    expect(await changesOf(by.mysql(), voucher.id)).toMatchObject([{ state: 'begun' }]);
+  }
+  // Redis has the change: a process that repeats it writes nothing, and waits all the same.
+  await expect(finishChanges(by)).rejects.toThrow(ReplicaBehind);
+  replica.resume();
+  await waitUntil('the changes to be finished', 20_000, async () => {
+    await finishChanges(by).catch(() => []);
+    const states = vouchers.map(async ({ id }) => (await changesOf(by.mysql(), id))[0]?.state);
+    return (await Promise.all(states)).every((state) => state === 'done');
+  });
+});
+
+async function putOnSaleBy(by: Connections, rung: string): Promise<Voucher> {
+  const { inventory } = await openRung(rung, by, { onReleaseFailed: () => {} });
+  const voucher = { title: 'replicated', stock: 5, rung, beginTime: new Date(0), buckets: 2 };
+  const endTime = new Date(Date.now() + 3_600_000);
+  return openVouchers(by).create({ ...voucher, endTime }, inventory.prepare);
+}

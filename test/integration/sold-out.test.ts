@@ -23,7 +23,13 @@ import { deadLetter } from '../../src/orders/dead-letters.ts';
 import { addBuyers, repairPlace } from '../../src/orders/reconcile/repair.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { openLuaStream, someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
+import {
+  firstTerms,
+  openLuaStream,
+  someOrder,
+  someVoucher,
+  someVoucherId,
+} from '../support/sale.ts';
 import { facts } from '../unit/facts.ts';
 
 let connections: Connections;
@@ -193,7 +199,7 @@ test('a buyer who was restored by a repair is told of the order, although the vo
   const order = someOrder(voucher.id, nextUser());
   const { id: voucherId, stock: initialStock } = voucher;
   const epoch = (await redis().get(connections.saleKeys.of(voucherId).epoch)) ?? '';
-  const sale = { voucherId, initialStock, changeNumber: 0 };
+  const sale = { voucherId, initialStock, terms: firstTerms(voucher) };
   await addBuyers(repairPlace(connections, sale, epoch), [order]);
   const accepted = { kind: 'accepted', orderId: order.id };
   await sleep(soldOutKeptMs); // What was remembered before the repair has ended.

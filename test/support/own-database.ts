@@ -26,11 +26,15 @@ export async function makeReadOnly(): Promise<void> {
   await root.query('SET GLOBAL read_only = ON');
 }
 
-/** A variable of the whole server, until the test is over; then it is 1 again. */
-export async function setGlobal(name: string, value: number): Promise<void> {
+/** A variable of the whole server, until the test is over; then it is as before. */
+export async function setGlobal(
+  name: string,
+  value: number | string,
+  before: number | string = 1,
+): Promise<void> {
   const root = await asRoot();
   onTestFinished(async () => {
-    await root.query(`SET GLOBAL ${name} = 1`);
+    await root.query(`SET GLOBAL ${name} = ${before}`);
     await root.end();
   });
   await root.query(`SET GLOBAL ${name} = ${value}`);

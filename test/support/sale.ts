@@ -6,6 +6,7 @@ import type { Inventory } from '../../src/inventory/inventory.ts';
 import { luaStream } from '../../src/inventory/lua-stream.ts';
 import { openQueues } from '../../src/ladder/open-rung.ts';
 import { snowflakes } from '../../src/order-ids/snowflake.ts';
+import type { Terms } from '../../src/orders/reconcile/sale.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import type { OrderQueue } from '../../src/queues/order-queue.ts';
 import { quiet } from './connections.ts';
@@ -41,6 +42,12 @@ export const someOrder = (
   voucherId,
   userId,
   requestId,
+});
+
+/** Of a sale that no operator has changed. */
+export const firstTerms = ({ beginTime, endTime }: Voucher): Terms => ({
+  ...{ change: 0, changeBegunMs: '', paused: false },
+  ...{ beginMs: beginTime.getTime(), endMs: endTime.getTime() },
 });
 
 export const someVoucherId = (): string => String(randomInt(1_000_000_000, 2_000_000_000));

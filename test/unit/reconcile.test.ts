@@ -1,22 +1,25 @@
 /** The three identities of a sale: what is a difference, and what is only an order on its way. */
 import { describe, expect, test } from 'vitest';
 import { differencesOf, isRemoved } from '../../src/orders/reconcile/differences.ts';
-import type { OrderInMysql, Sale } from '../../src/orders/reconcile/sale.ts';
+import type { OrderInMysql, Sale, Terms } from '../../src/orders/reconcile/sale.ts';
 
 const order = (id: string, userId: string) => ({ id, voucherId: '1', userId, requestId: `r${id}` });
 const inMysql = (id: string, userId: string, status: OrderInMysql['status'] = 'confirmed') =>
   [id, { ...order(id, userId), status }] as const;
 const buyer = (id: string, userId: string) => [userId, order(id, userId)] as const;
 
+const terms = {
+  ...{ change: 2, changeBegunMs: '7', beginMs: 0, endMs: Date.now() + 60_000, paused: false },
+};
+
+const inRedis = (stock: number, buyers: number) => ({ stock, buyers, terms: [terms] });
+
 /** Ten at first; order 11 of user 1 is recorded, and order 12 of user 2 is in flight. */
 const sale = (changes: Partial<Sale> = {}): Sale => ({
   voucherId: '1',
   initialStock: 10,
-  beginMs: 0,
-  endMs: Date.now() + 60_000,
-  changeNumber: 0,
-  paused: false,
-  redis: { stock: 8, buyers: 2 },
+  terms,
+  redis: inRedis(8, 2),
   buyers: new Map([buyer('11', '1'), buyer('12', '2')]),
   laterBuyers: new Map(),
   noted: new Set(['12']),
@@ -52,8 +55,8 @@ describe('no difference', () => {
 
 describe('a difference', () => {
   test.each<[string, Partial<Sale>, string[]]>([
-    ['is a stock that is too high', { redis: { stock: 9, buyers: 2 } }, ['stock']],
-    ['is a stock that is no number', { redis: { stock: Number.NaN, buyers: 2 } }, ['stock']],
+    ['is a stock that is too high', { redis: inRedis(9, 2) }, ['stock']],
+    ['is a stock that is no number', { redis: inRedis(Number.NaN, 2) }, ['stock']],
     ['is a stock of MySQL that is wrong', { stockInMysql: 10 }, ['stock-of-mysql']],
     [
       'is an order that is nowhere, though its unit is taken',
@@ -71,7 +74,7 @@ describe('a difference', () => {
     ],
     [
       'is an order whose user is no buyer, even when the unit is taken',
-      { buyers: new Map([buyer('11', '1')]), redis: { stock: 8, buyers: 1 } },
+      { buyers: new Map([buyer('11', '1')]), redis: inRedis(8, 1) },
       ['order-without-buyer'],
     ],
     [
@@ -81,16 +84,46 @@ describe('a difference', () => {
     ],
     ['is a queued order without a note', { noted: new Set() }, ['order-without-note']],
     ['is a note of no queued order', { noted: new Set(['11', '12']) }, ['note-without-order']],
-    ['is a sale that Redis does not have', { redis: { stock: null, buyers: 0 } }, ['sale-missing']],
+    [
+      'is a sale that Redis does not have',
+      { redis: { stock: null, buyers: 0, terms: [] } },
+      ['sale-missing'],
+    ],
   ])('%s', (_, changes, expected) => {
     expect(kinds(changes)).toEqual(expected);
   });
 });
 
 test('a sale that is over may be removed from Redis, when nothing is in the stream', () => {
-  const removed = sale({ redis: { stock: null, buyers: 0 }, inStream: [], endMs: 1_000 });
+  const removed = sale({
+    redis: { stock: null, buyers: 0, terms: [] },
+    inStream: [],
+    terms: { ...terms, endMs: 1_000 },
+  });
   expect(isRemoved(removed)).toBe(true);
   expect(differencesOf(removed)).toEqual([]);
-  for (const change of [{ endMs: Date.now() + 60_000 }, { inStream: sale().inStream }])
+  for (const change of [{ terms }, { inStream: sale().inStream }])
     expect(isRemoved({ ...removed, ...change })).toBe(false);
+});
+
+describe('the last change of an operator', () => {
+  const withTerms = (...found: Partial<Terms>[]) =>
+    kinds({ redis: { ...inRedis(8, 2), terms: found.map((each) => ({ ...terms, ...each })) } });
+
+  test.each<[string, Partial<Terms>]>([
+    ['has an older number', { change: 1 }],
+    ['has another pause', { paused: true }],
+    ['has another begin', { beginMs: 1 }],
+    ['has another end', { endMs: 5 }],
+    ['has an end that is no number', { endMs: Number.NaN }],
+  ])('differs where Redis %s, also in one bucket only', (_, found) => {
+    expect(withTerms(found)).toEqual(['change']);
+    expect(withTerms({}, found)).toEqual(['change']);
+  });
+
+  test('was lost by MySQL where Redis has a later one, or another one of the same number', () => {
+    expect(withTerms({ change: 3 })).toEqual(['change-of-mysql']);
+    expect(withTerms({ changeBegunMs: '8' })).toEqual(['change-of-mysql']);
+    expect(withTerms({ changeBegunMs: '' })).toEqual([]); // Of an earlier version.
+  });
 });

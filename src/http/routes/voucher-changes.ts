@@ -1,23 +1,21 @@
 /** Operators change a voucher while it is on sale, and read who changed what. */
 import { createRoute, z } from '@hono/zod-openapi';
-import type { MiddlewareHandler } from 'hono';
-import type { Connections } from '../../connections/connections.ts';
+import type { Context, MiddlewareHandler } from 'hono';
 import {
   ChangeInvalid,
   ChangeUnfinished,
   CommitUnknown,
+  ConnectionsBusy,
   DataChanged,
   type LockstepError,
+  MysqlBehind,
   RedisLostSale,
   SaleEnded,
   StockBelowSold,
 } from '../../errors.ts';
-import {
-  changeSale,
-  changesOf,
-  type VoucherChange,
-  type VoucherEdit,
-} from '../../orders/voucher-changes.ts';
+import { boundedLine } from '../../inventory/shared/bounded-line.ts';
+import { changesOf, changesPerPage, type VoucherChange } from '../../orders/change-journal.ts';
+import { changeSale, type VoucherEdit } from '../../orders/voucher-changes.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
@@ -60,10 +58,14 @@ const ChangeView = z
     description:
       'The values are those after the change. A change that is begun and not settled is finished ' +
       'by an order worker. `sold`: how many were sold when the change was refused, since that was ' +
-      'more than its stock.',
+      'more than its stock; null when MySQL had lost its last changes.',
   });
 
 const params = z.object({ id: Id });
+const ChangeNumber = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,8})$/)
+  .openapi({ description: 'The number of a change', example: '100' });
 const operatorsOnly = ['unauthenticated', 'forbidden'] as const;
 
 const changeVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
@@ -92,6 +94,8 @@ const changeVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
         'ended',
         'body-too-large',
         'unsupported-media-type',
+        'stores-differ',
+        'database-busy',
         'not-ready',
         'outcome-unknown',
       ),
@@ -104,11 +108,13 @@ const listChangesRoute = (operator: MiddlewareHandler<Identified>) =>
     path: '/vouchers/{id}/changes',
     operationId: 'listVoucherChanges',
     summary: 'Who changed a sale, and how',
-    description: 'For operators. The first change comes first.',
+    description:
+      `For operators. The first change comes first, ${changesPerPage} in an answer; \`after\` is ` +
+      'the number of the last change of the page before it.',
     tags: ['vouchers'],
     security: [{ token: [] }],
     middleware: [operator],
-    request: { params },
+    request: { params, query: z.object({ after: ChangeNumber.optional() }) },
     responses: {
       200: jsonAnswer(z.array(ChangeView), 'The journal of the voucher'),
       ...problemAnswers(...operatorsOnly, 'invalid-request', 'unknown-voucher', 'not-ready'),
@@ -117,27 +123,34 @@ const listChangesRoute = (operator: MiddlewareHandler<Identified>) =>
 
 const maybeBegun = 'The change may be begun. Look at the journal before you try again.';
 
+/**
+ * Of an instance: each change has a connection of the pool while it waits for the lock of its
+ * voucher, and the other requests need some too.
+ */
+const changesAtOnce = { connections: 2, mostWaiting: 100, waitMs: 5_000 };
+
 /** Redis is being rebuilt, or has lost the sale; nothing was changed. */
 const isRedisAway = (error: unknown): error is LockstepError =>
   error instanceof DataChanged || error instanceof RedisLostSale;
 
 export function voucherChangeRoutes({ connections, vouchers, log, readToken }: Service): App {
   const operator = requireRole('operator', readToken);
+  const inLine = boundedLine(changesAtOnce);
 
   return routes()
     .openapi(changeVoucherRoute(operator), async (c) => {
       const { id } = c.req.valid('param');
       const edit = asEdit(c.req.valid('json'));
       try {
-        const changed = await changeSale(connections, id, c.get('claims').sub, edit);
+        const { sub } = c.get('claims');
+        const changed = await inLine(() => changeSale(connections, id, sub, edit));
         if (!changed) return problem(c, 'unknown-voucher');
         await vouchers.forget(id).catch(() => {}); // It is read again within a second.
         log.info({ event: 'voucher-changed', voucherId: id, ...changed });
         return c.json(changeView(changed), 200);
       } catch (error) {
-        if (error instanceof ChangeInvalid) return problem(c, 'invalid-request', error.message);
-        if (error instanceof SaleEnded) return problem(c, 'ended', error.message);
-        if (error instanceof StockBelowSold) return problem(c, 'stock-below-sold', error.message);
+        const refusal = refusalOf(c, error);
+        if (refusal) return refusal;
         log.error({ event: 'voucher-not-changed', voucherId: id, error });
         if (error instanceof CommitUnknown) return problem(c, 'outcome-unknown', maybeBegun);
         if (error instanceof ChangeUnfinished) return problem(c, 'outcome-unknown', error.message);
@@ -148,12 +161,20 @@ export function voucherChangeRoutes({ connections, vouchers, log, readToken }: S
     .openapi(listChangesRoute(operator), async (c) => {
       const { id } = c.req.valid('param');
       if (!(await vouchers.find(id))) return problem(c, 'unknown-voucher');
-      return c.json(await journal(connections, id), 200);
+      const after = Number(c.req.valid('query').after ?? 0);
+      const changes = await changesOf(connections.mysql(), id, after);
+      return c.json(changes.map(changeView), 200);
     });
 }
 
-async function journal(connections: Connections, voucherId: string) {
-  return (await changesOf(connections.mysql(), voucherId)).map(changeView);
+/** Null when it is no refusal. */
+function refusalOf(c: Context, error: unknown) {
+  if (error instanceof ChangeInvalid) return problem(c, 'invalid-request', error.message);
+  if (error instanceof SaleEnded) return problem(c, 'ended', error.message);
+  if (error instanceof StockBelowSold) return problem(c, 'stock-below-sold', error.message);
+  if (error instanceof MysqlBehind) return problem(c, 'stores-differ', error.message);
+  if (error instanceof ConnectionsBusy) return problem(c, 'database-busy', error.message);
+  return null;
 }
 
 function asEdit({ beginTime, endTime, ...rest }: z.output<typeof Edit>): VoucherEdit {

@@ -15,6 +15,12 @@ import { ReplicaBehind } from '../../errors.ts';
 /** Meanwhile the connection does nothing else, so it is shorter than PURCHASE_ANSWER_MS. */
 export const replicaWithinMs = 500;
 
+/** After writes on any connection: waits until a replica has them. @throws ReplicaBehind */
+export async function confirmWrites(redis: Redis, shards: readonly ShardKeys[]): Promise<void> {
+  const isSure = await new ReplicaAcknowledgement().hasAllOf(redis, shards);
+  if (!isSure) throw new ReplicaBehind(replicaWithinMs);
+}
+
 export class ReplicaAcknowledgement {
   readonly #shared = new WeakMap<Redis, Promise<number>>();
 

@@ -1,17 +1,21 @@
 /**
- * The three identities of a sale, and each difference from them. Pure.
+ * The four identities of a sale, and each difference from them. Pure.
  *
  * 1. stock in Redis + orders in flight + recorded orders = initial stock
  * 2. buyers in Redis = users of recorded orders and of orders in flight
  * 3. the state that a user is told of an order = the truth
+ * 4. the pause, the window and the number of the last change in Redis = those in MySQL
  */
 import type { Order } from '../../domain.ts';
-import { type Buyer, type InStream, inFlight, recordedIn, type Sale } from './sale.ts';
+import { type Buyer, type InStream, inFlight, recordedIn, type Sale, type Terms } from './sale.ts';
 
-export type Identity = 'stock' | 'buyers' | 'status';
+export const identities = ['stock', 'buyers', 'status', 'change'] as const;
+export type Identity = (typeof identities)[number];
 
 export type Difference = { readonly identity: Identity; readonly text: string } & (
-  | { readonly kind: 'sale-missing' | 'stock-of-mysql' }
+  | { readonly kind: 'sale-missing' | 'stock-of-mysql' | 'change-of-mysql' }
+  /** `inRedis`: the number of the last change that Redis has. */
+  | { readonly kind: 'change'; readonly inRedis: number }
   /** `redisGap`: by how much stock and buyers of Redis are more than the initial stock. */
   | { readonly kind: 'stock'; readonly gap: number; readonly redisGap: number }
   | { readonly kind: 'order-lost'; readonly order: Order }
@@ -26,7 +30,8 @@ export function differencesOf(sale: Sale): Difference[] {
   if (isRemoved(sale)) return [];
   if (sale.redis.stock === null) return [saleMissing(sale)];
   const orders = orderDifferences(sale);
-  return [...stockDifferences(sale, orders), ...orders];
+  // The change first: the stock is corrected to that of the last change.
+  return [...changeDifferences(sale), ...stockDifferences(sale, orders), ...orders];
 }
 
 /** Those of the second and third identity: one order each. */
@@ -43,14 +48,50 @@ export function orderDifferences(sale: Sale): Difference[] {
 
 /** An operator may delete the keys of a sale that is over. */
 export const isRemoved = (
-  { redis, endMs, inStream }: Pick<Sale, 'redis' | 'endMs' | 'inStream'>,
+  { redis, terms, inStream }: Pick<Sale, 'redis' | 'terms' | 'inStream'>,
   nowMs = Date.now(),
-): boolean => redis.stock === null && redis.buyers === 0 && inStream.length === 0 && nowMs > endMs;
+): boolean =>
+  redis.stock === null && redis.buyers === 0 && inStream.length === 0 && nowMs > terms.endMs;
 
 const saleMissing = ({ voucherId, redis }: Sale): Difference => ({
   ...{ identity: 'stock', kind: 'sale-missing' },
   text: `Redis does not have the sale of voucher ${voucherId} (${redis.buyers} buyers): rebuild it`,
 });
+
+/** Of a sale in buckets: of the first bucket that differs. */
+function changeDifferences({ redis, terms }: Sale): Difference[] {
+  const found = redis.terms.find((each) => !isEqual(each, terms));
+  if (!found) return [];
+  const isBehind = found.change > terms.change || isOtherChange(found, terms);
+  const text = `Redis has ${termsText(found)}, and MySQL ${termsText(terms)}`;
+  if (isBehind)
+    return [
+      {
+        ...{ identity: 'change', kind: 'change-of-mysql' },
+        text: `${text}: MySQL has lost its last changes, and a rebuild makes Redis as MySQL is`,
+      },
+    ];
+  return [{ identity: 'change', kind: 'change', inRedis: found.change, text }];
+}
+
+/** A sale that was changed by an earlier version does not say when that was begun. */
+const isOtherChange = (one: Terms, other: Terms): boolean =>
+  one.change === other.change &&
+  ![one.changeBegunMs, other.changeBegunMs].includes('') &&
+  one.changeBegunMs !== other.changeBegunMs;
+
+const isEqual = (one: Terms, other: Terms): boolean =>
+  !isOtherChange(one, other) &&
+  (['change', 'beginMs', 'endMs', 'paused'] as const).every((name) => one[name] === other[name]);
+
+function termsText({ change, beginMs, endMs, paused }: Terms): string {
+  const [begin, end] = [beginMs, endMs].map(timeText);
+  return `change ${change} (${paused ? 'paused' : 'not paused'}, from ${begin} until ${end})`;
+}
+
+/** Of Redis it may be no number. */
+const timeText = (ms: number): string =>
+  Number.isFinite(ms) ? new Date(ms).toISOString() : 'no time';
 
 function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference[] {
   const { redis, initialStock, stockInMysql } = sale;

@@ -9,7 +9,7 @@ import { rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
 import { throwFirst } from '../../queues/shared/redis-queue.ts';
 import { isRemoved } from './differences.ts';
-import type { Buyer, InStream, OrderInMysql, Sale } from './sale.ts';
+import type { Buyer, InStream, OrderInMysql, Sale, Terms } from './sale.ts';
 
 /** Those that sell with lua/sale/purchase.lua. */
 export const finalRungs = rungNames.filter(
@@ -25,10 +25,19 @@ interface VoucherRow {
   readonly initialStock: number;
   readonly beginTime: Date;
   readonly endTime: Date;
-  /** Both are null when it was never changed. */
+  /** The three are null when it was never changed. */
   readonly changeNumber: number | null;
+  readonly changeBegunAt: Date | null;
   readonly paused: number | null;
 }
+
+const termsOf = (voucher: VoucherRow): Terms => ({
+  change: voucher.changeNumber ?? 0,
+  changeBegunMs: String(voucher.changeBegunAt?.getTime() ?? ''),
+  beginMs: voucher.beginTime.getTime(),
+  endMs: voucher.endTime.getTime(),
+  paused: voucher.paused === 1,
+});
 
 export interface ReadSales<Kept> {
   /** In the order of their vouchers. */
@@ -72,10 +81,11 @@ async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]>
   const [rows] = await pool.query<(VoucherRow & RowDataPacket)[]>(
     `SELECT CAST(v.id AS CHAR) AS voucherId, v.rung, b.buckets, s.initial_stock AS initialStock,
             v.begin_time AS beginTime, v.end_time AS endTime,
-            st.change_number AS changeNumber, st.paused
+            st.change_number AS changeNumber, c.begun_at AS changeBegunAt, st.paused
      FROM vouchers v JOIN seckill_stock s ON s.voucher_id = v.id
      LEFT JOIN voucher_buckets b ON b.voucher_id = v.id
      LEFT JOIN voucher_states st ON st.voucher_id = v.id
+     LEFT JOIN voucher_changes c ON c.voucher_id = v.id AND c.number = st.change_number
      WHERE v.rung IN (?) ${voucherId === undefined ? '' : 'AND v.id = ?'} ORDER BY v.id`,
     voucherId === undefined ? [finalRungs] : [finalRungs, voucherId],
   );
@@ -122,9 +132,9 @@ async function isRemovedNow(
   voucher: VoucherRow,
   inStream: readonly InStream[],
 ): Promise<boolean> {
-  const endMs = voucher.endTime.getTime();
-  if (Date.now() <= endMs || inStream.length > 0) return false;
-  return isRemoved({ redis: await momentOfSale(redis, places, voucher), endMs, inStream });
+  const terms = termsOf(voucher);
+  if (Date.now() <= terms.endMs || inStream.length > 0) return false;
+  return isRemoved({ redis: await momentOfSale(redis, places, voucher), terms, inStream });
 }
 
 function momentOfSale(
@@ -190,7 +200,7 @@ async function withMysql(
   places: readonly ShardKeys[],
   { voucher, buyers, inStream, noted }: ReadInRedis,
 ): Promise<Sale> {
-  const { voucherId, initialStock, beginTime, endTime, rung, changeNumber, paused } = voucher;
+  const { voucherId, initialStock, rung } = voucher;
   const inBuckets = rungNamed(rung).buckets === true;
   const redis = connections.redis('admin');
   const stillNoted = await withoutSettled(redis, places, noted, inStream);
@@ -209,8 +219,7 @@ async function withMysql(
   const laterBuyers = new Map([...later].map(([user, value]) => [user, asBuyer(user, value)]));
   const now = await momentOfSale(redis, places, voucher);
   return {
-    ...{ voucherId, initialStock, beginMs: beginTime.getTime(), endMs: endTime.getTime() },
-    ...{ changeNumber: changeNumber ?? 0, paused: paused === 1 },
+    ...{ voucherId, initialStock, terms: termsOf(voucher) },
     ...{ buyers, laterBuyers, noted: stillNoted, inStream, inMysql, stockInMysql: stock },
     ...(inBuckets && { buckets: places.length }),
     redis: now,
@@ -288,12 +297,23 @@ async function askHash(
   return found;
 }
 
-/** In one step: each purchase changes both. */
+type Fields = Readonly<Record<string, string>>;
+
+/** In one step: each purchase changes the stock and the buyers. */
 async function momentOf(redis: Redis, { voucher, buyers }: ShardKeys, voucherId: string) {
-  const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
-  const [stock, count] = throwFirst(await moment.exec()) as [string | null, number];
-  return { stock: stock === null ? null : Number(stock), buyers: count };
+  const moment = redis.multi().hgetall(voucher(voucherId)).hlen(buyers(voucherId));
+  const [sale, count] = throwFirst(await moment.exec()) as [Fields, number];
+  const stock = sale['stock'] === undefined ? null : Number(sale['stock']);
+  return { stock, buyers: count, terms: stock === null ? [] : [termsInRedis(sale)] };
 }
+
+const termsInRedis = (sale: Fields): Terms => ({
+  change: Number(sale['change'] ?? 0),
+  changeBegunMs: sale['changeBegunMs'] ?? '',
+  beginMs: Number(sale['beginMs'] ?? Number.NaN),
+  endMs: Number(sale['endMs'] ?? Number.NaN),
+  paused: sale['paused'] === '1',
+});
 
 type Moment = Sale['redis'];
 
@@ -315,16 +335,18 @@ async function momentOfBuckets(
     const buckets = await Promise.all(read);
     const moves = JSON.stringify(buckets.map(({ transfers }) => transfers['moves']));
     const buyers = buckets.reduce((sum, each) => sum + each.buyers, 0);
+    const terms = buckets.flatMap((each) => each.terms);
     if (moves === before || times === mostMoments)
-      return { stock: sumOfBuckets(buckets).stock, buyers };
+      return { stock: sumOfBuckets(buckets).stock, buyers, terms };
     before = moves;
   }
 }
 
 async function momentOfBucket(redis: Redis, place: ShardKeys, voucherId: string) {
   const { voucher, buyers, transfers } = place;
-  const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
+  const moment = redis.multi().hgetall(voucher(voucherId)).hlen(buyers(voucherId));
   const answers = throwFirst(await moment.hgetall(transfers(voucherId)).exec());
-  const [stock, count, found] = answers as [string | null, number, Record<string, string>];
-  return { stock, buyers: count, transfers: found };
+  const [sale, count, found] = answers as [Fields, number, Fields];
+  const stock = sale['stock'] ?? null;
+  return { stock, buyers: count, transfers: found, terms: stock ? [termsInRedis(sale)] : [] };
 }

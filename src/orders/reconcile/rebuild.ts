@@ -130,12 +130,12 @@ async function restore(
 async function restoreStock(
   place: RepairPlace,
   { voucher, buyers, epoch }: ShardKeys,
-  { voucherId, beginMs, endMs, changeNumber, paused }: Sale,
+  { voucherId, terms: { change, changeBegunMs, beginMs, endMs, paused } }: Sale,
   most: number,
 ): Promise<void> {
   const keys = [voucher(voucherId), buyers(voucherId), epoch];
-  const numbers = [most, 0, beginMs, endMs, changeNumber, paused ? 1 : 0].map(String);
-  await runInEpoch(place, restoreVoucher, keys, [place.epoch, ...numbers]);
+  const terms = [change, changeBegunMs, beginMs, endMs, paused ? '1' : ''];
+  await runInEpoch(place, restoreVoucher, keys, [place.epoch, most, ...terms].map(String));
 }
 
 /** Nobody buys meanwhile, and what was on its way between two buckets is part of what is left. */

@@ -9,7 +9,7 @@ import { RebuildUnfinished } from '../../errors.ts';
 import { finishChanges } from '../voucher-changes.ts';
 import { type Difference, differencesOf } from './differences.ts';
 import { type ReadSales, readSales } from './read-sales.ts';
-import { inFlight, recordedIn, type Sale } from './sale.ts';
+import { inFlight, recordedIn, type Sale, type Terms } from './sale.ts';
 
 /** Longer than a worker takes from one step of an order to the next. */
 const betweenReadingsMs = 300;
@@ -18,8 +18,8 @@ const mostReadings = 6;
 export interface ReconciledVoucher {
   readonly voucherId: string;
   readonly initialStock: number;
-  /** Of the last change of an operator; 0 when there was none. */
-  readonly changeNumber: number;
+  /** As MySQL has them. */
+  readonly terms: Terms;
   /** Null when Redis does not have the sale. */
   readonly stock: number | null;
   readonly inFlight: number;
@@ -100,7 +100,7 @@ async function read(connections: Connections, voucherId?: string): Promise<Readi
 
 const reconciled = (sale: Sale): ReconciledVoucher => ({
   ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
-  changeNumber: sale.changeNumber,
+  terms: sale.terms,
   ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
   ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences: differencesOf(sale) },
   ...(sale.buckets !== undefined && { buckets: sale.buckets }),

@@ -12,13 +12,14 @@ import { type Order, reopensAfterMs } from '../../domain.ts';
 import { DataChanged } from '../../errors.ts';
 import { groupBy } from '../../grouping.ts';
 import { BucketTransfers, NotComparable } from '../../inventory/shared/bucket-transfers.ts';
+import { correctBucketStock } from '../bucket-stock.ts';
 import { giveBackFailed } from '../dead-letters.ts';
 import type { Difference } from './differences.ts';
 import { compare, type ReconciledVoucher, type Reconciliation } from './reconcile.ts';
-import type { InStream } from './sale.ts';
+import type { InStream, Terms } from './sale.ts';
 
 const restoreBuyers = loadScript('sale/restore-buyers');
-const correctStock = loadScript('sale/correct-stock');
+const correctSale = loadScript('sale/correct-sale');
 const queueAgain = loadScript('sale/queue-again');
 const noteQueued = loadScript('sale/note-queued');
 
@@ -76,26 +77,23 @@ export interface RepairPlace {
   readonly buckets: number | undefined;
   readonly voucherId: string;
   readonly initialStock: number;
-  /** Of the change that the initial stock belongs to. */
-  readonly changeNumber: number;
+  /** As MySQL has them, with the change that the initial stock belongs to. */
+  readonly terms: Terms;
   /** Redis writes only while it has this epoch. */
   readonly epoch: string;
 }
 
-type Repairable = Pick<
-  ReconciledVoucher,
-  'voucherId' | 'initialStock' | 'changeNumber' | 'buckets'
->;
+type Repairable = Pick<ReconciledVoucher, 'voucherId' | 'initialStock' | 'terms' | 'buckets'>;
 
 export function repairPlace(
   connections: Connections,
-  { voucherId, initialStock, changeNumber, buckets }: Repairable,
+  { voucherId, initialStock, terms, buckets }: Repairable,
   epoch: string,
 ): RepairPlace {
   const { of, bucketOf } = connections.saleKeys;
   const shardOf = (userId: string) =>
     buckets === undefined ? of(voucherId) : bucketOf(voucherId, userId, buckets);
-  return { connections, shardOf, buckets, voucherId, initialStock, changeNumber, epoch };
+  return { connections, shardOf, buckets, voucherId, initialStock, terms, epoch };
 }
 
 export async function repairVoucher(
@@ -131,12 +129,12 @@ export async function repairOne(
   mayRaise: boolean,
 ): Promise<string | null> {
   switch (difference.kind) {
-    case 'stock': {
-      // No bucket is wrong by itself: a rebuild sets all of them.
-      if (place.buckets !== undefined) return null;
-      const answer = await setStock(place, mayRaise);
-      return answer === 'corrected' ? 'the stock was corrected' : null;
+    case 'change': {
+      const isCorrected = await setSale(place, difference.inRedis, mayRaise);
+      return isCorrected ? `change ${place.terms.change} was brought back` : null;
     }
+    case 'stock':
+      return (await setStock(place, mayRaise)) ? 'the stock was corrected' : null;
     case 'order-without-buyer':
       return `user ${difference.order.userId} is the buyer of order ${difference.order.id} again`;
     case 'order-lost':
@@ -152,6 +150,7 @@ export async function repairOne(
     case 'buyer-of-another-order': // A worker refuses one of the two, and corrects the buyer.
     case 'sale-missing': // A rebuild restores it.
     case 'stock-of-mysql': // Somebody changed MySQL by hand.
+    case 'change-of-mysql': // Only a person knows which of the two is right.
       return null;
   }
 }
@@ -177,13 +176,37 @@ async function removeNote({ connections }: RepairPlace, orderId: string): Promis
   for (const { queued } of connections.saleKeys.shards) await redis.hdel(queued, orderId);
 }
 
-/** @throws DataChanged */
-function setStock(place: RepairPlace, mayRaise: boolean): Promise<unknown> {
-  const { shardOf, voucherId, initialStock, changeNumber, epoch } = place;
-  const shard = shardOf('');
-  const keys = [shard.voucher(voucherId), shard.buyers(voucherId), shard.epoch];
-  const args = [epoch, initialStock, mayRaise ? '1' : '0', reopensAfterMs, changeNumber];
-  return runInEpoch(place, correctStock, keys, args.map(String));
+/**
+ * The last change of an operator, and the stock where it is not split.
+ * @param inRedis the number of the last change that Redis had
+ * @throws DataChanged
+ */
+async function setSale(place: RepairPlace, inRedis: number, mayRaise: boolean): Promise<boolean> {
+  const { connections, buckets, voucherId, initialStock, epoch } = place;
+  const { change, changeBegunMs, beginMs, endMs, paused } = place.terms;
+  const isSplit = buckets !== undefined;
+  const { saleKeys } = connections;
+  const places = isSplit ? saleKeys.bucketsOf(voucherId, buckets) : [saleKeys.of(voucherId)];
+  const stock = [isSplit ? '' : initialStock, mayRaise ? '1' : '', reopensAfterMs];
+  const terms = [inRedis, change, changeBegunMs, beginMs, endMs, paused ? '1' : ''];
+  const answers: unknown[] = [];
+  for (const { voucher, buyers, epoch: epochKey } of places) {
+    const keys = [voucher(voucherId), buyers(voucherId), epochKey];
+    const args = [epoch, ...stock, ...terms].map(String);
+    answers.push(await runInEpoch(place, correctSale, keys, args));
+  }
+  return answers.includes('corrected');
+}
+
+/** @throws DataChanged, HoldLost */
+function setStock(place: RepairPlace, mayRaise: boolean): Promise<boolean> {
+  const { connections, buckets, voucherId, initialStock: stock, epoch } = place;
+  const { change, changeBegunMs } = place.terms;
+  if (buckets === undefined) return setSale(place, change, mayRaise);
+  const number = String(change);
+  const last = { number, begunMs: changeBegunMs, before: number };
+  const asked = { connections, epoch, voucherId, buckets, stock, stockBefore: stock, change: last };
+  return correctBucketStock(asked, mayRaise);
 }
 
 /** The same order, under its own id: MySQL records it once, however often it is queued. */

@@ -14,6 +14,17 @@ export interface OrderInMysql extends Order {
 /** An order as the buyers' hash has it. */
 export type Buyer = Pick<Order, 'id' | 'userId' | 'requestId'>;
 
+/** What an operator may change of a sale that runs, beside its stock. */
+export interface Terms {
+  /** Number of the last change; 0 before the first. */
+  readonly change: number;
+  /** Another change may have its number when MySQL has lost some. '' before the first. */
+  readonly changeBegunMs: string;
+  readonly beginMs: number;
+  readonly endMs: number;
+  readonly paused: boolean;
+}
+
 /**
  * The parts are of different moments, in this order: the notes, the buyers, the stream, MySQL. An
  * order is never in a later one before an earlier one, so while sales go on nothing is missing that
@@ -22,15 +33,19 @@ export type Buyer = Pick<Order, 'id' | 'userId' | 'requestId'>;
 export interface Sale {
   readonly voucherId: string;
   readonly initialStock: number;
-  readonly beginMs: number;
-  readonly endMs: number;
-  /** Of the last change of an operator; 0 when there was none. */
-  readonly changeNumber: number;
-  readonly paused: boolean;
+  /** As MySQL has them. */
+  readonly terms: Terms;
   /** Its stock is in so many buckets, and `redis` is their sum. */
   readonly buckets?: number;
-  /** Of one moment; `stock` is null when Redis does not have the sale. */
-  readonly redis: { readonly stock: number | null; readonly buyers: number };
+  /**
+   * Of one moment; `stock` is null when Redis does not have the sale. The terms are those of each
+   * bucket, or of the sale.
+   */
+  readonly redis: {
+    readonly stock: number | null;
+    readonly buyers: number;
+    readonly terms: readonly Terms[];
+  };
   /** By user. */
   readonly buyers: ReadonlyMap<string, Buyer>;
   /** Asked again at the end, for the users of orders that were not among the buyers. */
