@@ -54,6 +54,9 @@ export interface LabOptions {
 export const soldOutKeptMs = 1_000;
 export const reopensAfterMs = 2 * soldOutKeptMs;
 
+/** After the end of a sale, what belongs to it beside the sale itself is kept in Redis so long. */
+export const keptAfterEndMs = 86_400_000;
+
 /** Outside the lab the rails are always on. */
 export const hasRails = ({ lab }: Pick<Voucher, 'lab'>): boolean => lab?.rails ?? true;
 

@@ -16,13 +16,15 @@
 -- ARGV[6]  begin of the sale in milliseconds   ARGV[7] its end in milliseconds: both where the
 --          voucher does not say them
 -- Answers: { 'turn', place, called, when the pass lapses in milliseconds }
---          | { 'wait', place, called, how many are called in a second } | { 'ended' }
+--          | { 'wait', place, called, how many are called in a second, milliseconds until the
+--          begin of the sale } | { 'ended' }
 local now = redis.call('TIME')
 local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
 local sale = redis.call('HMGET', KEYS[4], 'beginMs', 'endMs', 'paused')
 local endMs = tonumber(sale[2]) or tonumber(ARGV[7])
 if nowMs >= endMs then return { 'ended' } end
-local isOpen = not sale[3] and nowMs >= (tonumber(sale[1]) or tonumber(ARGV[6]))
+local beginMs = tonumber(sale[1]) or tonumber(ARGV[6])
+local isOpen = not sale[3] and nowMs >= beginMs
   and (ARGV[1] == '' or redis.call('GET', KEYS[5]) == ARGV[1])
 local room = redis.call('HMGET', KEYS[1], 'last', 'called', 'awaited', 'lateAwaited', 'secondMs',
   'measured', 'measuredMs', 'perSecond')
@@ -76,4 +78,5 @@ if isNew or isNextSecond or takesPass then
   redis.call('PEXPIREAT', KEYS[3], text(endMs + ARGV[5]))
 end
 if hasPass then return { 'turn', place, called, string.format('%d', lapsesMs) } end
-return { 'wait', place, called, perSecond }
+local untilBeginMs = math.max(0, beginMs - nowMs)
+return { 'wait', place, called, perSecond, string.format('%d', untilBeginMs) }

@@ -18,6 +18,8 @@ export interface ShardKeys {
   room(voucherId: string): string;
   places(voucherId: string): string;
   passes(voucherId: string): string;
+  /** The three keys of its waiting room. */
+  waiting(voucherId: string): string[];
   /** STREAM of orders to record in MySQL. */
   readonly orders: string;
   /** HASH order id → `voucher id:user id`, for as long as the order is in the stream. */
@@ -107,6 +109,7 @@ function bucketsFrom(shards: readonly ShardKeys[], home: number, count: number):
 }
 
 const shardKeys = (tag: string): ShardKeys => ({
+  waiting: (voucherId) => ['room', 'places', 'passes'].map((key) => `${tag}:${key}:${voucherId}`),
   voucher: (voucherId) => `${tag}:voucher:${voucherId}`,
   buyers: (voucherId) => `${tag}:buyers:${voucherId}`,
   transfers: (voucherId) => `${tag}:transfers:${voucherId}`,

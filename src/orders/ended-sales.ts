@@ -86,6 +86,7 @@ const keysOf = (place: ShardKeys, id: string): string[] => [
   place.voucher(id),
   place.buyers(id),
   place.transfers(id),
+  ...place.waiting(id),
 ];
 
 /** Those of which Redis has a key. */

@@ -17,7 +17,7 @@ import { stayInEpoch } from '../connections/epoch.ts';
 import { change, type PoolConnection, select, transaction } from '../connections/mysql.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { reopensAfterMs } from '../domain.ts';
+import { keptAfterEndMs, reopensAfterMs } from '../domain.ts';
 import {
   ChangeInvalid,
   ChangeUnfinished,
@@ -258,6 +258,10 @@ async function applyIn(
     if (word !== 'changed') throw new DataChanged(epoch);
     endMs = value; // Every bucket ends when the first one does.
   }
+  const keptUntilMs = Number(endMs) + keptAfterEndMs;
+  const redis = connections.redis('admin');
+  for (const key of connections.saleKeys.of(voucherId).waiting(voucherId))
+    await redis.pexpireat(key, keptUntilMs); // It was set to the end of before.
   return { endTime: new Date(Number(endMs)) };
 }
 

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Server as NetServer } from 'node:net';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { answersWith, type HeaderTexts } from '../http/headers.ts';
 import type { App } from '../http/openapi.ts';
@@ -57,18 +58,50 @@ function freed(path: string) {
   return { path, backlog, exclusive: true, writableAll: true };
 }
 
+const quietMs = 0.5;
+const mostTurns = 50;
+
 /**
- * Accepts no new connections. Idle connections close now, the others after their request, and any
- * that are left close after `withinMs`.
+ * Until a turn of the event loop accepted no connection, and did next to nothing else. Linux resets
+ * a connection that waits to be accepted when its port is closed, and its purchase may have been
+ * sent already. Node accepts one connection in a turn.
+ */
+async function quietTurn(server: Server): Promise<void> {
+  let isQuiet = false;
+  server.on('connection', () => {
+    isQuiet = false;
+  });
+  for (let turns = 0; turns < mostTurns && !isQuiet; turns++) {
+    await turn(); // The rest of a turn that has begun.
+    isQuiet = true;
+    const fromMs = performance.now();
+    await turn();
+    if (performance.now() - fromMs > quietMs) isQuiet = false;
+  }
+}
+
+/** nginx uses nearly each of its connections in this time, and an answer ends it. */
+const lastAnswersMs = 1_000;
+
+/**
+ * Accepts no new connections, and each answer ends its connection: its client sends nothing more on
+ * it. What is still idle after a second is closed, and what is left after `withinMs`.
  */
 export async function drain(server: Server, withinMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  await quietTurn(server);
+  const closed = new Promise<void>((resolve) => {
+    // Not that of the HTTP server: it closes idle connections too, and a request may wait in one.
+    NetServer.prototype.close.call(server, () => resolve());
+  });
+  server.prependListener('request', (_, response) => {
+    response.shouldKeepAlive = false;
+  });
   const timer = new AbortController();
-  const closing = setInterval(() => server.closeIdleConnections(), 50);
-  await Promise.race([
-    closed,
-    sleep(withinMs, undefined, { signal: timer.signal }).catch(() => {}),
-  ]);
+  const rest = (ms: number) => sleep(ms, undefined, { signal: timer.signal }).catch(() => {});
+  await Promise.race([closed, rest(Math.min(lastAnswersMs, withinMs / 2))]);
+  // A turn of the event loop reads what has arrived, and then runs what is immediate.
+  const closing = setInterval(() => setImmediate(() => server.closeIdleConnections()), 50);
+  await Promise.race([closed, rest(withinMs - lastAnswersMs)]);
   timer.abort();
   clearInterval(closing);
   server.closeAllConnections();

@@ -3,10 +3,7 @@
  * all the same. MySQL is asked first, since it alone knows which vouchers were created.
  */
 import type { Connections } from '../connections/connections.ts';
-import type { Voucher } from '../domain.ts';
-
-/** After the end of its sale. */
-const keptMs = 86_400_000;
+import { keptAfterEndMs, type Voucher } from '../domain.ts';
 
 export class VoucherCopies {
   readonly #connections: Connections;
@@ -17,7 +14,7 @@ export class VoucherCopies {
 
   /** May fail: without its copy, the voucher is sold only while MySQL answers. */
   async write(voucher: Voucher): Promise<void> {
-    const leftMs = voucher.endTime.getTime() + keptMs - Date.now();
+    const leftMs = voucher.endTime.getTime() + keptAfterEndMs - Date.now();
     if (leftMs <= 0) return;
     const redis = this.#connections.redis('admin');
     await redis.set(this.#key(voucher.id), JSON.stringify(voucher), 'PX', leftMs).catch(() => {});

@@ -1,12 +1,15 @@
 /** The waiting room: places are called in their order, and only users with a pass buy. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import type { Outcome, Voucher } from '../../src/domain.ts';
 import { passes } from '../../src/http/waiting-room/passes.ts';
 import { openWaitingRoom, type WaitingRoom } from '../../src/http/waiting-room/waiting-room.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { removeEndedSales } from '../../src/orders/ended-sales.ts';
+import { changeSale } from '../../src/orders/voucher-changes.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
-import { testConnections } from '../support/connections.ts';
+import { quiet, testConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { someVoucher } from '../support/sale.ts';
@@ -14,6 +17,7 @@ import { onSale, usersUpTo } from '../support/selling.ts';
 
 const accepted: Outcome = { kind: 'accepted', orderId: '1', status: 'queued' };
 const passesAtOnce = 3;
+const hourMs = 3_600_000;
 
 describe('a line', () => {
   let connections: Connections;
@@ -172,6 +176,34 @@ describe('a line', () => {
     expect((await place(10)).askAgainSeconds).toBe(60);
   });
 
+  test('says when the sale begins, also where an operator has moved that', async () => {
+    await agreeOnEpoch(connections, quiet);
+    const soon = await onSale(connections, 10, 2 * hourMs, {
+      ...{ passesAtOnce, beginTime: new Date(Date.now() + hourMs) },
+    });
+    await changeSale(connections, soon.id, '9', { beginTime: new Date(Date.now() + 20_000) });
+    expect((await place(1, soon)).askAgainSeconds).toBeLessThanOrEqual(20);
+    expect((await place(1, soon)).askAgainSeconds).toBeGreaterThanOrEqual(19);
+    await changeSale(connections, soon.id, '9', { beginTime: new Date(Date.now() - 1_000) });
+    expect((await place(1, soon)).pass).toBeDefined();
+  });
+
+  test('leaves nothing in Redis for long after a sale that was closed early', async () => {
+    await agreeOnEpoch(connections, quiet);
+    await place(1);
+    await changeSale(connections, voucher.id, '9', { endTime: new Date(Date.now() + 9 * hourMs) });
+    const waiting = keys().waiting(voucher.id);
+    const leftMs = () => Promise.all(waiting.map((key) => redis().pttl(key)));
+    for (const ms of await leftMs()) expect(ms).toBeGreaterThan(32 * hourMs);
+    await changeSale(connections, voucher.id, '9', { endTime: 'now' });
+    for (const ms of await leftMs()) {
+      expect(ms).toBeGreaterThan(23 * hourMs);
+      expect(ms).toBeLessThanOrEqual(24 * hourMs);
+    }
+    expect(await removeEndedSales(connections, 0)).toMatchObject({ removed: [voucher.id] });
+    expect(await redis().exists(waiting)).toBe(0);
+  });
+
   test('measures its speed', async () => {
     await arrive(usersUpTo(9));
     const key = keys().room(voucher.id);
@@ -182,8 +214,7 @@ describe('a line', () => {
 
   test('leaves nothing in Redis for ever', async () => {
     await place(1);
-    const { room: line, places, passes: given } = keys();
-    for (const key of [line, places, given].map((of) => of(voucher.id)))
+    for (const key of keys().waiting(voucher.id))
       expect(await redis().pttl(key)).toBeGreaterThan(0);
   });
 
@@ -192,8 +223,7 @@ describe('a line', () => {
     connections = await openProcess({ ...(await ownStores()), REDIS_URL: full.url });
     room = openWaitingRoom(connections);
     await expect(room.place(voucher, '1')).rejects.toThrow('OOM');
-    const { room: line, places, passes: given } = keys();
-    expect(await redis().exists([line, places, given].map((of) => of(voucher.id)))).toBe(0);
+    expect(await redis().exists(keys().waiting(voucher.id))).toBe(0);
   });
 
   test('of another voucher is another line', async () => {
@@ -242,6 +272,26 @@ describe('over HTTP', () => {
     } & { readonly place?: number; readonly askAgainSeconds?: number };
     return { status: answer.status, retryAfter: answer.headers.get('retry-after'), ...body };
   };
+  const close = async (voucherId: string) => {
+    const token = await tokenFor('9', 'operator');
+    const body = { endTime: 'now' };
+    const answer = await call(`/vouchers/${voucherId}`, { method: 'PATCH', token, body });
+    expect(answer.status).toBe(200);
+  };
+  /** What new users are told at last: each instance looks at the stock once in a second. */
+  const waitUntilOver = async (voucherId: string, hasRoom: boolean) => {
+    const isOver = async () => {
+      const told = await Promise.all(
+        usersUpTo(8, 50).flatMap((user) => [
+          buy(voucherId, `${user}`).then(({ httpStatus }) => httpStatus),
+          ...(hasRoom ? [takePlace(voucherId, `${user}`).then(({ status }) => status)] : []),
+        ]),
+      );
+      return [...new Set(told)];
+    };
+    await waitUntil('every instance to say so', 5_000, async () => (await isOver()).length === 1);
+    return isOver();
+  };
   /** Every instance says so: each looks once in a second. */
   const soldOut = (voucherId: string) =>
     waitUntil('it is sold out', 5_000, async () => {
@@ -273,6 +323,45 @@ describe('over HTTP', () => {
     expect((await buy(voucherId, '7', headers)).id).toBe(bought.id);
     expect(await left(voucherId)).toBe(4);
     expect(await buy(voucherId, '8', headers)).toMatchObject({ code: 'pass-required' });
+  });
+
+  test.each(['lua-stream', 'lua-buckets'])(
+    'of %s: a user who has an order gets it without a pass, also when the sale is over',
+    async (rung) => {
+      const voucherId = await putOnSale({ passesAtOnce, rung });
+      const { pass = '' } = await takePlace(voucherId, '7');
+      const key = { 'idempotency-key': 'lost' };
+      const { id } = await buy(voucherId, '7', { 'purchase-pass': pass, ...key });
+      expect(id).toBeDefined();
+      const again = async () => {
+        for (const _ of usersUpTo(4)) {
+          expect(await buy(voucherId, '7', key)).toMatchObject({ httpStatus: 202, id });
+          expect(await buy(voucherId, '7')).toMatchObject({ code: 'already-ordered' });
+        }
+      };
+      await again(); // Its pass has lapsed, or was lost.
+      expect(await buy(voucherId, '8')).toMatchObject({ code: 'pass-required' });
+      await close(voucherId);
+      await again();
+    },
+  );
+
+  test('a sale that was closed early is over for every instance, also when its keys are gone', async () => {
+    for (const room of [{}, { passesAtOnce }]) {
+      const voucherId = await putOnSale({ ...room, rung: 'lua-stream' });
+      for (const user of usersUpTo(8)) await buy(voucherId, `${user}`); // Each remembers its end.
+      await close(voucherId);
+      const connections = testConnections();
+      const redis = connections.redis('admin');
+      await connections.ready();
+      const { voucher, buyers } = connections.saleKeys.of(voucherId);
+      await waitUntil('the orders to be recorded', 10_000, async () =>
+        (await removeEndedSales(connections, 0)).removed.includes(voucherId),
+      );
+      expect(await redis.exists(voucher(voucherId), buyers(voucherId))).toBe(0);
+      const answers = await waitUntilOver(voucherId, 'passesAtOnce' in room);
+      expect(answers).toEqual([410]);
+    }
   });
 
   test('nobody waits for a sale that is sold out, and its buyer is still answered', async () => {

@@ -1,10 +1,19 @@
 /** The purchase, and the state of its order. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import { isId, type Order, type Outcome, refusalReasons, type Voucher } from '../../domain.ts';
+import {
+  isId,
+  type Order,
+  type Outcome,
+  refusalReasons,
+  refused,
+  type Voucher,
+} from '../../domain.ts';
+import { saleLost } from '../../inventory/shared/claims.ts';
 import { countPurchase } from '../../metrics/purchases.ts';
 import { findOrder } from '../../orders/find-order.ts';
 import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
+import type { Vouchers } from '../../purchase/vouchers.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
 import { tracePurchase } from '../../trace/traces.ts';
@@ -16,7 +25,7 @@ import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import { isRequestId, newRequestId, requestIdPattern } from '../request-ids.ts';
 import type { Service } from '../service.ts';
 import { type Identified, identify, requireRole } from '../tokens.ts';
-import { tooManyTries, turnedAway } from './turned-away.ts';
+import { hasEnded, stockUnknown, tooManyTries, turnedAway } from './turned-away.ts';
 
 const OrderView = z
   .object({
@@ -161,10 +170,13 @@ async function sellWithPass(c: Context, service: Service, wish: Wish, voucher: V
   const { waitingRoom } = service;
   if (waitingRoom.isPass(c.req.header('purchase-pass') ?? '', wish))
     return sellNow(c, service, wish, voucher, (outcome) => waitingRoom.leave(wish, outcome));
-  const needsNoPass = isFinalRung(voucher.rung); // Sold out, its script has answers only.
-  const left = needsNoPass ? await service.stockLeft(voucher) : Number.NaN;
-  if (left === 0) return sellNow(c, service, wish, voucher);
-  if (left === null) return problem(c, 'not-ready', 'The stock of the sale is not known.');
+  if (isFinalRung(voucher.rung)) {
+    // For those who have an order, and when it is sold out, its script has answers only.
+    const left = await service.stockLeft(voucher);
+    if (left === 0 || (await waitingRoom.isBuyer(voucher, wish.userId)))
+      return sellNow(c, service, wish, voucher);
+    if (left === null) return stockUnknown(c, service, voucher.id);
+  }
   return turnedAway(c, 'pass-required', `POST /vouchers/${voucher.id}/place gives one.`);
 }
 
@@ -191,12 +203,15 @@ function isAllowed({ allowedRungs, connections }: Service, { rung, lab }: Vouche
 }
 
 function buy(
-  { openRung, log }: Service,
+  { openRung, vouchers, log }: Service,
   order: Order,
   voucher: Voucher,
 ): Outcome | Promise<Outcome> {
   const begunAt = performance.now();
-  const outcome = whenKnown(openRung(voucher), ({ purchase }) => purchase(order, voucher));
+  const tried = whenKnown(openRung(voucher), ({ purchase }) => purchase(order, voucher));
+  const outcome = whenKnown(tried, (known) =>
+    known === saleLost ? unlessOver(vouchers, known, voucher.id) : known,
+  );
   return whenKnown(outcome, (known) => {
     countPurchase(voucher.rung, known, performance.now() - begunAt);
     tracePurchase(voucher.rung, order, known, begunAt);
@@ -207,6 +222,11 @@ function buy(
     }
     return known;
   });
+}
+
+/** The keys of a sale that is over may be gone. An operator may have closed it since it was read. */
+async function unlessOver(vouchers: Vouchers, lost: Outcome, voucherId: string): Promise<Outcome> {
+  return (await hasEnded(vouchers, voucherId)) ? refused('ended') : lost;
 }
 
 export function recordOutcome(order: Order, outcome: Outcome): void {

@@ -1,7 +1,9 @@
-/** The answers to purchases that are not begun, counted. */
+/** The answers to purchases that are not begun; nearly all are counted. */
 import type { Context } from 'hono';
 import { countTurnedAway, type TurnedAway } from '../../metrics/purchases.ts';
+import type { Vouchers } from '../../purchase/vouchers.ts';
 import { problem } from '../problems.ts';
+import type { Service } from '../service.ts';
 
 /** Headers: draft-ietf-httpapi-ratelimit-headers. */
 export function tooManyTries(c: Context, tries: number, ms: number) {
@@ -13,4 +15,16 @@ export function tooManyTries(c: Context, tries: number, ms: number) {
 export function turnedAway<Code extends TurnedAway>(c: Context, code: Code, detail?: string) {
   countTurnedAway(code);
   return problem(c, code, detail);
+}
+
+/** As MySQL has it within the last second: an operator may have closed the sale. */
+export async function hasEnded(vouchers: Vouchers, voucherId: string): Promise<boolean> {
+  const voucher = await vouchers.look(voucherId);
+  return voucher !== undefined && voucher.endTime.getTime() <= Date.now();
+}
+
+/** Of a voucher with a waiting room whose stock Redis does not know: a sale that is over, or lost. */
+export async function stockUnknown(c: Context, { vouchers }: Service, voucherId: string) {
+  if (await hasEnded(vouchers, voucherId)) return problem(c, 'ended');
+  return problem(c, 'not-ready', 'The stock of the sale is not known.');
 }

@@ -7,7 +7,7 @@ import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { type Identified, requireRole } from '../tokens.ts';
 import { Time } from '../voucher-schemas.ts';
-import { tooManyTries } from './turned-away.ts';
+import { stockUnknown, tooManyTries } from './turned-away.ts';
 
 const PlaceView = z
   .object({
@@ -67,7 +67,7 @@ export function waitingRoomRoutes(service: Service): App {
     if (voucher.passesAtOnce === undefined) return problem(c, 'no-waiting-room');
     const left = await stockLeft(voucher);
     if (left === 0) return problem(c, 'sold-out');
-    if (left === null) return problem(c, 'not-ready', 'The stock of the sale is not known.');
+    if (left === null) return stockUnknown(c, service, voucher.id);
     const found = await waitingRoom.place(voucher, userId);
     if (found === null) return problem(c, 'ended');
     const { passUntil, ...place } = found;

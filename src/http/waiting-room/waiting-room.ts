@@ -8,9 +8,9 @@
  * Source. The waiting rooms of Cloudflare ("total active users") and Queue-it.
  */
 import type { Connections } from '../../connections/connections.ts';
-import { stockPlaces } from '../../connections/sale-keys.ts';
+import { type SaleKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
-import type { Outcome, RefusalReason, Voucher } from '../../domain.ts';
+import { keptAfterEndMs, type Outcome, type RefusalReason, type Voucher } from '../../domain.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import { type Bearer, passes } from './passes.ts';
 
@@ -36,17 +36,16 @@ export interface WaitingRoom {
   place(voucher: Voucher, userId: string): Promise<Place | null>;
   /** Whether it is a pass for this purchase, and has not lapsed. */
   isPass(pass: string, bearer: Bearer): boolean;
+  /** Of a voucher that Redis sells: whether this user has an order. */
+  isBuyer(voucher: Voucher, userId: string): Promise<boolean>;
   /** After a purchase with a pass: the next place is called, if this turn is over. */
   leave(bearer: Bearer, outcome: Outcome): void;
 }
 
 type Answer =
   | [word: 'turn', place: number, called: number, lapsesMs: string]
-  | [word: 'wait', place: number, called: number, perSecond: string]
+  | [word: 'wait', place: number, called: number, perSecond: string, untilBeginMs: string]
   | [word: 'ended'];
-
-/** After the end of its sale, the places of a room are kept for so long. */
-const keptMs = 86_400_000;
 
 export function openWaitingRoom(connections: Connections): WaitingRoom {
   const redis = connections.redis('admin');
@@ -66,7 +65,7 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
       sale.voucher(id),
       shard.epoch,
     ];
-    const times = [PASS_MS, keptMs, beginTime.getTime(), endTime.getTime()].map(String);
+    const times = [PASS_MS, keptAfterEndMs, beginTime.getTime(), endTime.getTime()].map(String);
     const args = [epoch.value, userId, String(passesAtOnce), ...times];
     return (await runScript(redis, takePlace, keys, args)) as Answer;
   }
@@ -74,10 +73,12 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
   async function place(voucher: Voucher, userId: string): Promise<Place | null> {
     const answer = await ask(voucher, userId);
     if (answer[0] === 'ended') return null;
-    const [word, number, called, value] = answer;
+    const [word, number, called, value, untilBeginMs] = answer;
     const found = { place: number, called };
-    if (word === 'wait')
-      return { ...found, askAgainSeconds: wait(voucher, number - called, value) };
+    if (word === 'wait') {
+      const speed = Math.max(Number(value), (voucher.passesAtOnce ?? 0) / 2);
+      return { ...found, askAgainSeconds: wait(number - called, speed, Number(untilBeginMs)) };
+    }
     const untilMs = Number(value);
     const pass = sign({ voucherId: voucher.id, userId }, untilMs);
     return { ...found, pass, passUntil: new Date(untilMs) };
@@ -86,12 +87,22 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
   return {
     place,
     isPass,
+    isBuyer: async (voucher, userId) => {
+      const buyers = buyersWith(connections.saleKeys, voucher, userId);
+      return (await redis.hexists(buyers, userId)) === 1;
+    },
     leave: ({ voucherId, userId }, outcome) => {
       if (!isOver(outcome)) return;
       const key = connections.saleKeys.of(voucherId).passes(voucherId);
       redis.zrem(key, userId).catch(() => {}); // It lapses then.
     },
   };
+}
+
+/** The key that has this user when the user has an order. */
+function buyersWith(keys: SaleKeys, { id, rung, buckets }: Voucher, userId: string): string {
+  const place = rungNamed(rung).buckets ? keys.bucketOf(id, userId, buckets) : keys.of(id);
+  return place.buyers(id);
 }
 
 /** Nobody waits longer without news. 100,000 users then ask 1,700 times a second. */
@@ -101,10 +112,8 @@ const longestWaitSeconds = 60;
  * Rather too early than too late: a pass that nobody comes for keeps the next user waiting. So the
  * speed is at least that of passes that are used within two seconds.
  */
-function wait({ beginTime, passesAtOnce = 0 }: Voucher, places: number, perSecond: string): number {
-  const untilBegin = Math.max(0, beginTime.getTime() - Date.now()) / 1_000;
-  const speed = Math.max(Number(perSecond), passesAtOnce / 2);
-  const seconds = Math.floor(untilBegin + Math.max(0, places) / speed);
+function wait(places: number, perSecond: number, untilBeginMs: number): number {
+  const seconds = Math.floor(untilBeginMs / 1_000 + Math.max(0, places) / perSecond);
   return Math.max(1, Math.min(longestWaitSeconds, seconds));
 }
 
