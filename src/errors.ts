@@ -301,6 +301,15 @@ export class PurchaseInvalid extends LockstepError {
   }
 }
 
+/** Of a program that uses the library: an option that cannot be one. */
+export class OptionInvalid extends LockstepError {
+  readonly code = 'OPTION_INVALID';
+
+  constructor(name: string, value: unknown, allowed: string) {
+    super(`${name} is ${String(value)}, and must be ${allowed}.`);
+  }
+}
+
 /** Another process changes the stock of this voucher too, or this one took too long. */
 export class HoldLost extends LockstepError {
   readonly code = 'HOLD_LOST';

@@ -7,16 +7,17 @@
 --          (strings, never converted)
 -- Answers: 'split' | 'not-pending' (another worker has settled or split it)
 local at = 4 + ARGV[3]
-local settled = { unpack(ARGV, 4, at - 1) }
+local firstPart = at
 local parts = {}
 while at <= #ARGV do
   local count = tonumber(ARGV[at])
   parts[#parts + 1] = { unpack(ARGV, at + 1, at + count) }
   at = at + count + 1
 end
--- Lua does not roll back: what can fail is done. With too many fields, `unpack` has failed above.
+-- Lua does not roll back: what can fail is done. With too many fields, `unpack` has failed above,
+-- so the caller splits off no part with more than 4,000 fields and values.
 if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 'not-pending' end
 redis.call('XDEL', KEYS[1], ARGV[2])
-if #settled > 0 then redis.call('HDEL', KEYS[2], unpack(settled)) end
+for index = 4, firstPart - 1 do redis.call('HDEL', KEYS[2], ARGV[index]) end
 for _, part in ipairs(parts) do redis.call('XADD', KEYS[1], '*', unpack(part)) end
 return 'split'

@@ -5,6 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { type Pool, type PoolConnection, select, snapshot } from '../connections/mysql.ts';
+import { readSale } from '../connections/read-sale.ts';
 import {
   type BucketCount,
   type SaleKeys,
@@ -102,10 +103,8 @@ export async function counts(redis: Redis, place: SalePlace): Promise<string> {
 }
 
 async function momentOf(redis: Redis, place: ShardKeys, voucherId: string): Promise<unknown[]> {
-  const { voucher, buyers, transfers } = place;
-  const moment = redis.multi().hget(voucher(voucherId), 'stock').hlen(buyers(voucherId));
-  const results = await moment.hget(transfers(voucherId), 'moves').exec();
-  return (results ?? []).map(([, value]) => value);
+  const { sale, buyers, transfers } = await readSale(redis, place, voucherId);
+  return [sale['stock'], buyers, transfers['moves']];
 }
 
 interface InMysql {

@@ -64,6 +64,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   NO_RECORDED_RACE: '这不是录下来的竞态。npx lockstep race 会写出 race.json。',
   NO_SESSION: '这个进程没有 ZooKeeper 会话可以过期。实例在 zookeeper 台阶上卖过之后才有。',
   ORDERS_NEED_SCRIPT: '一张券这么多订单只能直接调用脚本来买：加上 --by-script。',
+  OPTION_INVALID: '选项的值不合法：按英文里的范围改。',
   ORDER_ID_NOT_COUNTED: 'Redis 没有给出订单号的计数，这一单没有卖。',
   ORDER_NOT_QUEUED: '订单没有进队列，可以重新购买。',
   ORDER_NOT_REPLAYED: '这些选择跑出了另一种顺序。机器是不是太忙？再跑一次。',

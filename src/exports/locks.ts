@@ -15,7 +15,6 @@ export { type Master, type MultiLockOptions, multiLock } from '../locks/multiloc
 export { processMutex } from '../locks/process-mutex.ts';
 export { redisAtomicLock } from '../locks/redis-atomic.ts';
 export { type FairOptions, redisFairLock } from '../locks/redis-fair.ts';
-export { redisMessageLock } from '../locks/redis-message.ts';
 export { redisReentrantLock } from '../locks/redis-reentrant.ts';
 export { redisSpinLock } from '../locks/redis-spin.ts';
 export { redlockLock } from '../locks/redlock.ts';

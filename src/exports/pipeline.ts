@@ -2,11 +2,12 @@
  * `import { … } from 'lockstep/pipeline'`: the last rung, for a program of your own. One Lua script
  * sells, and a stream delivers each order to your handler, once or again until it is settled.
  */
-import type { Redis } from 'ioredis';
+import { type Redis, ReplyError } from 'ioredis';
 import { saleKeys } from '../connections/sale-keys.ts';
 import { isId, type Order, type Outcome, type RefusalReason, type Voucher } from '../domain.ts';
-import { PurchaseInvalid, VoucherIdTaken } from '../errors.ts';
+import { OptionInvalid, PurchaseInvalid, VoucherIdTaken } from '../errors.ts';
 import { luaStream } from '../inventory/lua-stream.ts';
+import { idInUse } from '../inventory/shared/claims.ts';
 import { freeLease } from '../locks/none.ts';
 import type { Handle, Hooks, OrderQueue } from '../queues/order-queue.ts';
 import { redisStreamGroupQueue, type StreamGroupOptions } from '../queues/redis-stream-group.ts';
@@ -16,7 +17,7 @@ import { throwFirst } from '../queues/shared/redis-queue.ts';
 export { LockstepError } from '../errors.ts';
 export type { Delivery, Discard, Handle, Hooks, Poison } from '../queues/order-queue.ts';
 export type { Order, Outcome, RefusalReason, StreamGroupOptions };
-export { PurchaseInvalid };
+export { OptionInvalid, PurchaseInvalid };
 
 export interface PipelineOptions extends StreamGroupOptions {
   /** Before every key; nothing without it. It has no braces: those of the keys name their slot. */
@@ -49,7 +50,7 @@ export interface SalePipeline {
    * @param order its ids are decimal, from 1 to 2^63-1; `id` is never used twice, also in another
    *   sale; `requestId` has 1 to 64 visible ASCII characters
    * @param sale as it was prepared
-   * @throws PurchaseInvalid
+   * @throws PurchaseInvalid, also when another order that waits has this id
    */
   sell(order: Order, sale: Sale): Promise<Outcome>;
   /** The stock that is left; null when Redis does not know the sale. @throws PurchaseInvalid */
@@ -59,7 +60,9 @@ export interface SalePipeline {
    * number of processes may consume. Each order is delivered to one of them, and again, to any of
    * them, when it was not settled within `claimIdleMs`. An entry of the stream that is no order is
    * given to `hooks.discard`.
-   * @throws the error of `handle` or `discard`: what it had is delivered again.
+   * @throws the error of `handle` or `discard`: what it had is delivered again; and an error that no
+   *   new connection mends: no permission, a key of a wrong type, a client that was closed. Of any
+   *   other error, `hooks.onError` is told, and it goes on.
    */
   consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
   /** How many orders are not settled. */
@@ -85,9 +88,11 @@ export const clientOptions = {
 /**
  * One for each client.
  * @param redis with `clientOptions`; a consumer makes a copy of it.
+ * @throws OptionInvalid
  */
 export function salePipeline(redis: Redis, options: PipelineOptions = {}): SalePipeline {
   const { keyPrefix = '', waitForReplica = false, ...ofStream } = options;
+  checkOptions(ofStream);
   const keys = saleKeys(1, 1, keyPrefix);
   const inventory = luaStream(redis, keys, { waitForReplica });
   const queue = redisStreamGroupQueue(redis, keys, ofStream);
@@ -115,10 +120,12 @@ export function salePipeline(redis: Redis, options: PipelineOptions = {}): SaleP
       const read = readOrder(asFields(order));
       if ('cause' in read) throw new PurchaseInvalid(read.cause);
       if (order.voucherId !== sale.id) throw new PurchaseInvalid('voucherId is not the sale’s id');
-      return inventory.sell(order, asVoucher(sale), freeLease);
+      const outcome = await inventory.sell(order, asVoucher(sale), freeLease);
+      if (outcome === idInUse) throw new PurchaseInvalid('the id belongs to another order');
+      return outcome;
     },
     remaining: async (id) => inventory.remaining({ id: asId(id) }),
-    consume: (handle, signal, hooks) => consumeUntilError(queue, handle, signal, hooks),
+    consume: (handle, signal, hooks) => consumeUntilError({ redis, queue }, handle, signal, hooks),
     depth: queue.depth,
     remove: async (id) => {
       const { voucher, buyers } = keys.of(asId(id));
@@ -129,7 +136,7 @@ export function salePipeline(redis: Redis, options: PipelineOptions = {}): SaleP
 
 /** The queue itself would deliver again and again, and nobody would know why. */
 async function consumeUntilError(
-  { consume }: OrderQueue,
+  { redis, queue: { consume } }: { readonly redis: Redis; readonly queue: OrderQueue },
   handle: Handle,
   signal: AbortSignal,
   hooks: Hooks = {},
@@ -143,15 +150,41 @@ async function consumeUntilError(
       return otherwise;
     }
   };
-  const { discard = async () => true } = hooks;
+  const { discard = async () => true, onError = () => {} } = hooks;
   const ends = AbortSignal.any([signal, failed.signal]);
   const guarded: Handle = (deliveries) =>
     orFail(async () => asSet(await handle(deliveries)), new Set<string>());
   await consume(guarded, ends, {
     ...hooks,
     discard: (poison) => orFail(() => discard(poison), false),
+    onError: (error) => {
+      if (redis.status === 'end' || isHopeless(error)) failed.abort(error);
+      else onError(error);
+    },
   });
   failed.signal.throwIfAborted();
+}
+
+const hopeless = /^(NOPERM|NOAUTH|WRONGPASS|WRONGTYPE|ERR unknown command)/;
+
+const isHopeless = (error: unknown): boolean =>
+  error instanceof TypeError ||
+  (error instanceof ReplyError && hopeless.test((error as Error).message));
+
+const bounds = {
+  batchSize: [1, 10_000],
+  gatherMs: [0, 60_000],
+  claimIdleMs: [1, 86_400_000],
+  retireIdleMs: [1, 86_400_000],
+} as const;
+
+function checkOptions(options: StreamGroupOptions): void {
+  for (const [name, [least, most]] of Object.entries(bounds)) {
+    const value = options[name as keyof typeof bounds];
+    if (value === undefined) continue;
+    if (!Number.isInteger(value) || value < least || value > most)
+      throw new OptionInvalid(name, value, `a whole number from ${least} to ${most}`);
+  }
 }
 
 function asSet(settled: unknown): ReadonlySet<string> {

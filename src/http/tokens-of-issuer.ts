@@ -17,7 +17,7 @@ import { TokenKeysUnavailable } from '../errors.ts';
 const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const answerWithinMs = 2_000;
 const readEveryMs = 300_000;
-/** After a failure: strangers may send many tokens that name unknown keys. */
+/** After a failure, and after a look for an unknown key: strangers may name many of these. */
 const restMs = 1_000;
 
 export interface IssuerOptions {
@@ -41,12 +41,14 @@ const isAboutKeys = (error: unknown): boolean =>
 export function issuerVerifier({ url, onUnavailable }: IssuerOptions) {
   const keys = createRemoteJWKSet(new URL(url), {
     ...{ timeoutDuration: answerWithinMs, cacheMaxAge: Number.POSITIVE_INFINITY },
+    cooldownDuration: restMs,
   });
   let restUntilMs = 0;
   /** Until then: the known keys, or the error. */
   let atRest: JWTVerifyGetKey = keys;
   const fail = (cause: unknown): TokenKeysUnavailable => {
     const error = new TokenKeysUnavailable(url, cause);
+    if (performance.now() < restUntilMs) return error; // Many tokens waited for one reading.
     const known = keys.jwks();
     atRest = known ? createLocalJWKSet(known) : () => Promise.reject(error);
     restUntilMs = performance.now() + restMs;

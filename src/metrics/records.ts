@@ -4,7 +4,7 @@ import { registers } from './registry.ts';
 
 const orders = new Counter({
   name: 'lockstep_orders_settled_total',
-  help: 'Orders that are in MySQL or dead-lettered, by result; one delivered again counts again',
+  help: 'Orders that were recorded in MySQL or dead-lettered, by result; none because of a repeated delivery',
   registers,
   labelNames: ['result'],
 });

@@ -1,11 +1,13 @@
 /** The dead letters of all shards, for an operator: lists them, shows one, and discards one. */
 import type { Connections } from '../connections/connections.ts';
 import type { ShardKeys } from '../connections/sale-keys.ts';
+import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId } from '../domain.ts';
 import { UnknownDeadLetter } from '../errors.ts';
 import { readLetter } from '../queues/shared/dead-letter.ts';
 import { fieldOf } from '../queues/shared/order-fields.ts';
-import { throwFirst } from '../queues/shared/redis-queue.ts';
+
+const discard = loadScript('sale/discard-letter');
 
 export interface DeadLetter {
   /** `shard-milliseconds-number`: the shard, and the entry in its stream of dead letters. */
@@ -75,11 +77,11 @@ export async function findLetter(connections: Connections, id: string): Promise<
 export async function discardLetter(connections: Connections, id: string): Promise<DeadLetter> {
   const letter = await findLetter(connections, id);
   const { shard, entryId } = placeOf(connections, id);
-  const removal = connections.redis('admin').multi().hget(shard.replayed, entryId);
-  removal.xdel(shard.dead, entryId).hdel(shard.replayed, entryId);
-  const [replayedAs, removed] = throwFirst(await removal.exec());
-  if (removed !== 1) throw new UnknownDeadLetter(id);
-  return typeof replayedAs === 'string' ? { ...letter, replayedAs } : letter;
+  const keys = [shard.dead, shard.replayed];
+  const answer = await runScript(connections.redis('admin'), discard, keys, [entryId]);
+  const [word, replayedAs] = answer as [string, string];
+  if (word !== 'discarded') throw new UnknownDeadLetter(id);
+  return replayedAs === '' ? letter : { ...letter, replayedAs };
 }
 
 /** @throws UnknownDeadLetter when no letter can have this id. */

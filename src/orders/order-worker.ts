@@ -150,7 +150,7 @@ async function settleBatch(
   const orders = deliveries.map(({ order }) => order);
   const found = await findRecorded(worker.records.pool, orders);
   const again = deliveries.filter(({ order }) => found.get(order.id) === 'recorded');
-  traceRecorded(again.map(({ order }) => order));
+  for (const { order } of again) record('recorded', order); // They were counted before.
   const missing = deliveries.filter(({ order }) => !found.has(order.id));
   const failed = deliveries.filter(
     ({ order }) => (found.get(order.id) ?? 'recorded') !== 'recorded',

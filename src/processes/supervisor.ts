@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { countRestart, countRestartsOf } from '../metrics/processes.ts';
 import { recordDeath } from '../trace/history.ts';
 
 interface Role {
@@ -64,6 +65,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
       if (child.process.pid !== undefined) recordDeath(child.process.pid);
       if (signal.aborted) return;
       const isShortLived = performance.now() - startedAt < shortLifeMs;
+      countRestart(role.program);
       log.warn({ event: 'child-exited', child: role.env['INSTANCE'], code, killedBy });
       // The wait grows, so that a child that dies at every start does not use up the processor.
       await sleep(isShortLived ? Math.min(100 * 2 ** failures, 5_000) : 0);
@@ -71,6 +73,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
     });
   }
 
+  countRestartsOf(roles(config).map(({ program }) => program));
   for (const role of roles(config)) start(role);
   if (!signal.aborted) await once(signal, 'abort');
   await stopAll(children, config.DRAIN_MS + childGraceMs, log);

@@ -34,6 +34,8 @@ export interface Hooks {
   readonly onTurn?: (consumer: number, entries: number) => void;
   /** A consumer's entries are done: so many are settled, and so acknowledged. */
   readonly onSettled?: (consumer: number, entries: number) => void;
+  /** A consumer met an error, and goes on. The queue may not call it. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** Leaves the place, used or not. */

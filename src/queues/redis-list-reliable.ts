@@ -120,7 +120,7 @@ function reliableSource(
       return (await move(most, inHand.length === 0)).map(asEntry);
     },
     async settle(done) {
-      const removal = redis.multi();
+      const removal = redis.pipeline();
       for (const { text } of done) removal.lrem(own, -1, text);
       throwFirst(await removal.hdel(shard.queued, ...done.map(orderIdOf)).exec());
     },

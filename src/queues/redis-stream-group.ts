@@ -52,6 +52,7 @@ interface Handlers {
   readonly discard: Discard;
   readonly onTurn: (entries: number) => void;
   readonly onSettled: (entries: number) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 export function redisStreamGroupQueue(
@@ -78,7 +79,8 @@ export function redisStreamGroupQueue(
   async function consume(handle: Handle, signal: AbortSignal, hooks: Hooks = {}): Promise<void> {
     const consumers = keys.shards.map((shard, consumer) => {
       const { discard = async () => true, ...own } = ofConsumer(hooks, consumer);
-      return consumeShard(redis, shard, options, { handle, discard, ...own }, signal);
+      const { onError = () => {} } = hooks;
+      return consumeShard(redis, shard, options, { handle, discard, onError, ...own }, signal);
     });
     await Promise.all(consumers);
   }
@@ -151,6 +153,7 @@ async function consumeShard(
         await sleep(gatherMs); // One commit costs about as much as fifty.
       }
     } catch (error) {
+      if (!isGroupLost(error)) handlers.onError(error);
       handlers.onSettled(0);
       reader.lookAgain();
       await recover(redis, blocking, shard, error);
@@ -200,9 +203,7 @@ async function settleBatch(
   const taken = entries.flat().filter(isOrder);
   const ids = taken.length > 0 ? await handle(taken) : new Set<string>();
   let settled = await acknowledge(redis, shard, entries, ids);
-  for (const [part, ...others] of entries)
-    if (part && others.length === 0 && !isOrder(part))
-      settled += await moveToDead(redis, shard, part, discard);
+  for (const parts of entries) settled += await moveToDead(redis, shard, parts, ids, discard);
   return settled;
 }
 

@@ -98,7 +98,7 @@ function streamSource(
       });
     },
     async settle(done, left) {
-      const removal = redis.multi().xdel(stream, ...done.map(({ entryId }) => entryId));
+      const removal = redis.pipeline().xdel(stream, ...done.map(({ entryId }) => entryId));
       if (from === 'last-id') removal.hdel(shard.queued, ...done.map(orderIdOf));
       if (from === 'last-id' && left.length === 0) removal.set(lastIdOf(shard), lastId ?? '0-0');
       throwFirst(await removal.exec());

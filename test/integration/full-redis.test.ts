@@ -1,11 +1,24 @@
-/** A Redis without memory refuses writes that need some; a lock can be released all the same. */
+/**
+ * A Redis without memory refuses writes that need some. A lock can be released all the same, and its
+ * orders are recorded and removed: so it has memory again.
+ */
+import type { Counter } from 'prom-client';
 import { expect, test } from 'vitest';
+import { counts, type SalePlace, salePlaceOf } from '../../src/audit/collect.ts';
+import type { Connections } from '../../src/connections/connections.ts';
+import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import { registry } from '../../src/metrics/registry.ts';
+import { discardLetter } from '../../src/orders/letters.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
 import { testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
+import { ownStores, startedProcess } from '../support/own-stores.ts';
+import { someOrder } from '../support/sale.ts';
+import { buyAs, buyOrder, inMysql, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
 
 async function ownLock(name: RungName) {
   const { url } = await startOwnRedis();
@@ -62,3 +75,46 @@ test.each(['redis-atomic', 'redis-reentrant'] as const)(
     });
   },
 );
+
+test('orders that fill Redis are recorded, each counted once, and the stores can be compared', async () => {
+  const { url } = await startOwnRedis();
+  const connections = await startedProcess({ ...(await ownStores()), REDIS_URL: url });
+  const voucher = await onSale(connections, 200);
+  await buyAs(connections, voucher, usersUpTo(40));
+  await workUntilEmpty(connections);
+  const counted = await recordedCount();
+  await buyAs(connections, voucher, usersUpTo(40, 100));
+  await connections.redis('admin').config('SET', 'maxmemory', '1');
+  const refused = await buyOrder(connections, voucher, someOrder(voucher.id, '999'));
+  expect(refused).toMatchObject({ kind: 'refused', reason: 'not-ready' });
+  await workUntilEmpty(connections);
+  expect((await inMysql(voucher, connections)).confirmed).toHaveLength(80);
+  expect((await recordedCount()) - counted).toBe(40);
+  expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
+  expect(await counts(connections.redis('admin'), await placeOf(connections, voucher.id))).toBe(
+    '[["120",80,null]]',
+  );
+});
+
+test('a dead letter is discarded while Redis is full, once', async () => {
+  const { url } = await startOwnRedis();
+  const connections = await startedProcess({ ...(await ownStores()), REDIS_URL: url });
+  const { dead } = connections.saleKeys.shards[0] as ShardKeys;
+  const entryId = await connections.redis('admin').xadd(dead, '*', 'reason', 'stock-short');
+  await connections.redis('admin').config('SET', 'maxmemory', '1');
+  const id = `0-${entryId}`;
+  expect(await discardLetter(connections, id)).toMatchObject({ id, reason: 'stock-short' });
+  await expect(discardLetter(connections, id)).rejects.toThrow('There is no dead letter');
+});
+
+async function recordedCount(): Promise<number> {
+  const metric = registry.getSingleMetric('lockstep_orders_settled_total') as Counter;
+  const { values } = await metric.get();
+  return values.find(({ labels }) => labels['result'] === 'recorded')?.value ?? 0;
+}
+
+async function placeOf(connections: Connections, voucherId: string): Promise<SalePlace> {
+  const place = await salePlaceOf(connections, voucherId);
+  if (!place) throw new Error('Redis does not sell it');
+  return place;
+}

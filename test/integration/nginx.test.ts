@@ -1,6 +1,6 @@
 /** nginx with the project’s own configuration, before instances that misbehave. */
 import { once } from 'node:events';
-import { renameSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import {
   createServer,
   get,
@@ -41,11 +41,17 @@ async function instance(answer: RequestListener): Promise<number> {
 
 const nginxBefore = (...upstreams: (number | string)[]): Promise<string> => nginxWith(upstreams);
 
-async function nginxWith(upstreams: (number | string)[], options?: NginxOptions): Promise<string> {
-  const folder = someFolder();
+async function nginxWith(
+  upstreams: (number | string)[],
+  options?: NginxOptions,
+  edit: (text: string) => string = (text) => text,
+  folder = someFolder(),
+): Promise<string> {
   const port = await ownPorts(19_900);
   const server = nginxServer(folder, port, upstreams, options);
   await server.prepare?.();
+  const file = join(folder, 'nginx/nginx.conf');
+  writeFileSync(file, edit(readFileSync(file, 'utf8')));
   const running = startProcess(server.program());
   onTestFinished(() => stopProcess(running));
   await waitUntil('nginx', 10_000, server.answers);
@@ -272,8 +278,29 @@ describe('nginx', () => {
   });
 });
 
+test('what nginx answers itself is a line of its log, and what an instance answers is none', async () => {
+  const folder = someFolder();
+  const answers: RequestListener = (request, response) => {
+    if (request.url === '/cut') return void response.destroy();
+    response.writeHead(request.url === '/refused' ? 503 : 200).end('{}');
+  };
+  const url = await nginxWith([await instance(answers)], undefined, undefined, folder);
+  const post = (path: string) =>
+    fetch(url + path, { method: 'POST', headers: { 'X-Request-Id': `name${path.slice(1)}` } });
+  for (const path of ['/fine', '/refused', '/cut']) await post(path);
+  expect((await fetch(`${url}/readyz`)).status).toBe(404);
+  const lines = readFileSync(join(folder, 'nginx.log'), 'utf8').split('\n');
+  const own = lines.filter((line) => line.includes('answered-by-nginx'));
+  expect(own.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    {
+      ...{ status: 503, code: 'outcome-unknown', requestId: 'namecut', upstreamStatus: '502' },
+      request: 'POST /cut HTTP/1.1',
+    },
+  ]);
+});
+
 describe('the limits of an address', () => {
-  const byAddress = { LIMIT_BY: '$binary_remote_addr', LIMIT_RATE: '1r/m' };
+  const byAddress = { LIMIT_BY: '$remote_network', LIMIT_RATE: '1r/m' };
   const ask = async (url: string, localAddress = '127.0.0.1') => {
     const [answer] = (await once(get(url, { localAddress, agent: false }), 'response')) as [
       IncomingMessage,
@@ -300,6 +327,26 @@ describe('the limits of an address', () => {
       ...{ status: 429, code: 'too-many-requests' },
     });
     expect((await ask(url, '127.0.0.2')).status).toBe(200);
+  });
+
+  test('are those of a network of 64 bits where it has IPv6', async () => {
+    const limits = { ...byAddress, LIMIT_BURST: '2', LIMIT_CONNECTIONS: '100' };
+    const upstream = await instance((_, response) => response.end('{}'));
+    // As if the address of the connection were the one that this header names.
+    const trust = 'set_real_ip_from 127.0.0.1; real_ip_header X-Address;';
+    const url = await nginxWith([upstream], { limits }, (text) =>
+      text.replace('server_tokens off;', `server_tokens off; ${trust}`),
+    );
+    const statusFrom = async (address: string) =>
+      (await fetch(url, { headers: { 'X-Address': address } })).status;
+    const statuses: number[] = [];
+    for (let host = 1; host <= 9; host++) statuses.push(await statusFrom(`2001:db8:0:1::${host}`));
+    statuses.push(await statusFrom('2001:db8:0:1:a:b:c:a'));
+    expect(statuses.slice(-6)).toEqual(Array(6).fill(429));
+    expect(await statusFrom('2001:db8:0:2::1')).toBe(200);
+    for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.10']) // 10 is a new line.
+      expect(await statusFrom(address)).toBe(200);
+    expect(await statusFrom('2001:db8:a0a:a0a::1')).toBe(200);
   });
 
   test('are so many requests at the same time', async () => {

@@ -120,8 +120,9 @@ test.each<[string, Handle, string]>([
 );
 
 test('an order that must be on a replica is unknown while there is none', async () => {
+  await salePipeline(redis).prepare(sale);
   pipeline = salePipeline(redis, { waitForReplica: true });
-  await pipeline.prepare(sale);
+  await expect(pipeline.prepare(sale)).rejects.toMatchObject({ code: 'REPLICA_BEHIND' });
   expect(await sell('1')).toMatchObject({ kind: 'unknown', orderId: '11' });
 });
 
@@ -165,4 +166,80 @@ describe('nothing is sold, and an error says why', () => {
     expect(await sell('7')).toMatchObject({ kind: 'refused', reason: 'not-ready' });
     expect(await pipeline.depth()).toBe(0);
   });
+});
+
+test('an order id that another order has sells nothing, and says nothing of the other', async () => {
+  await pipeline.prepare(sale);
+  await sell('1', { id: '77' });
+  await expect(sell('2', { id: '77' })).rejects.toThrow('the id belongs to another order');
+  expect(await pipeline.remaining(sale.id)).toBe(2);
+  expect(await sell('2', { id: '78' })).toMatchObject({ kind: 'accepted', orderId: '78' });
+});
+
+test.each([
+  { batchSize: Number.NaN },
+  { batchSize: 0 },
+  { batchSize: 1.5 },
+  { batchSize: 1e9 },
+  { batchSize: '5' as unknown as number },
+  { gatherMs: -1 },
+  { claimIdleMs: Number.NaN },
+  { claimIdleMs: 0 },
+  { retireIdleMs: 0 },
+])('the options %o are refused at once', (options) => {
+  expect(() => salePipeline(redis, options)).toThrow(/is .*, and must be a whole number from/);
+});
+
+describe('a consumer ends with an error that no new connection mends', () => {
+  const consume = () => pipeline.consume(async () => new Set(), new AbortController().signal);
+
+  test.each<[string, RegExp, () => Promise<unknown>]>([
+    [
+      'no permission',
+      /NOPERM/,
+      async () => {
+        await redis.call('ACL', 'SETUSER', 'shop', 'on', '>pw', '~*', '&*', '+@all', '-xreadgroup');
+        const url = server.url.replace('redis://', 'redis://shop:pw@');
+        redis = new Redis(url, clientOptions);
+        pipeline = salePipeline(redis, { keyPrefix: 'shop:' });
+      },
+    ],
+    ['a key of a wrong type', /WRONGTYPE/, () => redis.set('shop:{sale:0}:orders', 'text')],
+    ['a client that was closed', /Connection is closed/, async () => redis.disconnect()],
+  ])('%s', async (_, error, prepare) => {
+    await prepare();
+    onTestFinished(() => redis.disconnect());
+    await expect(consume()).rejects.toThrow(error);
+  });
+
+  test('a client that is closed while it consumes', async () => {
+    const consuming = consume();
+    await expect.poll(() => redis.exists('shop:{sale:0}:orders')).toBe(1);
+    redis.disconnect();
+    await expect(consuming).rejects.toThrow(/closed|writeable/);
+  });
+});
+
+test('of an error that a new connection mends, a consumer tells, and goes on', async () => {
+  await pipeline.prepare(sale);
+  const errors: unknown[] = [];
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const handle: Handle = async (batch) => {
+    for (const { order } of batch) seen.push(order.userId);
+    return new Set(batch.map(({ order }) => order.id));
+  };
+  const consuming = pipeline.consume(handle, stop.signal, {
+    onError: (error) => errors.push(error),
+  });
+  await sell('1');
+  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['1']);
+  expect(errors).toEqual([]);
+  server.pause();
+  await expect.poll(() => errors.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  server.resume();
+  await expect.poll(() => sell('2').then(({ kind }) => kind), { timeout: 10_000 }).toBe('accepted');
+  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['1', '2']);
+  stop.abort();
+  await consuming;
 });

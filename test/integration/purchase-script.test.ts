@@ -382,9 +382,9 @@ describe('the answer sold-out', () => {
     expect(leftMs).toBeLessThanOrEqual(60_000);
   });
 
-  test('names no order when there was nothing to sell', async () => {
+  test('names its own state when there was nothing to sell', async () => {
     await onSale('0');
-    expect(await buy('9')).toEqual(['sold-out', '', '', left]);
+    expect(await buy('9')).toEqual(['sold-out', '', 'prepared', left]);
   });
 
   test('stays for a time after stock came back, and names no order', async () => {

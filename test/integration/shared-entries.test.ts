@@ -228,14 +228,35 @@ describe('an entry of several orders', () => {
     expect(letters.map(([, fields]) => fields.slice(-6))).toEqual([nameless, nameless]);
   });
 
-  test('stays as it is when it cannot be split', async () => {
-    const [order] = await addEntry(1, ['orderId', '5', ...usersUpTo(9_000).map(String)]);
-    const settled = new Set([order?.id ?? '']);
-    await redis.xgroup('CREATE', shard.orders, 'recorders', '0').catch(() => {});
-    const options = { batchSize: 500, claimIdleMs: 60_000, retireIdleMs: 60_000 };
-    const batch = await takenBy(streamReader(redis, redis, shard, options));
-    await expect(acknowledge(redis, shard, batch, settled)).rejects.toThrow('too many results');
-    expect(await redis.xlen(shard.orders)).toBe(1);
+  test.each([3_900, 4_100, 9_000, 40_000])(
+    'with a part of %i fields and values: its orders are settled, and no consumer is stopped',
+    async (size) => {
+      const large = ['orderId', '5', ...usersUpTo(size).map(String)];
+      const orders = await addEntry(2, large);
+      let deliveries = 0;
+      const { batches, poisons } = consume((given) => (++deliveries < 3 ? [] : idsIn(given)));
+      await untilEmpty();
+      expect(batches.flat().length).toBeGreaterThanOrEqual(3 * orders.length);
+      expect(poisons.at(-1)).toMatchObject({ orderId: '5', cause: 'voucherId is missing' });
+      const [letter, ...more] = await redis.xrange(shard.dead, '-', '+');
+      expect(letter?.[1].slice(-large.length)).toEqual(large);
+      expect(more).toEqual([]);
+      expect(await redis.hlen(shard.queued)).toBe(0);
+      expect(await redis.xpending(shard.orders, 'recorders')).toEqual([0, null, null, null]);
+      const [next] = await addEntry(1);
+      await untilEmpty();
+      expect(batches.at(-1)?.map(({ order }) => order.id)).toEqual([next?.id]);
+    },
+  );
+
+  test('with a part too large to be split off, of an order whose unit was taken: it is given back', async () => {
+    const [order] = await addEntry(1, ['orderId', '6', ...usersUpTo(9_000).map(String)]);
+    await redis.hset(shard.queued, '6', `${voucherId}:9`);
+    const { poisons } = consume(idsIn);
+    await untilEmpty();
+    expect(order).toBeDefined();
+    expect(poisons).toMatchObject([{ orderId: '6', noted: { voucherId, userId: '9' } }]);
+    expect(await redis.hlen(shard.queued)).toBe(0);
   });
 });
 

@@ -163,6 +163,13 @@ describe('an alert', () => {
     await untilSilent(deployment);
   }, 240_000);
 
+  test('says that a process ended, although another one is there at once', async () => {
+    const deployment = await deploy();
+    process.kill(deployment.worker, 'SIGKILL');
+    await untilFires(deployment, 'LockstepProcessRestarts');
+    expect(await deployment.firing()).toEqual(['LockstepProcessRestarts']);
+  }, 120_000);
+
   test('says that a change of an operator is not finished: Redis has lost the sale', async () => {
     const deployment = await deploy();
     const { connections, voucherId } = deployment;

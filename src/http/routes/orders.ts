@@ -25,7 +25,7 @@ import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import { isRequestId, newRequestId, requestIdPattern } from '../request-ids.ts';
 import type { Service } from '../service.ts';
 import { type Identified, identify, requireRole } from '../tokens.ts';
-import { hasEnded, stockUnknown, tooManyTries, turnedAway } from './turned-away.ts';
+import { isSaleOver, stockUnknown, tooManyTries, turnedAway } from './turned-away.ts';
 
 const OrderView = z
   .object({
@@ -224,9 +224,9 @@ function buy(
   });
 }
 
-/** The keys of a sale that is over may be gone. An operator may have closed it since it was read. */
+/** The keys of a sale that is over may be gone. An operator may have closed it meanwhile. */
 async function unlessOver(vouchers: Vouchers, lost: Outcome, voucherId: string): Promise<Outcome> {
-  return (await hasEnded(vouchers, voucherId)) ? refused('ended') : lost;
+  return (await isSaleOver(vouchers, voucherId)) ? refused('ended') : lost;
 }
 
 export function recordOutcome(order: Order, outcome: Outcome): void {

@@ -18,13 +18,13 @@ export function turnedAway<Code extends TurnedAway>(c: Context, code: Code, deta
 }
 
 /** As MySQL has it within the last second: an operator may have closed the sale. */
-export async function hasEnded(vouchers: Vouchers, voucherId: string): Promise<boolean> {
+export async function isSaleOver(vouchers: Vouchers, voucherId: string): Promise<boolean> {
   const voucher = await vouchers.look(voucherId);
   return voucher !== undefined && voucher.endTime.getTime() <= Date.now();
 }
 
-/** Of a voucher with a waiting room whose stock Redis does not know: a sale that is over, or lost. */
+/** Of a voucher with a waiting room: Redis does not have its sale, which is over or lost. */
 export async function stockUnknown(c: Context, { vouchers }: Service, voucherId: string) {
-  if (await hasEnded(vouchers, voucherId)) return problem(c, 'ended');
+  if (await isSaleOver(vouchers, voucherId)) return problem(c, 'ended');
   return problem(c, 'not-ready', 'The stock of the sale is not known.');
 }

@@ -43,6 +43,12 @@ export const stockMoves: Outcome = {
   detail: 'Stock moves between the buckets of this voucher, or one does not answer. Try again.',
 };
 
+export const idInUse: Outcome = {
+  kind: 'refused',
+  reason: 'not-ready',
+  detail: 'The id of this order belongs to another one. Try again with another id.',
+};
+
 /** Null when Redis does not have the voucher: that is not the same as sold out. */
 export async function remaining(
   redis: Redis,
@@ -77,6 +83,8 @@ export function asOutcome(script: string, answer: unknown): Outcome {
       return beingRebuilt;
     case 'unknown-voucher':
       return saleLost;
+    case 'id-in-use':
+      return idInUse;
     default:
       throw new ScriptAnswerUnexpected(script, answer);
   }

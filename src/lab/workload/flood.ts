@@ -22,7 +22,7 @@ export const floodConnections = 32;
 
 /** As docs/deployment.md gives them to a deployment. */
 export const deploymentLimits: AddressLimits = {
-  LIMIT_BY: '$binary_remote_addr',
+  LIMIT_BY: '$remote_network',
   ...{ LIMIT_RATE: '200r/s', LIMIT_BURST: '400', LIMIT_CONNECTIONS: '400' },
 };
 

@@ -2,12 +2,12 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
 import { type Pool, type RowDataPacket, select, snapshot } from '../../connections/mysql.ts';
+import { readSale } from '../../connections/read-sale.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import { scanHash } from '../../connections/scan-hash.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
-import { throwFirst } from '../../queues/shared/redis-queue.ts';
 import { isRemoved } from './differences.ts';
 import type { Buyer, InStream, OrderInMysql, Sale, Terms } from './sale.ts';
 
@@ -137,13 +137,14 @@ async function isRemovedNow(
   return isRemoved({ redis: await momentOfSale(redis, places, voucher), terms, inStream });
 }
 
-function momentOfSale(
+async function momentOfSale(
   redis: Redis,
   places: readonly ShardKeys[],
   { voucherId, rung }: VoucherRow,
 ): Promise<Moment> {
   if (rungNamed(rung).buckets) return momentOfBuckets(redis, places, voucherId);
-  return momentOf(redis, places[0] as ShardKeys, voucherId);
+  const { stock, buyers, terms } = await momentOf(redis, places[0] as ShardKeys, voucherId);
+  return { stock: stock === null ? null : Number(stock), buyers, terms };
 }
 
 const idOf = ([id]: readonly [string, string]): string => id;
@@ -300,11 +301,10 @@ async function askHash(
 type Fields = Readonly<Record<string, string>>;
 
 /** In one step: each purchase changes the stock and the buyers. */
-async function momentOf(redis: Redis, { voucher, buyers }: ShardKeys, voucherId: string) {
-  const moment = redis.multi().hgetall(voucher(voucherId)).hlen(buyers(voucherId));
-  const [sale, count] = throwFirst(await moment.exec()) as [Fields, number];
-  const stock = sale['stock'] === undefined ? null : Number(sale['stock']);
-  return { stock, buyers: count, terms: stock === null ? [] : [termsInRedis(sale)] };
+async function momentOf(redis: Redis, place: ShardKeys, voucherId: string) {
+  const { sale, buyers, transfers } = await readSale(redis, place, voucherId);
+  const stock = sale['stock'] ?? null;
+  return { stock, buyers, transfers, terms: stock === null ? [] : [termsInRedis(sale)] };
 }
 
 const termsInRedis = (sale: Fields): Terms => ({
@@ -331,7 +331,7 @@ async function momentOfBuckets(
 ): Promise<Moment> {
   let before = '';
   for (let times = 1; ; times++) {
-    const read = places.map((place) => momentOfBucket(redis, place, voucherId));
+    const read = places.map((place) => momentOf(redis, place, voucherId));
     const buckets = await Promise.all(read);
     const moves = JSON.stringify(buckets.map(({ transfers }) => transfers['moves']));
     const buyers = buckets.reduce((sum, each) => sum + each.buyers, 0);
@@ -340,13 +340,4 @@ async function momentOfBuckets(
       return { stock: sumOfBuckets(buckets).stock, buyers, terms };
     before = moves;
   }
-}
-
-async function momentOfBucket(redis: Redis, place: ShardKeys, voucherId: string) {
-  const { voucher, buyers, transfers } = place;
-  const moment = redis.multi().hgetall(voucher(voucherId)).hlen(buyers(voucherId));
-  const answers = throwFirst(await moment.hgetall(transfers(voucherId)).exec());
-  const [sale, count, found] = answers as [Fields, number, Fields];
-  const stock = sale['stock'] ?? null;
-  return { stock, buyers: count, transfers: found, terms: stock ? [termsInRedis(sale)] : [] };
 }

@@ -12,7 +12,11 @@ import { readNote } from './queued-note.ts';
 import { throwFirst } from './redis-queue.ts';
 import type { Malformed, Part, ReadEntry, Taken } from './stream-reader.ts';
 
+const settle = loadScript('sale/settle-entries');
 const split = loadScript('sale/split-entry');
+
+/** Lua takes 8,000 arguments at most: a part with more fields and values cannot be split off. */
+const mostFields = 4_000;
 
 /**
  * Entries may grow from one reading to the next: each list has so many orders at most, or those of
@@ -50,26 +54,23 @@ export async function acknowledge(
   for (const parts of entries) {
     const isMixed = parts.some(isSettled) && !parts.every(isSettled);
     const isPoisoned = parts.length > 1 && !parts.every(isOrder);
-    if (isMixed || isPoisoned) await splitEntry(redis, shard, parts, isSettled);
+    if ((isMixed || isPoisoned) && !isTooLarge(parts))
+      await splitEntry(redis, shard, parts, isSettled);
   }
   return entries.flat().filter(isSettled).length;
 }
 
-/**
- * Acknowledges and removes in one transaction: an acknowledged entry that stayed would count as
- * depth for ever.
- */
+const isTooLarge = (parts: ReadEntry): boolean =>
+  parts.some(({ fields }) => fields.length > mostFields);
+
 async function remove(
   redis: Redis,
   { orders, queued }: ShardKeys,
   entries: readonly ReadEntry[],
 ): Promise<void> {
   const entryIds = entries.flatMap(([first]) => first?.entryId ?? []);
-  const removal = redis
-    .multi()
-    .xack(orders, orderGroup, ...entryIds)
-    .xdel(orders, ...entryIds);
-  throwFirst(await removal.hdel(queued, ...orderIdsOf(entries.flat())).exec());
+  const args = [orderGroup, String(entryIds.length), ...entryIds, ...orderIdsOf(entries.flat())];
+  await runScript(redis, settle, [orders, queued], args);
 }
 
 async function splitEntry(
@@ -90,24 +91,45 @@ const orderIdsOf = (parts: readonly Part[]): string[] =>
   parts.filter(isOrder).map(({ order }) => order.id);
 
 /**
- * An entry that is not an order can never be recorded: it is moved to the dead letters, whole, and
+ * What of an entry can never be recorded: of one that is not an order, and of one that is too large
+ * to be split once all its orders are settled. It is moved to the dead letters, whole, and
  * acknowledged.
- * @returns how many were moved: none when that must wait.
+ * @returns how many entries were moved: none when that must wait.
  */
 export async function moveToDead(
   redis: Redis,
   shard: ShardKeys,
-  { entryId, fields, cause, attempt: deliveries }: Malformed,
+  parts: ReadEntry,
+  settled: ReadonlySet<string>,
   discard: Discard,
 ): Promise<0 | 1> {
+  const malformed = parts.filter((part): part is Malformed => !isOrder(part));
+  const orders = parts.filter(isOrder);
+  const isWhole = parts.length === 1 || isTooLarge(parts);
+  const [first] = malformed;
+  if (!first || !isWhole || !orders.every(({ order }) => settled.has(order.id))) return 0;
+  for (const { fields, cause } of malformed) {
+    const orderId = fieldOf(fields, 'orderId');
+    const noted = await readNote(redis, shard, orderId);
+    if (!(await discard({ cause, orderId, noted }))) return 0;
+  }
+  await addLetter(redis, shard, first, parts);
+  return 1;
+}
+
+async function addLetter(
+  redis: Redis,
+  shard: ShardKeys,
+  { entryId, fields: own, cause, attempt: deliveries }: Malformed,
+  parts: ReadEntry,
+): Promise<void> {
   const { orders, queued, dead } = shard;
-  const orderId = fieldOf(fields, 'orderId');
-  const noted = await readNote(redis, shard, orderId);
-  if (!(await discard({ cause, orderId, noted }))) return 0;
+  const noted = await readNote(redis, shard, fieldOf(own, 'orderId'));
+  const fields = parts.flatMap((part) => part.fields);
   const letter = asLetter({ cause, deliveries, noted }, fields);
+  const orderIds = parts.map((part) => fieldOf(part.fields, 'orderId') ?? '');
   await redis.xlen(dead); // A MULTI does not roll back: a key of a wrong type must fail before it.
   const move = redis.multi().xadd(dead, '*', ...letter);
   move.xack(orders, orderGroup, entryId).xdel(orders, entryId);
-  throwFirst(await move.hdel(queued, orderId ?? '').exec());
-  return 1;
+  throwFirst(await move.hdel(queued, ...orderIds).exec());
 }
