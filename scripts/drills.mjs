@@ -32,10 +32,9 @@ const steps = [
   ...[1, 2, 3].map((seed) => [`alive-not-consuming, seed ${seed}`, notConsuming(seed)]),
   ['accepted is not sold, 3 times', lockstep('drill', 'accepted-is-not-sold', '--times', '3')],
   ['durability, 3 times', lockstep('drill', 'durability', '--times', '3')],
-  ...['mysql-away', 'mysql-read-only', 'mysql-full'].map((name) => [
-    `${name}, 3 times`,
-    lockstep('drill', name, '--times', '3'),
-  ]),
+  ...['mysql-away', 'mysql-read-only', 'mysql-full', 'redis-full', 'paused-failover'].map(
+    (name) => [`${name}, 3 times`, lockstep('drill', name, '--times', '3')],
+  ),
   ['changed sale, 20 times', lockstep('drill', 'changed-sale', '--times', '20')],
   ['waiting room, 20 times', lockstep('drill', 'waiting-room', '--times', '20')],
   ['flood, 20 times', lockstep('drill', 'flood', '--times', '20')],

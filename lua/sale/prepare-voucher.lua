@@ -1,7 +1,8 @@
 -- Purpose: prepare the sale of a voucher. A second call before the first sale changes nothing. A
 --          sale that has begun under this id is another sale, such as that of an older database
 --          that had the same ids: it stays as it is.
--- KEYS[1]  voucher (hash: stock, beginMs, endMs, soldOutBy)   KEYS[2] buyers (hash: userId -> order)
+-- KEYS[1]  voucher (hash: stock, beginMs, endMs, soldOutBy)
+-- KEYS[2]  buyers  (hash: userId -> order)
 -- ARGV[1]  stock   ARGV[2] beginMs   ARGV[3] endMs
 -- Answers: 'prepared' | 'taken'
 if redis.call('EXISTS', KEYS[2]) == 1 then return 'taken' end

@@ -60,9 +60,9 @@ export interface SalePipeline {
    * number of processes may consume. Each order is delivered to one of them, and again, to any of
    * them, when it was not settled within `claimIdleMs`. An entry of the stream that is no order is
    * given to `hooks.discard`.
-   * @throws the error of `handle` or `discard`: what it had is delivered again; and an error that no
-   *   new connection mends: no permission, a key of a wrong type, a client that was closed. Of any
-   *   other error, `hooks.onError` is told, and it goes on.
+   * @throws the error of `handle` or `discard`: what it had is delivered again; and an error that
+   *   no new connection mends: no permission, a key of a wrong type, a client that was closed. Of
+   *   any other error, `hooks.onError` is told, and it goes on.
    */
   consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
   /** How many orders are not settled. */

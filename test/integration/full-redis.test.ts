@@ -1,6 +1,6 @@
 /**
- * A Redis without memory refuses writes that need some. A lock can be released all the same, and its
- * orders are recorded and removed: so it has memory again.
+ * A Redis without memory refuses writes that need some. A lock can be released all the same, and
+ * its orders are recorded and removed: so it has memory again.
  */
 import type { Counter } from 'prom-client';
 import { expect, test } from 'vitest';

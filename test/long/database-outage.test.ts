@@ -1,6 +1,11 @@
 /** The database away, read-only and full, for some seconds: sales go on, and nothing is lost. */
 import { expect, test } from 'vitest';
-import { mysqlAway, mysqlFull, mysqlReadOnly } from '../../src/lab/drills/database-outage.ts';
+import {
+  mysqlAway,
+  mysqlFull,
+  mysqlReadOnly,
+  redisFull,
+} from '../../src/lab/drills/database-outage.ts';
 import { expectHeld, playIn } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
@@ -10,8 +15,9 @@ test.each([
   ['away', mysqlAway],
   ['read-only', mysqlReadOnly],
   ['full', mysqlFull],
+  ['away until Redis is full', redisFull],
 ])(
-  'MySQL is %s: sales go on, orders wait, and all are recorded afterwards',
+  'MySQL is %s: orders wait, all are recorded afterwards, and sales go on',
   async (_, drill) => {
     const result = await playIn(lab(), drill, { seed: 5, minutes: 0.05 }, 90_000);
     expectHeld(result);

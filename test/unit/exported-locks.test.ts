@@ -4,7 +4,7 @@ import * as exported from '../../src/exports/locks.ts';
 import type { Circumstance } from '../../src/ladder/rung.ts';
 import { type RungName, rungNamed, rungNames } from '../../src/ladder/rungs.ts';
 
-/** Every lock breaks then: its server lost it, or its owner stood still, or its program is wrong. */
+/** Every lock breaks then: its server lost it, its owner stood still, or its program is wrong. */
 const notItsFault: readonly Circumstance[] = [
   ...(['stale-promotion', 'restart-empty', 'restart-empty-delayed', 'holder-cut-off'] as const),
   ...(['holder-pauses', 'event-loop-blocked', 'waiter-dies'] as const),

@@ -19,6 +19,8 @@ export interface DatabaseOutage {
   readonly name: string;
   /** What /readyz must say meanwhile. */
   readonly state: keyof typeof signs;
+  /** The orders that wait fill Redis, so that nothing more is sold. */
+  readonly fillsRedis: boolean;
   readonly calmFrom: bigint;
   readonly brokenAt: bigint;
   readonly mendedAt: bigint;
@@ -38,6 +40,11 @@ export interface DatabaseOutage {
 const meanwhile = ({ tries, brokenAt, mendedAt }: DatabaseOutage): Try[] =>
   sentBetween(tries, brokenAt, mendedAt);
 const soldMeanwhile = (outage: DatabaseOutage): number => meanwhile(outage).filter(isSale).length;
+
+const isRefusedByRedis = ({ reason }: Try): boolean => reason === 'not-ready';
+
+const hasSaleAfter = ({ tries, mendedAt, until }: DatabaseOutage): boolean =>
+  sentBetween(tries, mendedAt, until).some(isSale);
 
 const deadLettered = ({ facts }: DatabaseOutage): number =>
   facts.mysql.orders.filter(({ status }) => status === 'failed').length;
@@ -78,6 +85,8 @@ export function databaseOutageReasons(
 ): Pick<Judged, 'verdict' | 'reasons'> {
   const before = sentBetween(outage.tries, outage.calmFrom, outage.brokenAt);
   const missing = before.some(isSale) ? [] : [`${outage.name}: nobody bought before`];
+  if (outage.fillsRedis && !meanwhile(outage).some(isRefusedByRedis))
+    missing.push(`${outage.name}: Redis was never full`);
   return drillVerdict([audited.audit.verdict], {
     broken: violations(outage),
     audited: notHeldTexts(findingsOf(audited)),
@@ -91,7 +100,9 @@ function violations(outage: DatabaseOutage): string[] {
   const asked = meanwhile(outage).length;
   const failed = deadLettered(outage);
   const found: string[] = [];
-  if (sold * 2 < asked) found.push(`${name}: sold ${sold} in ${asked} attempts meanwhile`);
+  if (!hasSaleAfter(outage)) found.push(`${name}: nothing was sold afterwards`);
+  if (!outage.fillsRedis && sold * 2 < asked)
+    found.push(`${name}: sold ${sold} in ${asked} attempts meanwhile`);
   if (waitingMost * 2 < sold)
     found.push(`${name}: ${sold} were sold, and at most ${waitingMost} orders waited`);
   if (recordedAt === null) found.push(`${name}: not every order was recorded afterwards`);

@@ -1,7 +1,8 @@
 /**
  * The database is away, read-only or full while `lua-stream` sells: sales go on, the orders wait,
  * and all of them are recorded afterwards. An outage is no fault of an order, so none is
- * dead-lettered; nor of a worker, so none is replaced.
+ * dead-lettered; nor of a worker, so none is replaced. When the orders that wait fill Redis,
+ * nothing more is sold; once MySQL is back, the workers free it, and sales go on by themselves.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlinePassed } from '../../errors.ts';
@@ -10,6 +11,7 @@ import { fullDatabase } from '../faults/database/full-database.ts';
 import { readOnlyDatabase } from '../faults/database/read-only-database.ts';
 import type { Fault } from '../faults/fault.ts';
 import { stopServer } from '../faults/processes/stop-server.ts';
+import { limitMemory } from '../faults/redis/limit-memory.ts';
 import type { Said } from '../stage/events.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -24,7 +26,7 @@ import {
 import type { Drill, DrillOptions } from './drill.ts';
 import { endedProcesses } from './ended-processes.ts';
 import { phaseTable } from './phases.ts';
-import { isSale, now, sentBetween } from './try-times.ts';
+import { hasSaleSince, isSale, now, sentBetween } from './try-times.ts';
 
 const rung = 'lua-stream';
 const perSecond = 40;
@@ -42,6 +44,8 @@ interface Kind {
   readonly state: DatabaseOutage['state'];
   readonly leastMs: number;
   readonly settings: Readonly<Record<string, string>>;
+  /** From before the outage until all is recorded and sold again. */
+  readonly around?: Fault;
 }
 const short = { leastMs: 5_000, settings: claimed };
 
@@ -74,9 +78,23 @@ export const mysqlFull = outageOf(
   { faultOf: fullDatabase, state: 'behind', leastMs: 10_000, settings: watched },
 );
 
+/** That of about two hundred orders. */
+const moreBytes = 100_000;
+
+export const redisFull = outageOf(
+  {
+    en: 'MySQL is stopped until the orders that wait fill Redis: it drains by itself afterwards',
+    zh: 'MySQL 停到等待的订单占满 Redis：恢复后自动排空，一个也不丢',
+  },
+  {
+    ...{ faultOf: stopServer, state: 'unanswered', leastMs: 15_000, settings: claimed },
+    around: limitMemory('redis-main', moreBytes),
+  },
+);
+
 async function playOutage(
   stage: Stage,
-  { faultOf, state, leastMs, settings }: Kind,
+  { faultOf, state, leastMs, settings, around }: Kind,
   { minutes, seed }: DrillOptions,
 ): Promise<Judged> {
   const { lab } = stage;
@@ -87,13 +105,16 @@ async function playOutage(
   const users = ((forMs + 2 * recordedWithinMs) / 1_000) * perSecond;
   const voucherId = await stage.putOnSale({ title: fault.name, stock: users, rung });
   const load = { name: rung, perSecond, purchases: planPurchases(voucherId, users, seed) };
-  const broken = await stage.during(load, (tries) => breakDatabase(stage, fault, forMs, tries));
+  const plan = { fault, forMs, ...(around && { around }) };
+  const broken = await stage.during(load, (tries) => breakDatabase(stage, plan, tries));
   const replaced = endedProcesses(lab).length - endedBefore;
   const facts = await stage.facts(voucherId);
   const [audited] = auditAll([facts]);
   if (!audited) throw new RangeError('one sale has one audit');
   const { tries } = stage;
-  const outage: DatabaseOutage = { name: fault.name, state, ...broken, tries, replaced, facts };
+  const fillsRedis = around !== undefined;
+  const name = fault.name;
+  const outage = { name, state, fillsRedis, ...broken, tries, replaced, facts };
   return {
     ...databaseOutageReasons(outage, audited),
     figures: outageFigures(outage),
@@ -102,17 +123,25 @@ async function playOutage(
   };
 }
 
-async function breakDatabase(stage: Stage, fault: Fault, forMs: number, tries: readonly Try[]) {
+interface Plan extends Pick<Kind, 'around'> {
+  readonly fault: Fault;
+  readonly forMs: number;
+}
+
+async function breakDatabase(stage: Stage, { fault, forMs, around }: Plan, tries: readonly Try[]) {
   await stage.until('a sale', recordedWithinMs, () => tries.some(isSale));
   const calmFrom = now();
   await stage.rest(calmMs);
+  const endAround = around && (await stage.inject(around));
   const brokenAt = now();
   const undo = await stage.inject(fault);
   const look = lookAt(stage);
   const mendedAt = await stage.rest(forMs).then(undo).then(now).finally(look.end);
   const { waitingMost, readiness } = look;
   const recordedAt = await whenRecorded(stage, sentBetween(tries, brokenAt, mendedAt));
+  await isInTime(stage.until('a sale', recordedWithinMs, () => hasSaleSince(tries, mendedAt)));
   await stage.rest(calmMs);
+  await endAround?.();
   return { calmFrom, brokenAt, mendedAt, recordedAt, until: now(), waitingMost, readiness };
 }
 
@@ -149,11 +178,16 @@ async function whenRecorded(stage: Stage, tries: readonly Try[]): Promise<bigint
   const orders = tries.filter(isSale).map(({ orderId: id = '', ...intent }) => ({ ...intent, id }));
   const areRecorded = async () =>
     (await findRecorded(stage.connections.mysql(), orders)).size === orders.length;
-  try {
-    await stage.until('the orders to be recorded', recordedWithinMs, areRecorded, 100);
-    return now();
-  } catch (error) {
-    if (error instanceof DeadlinePassed) return null;
-    throw error;
-  }
+  const recorded = stage.until('the orders to be recorded', recordedWithinMs, areRecorded, 100);
+  return (await isInTime(recorded)) ? now() : null;
 }
+
+/** False when its deadline passed. */
+const isInTime = (waiting: Promise<void>): Promise<boolean> =>
+  waiting.then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof DeadlinePassed) return false;
+      throw error;
+    },
+  );

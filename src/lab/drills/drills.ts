@@ -2,7 +2,7 @@
 import { acceptedIsNotSold } from './accepted-is-not-sold.ts';
 import { aliveNotConsuming } from './alive-not-consuming.ts';
 import { changedSale } from './changed-sale.ts';
-import { mysqlAway, mysqlFull, mysqlReadOnly } from './database-outage.ts';
+import { mysqlAway, mysqlFull, mysqlReadOnly, redisFull } from './database-outage.ts';
 import type { Drill } from './drill.ts';
 import { durability } from './durability.ts';
 import { floodDrill } from './flood.ts';
@@ -12,6 +12,7 @@ import { hungMaster } from './hung-master.ts';
 import { k6Failover } from './k6-failover.ts';
 import { killStorm } from './kill-storm.ts';
 import { lockStormDrill } from './lock-storm.ts';
+import { pausedFailover } from './paused-failover.ts';
 import { raceDrills } from './race-drills.ts';
 import { stopMasters } from './stop-masters.ts';
 import { waitingRoom } from './waiting-room.ts';
@@ -30,6 +31,8 @@ export const drills = {
   'mysql-away': mysqlAway,
   'mysql-read-only': mysqlReadOnly,
   'mysql-full': mysqlFull,
+  'redis-full': redisFull,
+  'paused-failover': pausedFailover,
   'flush-during-rush': flushDuringRush,
   'workers-scale-out': workersScaleOut,
   'hot-voucher': hotVoucher,

@@ -1,0 +1,164 @@
+/**
+ * An operator pauses a sale, and the master of Redis dies before its replica has the pause. With
+ * ORDER_DURABILITY=replica the operator is not told that it is done, and it is done again on the
+ * new master. With a weaker one it is lost: then `reconcile` says so, and a repair brings it back.
+ */
+import type { Durability } from '../../config.ts';
+import { changesOf } from '../../orders/change-journal.ts';
+import { reconcile } from '../../orders/reconcile/reconcile.ts';
+import { repair } from '../../orders/reconcile/repair.ts';
+import { follow, hasAllOf } from '../environment/replication.ts';
+import { killServer } from '../faults/processes/kill-server.ts';
+import { cutReplica } from '../faults/redis/cut-replica.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Stage } from '../stage/stage.ts';
+import { changeOnce } from '../workload/change-sale.ts';
+import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
+import type { Drill } from './drill.ts';
+
+interface Cell {
+  readonly rung: string;
+  readonly durability: Durability;
+}
+
+const cells: readonly Cell[] = (['replica', 'always'] as const).flatMap((durability) =>
+  ['lua-stream', 'lua-buckets'].map((rung) => ({ rung, durability })),
+);
+const stock = 50;
+const withinMs = 30_000;
+const buyers = 5;
+
+/** What one failover did to one pause. */
+interface Failover extends Cell {
+  /** The answer to the operator, before the master died. */
+  readonly status: number;
+  /** Sold on the new master before anybody repaired it. */
+  readonly soldAfter: number;
+  /** Whether `reconcile` named the change, where something was sold. */
+  readonly isFound: boolean;
+  /** At the end, whether a buyer is told that the sale is paused. */
+  readonly isPaused: boolean;
+  readonly state: string;
+}
+
+export const pausedFailover: Drill = {
+  about: {
+    en: 'an operator pauses a sale, and the master of Redis dies before its replica has the pause',
+    zh: '运营人员暂停销售，副本还没有收到，Redis 主库就宕机',
+  },
+  async play(stage) {
+    const failovers: Failover[] = [];
+    const facts = [];
+    for (const cell of cells) {
+      const settings = { ORDER_DURABILITY: cell.durability };
+      await stage.serve({ instances: 2, balancer: 'nginx', network: 'sentinel', settings });
+      const title = `${cell.durability}, ${cell.rung}`;
+      const voucherId = await stage.putOnSale({ title, stock, rung: cell.rung });
+      failovers.push(await failOver(stage, cell, voucherId).finally(() => stage.lab.heal()));
+      facts.push(await stage.facts(voucherId));
+    }
+    const audits = auditAll(facts);
+    const verdict = drillVerdict(
+      audits.map(({ audit }) => audit.verdict),
+      {
+        broken: failovers.flatMap(violations),
+        audited: notHeldTexts(audits.flatMap(findingsOf)),
+        missing: failovers.flatMap(missing),
+      },
+    );
+    return { ...verdict, ...tableOf(failovers), facts: factsNotHeld(audits) };
+  },
+};
+
+async function failOver(stage: Stage, cell: Cell, voucherId: string): Promise<Failover> {
+  const { lab } = stage;
+  await stage.until('a sale', withinMs, async () => (await soldTo(stage, voucherId, 1)) > 0);
+  await stage.until('the replica to have it', withinMs, () =>
+    hasAllOf(lab.portOf('redis-replica'), lab.portOf('redis-main')),
+  );
+  const joinAgain = await stage.inject(cutReplica('redis-replica'));
+  const status = await changeOnce(lab, voucherId, { paused: true });
+  await promote(stage, joinAgain);
+  const stateOf = async () => (await changesOf(stage.connections.mysql(), voucherId))[0]?.state;
+  if (status !== 200)
+    await stage.until('the change to be done', withinMs, async () => (await stateOf()) === 'done');
+  const soldAfter = await soldTo(stage, voucherId, 101);
+  const found = soldAfter > 0 ? await changeIsFound(stage, voucherId) : false;
+  if (soldAfter > 0) await repair(stage.connections, voucherId);
+  const isPaused = (await finalReason(stage, voucherId, 201)) === 'sale-paused';
+  return { ...cell, status, soldAfter, isFound: found, isPaused, state: (await stateOf()) ?? '' };
+}
+
+async function promote(stage: Stage, joinAgain: () => Promise<void>): Promise<void> {
+  const { lab } = stage;
+  const network = lab.network('sentinel');
+  const restart = await stage.inject(killServer('redis-main'));
+  await joinAgain();
+  await stage.until('the promotion', withinMs, () => network.isMaster('redis-replica'));
+  await restart();
+  await follow(lab.portOf('redis-main'), lab.portOf('redis-replica'));
+}
+
+async function changeIsFound(stage: Stage, voucherId: string): Promise<boolean> {
+  const { vouchers } = await reconcile(stage.connections, voucherId);
+  return vouchers.some(({ differences }) => differences.some(({ kind }) => kind === 'change'));
+}
+
+/** How many of some users, from this one on, buy; each asks until the answer is final. */
+async function soldTo(stage: Stage, voucherId: string, firstUser: number): Promise<number> {
+  let sold = 0;
+  for (let user = firstUser; user < firstUser + buyers; user++)
+    if ((await finalReason(stage, voucherId, user)) === 'accepted') sold += 1;
+  return sold;
+}
+
+/** `accepted`, or why not. While Redis is away, a request is sent again with the same name. */
+async function finalReason(stage: Stage, voucherId: string, user: number): Promise<string> {
+  const purchase = { voucherId, userId: String(user), requestId: `user-${user}` };
+  let last = '';
+  await stage.until('a final answer', withinMs, async () => {
+    const { outcome, reason } = await stage.buy(purchase);
+    last = outcome === 'refused' ? (reason ?? '') : outcome;
+    return last === 'accepted' || !['not-ready', 'unknown'].includes(last);
+  });
+  return last;
+}
+
+const nameOf = ({ durability, rung }: Cell): string => `${durability}, ${rung}`;
+
+function violations(failover: Failover): string[] {
+  const { durability, status, soldAfter, isFound, isPaused, state } = failover;
+  const found: string[] = [];
+  const say = (text: string) => found.push(`${nameOf(failover)}: ${text}`);
+  if (durability === 'replica' && status === 200)
+    say('the operator was told "done", and no replica had the pause');
+  if (durability === 'replica' && soldAfter > 0) say(`${soldAfter} were sold after it was done`);
+  if (durability !== 'replica' && soldAfter > 0 && !isFound)
+    say('reconcile did not say that the change is lost');
+  if (!isPaused) say('the sale was never paused again');
+  if (state !== 'done') say(`the journal says ${state}`);
+  return found;
+}
+
+/** Otherwise nothing was lost, and nothing was proven. */
+function missing(failover: Failover): string[] {
+  const { durability, status, soldAfter } = failover;
+  if (durability === 'replica') return [];
+  const name = nameOf(failover);
+  if (status !== 200) return [`${name}: the operator was answered ${status}`];
+  return soldAfter > 0 ? [] : [`${name}: the failover did not lose the pause`];
+}
+
+function tableOf(failovers: readonly Failover[]): Pick<Judged, 'figures' | 'tables'> {
+  const rows = failovers.map((each) => [
+    ...[each.durability, each.rung, String(each.status), String(each.soldAfter)],
+    ...[each.soldAfter > 0 ? (each.isFound ? 'yes' : 'NO') : '–', each.isPaused ? 'yes' : 'NO'],
+  ]);
+  const head = ['durability', 'rung', 'PATCH', 'sold after', 'found', 'paused at the end'];
+  const sold = failovers.reduce((sum, { soldAfter }) => sum + soldAfter, 0);
+  const toldDone = failovers.filter(({ status }) => status === 200).length;
+  return {
+    figures: { failovers: failovers.length, toldDone, soldAfterPause: sold },
+    tables: [{ title: 'A pause, and a failover that may lose it', head, rows }],
+  };
+}
