@@ -8,6 +8,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { responsesMatchDatabase } from '../../src/audit/checks/responses-match-database.ts';
 import type { Attempt } from '../../src/audit/facts.ts';
 import type { Connections } from '../../src/connections/connections.ts';
+import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import {
   type Order,
   type Outcome,
@@ -111,6 +112,31 @@ test('a voucher that is sold out costs Redis next to nothing, for as long as it 
     expect(await remembers(instances[1])).toBe(true);
     await sleep(50);
   }
+});
+
+test.each<[string, number, number]>([
+  ['a change that takes the last units', 5, 3],
+  ['a repair that takes the last units', 5, 3],
+  ['a voucher that is created without stock', 0, 0],
+])('is remembered after %s, too', async (how, stock, sold) => {
+  await onSale({ stock });
+  for (let count = 0; count < sold; count++)
+    expect(await buyAs(instances[0])).toMatchObject({ kind: 'accepted' });
+  const shard = connections.saleKeys.of(voucher.id);
+  const keys = [shard.voucher(voucher.id), shard.buyers(voucher.id), shard.epoch];
+  const epoch = (await redis().get(shard.epoch)) ?? '';
+  const [begin, end] = [voucher.beginTime, voucher.endTime].map((at) => String(at.getTime()));
+  const times = [begin ?? '', end ?? '', ''];
+  if (how.startsWith('a change')) {
+    const args = [epoch, '1', '7', '0', String(sold), ...times, String(reopensAfterMs), ''];
+    const answer = await runScript(redis(), loadScript('sale/change-voucher'), keys, args);
+    expect(answer).toEqual(['changed', end]);
+  } else if (how.startsWith('a repair')) {
+    const args = [epoch, String(sold), '', String(reopensAfterMs), '0', '0', '', ...times];
+    const answer = await runScript(redis(), loadScript('sale/correct-sale'), keys, args);
+    expect(answer).toBe('corrected');
+  }
+  await untilRemembered();
 });
 
 test('a buyer is told of the order, by an instance that remembers', async () => {

@@ -24,7 +24,7 @@ const root = JSON.stringify(`${process.cwd()}/`);
 const stuck: Readonly<Record<string, Stuck>> = {
   api: {
     event: 'listening',
-    preload: "import { Server } from 'node:http'; Server.prototype.close = () => {};",
+    preload: "import { Server } from 'node:net'; Server.prototype.close = () => {};",
   },
   'order-worker': {
     event: 'working',

@@ -9,6 +9,7 @@ import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import { reopensAfterMs, type Voucher } from '../../src/domain.ts';
+import { Lab } from '../../src/lab/environment/lab.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { changesOf, changesPerPage } from '../../src/orders/change-journal.ts';
 import { deadLetter } from '../../src/orders/dead-letters.ts';
@@ -19,7 +20,9 @@ import { changeSale, finishChanges, type VoucherEdit } from '../../src/orders/vo
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { type CheckpointName, installGate } from '../../src/trace/checkpoints.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
+import { testConnections } from '../support/connections.ts';
 import { dieAt } from '../support/dying-change.ts';
+import { ownLab } from '../support/own-lab.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import { firstTerms, someOrder } from '../support/sale.ts';
 import { buyAs, buyOrder, inMysql, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
@@ -454,6 +457,34 @@ describe('over HTTP', () => {
       ]);
     },
   );
+
+  test('a voucher whose row stays locked: each change is database-busy, and everybody else is answered', async () => {
+    const id = await putOnSale();
+    const locked = await putOnSale();
+    const lab = Lab.running(ownLab.folder);
+    const instance = `http://127.0.0.1:${lab?.portOf('api-1')}`;
+    const other = await testConnections().mysql().getConnection();
+    await other.beginTransaction();
+    await other.query('SELECT id FROM vouchers WHERE id = ? FOR UPDATE', [locked]);
+    const token = await tokenFor('42', 'operator');
+    const ask = { method: 'PATCH', token, body: { paused: true }, baseUrl: instance };
+    let answered = 0;
+    const changes = usersUpTo(15).map(async () => {
+      const answer = await call(`/vouchers/${locked}`, ask);
+      answered += 1;
+      return codeOf(answer);
+    });
+    const reads = ['/readyz', `/vouchers/${id}`, '/vouchers/987654321'].map((path) =>
+      call(path, { baseUrl: instance }),
+    );
+    const statuses = (await Promise.all(reads)).map(({ status }) => status);
+    expect([answered, ...statuses]).toEqual([0, 200, 200, 404]);
+    const busy = [503, 'database-busy'];
+    expect(await Promise.all(changes)).toEqual(changes.map(() => busy));
+    await other.rollback();
+    other.release();
+    expect((await patch(locked, { paused: true })).status).toBe(200);
+  });
 
   test('what is wrong is refused, and changes nothing', async () => {
     const id = await putOnSale();
