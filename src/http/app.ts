@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { isContention } from '../connections/mysql.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
-import { OrderIdUnavailable, ReplicaBehind, TokenKeysUnavailable } from '../errors.ts';
+import { OrderIdUnavailable, TokenKeysUnavailable } from '../errors.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { type HeaderTexts, requestIdOf } from './headers.ts';
 import { type App, routes } from './openapi.ts';
@@ -82,7 +82,7 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     if (error instanceof TokenKeysUnavailable)
       return problem(c, 'not-ready', 'No token can be checked at the moment.');
     if (isContention(error)) return problem(c, 'database-busy'); // MySQL has rolled it back.
-    if (isStoreUnavailable(error) || error instanceof ReplicaBehind) {
+    if (isStoreUnavailable(error)) {
       // An inventory throws only when nothing can have been sold.
       service.log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });
       return problem(c, 'not-ready', 'A store does not answer, or takes no writes.');

@@ -17,7 +17,7 @@ import { equalParts, stockOfBuckets } from './shared/bucket-stock.ts';
 import { type Borrowed, BucketTransfers } from './shared/bucket-transfers.ts';
 import { prepareIn, stockMoves } from './shared/claims.ts';
 import { noEpoch, type ScriptOptions, type Sold, sellByScript } from './shared/purchase-script.ts';
-import { confirmWrites, ReplicaAcknowledgement } from './shared/replica-acknowledgement.ts';
+import { ReplicaAcknowledgement } from './shared/replica-acknowledgement.ts';
 import { SoldOutMemory } from './shared/sold-out-memory.ts';
 
 /** What a bucket borrows may be sold to others before this buyer asks again: not without an end. */
@@ -62,10 +62,7 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
 
   return {
     clock: 'redis',
-    prepare: async (voucher) => {
-      const buckets = await prepareBuckets(redis, keys, voucher);
-      if (options.waitForReplica) await confirmWrites(redis, buckets);
-    },
+    prepare: (voucher) => prepareBuckets(redis, keys, voucher),
     sell,
     remaining: async ({ id, buckets }) => (await stockOfBuckets(redis, keys, id, buckets)).stock,
   };
@@ -75,14 +72,9 @@ const isSoldOut = ({ outcome, answer }: Sold): boolean =>
   answer !== undefined && outcome.kind === 'refused' && outcome.reason === 'sold-out';
 
 /** @throws VoucherIdTaken */
-async function prepareBuckets(
-  redis: Redis,
-  keys: SaleKeys,
-  voucher: Voucher,
-): Promise<readonly ShardKeys[]> {
+async function prepareBuckets(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
   const buckets = keys.bucketsOf(voucher.id, voucher.buckets);
   const parts = equalParts(voucher.stock, buckets.length);
   for (const [number, bucket] of buckets.entries())
     await prepareIn(redis, bucket, { ...voucher, stock: parts[number] ?? 0 });
-  return buckets;
 }

@@ -15,7 +15,6 @@ import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
 import { prepare, remaining } from './shared/claims.ts';
 import { type ScriptOptions, sellByScript } from './shared/purchase-script.ts';
-import { confirmWrites } from './shared/replica-acknowledgement.ts';
 import { SoldOutMemory } from './shared/sold-out-memory.ts';
 
 export function luaStream(redis: Redis, keys: SaleKeys, options: ScriptOptions = {}): Inventory {
@@ -34,10 +33,7 @@ export function luaStream(redis: Redis, keys: SaleKeys, options: ScriptOptions =
 
   return {
     clock: 'redis',
-    prepare: async (voucher) => {
-      await prepare(redis, keys, voucher);
-      if (options.waitForReplica) await confirmWrites(redis, [keys.of(voucher.id)]);
-    },
+    prepare: (voucher) => prepare(redis, keys, voucher),
     sell,
     remaining: ({ id }) => remaining(redis, keys, id),
   };

@@ -84,11 +84,15 @@ async function changeHeld(asked: BucketStockChange, hold: string): Promise<Bucke
  * is 0.
  * @throws DataChanged, HoldLost, RedisLostSale
  */
-export async function correctBucketStock(asked: BucketStockChange, mayRaise: boolean) {
+export async function correctBucketStock(
+  asked: BucketStockChange,
+  mayRaise: boolean,
+): Promise<boolean> {
   const hold = randomUUID();
-  await askAll(asked, hold, String(holdMs));
+  if (!(await askAll(asked, hold, String(holdMs)))) return false;
   await finishTransfers(asked);
-  const held = (await askAll(asked, hold, '')) ?? [];
+  const held = await askAll(asked, hold, '');
+  if (!held) return false;
   const more = asked.stock - sum(held.map(({ stock, sold }) => stock + sold));
   const isCorrected = more < 0 || (more > 0 && mayRaise);
   const parts = partsOf(isCorrected ? more : 0, held);

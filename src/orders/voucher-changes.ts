@@ -90,7 +90,7 @@ export async function changeSale(
     return changeSale(connections, voucherId, operatorId, edit);
   }
   const settled = await finishOwn(at, own);
-  if (settled?.state !== 'refused') return settled ?? null;
+  if (settled.state !== 'refused') return settled;
   if (settled.sold === null) throw new MysqlBehind(voucherId, own);
   throw new StockBelowSold(settled.stock, settled.sold);
 }
@@ -99,7 +99,7 @@ export async function changeSale(
 const mostTries = 3;
 
 /** Another process may finish it first. @throws ChangeUnfinished */
-async function finishOwn(at: Place, own: number): Promise<VoucherChange | undefined> {
+async function finishOwn(at: Place, own: number): Promise<VoucherChange> {
   const { connections, voucherId } = at;
   for (let tries = 1; ; tries++) {
     const cause = await finish(at).then(
@@ -107,7 +107,7 @@ async function finishOwn(at: Place, own: number): Promise<VoucherChange | undefi
       (error: unknown) => error,
     );
     const found = await changeNumbered(connections.mysql(), voucherId, own).catch(() => undefined);
-    if (cause === null || (found && found.state !== 'begun')) return found;
+    if (found && found.state !== 'begun') return found;
     if (!(cause instanceof HoldLost) || tries === mostTries)
       throw new ChangeUnfinished(voucherId, own, cause);
   }

@@ -247,7 +247,7 @@ test('with `replica`, many purchases share one WAIT, and an outcome on a new con
   expect(isNew).toBe(true);
 });
 
-test('with `replica`, a sale is on sale, and changed, once a replica has that', async () => {
+test('with `replica`, a change of a sale is done once a replica has it', async () => {
   const { replica, connections } = await replicated();
   const stores = { MYSQL_URL: await ownDatabase(), REDIS_URL: connections.config.REDIS_URL };
   await migrate(stores.MYSQL_URL);
@@ -259,7 +259,6 @@ test('with `replica`, a sale is on sale, and changed, once a replica has that', 
   replica.pause();
   for (const voucher of vouchers) {
     await expect(pause(voucher)).rejects.toMatchObject({ cause: expect.any(ReplicaBehind) });
-    await expect(putOnSaleBy(by, voucher.rung)).rejects.toThrow(ReplicaBehind);
     expect(await changesOf(by.mysql(), voucher.id)).toMatchObject([{ state: 'begun' }]);
   }
   // Redis has the change: a process that repeats it writes nothing, and waits all the same.

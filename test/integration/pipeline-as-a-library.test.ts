@@ -120,9 +120,8 @@ test.each<[string, Handle, string]>([
 );
 
 test('an order that must be on a replica is unknown while there is none', async () => {
-  await salePipeline(redis).prepare(sale);
   pipeline = salePipeline(redis, { waitForReplica: true });
-  await expect(pipeline.prepare(sale)).rejects.toMatchObject({ code: 'REPLICA_BEHIND' });
+  await pipeline.prepare(sale);
   expect(await sell('1')).toMatchObject({ kind: 'unknown', orderId: '11' });
 });
 
