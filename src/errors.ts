@@ -316,8 +316,8 @@ export class HoldLost extends LockstepError {
 
   constructor(voucherId: string) {
     super(
-      `The buckets of voucher ${voucherId} are not held any more, so its stock is not changed further. ` +
-        'The change is begun, and an order worker finishes it.',
+      `This process does not hold the buckets of voucher ${voucherId} any more, so it changes their stock no ` +
+        'further. The change that is begun is finished by another process. Try again.',
     );
   }
 }

@@ -3,6 +3,7 @@
  * sells, and a stream delivers each order to your handler, once or again until it is settled.
  */
 import { type Redis, ReplyError } from 'ioredis';
+import { readSale } from '../connections/read-sale.ts';
 import { saleKeys } from '../connections/sale-keys.ts';
 import { isId, type Order, type Outcome, type RefusalReason, type Voucher } from '../domain.ts';
 import { OptionInvalid, PurchaseInvalid, VoucherIdTaken } from '../errors.ts';
@@ -12,7 +13,6 @@ import { freeLease } from '../locks/none.ts';
 import type { Handle, Hooks, OrderQueue } from '../queues/order-queue.ts';
 import { redisStreamGroupQueue, type StreamGroupOptions } from '../queues/redis-stream-group.ts';
 import { asFields, readOrder } from '../queues/shared/order-fields.ts';
-import { throwFirst } from '../queues/shared/redis-queue.ts';
 
 export { LockstepError } from '../errors.ts';
 export type { Delivery, Discard, Handle, Hooks, Poison } from '../queues/order-queue.ts';
@@ -99,11 +99,9 @@ export function salePipeline(redis: Redis, options: PipelineOptions = {}): SaleP
 
   /** In one step: those that are sold meanwhile are counted once. */
   async function isPrepared({ id, stock, beginTime, endTime }: Sale): Promise<boolean> {
-    const { voucher, buyers } = keys.of(id);
-    const look = redis.multi().hmget(voucher(id), 'beginMs', 'endMs', 'stock').hlen(buyers(id));
-    const [times, sold] = throwFirst(await look.exec()) as [string[], number];
-    const asked = [beginTime.getTime(), endTime.getTime(), stock - sold];
-    return String(times) === String(asked);
+    const { sale, buyers } = await readSale(redis, keys.of(id), id);
+    const asked = [beginTime.getTime(), endTime.getTime(), stock - buyers];
+    return String([sale['beginMs'], sale['endMs'], sale['stock']]) === String(asked);
   }
 
   return {
@@ -151,6 +149,13 @@ async function consumeUntilError(
     }
   };
   const { discard = async () => true, onError = () => {} } = hooks;
+  const tell = (error: unknown) => {
+    try {
+      onError(error);
+    } catch (cause) {
+      failed.abort(cause);
+    }
+  };
   const ends = AbortSignal.any([signal, failed.signal]);
   const guarded: Handle = (deliveries) =>
     orFail(async () => asSet(await handle(deliveries)), new Set<string>());
@@ -159,13 +164,13 @@ async function consumeUntilError(
     discard: (poison) => orFail(() => discard(poison), false),
     onError: (error) => {
       if (redis.status === 'end' || isHopeless(error)) failed.abort(error);
-      else onError(error);
+      else tell(error);
     },
   });
   failed.signal.throwIfAborted();
 }
 
-const hopeless = /^(NOPERM|NOAUTH|WRONGPASS|WRONGTYPE|ERR unknown command)/;
+const hopeless = /^(NOPERM|NOAUTH|WRONGPASS|WRONGTYPE|ERR unknown command|ERR ACL failure)/;
 
 const isHopeless = (error: unknown): boolean =>
   error instanceof TypeError ||

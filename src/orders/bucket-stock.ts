@@ -44,13 +44,13 @@ interface Held {
 
 /**
  * `hold`: the stock is changed, and the buckets are still held; the script of the change needs the
- * hold, and ends it. It is empty when a later change is applied. `sold`: so many are sold, more
- * than the new stock; the buckets have the stock of before, and sell on. A bucket remembers that,
- * so that a process that finishes the change decides the same.
+ * hold, and ends it. `sold`: so many are sold, more than the new stock; the buckets have the stock
+ * of before, and sell on. A bucket remembers that, so that a process that finishes the change
+ * decides the same. `sold` is null when a bucket has a later change: nothing was changed.
  */
 export type BucketsChanged =
   | { readonly hold: string; readonly sold?: undefined }
-  | { readonly sold: number };
+  | { readonly sold: number | null };
 
 /** @throws DataChanged, HoldLost, RedisLostSale */
 export async function changeBucketStock(asked: BucketStockChange): Promise<BucketsChanged> {
@@ -58,17 +58,27 @@ export async function changeBucketStock(asked: BucketStockChange): Promise<Bucke
   try {
     return await changeHeld(asked, hold);
   } catch (error) {
-    const release = (place: ShardKeys) => adjust(asked, place, hold, { units: 0, isLast: true });
-    await Promise.allSettled(placesOf(asked).map(release)); // Or the hold ends by itself.
+    await releaseAll(asked, hold);
     throw error;
   }
 }
 
+/** Or the holds end by themselves. */
+async function releaseAll(asked: BucketStockChange, hold: string): Promise<void> {
+  const release = (place: ShardKeys) => adjust(asked, place, hold, { units: 0, isLast: true });
+  await Promise.allSettled(placesOf(asked).map(release));
+}
+
+async function later(asked: BucketStockChange, hold: string): Promise<BucketsChanged> {
+  await releaseAll(asked, hold);
+  return { sold: null };
+}
+
 async function changeHeld(asked: BucketStockChange, hold: string): Promise<BucketsChanged> {
-  if (!(await askAll(asked, hold, String(holdMs)))) return { hold: '' };
+  if (!(await askAll(asked, hold, String(holdMs)))) return later(asked, hold);
   await finishTransfers(asked);
   const held = await askAll(asked, hold, '');
-  if (!held) return { hold: '' };
+  if (!held) return later(asked, hold);
   const sold = sum(held.map((bucket) => bucket.sold));
   const left = sum(held.map((bucket) => bucket.stock));
   const earlier = held.find(({ refused }) => refused !== null)?.refused ?? null;
@@ -89,15 +99,20 @@ export async function correctBucketStock(
   mayRaise: boolean,
 ): Promise<boolean> {
   const hold = randomUUID();
-  if (!(await askAll(asked, hold, String(holdMs)))) return false;
-  await finishTransfers(asked);
-  const held = await askAll(asked, hold, '');
-  if (!held) return false;
-  const more = asked.stock - sum(held.map(({ stock, sold }) => stock + sold));
-  const isCorrected = more < 0 || (more > 0 && mayRaise);
-  const parts = partsOf(isCorrected ? more : 0, held);
-  await adjustAll(asked, hold, parts, { isLast: true, refused: null });
-  return isCorrected;
+  try {
+    if (!(await askAll(asked, hold, String(holdMs)))) return false;
+    await finishTransfers(asked);
+    const held = (await askAll(asked, hold, '')) ?? [];
+    const more = asked.stock - sum(held.map(({ stock, sold }) => stock + sold));
+    const parts = partsOf(more < 0 || mayRaise ? more : 0, held);
+    await adjustAll(asked, hold, parts, { isLast: true, refused: null });
+    return parts.some((units) => units !== 0);
+  } catch (error) {
+    if (error instanceof HoldLost) return false; // An operator changes the stock: it is seen again.
+    throw error;
+  } finally {
+    await releaseAll(asked, hold);
+  }
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);

@@ -12,6 +12,7 @@
  * be repeated, also by several processes at once: a process that dies or stands still leaves a
  * begun change, and the next one finishes it. One change of a voucher is begun at a time.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../connections/connections.ts';
 import { stayInEpoch } from '../connections/epoch.ts';
 import { change, type PoolConnection, select, transaction } from '../connections/mysql.ts';
@@ -21,11 +22,13 @@ import { keptAfterEndMs, reopensAfterMs } from '../domain.ts';
 import {
   ChangeInvalid,
   ChangeUnfinished,
+  CommitUnknown,
   DataChanged,
   EpochOver,
   HoldLost,
   MysqlBehind,
   RedisLostSale,
+  ReplicaBehind,
   SaleEnded,
   StockBelowSold,
 } from '../errors.ts';
@@ -74,7 +77,8 @@ interface CurrentVoucher {
  * @returns null when there is no such voucher.
  * @throws ChangeUnfinished: the change is in the journal, and an order worker finishes it;
  *   CommitUnknown: it may be in the journal. After ChangeInvalid, SaleEnded, StockBelowSold,
- *   MysqlBehind, DataChanged, RedisLostSale, or the error of a store, nothing has changed.
+ *   MysqlBehind, DataChanged, RedisLostSale, HoldLost, ReplicaBehind, or the error of a store,
+ *   nothing has changed.
  */
 export async function changeSale(
   connections: Connections,
@@ -86,7 +90,7 @@ export async function changeSale(
   const own = await begin(at, operatorId, edit);
   if (own === null) return null;
   if (own === 'another-is-begun') {
-    await finish(at);
+    await finishAnother(at);
     return changeSale(connections, voucherId, operatorId, edit);
   }
   const settled = await finishOwn(at, own);
@@ -96,7 +100,33 @@ export async function changeSale(
 }
 
 /** Two processes that change the stock of buckets end each other's holds. */
-const mostTries = 3;
+const mostTries = 5;
+const longestRestMs = 200;
+/** Much longer than a change takes. */
+const ownProcessMs = 500;
+const shortRestMs = 20;
+
+/**
+ * Its own process has some time to finish it.
+ * @throws the last error: the change of this caller was not begun.
+ */
+async function finishAnother(at: Place): Promise<void> {
+  const untilMs = performance.now() + ownProcessMs;
+  while (performance.now() < untilMs) {
+    if (!(await begunChange(at.connections.mysql(), at.voucherId))) return;
+    await sleep(Math.random() * shortRestMs);
+  }
+  for (let tries = 1; ; tries++) {
+    try {
+      await finish(at);
+      return;
+    } catch (error) {
+      const passes = [HoldLost, ReplicaBehind, CommitUnknown].some((of) => error instanceof of);
+      if (!passes || tries === mostTries) throw error;
+    }
+    await sleep(Math.random() * longestRestMs); // Both would end each other's holds again.
+  }
+}
 
 /** Another process may finish it first. @throws ChangeUnfinished */
 async function finishOwn(at: Place, own: number): Promise<VoucherChange> {
@@ -110,6 +140,7 @@ async function finishOwn(at: Place, own: number): Promise<VoucherChange> {
     if (found && found.state !== 'begun') return found;
     if (!(cause instanceof HoldLost) || tries === mostTries)
       throw new ChangeUnfinished(voucherId, own, cause);
+    await sleep(Math.random() * longestRestMs);
   }
 }
 
@@ -119,11 +150,11 @@ async function finishOwn(at: Place, own: number): Promise<VoucherChange> {
  */
 export async function finishChanges(
   connections: Connections,
-  { epoch = connections.epoch.value, voucherId }: Which = {},
+  { epoch = connections.epoch.value, voucherId, leastAgeMs = 0 }: Which = {},
 ): Promise<string[]> {
   const finished: string[] = [];
   const problems: unknown[] = [];
-  for (const id of await vouchersBegun(connections.mysql())) {
+  for (const id of await vouchersBegun(connections.mysql(), leastAgeMs)) {
     if (voucherId !== undefined && voucherId !== id) continue;
     const done = await finish({ connections, epoch, voucherId: id }).catch((error: unknown) => {
       if (!(error instanceof RedisLostSale)) problems.push(error); // The others do not wait for it.
@@ -140,6 +171,8 @@ interface Which {
   readonly epoch?: string;
   /** Only those of this voucher. */
   readonly voucherId?: string | undefined;
+  /** Not those that their own process may still finish. */
+  readonly leastAgeMs?: number;
 }
 
 /** A voucher, and the epoch in which it is changed. */
@@ -196,12 +229,16 @@ async function finish(at: Place): Promise<'finished' | null> {
   const applied = await inItsEpoch(at, () => apply(at, begun));
   await checkpoint('change-applied');
   return alone(at, async (db) => {
-    if ((await begunChange(db, voucherId))?.number !== begun.number) return null;
+    if (!isSameChange(await begunChange(db, voucherId), begun)) return null;
     if (applied.endTime) await settle(db, voucherId, begun, applied.endTime);
     else await refuse(db, voucherId, begun, applied.sold);
     return 'finished';
   });
 }
+
+/** MySQL may have lost it, and begun another one under its number. */
+const isSameChange = (one: BegunChange | undefined, other: BegunChange): boolean =>
+  one?.number === other.number && one.begunAt.getTime() === other.begunAt.getTime();
 
 /**
  * In Redis. `sold`: the change is refused, because more are sold than its stock; null when Redis
@@ -229,7 +266,7 @@ async function apply(at: Place, begun: BegunChange): Promise<Applied> {
   const applied =
     held.sold === undefined
       ? await applyIn(at, places, begun, newStock, held.hold)
-      : { sold: held.sold };
+      : { sold: held.sold }; // Null: a bucket has a later change.
   if (connections.config.ORDER_DURABILITY === 'replica')
     await confirmWrites(connections.redis('admin'), places);
   return applied;

@@ -98,10 +98,11 @@ export async function drain(server: Server, withinMs: number): Promise<void> {
   });
   const timer = new AbortController();
   const rest = (ms: number) => sleep(ms, undefined, { signal: timer.signal }).catch(() => {});
-  await Promise.race([closed, rest(Math.min(lastAnswersMs, withinMs / 2))]);
+  const firstMs = Math.min(lastAnswersMs, withinMs / 2);
+  await Promise.race([closed, rest(firstMs)]);
   // A turn of the event loop reads what has arrived, and then runs what is immediate.
   const closing = setInterval(() => setImmediate(() => server.closeIdleConnections()), 50);
-  await Promise.race([closed, rest(withinMs - lastAnswersMs)]);
+  await Promise.race([closed, rest(withinMs - firstMs)]);
   timer.abort();
   clearInterval(closing);
   server.closeAllConnections();

@@ -5,8 +5,10 @@ import type { Connections } from '../connections/connections.ts';
 import { finishChanges } from '../orders/voucher-changes.ts';
 
 const everyMs = 1_000;
+/** Longer than a change takes: its own process is not disturbed. */
+const leastAgeMs = 1_500;
 
-/** Until `signal` aborts. Several workers may do it: each change is under a lock. */
+/** Until `signal` aborts. Several workers may do it: a change may be repeated. */
 export async function keepFinishingChanges(
   connections: Connections,
   log: Logger,
@@ -14,9 +16,9 @@ export async function keepFinishingChanges(
 ): Promise<void> {
   let said = '';
   while (!signal.aborted) {
-    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
+    await sleep(everyMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => {});
     if (signal.aborted) return;
-    await finishChanges(connections).then(
+    await finishChanges(connections, { leastAgeMs }).then(
       (vouchers) => {
         if (vouchers.length > 0) log.info({ event: 'voucher-changes-finished', vouchers });
         said = '';

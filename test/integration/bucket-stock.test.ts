@@ -453,7 +453,8 @@ test('a process that lost its hold before it gave back what was taken refuses no
   await slow.resume();
   await waitUntil('the holds to end', 10_000, notHeld);
   await finishChanges(connections);
-  expect(await changesOf(connections.mysql(), voucher.id)).toMatchObject([{ state: 'refused' }]);
+  const [first] = await changesOf(connections.mysql(), voucher.id);
+  expect(first).toMatchObject({ number: 1, state: 'refused' });
   await expectConsistent(stock);
 });
 
@@ -494,4 +495,31 @@ describe('a Redis that has lost the last change', () => {
     expect(await buyAs([100])).toBe(1);
     await expectConsistent(to);
   });
+});
+
+test('changes of several operators at once all take effect, and none is told of a fault', async () => {
+  const processes = [connections, await openProcess(stores), await openProcess(stores)];
+  for (const each of processes) each.epoch.set(connections.epoch.value);
+  const wanted = usersUpTo(9, 31);
+  const done = await Promise.all(
+    wanted.map((to, turn) =>
+      changeSale(processes[turn % 3] as Connections, voucher.id, '9', { stock: to }),
+    ),
+  );
+  expect(done.map((each) => each?.state)).toEqual(wanted.map(() => 'done'));
+  expect(done.map((each) => each?.stock).sort()).toEqual(wanted);
+  const last = done.find((each) => each?.number === wanted.length);
+  expect(await left()).toBe(last?.stock);
+  await expectConsistent(last?.stock ?? 0);
+});
+
+test('a change that one bucket knows a later one of is refused, and changes no bucket', async () => {
+  const [, second] = buckets as [ShardKeys, ShardKeys];
+  await redis().hset(second.voucher(voucher.id), { change: '7', changeBegunMs: '1' });
+  const asked = { stock: 30, paused: true };
+  await expect(edit(asked)).rejects.toThrow('MySQL has lost its last changes');
+  expect(await fieldsOf('hold')).toEqual([null, null, null, null]);
+  expect(await fieldsOf('paused')).toEqual([null, null, null, null]);
+  expect(await left()).toBe(stock);
+  expect((await repair(connections)).after.verdict).toBe('inconsistent');
 });

@@ -367,6 +367,37 @@ describe('a MySQL that has lost its last changes', () => {
   });
 });
 
+test('a process that wakes after MySQL lost its change settles no other one of the same number', async () => {
+  let wake = () => {};
+  const asleep = new Promise<void>((isAsleep) => {
+    installGate(async (reached) => {
+      if (reached !== 'change-applied') return;
+      installGate(() => Promise.resolve());
+      isAsleep();
+      await new Promise<void>((resume) => {
+        wake = resume;
+      });
+    });
+  });
+  const lost = edit({ paused: true }).catch((error: unknown) => error);
+  await asleep;
+  const db = connections.mysql();
+  await change(db, 'DELETE FROM voucher_changes WHERE voucher_id = ?', [voucher.id]);
+  await change(
+    db,
+    `INSERT INTO voucher_changes (voucher_id, number, operator_id, title, stock_before, stock,
+       begin_time, end_time, paused, begun_at)
+     VALUES (?, 1, 8, 'other', 8, 8, ?, ?, 0, CURRENT_TIMESTAMP(3) + INTERVAL 1 SECOND)`,
+    [voucher.id, voucher.beginTime, voucher.endTime],
+  );
+  wake();
+  await lost;
+  expect(await changesOf(db, voucher.id)).toMatchObject([
+    { number: 1, state: 'begun', title: 'other', operatorId: '8' },
+  ]);
+  expect((await openVouchers(connections).look(voucher.id))?.title).toBe(voucher.title);
+});
+
 describe('a process that stands still', () => {
   test.each<CheckpointName>(['change-begun', 'change-applied'])(
     'at %s keeps nobody from changing the sale, and changes nothing later',

@@ -7,9 +7,11 @@ import {
   CommitUnknown,
   ConnectionsBusy,
   DataChanged,
+  HoldLost,
   type LockstepError,
   MysqlBehind,
   RedisLostSale,
+  ReplicaBehind,
   SaleEnded,
   StockBelowSold,
 } from '../../errors.ts';
@@ -129,9 +131,9 @@ const maybeBegun = 'The change may be begun. Look at the journal before you try 
  */
 const changesAtOnce = { connections: 2, mostWaiting: 100, waitMs: 5_000 };
 
-/** Redis is being rebuilt, or has lost the sale; nothing was changed. */
+/** Of an earlier change that must be finished first, or of Redis; nothing was changed. */
 const isRedisAway = (error: unknown): error is LockstepError =>
-  error instanceof DataChanged || error instanceof RedisLostSale;
+  [DataChanged, RedisLostSale, HoldLost, ReplicaBehind].some((of) => error instanceof of);
 
 export function voucherChangeRoutes({ connections, vouchers, log, readToken }: Service): App {
   const operator = requireRole('operator', readToken);

@@ -14,9 +14,12 @@ import type { Malformed, Part, ReadEntry, Taken } from './stream-reader.ts';
 
 const settle = loadScript('sale/settle-entries');
 const split = loadScript('sale/split-entry');
+const move = loadScript('sale/move-to-dead');
 
 /** Lua takes 8,000 arguments at most: a part with more fields and values cannot be split off. */
 const mostFields = 4_000;
+/** A larger letter is no argument list of a script: it waits while Redis is full. */
+const mostInLetter = 7_000;
 
 /**
  * Entries may grow from one reading to the next: each list has so many orders at most, or those of
@@ -128,8 +131,13 @@ async function addLetter(
   const fields = parts.flatMap((part) => part.fields);
   const letter = asLetter({ cause, deliveries, noted }, fields);
   const orderIds = parts.map((part) => fieldOf(part.fields, 'orderId') ?? '');
+  if (letter.length < mostInLetter) {
+    const args = [orderGroup, entryId, String(orderIds.length), ...orderIds, ...letter];
+    await runScript(redis, move, [orders, queued, dead], args);
+    return;
+  }
   await redis.xlen(dead); // A MULTI does not roll back: a key of a wrong type must fail before it.
-  const move = redis.multi().xadd(dead, '*', ...letter);
-  move.xack(orders, orderGroup, entryId).xdel(orders, entryId);
-  throwFirst(await move.hdel(queued, ...orderIds).exec());
+  const moves = redis.multi().xadd(dead, '*', ...letter);
+  moves.xack(orders, orderGroup, entryId).xdel(orders, entryId);
+  throwFirst(await moves.hdel(queued, ...orderIds).exec());
 }
