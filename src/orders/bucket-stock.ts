@@ -90,9 +90,9 @@ async function changeHeld(asked: BucketStockChange, hold: string): Promise<Bucke
 }
 
 /**
- * The stock that both stores must have, where Redis lost a change of it. A stock below what is sold
- * is 0.
- * @throws DataChanged, HoldLost, RedisLostSale
+ * Sets the stock to what MySQL has, while all buckets are held. A stock below what is sold is 0.
+ * @returns false when no bucket was changed, also because an operator changes them too.
+ * @throws DataChanged, RedisLostSale
  */
 export async function correctBucketStock(
   asked: BucketStockChange,

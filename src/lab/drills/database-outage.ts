@@ -78,7 +78,7 @@ export const mysqlFull = outageOf(
   { faultOf: fullDatabase, state: 'behind', leastMs: 10_000, settings: watched },
 );
 
-/** That of about two hundred orders. */
+/** Three or four hundred orders need it. */
 const moreBytes = 100_000;
 
 export const redisFull = outageOf(
@@ -113,7 +113,7 @@ async function playOutage(
   if (!audited) throw new RangeError('one sale has one audit');
   const { tries } = stage;
   const fillsRedis = around !== undefined;
-  const name = fault.name;
+  const { name } = fault;
   const outage = { name, state, fillsRedis, ...broken, tries, replaced, facts };
   return {
     ...databaseOutageReasons(outage, audited),

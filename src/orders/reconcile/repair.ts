@@ -198,7 +198,7 @@ async function setSale(place: RepairPlace, inRedis: number, mayRaise: boolean): 
   return answers.includes('corrected');
 }
 
-/** @throws DataChanged, HoldLost */
+/** @throws DataChanged, RedisLostSale */
 function setStock(place: RepairPlace, mayRaise: boolean): Promise<boolean> {
   const { connections, buckets, voucherId, initialStock: stock, epoch } = place;
   const { change, changeBegunMs } = place.terms;
