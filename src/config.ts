@@ -24,6 +24,7 @@ const whole = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most));
 const milliseconds = whole(1, 86_400_000);
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
 /** As `host:port`, comma-separated; or nothing. */
 const addresses = z
   .string()
@@ -76,7 +77,7 @@ const Environment = z.object({
    */
   NAME: z
     .string()
-    .regex(/^[a-z0-9-]{0,32}$/)
+    .regex(/^[a-z0-9-]{0,64}$/)
     .default('api')
     .transform((name) => name || hostName()),
   /** This process's name in logs and answers; the primary gives each of its children one. */
@@ -158,6 +159,13 @@ const Environment = z.object({
   TOKEN_AUDIENCE: z.string().default(''),
   /** A token that ends later than so many seconds from now is refused. 0: any end. */
   TOKEN_LONGEST_SECONDS: whole(0, 1_000_000_000).default(0),
+  /**
+   * The origins whose pages may call the service from a browser, as `https://shop.example`,
+   * comma-separated. Empty: pages of its own origin only.
+   */
+  CORS_ORIGINS: list
+    .refine((all) => all.every(isOrigin), 'must be origins, as https://shop.example')
+    .default([]),
   /** The rungs that vouchers may be sold by, comma-separated, or `all`. */
   ALLOWED_RUNGS: list.default(['lua-stream']),
   /** 1 in the lab only: vouchers may have `lab` options, and /lab routes exist. */
@@ -404,11 +412,12 @@ function withPassword(mysqlUrl: string, password: string): string {
   return url.href;
 }
 
+/** Linux has none longer than 64. Hosts of one deployment differ in their last characters. */
 const hostName = (): string =>
   hostname()
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, '-')
-    .slice(0, 32);
+    .slice(-64);
 
 /** Every name that the service reads from its environment. */
 export const configNames: readonly string[] = Object.keys(Environment.shape);

@@ -1,6 +1,8 @@
 /** The application: the middleware that every request passes, then the routes. */
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { cors } from 'hono/cors';
 import { HTTPException } from 'hono/http-exception';
+import type { Logger } from 'pino';
 import { isContention } from '../connections/mysql.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
 import { OrderIdUnavailable, TokenKeysUnavailable } from '../errors.ts';
@@ -50,6 +52,8 @@ const none: Extensions = { headers: {}, middleware: [], routes: [] };
 
 export function createApp(service: Service, extensions: Extensions = none): App {
   const app = routes();
+  const { config } = service.connections;
+  if (config.CORS_ORIGINS.length > 0) app.use(forOrigins(config.CORS_ORIGINS));
   for (const middleware of extensions.middleware) app.use(middleware);
   app.route('/', healthRoutes(service));
   app.route('/', voucherRoutes(service));
@@ -66,7 +70,7 @@ export function createApp(service: Service, extensions: Extensions = none): App 
   });
   let document: object | undefined; // Made for the first request: it takes some milliseconds.
   app.get('/openapi.json', (c) => {
-    document ??= apiDescription(app, service.connections.config.LAB);
+    document ??= apiDescription(app, config.LAB);
     return c.json(document);
   });
   app.notFound((c) => {
@@ -75,28 +79,46 @@ export function createApp(service: Service, extensions: Extensions = none): App 
     c.header('Allow', methods.join(', '));
     return problem(c, 'method-not-allowed');
   });
-  app.onError((error, c) => {
-    if (error instanceof HTTPException && error.status < 500)
-      return problem(c, clientError(error.status), error.message);
-    if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
-    if (error instanceof TokenKeysUnavailable)
-      return problem(c, 'not-ready', 'No token can be checked at the moment.');
-    if (isContention(error)) return problem(c, 'database-busy'); // MySQL has rolled it back.
-    if (isStoreUnavailable(error)) {
-      // An inventory throws only when nothing can have been sold.
-      service.log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });
-      return problem(c, 'not-ready', 'A store does not answer, or takes no writes.');
-    }
-    service.log.error({
-      event: 'request-failed',
-      requestId: requestIdOf(c),
-      path: c.req.path,
-      error,
-    });
-    return problem(c, 'internal-error');
-  });
+  app.onError((error, c) => failure(c, error, service.log));
   return app;
 }
+
+function failure(c: Context, error: Error, log: Logger): Response {
+  if (error instanceof HTTPException && error.status < 500)
+    return problem(c, clientError(error.status), error.message);
+  if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
+  if (error instanceof TokenKeysUnavailable)
+    return problem(c, 'not-ready', 'No token can be checked at the moment.');
+  if (isContention(error)) return problem(c, 'database-busy'); // MySQL has rolled it back.
+  if (isStoreUnavailable(error)) {
+    // An inventory throws only when nothing can have been sold.
+    log.warn({ event: 'store-unavailable', path: c.req.path, error: String(error) });
+    return problem(c, 'not-ready', 'A store does not answer, or takes no writes.');
+  }
+  log.error({
+    event: 'request-failed',
+    requestId: requestIdOf(c),
+    path: c.req.path,
+    error,
+  });
+  return problem(c, 'internal-error');
+}
+
+/** What a page of another origin may send, and read. */
+const forOrigins = (origins: readonly string[]): MiddlewareHandler =>
+  cors({
+    origin: [...origins],
+    allowMethods: ['GET', 'POST', 'PATCH'],
+    exposeHeaders: [
+      'Location',
+      'Link',
+      'Retry-After',
+      'RateLimit',
+      'Idempotency-Key',
+      'X-Request-Id',
+    ],
+    maxAge: 600,
+  });
 
 /** As OpenAPI 3.1. @param isLab with the tag of the routes that only the lab has */
 export const apiDescription = (app: App, isLab: boolean) =>

@@ -22,6 +22,7 @@ const restMs = 1_000;
 
 export interface IssuerOptions {
   readonly url: string;
+  readonly clockSkewSeconds: number;
   /** Once for each time that the keys could not be read. */
   readonly onUnavailable: (error: TokenKeysUnavailable) => void;
 }
@@ -34,11 +35,11 @@ const isAboutKeys = (error: unknown): boolean =>
   error.code === 'ERR_JOSE_GENERIC';
 
 /**
- * The payload of a token that the issuer has signed and that has not ended, or null. Its other
- * claims are not checked.
+ * The payload of a token that the issuer has signed, or null. Its claims are for the caller to
+ * check: an end within the clock skew is not seen here.
  * @throws TokenKeysUnavailable
  */
-export function issuerVerifier({ url, onUnavailable }: IssuerOptions) {
+export function issuerVerifier({ url, clockSkewSeconds, onUnavailable }: IssuerOptions) {
   const keys = createRemoteJWKSet(new URL(url), {
     ...{ timeoutDuration: answerWithinMs, cacheMaxAge: Number.POSITIVE_INFINITY },
     cooldownDuration: restMs,
@@ -58,9 +59,10 @@ export function issuerVerifier({ url, onUnavailable }: IssuerOptions) {
   setInterval(() => void keys.reload().catch(fail), readEveryMs).unref();
   const keyOf: JWTVerifyGetKey = (...token) =>
     performance.now() < restUntilMs ? atRest(...token) : keys(...token);
+  const options = { algorithms, clockTolerance: clockSkewSeconds };
   return async (token: string): Promise<JWTPayload | null> => {
     try {
-      return (await jwtVerify(token, keyOf, { algorithms })).payload;
+      return (await jwtVerify(token, keyOf, options)).payload;
     } catch (error) {
       if (error instanceof TokenKeysUnavailable) throw error;
       if (isAboutKeys(error)) throw fail(error);

@@ -64,7 +64,8 @@ export function tokenReader(
   onUnavailable: (error: TokenKeysUnavailable) => void = () => {},
 ): ReadToken {
   const { TOKEN_JWKS_URL: url } = rules;
-  const verify = url === '' ? secretVerifier(rules) : issuerVerifier({ url, onUnavailable });
+  const verify =
+    url === '' ? secretVerifier(rules) : issuerVerifier({ url, clockSkewSeconds, onUnavailable });
   const read = (payload: Payload | null) =>
     payload && isFor(payload, rules) ? claimsIn(payload, rules) : null;
   return (authorization = '') => {
@@ -100,8 +101,11 @@ function claimsIn(payload: Payload, { TOKEN_LONGEST_SECONDS: longest }: TokenRul
   if (!isTime(exp) || !isTime(nbf)) return null;
   const nowSeconds = Date.now() / 1_000;
   if (longest > 0 && exp > nowSeconds + longest) return null;
-  return nbf <= nowSeconds && nowSeconds < exp ? { sub, role, exp } : null;
+  return nbf <= nowSeconds + clockSkewSeconds && nowSeconds < exp ? { sub, role, exp } : null;
 }
+
+/** The clock of an issuer may be ahead of ours: its tokens are valid before they begin. */
+const clockSkewSeconds = 30;
 
 /** JSON has numbers beyond every time: 1e999 is read as Infinity, and would never end. */
 const isTime = (value: unknown): value is number => Number.isFinite(value);

@@ -16,6 +16,8 @@ export interface Span {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: Readonly<Record<string, string>>;
+  /** Spans of other traces. */
+  readonly links?: readonly Pick<Span, 'traceId' | 'spanId'>[];
   readonly status?: { readonly code: number; readonly message: string };
 }
 

@@ -2,7 +2,8 @@
  * Traces, for a collector of OpenTelemetry. A purchase is one trace, from its request to its row:
  * the API instance and the order worker each make a span of it. The ids are made from the purchase
  * and the secret of the service: every process knows them, the stream of orders carries nothing
- * more, and no client chooses one. Off, and then free, unless TRACES_URL is set.
+ * more, and no client chooses one. The span of a purchase has a link to the trace of its caller.
+ * Off, and then free, unless TRACES_URL is set.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -39,8 +40,17 @@ export function openTraces(
   return sender.close;
 }
 
-/** @param begunAt of `performance.now()` */
-export function tracePurchase(rung: string, order: Order, outcome: Outcome, begunAt: number): void {
+/**
+ * @param begunAt of `performance.now()`
+ * @param caller the `traceparent` of the request (W3C Trace Context)
+ */
+export function tracePurchase(
+  rung: string,
+  order: Order,
+  outcome: Outcome,
+  begunAt: number,
+  caller?: string,
+): void {
   if (!tracing) return;
   const traceId = traceOf(tracing, order);
   if (traceId === undefined) return;
@@ -52,6 +62,7 @@ export function tracePurchase(rung: string, order: Order, outcome: Outcome, begu
     ...(isRepeated && { parentSpanId: spanOf(tracing, orderId) }),
     ...{ name: 'purchase', kind: spanKinds.server },
     ...timesFrom(begunAt),
+    links: linksTo(caller),
     attributes: {
       ...namesOf({ ...order, id: orderId }),
       'lockstep.rung': rung,
@@ -59,6 +70,14 @@ export function tracePurchase(rung: string, order: Order, outcome: Outcome, begu
     },
     ...(kind === 'unknown' && { status: { code: failed, message: String(outcome.cause) } }),
   });
+}
+
+const traceparent =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}/;
+
+function linksTo(caller = '') {
+  const [, traceId, spanId] = traceparent.exec(caller) ?? [];
+  return traceId && spanId ? [{ traceId, spanId }] : [];
 }
 
 /**

@@ -7,6 +7,7 @@ import { CpuProfile } from '../../src/lab/benchmarks/cpu-profile.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
+import { openInstance } from '../support/instance.ts';
 
 const hourMs = 3_600_000;
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
@@ -45,6 +46,19 @@ describe('a purchase', () => {
       remaining: number;
     };
     expect(remaining).toBe(4);
+  });
+
+  test.each([
+    ['in the quotes of the standard', '"once"', 'once'],
+    ['of 255 characters', 'x'.repeat(255), `"${'x'.repeat(255)}"`],
+    ['with other characters than letters', '"cart:7/a+b=="', 'cart:7/a+b=='],
+  ])('sent again under a key %s is the same order', async (_, key, again) => {
+    const voucherId = await putOnSale();
+    const first = await buy(voucherId, '7', { 'idempotency-key': key });
+    expect(first.httpStatus).toBe(202);
+    expect(await buy(voucherId, '7', { 'idempotency-key': again })).toEqual(first);
+    const other = { 'idempotency-key': `${'x'.repeat(254)}y` };
+    expect(await buy(voucherId, '7', other)).toMatchObject({ code: 'already-ordered' });
   });
 
   test('is refused with a code and, where there is one, the order', async () => {
@@ -257,7 +271,7 @@ describe('input that does not fit', () => {
 
   test('an Idempotency-Key that is too long or has odd letters: 400', async () => {
     const voucherId = await putOnSale();
-    for (const key of ['x'.repeat(65), 'a b', 'a:b'])
+    for (const key of ['x'.repeat(256), 'a b', '"a', 'a"', '""', 'a\\b'])
       expect(await buy(voucherId, '7', { 'idempotency-key': key })).toMatchObject({
         httpStatus: 400,
       });
@@ -451,4 +465,36 @@ test('a purchase without a key is found by the X-Request-Id of its answer', asyn
   expect(rows.map(({ name }) => name)).toEqual(names);
   expect(names.map((name) => name?.length)).toEqual([32, 'mine'.length, 32]);
   expect(names[1]).toBe('mine');
+});
+
+describe('a page of another origin', () => {
+  const shop = 'https://shop.example';
+  const asked = async (origins: string, init: RequestInit) => {
+    const { app } = await openInstance(testConnections({ CORS_ORIGINS: origins }));
+    const { status, headers } = await app.request('/vouchers/7/orders', init);
+    return { status, allowed: headers.get('access-control-allow-origin'), headers };
+  };
+  const ask = { 'access-control-request-method': 'POST' };
+  const preflight = (origin: string) => ({ method: 'OPTIONS', headers: { origin, ...ask } });
+
+  test('may buy, and reads what a client needs, when CORS_ORIGINS names it', async () => {
+    const headers = { ...ask, 'access-control-request-headers': 'authorization,idempotency-key' };
+    const init = { method: 'OPTIONS', headers: { origin: shop, ...headers } };
+    const first = await asked(`https://a.example,${shop}`, init);
+    expect([first.status, first.allowed]).toEqual([204, shop]);
+    expect(first.headers.get('access-control-allow-headers')).toContain('idempotency-key');
+    const answer = await asked(shop, { method: 'POST', headers: { origin: shop } });
+    expect([answer.status, answer.allowed]).toEqual([401, shop]);
+    expect(answer.headers.get('access-control-expose-headers')).toMatch(/Location.*Retry-After/);
+    expect(answer.headers.get('vary')).toMatch(/origin/i);
+  });
+
+  test.each([
+    ['it is not in CORS_ORIGINS', 'https://shop.example:8443'],
+    ['CORS_ORIGINS is empty', ''],
+  ])('is told nothing when %s', async (_, origins) => {
+    expect((await asked(origins, preflight(shop))).allowed).toBeNull();
+    const answer = await asked(origins, { method: 'POST', headers: { origin: shop } });
+    expect([answer.status, answer.allowed]).toEqual([401, null]);
+  });
 });

@@ -74,6 +74,13 @@ test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])(
   },
 );
 
+test('a token of an issuer whose clock is ahead is read', async () => {
+  const pair = await keyPair('one', 'RS256');
+  await publish(pair);
+  const nbf = Math.floor(Date.now() / 1_000) + 25;
+  expect(await reader()(`Bearer ${await sign(pair, { nbf })}`)).toMatchObject({ sub: '7' });
+});
+
 describe('refused is a token', () => {
   let pair: KeyPair;
   let read: ReturnType<typeof reader>;

@@ -21,6 +21,7 @@ interface SentSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
+  readonly links?: readonly object[];
   readonly name: string;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
@@ -107,7 +108,8 @@ test('a purchase is one trace, from its request to its row, and no client choose
   const { url, spans } = await collector();
   const { voucherId, purchase } = await tracedService(url);
   const requestId = 'c0ffee00'.repeat(4);
-  const { id } = await purchase('7', { 'x-request-id': requestId });
+  const traceparent = `00-${requestId}-${'a'.repeat(16)}-01`;
+  const { id } = await purchase('7', { 'x-request-id': requestId, traceparent });
   await waitUntil('both spans', 10_000, async () => spans.length === 2);
   const [sold, recorded] = ['purchase', 'record order'].map((named) =>
     spans.find(({ name }) => name === named),
@@ -119,6 +121,7 @@ test('a purchase is one trace, from its request to its row, and no client choose
   expect(sold).toMatchObject({ attributes, instance: 'api-1' });
   expect(sold.attributes).toMatchObject({ 'lockstep.outcome': 'accepted' });
   expect(sold).not.toHaveProperty('parentSpanId');
+  expect(sold.links).toEqual([{ traceId: requestId, spanId: 'a'.repeat(16) }]);
   expect(sold.traceId).toMatch(/^[0-9a-f]{32}$/);
   expect(sold.traceId).not.toBe(requestId);
   expect(recorded).toMatchObject({ attributes, instance: 'api-worker-1' });
@@ -222,6 +225,22 @@ test('each end of an order is told apart, and every span has an id of its own', 
     [undefined, 'stock-short', refused?.spanId],
   ]);
   expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(6);
+});
+
+const caller = { traceId: 'c0ffee00'.repeat(4), spanId: 'c0ffee00'.repeat(2) };
+test.each([
+  ['of its trace', `00-${caller.traceId}-${caller.spanId}-01`, [caller]],
+  ['of no trace', `00-${'0'.repeat(32)}-${caller.spanId}-01`, []],
+  ['of no span', `00-${caller.traceId}-${'0'.repeat(16)}-01`, []],
+  ['that cannot be read', `${caller.traceId}-${caller.spanId}`, []],
+  ['of a version that must not be', `ff-${caller.traceId}-${caller.spanId}-01`, []],
+])('a purchase whose caller sends a traceparent %s', async (_, traceparent, links) => {
+  const { url, spans } = await collector();
+  const close = openTraces(settings(url), 'here', quiet);
+  tracePurchase('lua-stream', orderOf(1), soldOut, 0, traceparent);
+  await close();
+  expect(spans[0]?.links).toEqual(links);
+  expect(spans[0]?.traceId).not.toBe(caller.traceId);
 });
 
 test('of more spans than can wait, the rest is dropped, and the log says how many', async () => {

@@ -63,6 +63,9 @@ describe('the configuration', () => {
     ['INSTANCES', '-1'],
     ['INSTANCES', 'four'],
     ['NAME', 'API 1'],
+    ['NAME', 'a'.repeat(65)],
+    ['CORS_ORIGINS', '*'],
+    ['CORS_ORIGINS', 'https://shop.example,https://shop.example/pay'],
     ['BALANCER', 'haproxy'],
     ['SALE_SHARDS', '0'],
     ['SALE_SHARDS', '65'],
@@ -265,8 +268,8 @@ describe('the configuration', () => {
   test('names its instances by the host when NAME is empty', () => {
     expect(readConfig(least).NAME).toBe('api');
     const { NAME } = readConfig({ ...least, NAME: '' });
-    expect(NAME).toMatch(/^[a-z0-9-]{1,32}$/);
-    expect(hostname().toLowerCase().slice(0, 32).replaceAll(/\W/g, '-')).toBe(NAME);
+    expect(NAME).toMatch(/^[a-z0-9-]{1,64}$/);
+    expect(hostname().toLowerCase().replaceAll(/\W/g, '-')).toBe(NAME);
   });
 
   test('reads lists with spaces and empty parts', () => {

@@ -68,7 +68,7 @@ test.each([
     ),
   ],
   ['that has ended', signed({ alg: 'HS256' }, { sub: '7', exp: exp - 60 })],
-  ['that is not valid yet', signed({ alg: 'HS256' }, { sub: '7', exp, nbf: exp - 30 })],
+  ['that is not valid yet', signed({ alg: 'HS256' }, { sub: '7', exp, nbf: exp - 29 })],
   ['of an id that is not canonical', signed({ alg: 'HS256' }, { sub: '007', exp })],
   ['of an id that is a number', signed({ alg: 'HS256' }, { sub: 7, exp })],
   ['of a role that does not exist', signed({ alg: 'HS256' }, { sub: '7', exp, role: 'root' })],
@@ -97,6 +97,7 @@ test.each([
   ['has its fields in another order', signed({ typ: 'JWT', alg: 'HS256' }, { exp, sub: '7' })],
   ['names its key', signed({ alg: 'HS256', kid: '2026-11' }, { sub: '7', exp })],
   ['is valid since a second ago', signed({ alg: 'HS256' }, { sub: '7', exp, nbf: exp - 61 })],
+  ['begins half a minute from now', signed({ alg: 'HS256' }, { sub: '7', exp, nbf: exp - 30 })],
   ['has claims that nobody asks for', signed({ alg: 'HS256' }, { sub: '7', exp, aud: 'a' })],
 ])('a token is read that %s', (_, token) => {
   expect(bearer(token)).toEqual({ sub: '7', role: 'user', exp });

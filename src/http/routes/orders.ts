@@ -22,7 +22,7 @@ import { Id, idInPath, notAnId } from '../ids.ts';
 import { jsonWith } from '../json-answer.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
-import { isRequestId, newRequestId, requestIdPattern } from '../request-ids.ts';
+import { idempotencyKeyPattern, newRequestId, requestIdOfKey } from '../request-ids.ts';
 import type { Service } from '../service.ts';
 import { type Identified, identify, requireRole } from '../tokens.ts';
 import { isSaleOver, stockUnknown, tooManyTries, turnedAway } from './turned-away.ts';
@@ -47,10 +47,12 @@ const idempotencyKey = {
   description:
     'Identifies this purchase: a repeated request is still one purchase, on lua-stream, ' +
     'lua-buckets, merged-commit and every rung of chapter 5 but redis-commands. Without it, the ' +
-    '`X-Request-Id` of the request or of its answer is the key.',
-  schema: { type: 'string', pattern: requestIdPattern },
+    '`X-Request-Id` of the request or of its answer is the key. "key", in quotes, and key are ' +
+    'the same.',
+  schema: { type: 'string', pattern: idempotencyKeyPattern },
 } as const;
-const invalidKey = 'Idempotency-Key: must be 1 to 64 letters, digits, _ or -';
+const invalidKey =
+  'Idempotency-Key: must be 1 to 255 visible ASCII characters, no quote and no backslash';
 
 const purchasePass = {
   name: 'Purchase-Pass',
@@ -145,8 +147,9 @@ function tryToBuy(c: Context, service: Service, userId: string) {
   const { vouchers, limits } = service;
   const voucherId = c.req.param('id') ?? '';
   if (!isId(voucherId)) return problem(c, 'invalid-request', notAnId);
-  const requestId = c.req.header('idempotency-key') ?? requestIdOf(c) ?? newRequestId();
-  if (!isRequestId(requestId)) return problem(c, 'invalid-request', invalidKey);
+  const key = c.req.header('idempotency-key');
+  const requestId = key === undefined ? (requestIdOf(c) ?? newRequestId()) : requestIdOfKey(key);
+  if (requestId === null) return problem(c, 'invalid-request', invalidKey);
   const wish = { voucherId, userId, requestId };
   const buyNow = () =>
     whenKnown(vouchers.find(voucherId), (voucher) =>
@@ -190,7 +193,7 @@ function sellNow(
   return whenKnown(service.orderIds.next(), (id) => {
     const order = { id, ...wish };
     record('received', order);
-    return whenKnown(buy(service, order, voucher), (outcome) => {
+    return whenKnown(buy(c, service, order, voucher), (outcome) => {
       onOutcome(outcome);
       return answer(c, order, outcome);
     });
@@ -203,6 +206,7 @@ function isAllowed({ allowedRungs, connections }: Service, { rung, lab }: Vouche
 }
 
 function buy(
+  c: Context,
   { openRung, vouchers, log }: Service,
   order: Order,
   voucher: Voucher,
@@ -214,7 +218,7 @@ function buy(
   );
   return whenKnown(outcome, (known) => {
     countPurchase(voucher.rung, known, performance.now() - begunAt);
-    tracePurchase(voucher.rung, order, known, begunAt);
+    tracePurchase(voucher.rung, order, known, begunAt, c.req.header('traceparent'));
     recordOutcome(order, known);
     if (known.kind === 'unknown') {
       const { id: orderId, requestId } = order;
@@ -240,7 +244,7 @@ export function recordOutcome(order: Order, outcome: Outcome): void {
 export function answer(c: Context, order: Order, outcome: Outcome) {
   if (outcome.kind === 'unknown') {
     // A repeated request with this key gets the order's id, on the final rung.
-    c.header('Idempotency-Key', order.requestId);
+    c.header('Idempotency-Key', c.req.header('idempotency-key') ?? order.requestId);
     return problem(c, 'outcome-unknown', `Order ${outcome.orderId} may exist.`, outcome.orderId);
   }
   if (outcome.kind === 'refused')
