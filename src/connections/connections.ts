@@ -83,9 +83,14 @@ export class Connections {
     return this.config.LAB_REDIS_URL || this.config.REDIS_URL;
   }
 
-  /** The independent masters; a client whose server is down reconnects by itself. */
+  /**
+   * The independent masters; a client whose server is down reconnects by itself.
+   * @throws ConfigurationInvalid when REDLOCK_URLS is empty.
+   */
   redlockMasters(role: RedisRole = 'lock'): Redis[] {
-    return this.config.REDLOCK_URLS.map((url) => this.#shared(url, role));
+    const { REDLOCK_URLS: urls } = this.config;
+    if (urls.length === 0) throw new ConfigurationInvalid(['REDLOCK_URLS: this rung needs it']);
+    return urls.map((url) => this.#shared(url, role));
   }
 
   /** @throws ConfigurationInvalid when ZOOKEEPER_URL is not set. */

@@ -50,8 +50,8 @@ export interface Lock {
   readonly reentrant?: true;
   /**
    * @returns a lease, or null when the lock was not free in time (ordinary).
-   * @throws LockServiceUnavailable when the lock service failed; the abort reason when `signal`
-   * aborted.
+   * @throws OptionInvalid for a wait or a lease that cannot be one; LockServiceUnavailable when the
+   * lock service failed; the abort reason when `signal` aborted.
    */
   acquire(resource: string, options: AcquireOptions): Promise<Lease | null>;
 }
@@ -84,7 +84,7 @@ export interface UsingOptions extends AcquireOptions {
 export async function using<T>(
   lock: Lock,
   resource: string,
-  { onReleaseFailed = () => {}, ...options }: UsingOptions,
+  options: UsingOptions,
   work: (lease: Lease) => Promise<T>,
 ): Promise<T | null> {
   const lease = await lock.acquire(resource, options);
@@ -92,6 +92,6 @@ export async function using<T>(
   try {
     return await work(lease);
   } finally {
-    await lease.release().catch(onReleaseFailed);
+    await lease.release().catch(options.onReleaseFailed ?? (() => {}));
   }
 }

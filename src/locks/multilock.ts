@@ -10,8 +10,9 @@
  *   past a dead one, and an error at once where Redisson asks again.
  */
 import type { Redis } from 'ioredis';
-import { ConfigurationInvalid, LockMastersMissing } from '../errors.ts';
+import { LockMastersMissing } from '../errors.ts';
 import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from './lock.ts';
+import { checkMasters, checkOptions } from './shared/checked-options.ts';
 import { boundedWait, timeLeft } from './shared/deadlines.ts';
 import { once } from './shared/leases.ts';
 import { reentrant } from './shared/reentrant.ts';
@@ -28,10 +29,10 @@ export interface MultiLockOptions {
   readonly answerMs?: number;
 }
 
-/** Held only when every master says so. @throws ConfigurationInvalid without a master */
+/** Held only when every master says so. @throws OptionInvalid, also without a master */
 export function multiLock(masters: readonly Master[], options: MultiLockOptions = {}): Lock {
-  if (masters.length === 0) throw new ConfigurationInvalid(['REDLOCK_URLS: multilock needs it']);
-  const all = new AllMasters(masters, options.answerMs ?? defaultAnswerMs);
+  checkMasters(masters);
+  const all = new AllMasters(masters, checkOptions(options).answerMs ?? defaultAnswerMs);
   return reentrant({ acquire: (resource, wanted) => all.acquire(resource, wanted) });
 }
 

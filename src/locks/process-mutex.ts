@@ -8,6 +8,7 @@
  */
 import { E_TIMEOUT, Mutex, withTimeout } from 'async-mutex';
 import type { AcquireOptions, Lease, Lock } from './lock.ts';
+import { checkRequest } from './shared/checked-options.ts';
 import { boundedWait } from './shared/deadlines.ts';
 import { endlessLease } from './shared/leases.ts';
 
@@ -21,10 +22,9 @@ interface Entry {
 export function processMutex(): Lock {
   const entries = new Map<string, Entry>();
 
-  async function acquire(
-    resource: string,
-    { waitMs, signal }: AcquireOptions,
-  ): Promise<Lease | null> {
+  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
+    checkRequest(resource, options);
+    const { waitMs, signal } = options;
     signal?.throwIfAborted();
     const entry = entries.get(resource) ?? { mutex: new Mutex(), users: 0 };
     entries.set(resource, entry);

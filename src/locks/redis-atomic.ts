@@ -19,15 +19,17 @@ import {
   type Lock,
   type RedisLockOptions,
 } from './lock.ts';
+import { checkOptions } from './shared/checked-options.ts';
 import { KeyLeases } from './shared/lost-answer.ts';
 import { pollingLock } from './shared/polling.ts';
 
 const retryMs = 20;
 const releaseIfOwner = loadScript('locks/release-if-owner');
 
-/** A key with an owner and an expiry. One who waits asks again and again. */
+/** A key with an owner and an expiry. One who waits asks again and again. @throws OptionInvalid */
 export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } =
+    checkOptions(options);
   const { answerMs = defaultAnswerMs } = options;
   const leases = new KeyLeases(redis, answerMs);
 

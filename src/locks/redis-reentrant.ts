@@ -27,7 +27,7 @@ import {
 } from './shared/release-notifications.ts';
 import { serverLock } from './shared/server-lock.ts';
 
-/** Redisson’s lock: reentrant, and renewed while its owner works. */
+/** Redisson’s lock: reentrant, and renewed while its owner works. @throws OptionInvalid */
 export function redisReentrantLock(
   redis: Redis,
   options: RedissonOptions & SubscriberOptions = {},

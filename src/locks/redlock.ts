@@ -18,6 +18,7 @@ import {
   type Lock,
   type RedisLockOptions,
 } from './lock.ts';
+import { checkMasters, checkOptions } from './shared/checked-options.ts';
 import { earlierConnections } from './shared/earlier-connections.ts';
 import { pollingLock } from './shared/polling.ts';
 import { RedlockRound } from './shared/redlock-round.ts';
@@ -34,9 +35,11 @@ interface Grant {
   readonly validMs: number;
 }
 
-/** Held when most masters say so. */
+/** Held when most masters say so. @throws OptionInvalid, also without a master */
 export function redlockLock(masters: readonly Redis[], options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
+  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } =
+    checkOptions(options);
+  checkMasters(masters);
   const { answerMs = defaultAnswerMs } = options;
   // One answer time is enough for a question and the release after it.
   const limitMs = answerMs / 2;

@@ -2,10 +2,9 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { ConfigurationInvalid, LeaseLost, LockMastersMissing } from '../../src/errors.ts';
+import { LeaseLost, LockMastersMissing } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Lease, Lock } from '../../src/locks/lock.ts';
-import { multiLock } from '../../src/locks/multilock.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
@@ -215,10 +214,6 @@ test('a lease inside another is a new one when the outer one expired during a st
     expect((await held(lock)).remainingMs()).toBeGreaterThan(0);
     expect(outer.remainingMs()).toBe(0);
   });
-});
-
-test('without any master it refuses to be a lock', () => {
-  expect(() => multiLock([])).toThrow(ConfigurationInvalid);
 });
 
 test('after a wait without an end, each master has the lease that was asked for', async () => {

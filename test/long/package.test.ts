@@ -62,6 +62,18 @@ test('the examples run with the package, and a strict program compiles with thei
   expect(await example('redlock.mjs', masters)).toBe('granted for 5 s');
   await two.kill();
   expect(await example('redlock.mjs', masters)).toBe('granted for 5 s');
+  await three.kill();
+  const noMajority = await execa(process.execPath, ['redlock.mjs'], {
+    ...{ cwd, env: masters, reject: false },
+  });
+  expect(noMajority).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(noMajority.stderr).toContain('The lock on voucher:9 is not available');
+  expect(noMajority.stderr).not.toMatch(/^ +at /m);
+  expect(await example('redlock.mjs', { REDIS_URL: one.url })).toBe('granted for 5 s');
+
+  const command = await execa('npx', ['lockstep', '--help'], { cwd, reject: false });
+  expect(command).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(command.stderr).toContain('in a checkout of Lockstep');
 
   writeFileSync(join(cwd, 'consumer.ts'), consumer);
   const settings = [

@@ -4,6 +4,7 @@
  * share.
  */
 import type { AcquireOptions, Lease, Lock } from '../lock.ts';
+import { checkRequest } from './checked-options.ts';
 import { timeLeft } from './deadlines.ts';
 import { asOneOwner, currentOwner } from './owner.ts';
 import { Turns } from './turns.ts';
@@ -18,6 +19,7 @@ export function oneWaitPerOwner(lock: Lock, gaveUp: GaveUp = () => {}): Lock {
   const waits = new Turns();
 
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
+    checkRequest(resource, options);
     const { waitMs } = options;
     const name = `${currentOwner()} ${resource}`;
     const isWaiting = () => waits.isTaken(name);

@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { DeadlinePassed } from '../../errors.ts';
 import { defaultAnswerMs, defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
+import { checkOptions } from './checked-options.ts';
 import { inTime } from './deadlines.ts';
 import { earlierConnections } from './earlier-connections.ts';
 import { awaitedTries, releaseTries, untilReleased } from './lost-answer.ts';
@@ -86,6 +87,7 @@ export class RedissonLeases {
   readonly #watchdog: Watchdog;
 
   constructor(redis: Redis, protocol: Protocol, options: RedissonOptions) {
+    checkOptions(options);
     this.#redis = redis;
     earlierConnections(redis);
     this.#protocol = protocol;

@@ -4,6 +4,7 @@
  */
 import { DeadlinePassed, LockServiceUnavailable } from '../../errors.ts';
 import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from '../lock.ts';
+import { checkRequest } from './checked-options.ts';
 import { inTime } from './deadlines.ts';
 import { once, withRelease } from './leases.ts';
 
@@ -13,6 +14,7 @@ const graceMs = 50;
 /** @param answerMs how long one answer of the server may take, in milliseconds */
 export function serverLock(lock: Lock, answerMs = defaultAnswerMs): Lock {
   async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
+    checkRequest(resource, options);
     const mostMs = options.waitMs + answerMs + graceMs;
     const acquiring = lock.acquire(resource, options);
     try {
