@@ -3,10 +3,11 @@
  * `lua-stream` sells through nginx, and one incident comes after the other. Measured is the time
  * until MySQL has an order again that was sold after the incident.
  */
+
 import type { Facts } from '../../audit/facts.ts';
-import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
+import { isInTime } from '../environment/wait-until.ts';
 import { hangingWorkers } from '../faults/processes/hang-worker.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
@@ -129,9 +130,7 @@ async function playOne(
 /** The last answer; the verdict says when it is not ready in time. */
 async function untilReady(stage: Stage, readiness: readonly Readiness[]): Promise<void> {
   const isReady = () => readiness.at(-1)?.isReady === true;
-  await stage.until('the service to be ready', waitForOrderMs, isReady).catch((error) => {
-    if (!(error instanceof DeadlinePassed)) throw error;
-  });
+  await isInTime(stage.until('the service to be ready', waitForOrderMs, isReady));
 }
 
 /** When MySQL has an order that was sent after this moment; null when it gets none in time. */
@@ -145,11 +144,6 @@ async function firstRecorded(
     const orders = sales.map(({ orderId: id = '', ...sale }) => ({ ...sale, id }));
     return (await findRecorded(stage.connections.mysql(), orders)).size > 0;
   };
-  try {
-    await stage.until('an order to be recorded', waitForOrderMs, isRecorded);
-    return now();
-  } catch (error) {
-    if (error instanceof DeadlinePassed) return null;
-    throw error;
-  }
+  const recorded = stage.until('an order to be recorded', waitForOrderMs, isRecorded);
+  return (await isInTime(recorded)) ? now() : null;
 }

@@ -5,8 +5,8 @@
  * nothing more is sold; once MySQL is back, the workers free it, and sales go on by themselves.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
+import { isInTime } from '../environment/wait-until.ts';
 import { fullDatabase } from '../faults/database/full-database.ts';
 import { readOnlyDatabase } from '../faults/database/read-only-database.ts';
 import type { Fault } from '../faults/fault.ts';
@@ -181,13 +181,3 @@ async function whenRecorded(stage: Stage, tries: readonly Try[]): Promise<bigint
   const recorded = stage.until('the orders to be recorded', recordedWithinMs, areRecorded, 100);
   return (await isInTime(recorded)) ? now() : null;
 }
-
-/** False when its deadline passed. */
-const isInTime = (waiting: Promise<void>): Promise<boolean> =>
-  waiting.then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof DeadlinePassed) return false;
-      throw error;
-    },
-  );

@@ -3,10 +3,11 @@
  * Redis is killed, loses power, or dies and is replaced by its replica: for each ORDER_DURABILITY.
  * What is lost is what the audit finds: orders whose buyer was told 202, and that MySQL never had.
  */
+
 import { type Durability, durabilities } from '../../config.ts';
-import { DeadlinePassed } from '../../errors.ts';
 import { follow } from '../environment/replication.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
+import { isInTime } from '../environment/wait-until.ts';
 import { killServer } from '../faults/processes/kill-server.ts';
 import { restartServer } from '../faults/processes/restart-server.ts';
 import { stopWorkers } from '../faults/processes/stop-workers.ts';
@@ -96,7 +97,7 @@ async function lose(stage: Stage, cell: DurabilityCell, tries: readonly Try[]) {
   try {
     atRisk = await playOf[cell.loss](stage, cell, tries);
     const mendedAt = now();
-    isOver = await isLate(stage.until('a sale', waitMs, () => hasSaleSince(tries, mendedAt)));
+    isOver = !(await isInTime(stage.until('a sale', waitMs, () => hasSaleSince(tries, mendedAt))));
     await stage.rest(calmMs);
   } finally {
     await backToWork();
@@ -159,13 +160,3 @@ const salesSince = (tries: readonly Try[], since: bigint): number =>
 
 const sentSince = (tries: readonly Try[], since: bigint): readonly Try[] =>
   tries.filter((each) => sentAt(each) >= since);
-
-async function isLate(waiting: Promise<void>): Promise<boolean> {
-  try {
-    await waiting;
-    return false;
-  } catch (error) {
-    if (error instanceof DeadlinePassed) return true;
-    throw error;
-  }
-}

@@ -7,11 +7,11 @@
 
 import { readHistory } from '../../audit/read-history.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
-import { DeadlinePassed } from '../../errors.ts';
 import { findRecorded } from '../../orders/record-orders.ts';
 import type { Lab } from '../environment/lab.ts';
 import { openConnections } from '../environment/lab-connections.ts';
 import { type ServiceShape, workerNames } from '../environment/servers/service.ts';
+import { isInTime } from '../environment/wait-until.ts';
 import { holdStock } from '../faults/database/hold-stock.ts';
 import { killWorker } from '../faults/processes/stop-workers.ts';
 import { orderDepth } from '../stage/order-depth.ts';
@@ -224,13 +224,8 @@ async function msUntil(
   since: number,
   condition: () => Promise<boolean>,
 ): Promise<number | null> {
-  try {
-    await stage.until(description, withinMs, condition, 10);
-    return nowMs() - since;
-  } catch (error) {
-    if (error instanceof DeadlinePassed) return null;
-    throw error;
-  }
+  const waiting = stage.until(description, withinMs, condition, 10);
+  return (await isInTime(waiting)) ? nowMs() - since : null;
 }
 
 const nowMs = (): number => performance.now();

@@ -18,6 +18,16 @@ export async function waitUntil(
   await waitFor(description, withinMs, async () => (await condition()) || null, everyMs, signal);
 }
 
+/** False when its deadline passed. */
+export const isInTime = (waiting: Promise<unknown>): Promise<boolean> =>
+  waiting.then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof DeadlinePassed) return false;
+      throw error;
+    },
+  );
+
 /**
  * Looks for it every `everyMs`; null and an error count as "not yet".
  * @throws DeadlinePassed, or the reason of the signal

@@ -1,5 +1,5 @@
 /** Injects the faults of one step, and sees from outside whether each of them hit. */
-import { DeadlinePassed } from '../../errors.ts';
+import { isInTime } from '../environment/wait-until.ts';
 import type { Fault, HasHit, Undo, WatchedFault } from '../faults/fault.ts';
 import type { Stage } from '../stage/stage.ts';
 
@@ -30,12 +30,5 @@ export async function injectWatched(
 /** A killed process is there for a moment longer. */
 const seenWithinMs = 2_000;
 
-async function isSeen({ name }: Fault, hasHit: HasHit, stage: Stage): Promise<boolean> {
-  try {
-    await stage.until(`the effect of: ${name}`, seenWithinMs, hasHit);
-    return true;
-  } catch (error) {
-    if (error instanceof DeadlinePassed) return false;
-    throw error;
-  }
-}
+const isSeen = ({ name }: Fault, hasHit: HasHit, stage: Stage): Promise<boolean> =>
+  isInTime(stage.until(`the effect of: ${name}`, seenWithinMs, hasHit));
