@@ -26,8 +26,7 @@ export const addMine: AddCommand = (program, place) =>
     .allowUnknownOption()
     .helpOption(false)
     .action(async (words: string[]) => {
-      const mine = new Mine(place.workshopHome);
-      const copy = await copyOf(mine, exerciseNamed(mine.name()), place.runsFolder);
+      const copy = await copyOf(new Mine(place.workshopHome), place.runsFolder);
       process.exitCode = await runOn(copy, words);
     });
 
@@ -52,10 +51,9 @@ async function verifyMine(
   const say = workshopTexts[options.language];
   const mine = new Mine(workshopHome);
   const name = mine.name();
-  const exercise = exerciseNamed(name);
-  const copy = await copyOf(mine, exercise, runsFolder);
+  const copy = await copyOf(mine, runsFolder);
   const all: Seen[] = [];
-  for await (const seen of verify(copy, exercise)) {
+  for await (const seen of verify(copy, exerciseNamed(name))) {
     all.push(seen);
     progress(linesOf(seen, options.language));
   }
@@ -72,7 +70,9 @@ function linesOf(seen: Seen, language: Language): string {
   const { play, answer, reasons, replay } = seen;
   const colon = colons[language];
   const said = (text: string) => evidenceIn(language, text);
-  const head = wrap(`${marks[answer]} ${said(play)}${colon}${seenWords(seen, language)}`);
+  const head = wrap(
+    `${marks[answer]} ${said(play)}${colon}${seenWords(seen, workshopTexts[language].asItMust, language)}`,
+  );
   if (answer === 'yes') return head;
   const why = reasons.map((reason) => wrap(`  ${said(reason)}`, 79, '    '));
   const shown = replay ? [`  ${workshopTexts[language].replay}${colon}${replay}`] : [];

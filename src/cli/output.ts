@@ -1,4 +1,5 @@
 /** Where a command works, how it prints, and its exit code: one rule for all commands. */
+import { relative } from 'node:path';
 import type { Command } from 'commander';
 import type { Verdict } from '../domain.ts';
 import type { Place } from '../lab/environment/place.ts';
@@ -28,6 +29,9 @@ export function printError(code: string, message: string): void {
   if (hasPrinted || !process.argv.includes('--json')) return;
   print(true, { error: { code, message } }, () => message);
 }
+
+/** A path as a person reads it. */
+export const fromHere = (path: string): string => relative(process.cwd(), path) || '.';
 
 export const exitCodes = 'Exit codes: 0 as expected, 1 not as expected, 2 could not tell.';
 

@@ -1,5 +1,4 @@
 import { NotPredicted, UnknownChoice } from '../lab/errors.ts';
-import { terminalText } from '../lab/workshop/markdown.ts';
 import { Mine } from '../lab/workshop/mine.ts';
 import {
   forgetProgress,
@@ -10,13 +9,13 @@ import {
 import { recordSteps } from '../lab/workshop/record.ts';
 import { stepInTerminal } from '../lab/workshop/step-text.ts';
 import { type Step, stepsIn } from '../lab/workshop/steps.ts';
-import { tasksIn } from '../lab/workshop/tasks.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import { theProject, verifyPlay } from '../lab/workshop/verify.ts';
 import { writeFindings, writeSlides } from '../lab/workshop/write-pages.ts';
 import type { Language } from '../ladder/texts/texts.ts';
+import { nextHint } from './hint.ts';
 import { language, whole } from './options.ts';
-import { type AddCommand, type Place, progress as say, setExitCode } from './output.ts';
+import { type AddCommand, fromHere, type Place, progress, setExitCode } from './output.ts';
 
 interface WorkshopOptions {
   readonly language: Language;
@@ -45,7 +44,7 @@ export const addWorkshop: AddCommand = (program, place) => {
   add('go', 'any step')
     .argument('<step>', '1 to 10', whole(1, 10))
     .action((step: number, options: WorkshopOptions) => goTo(place, step, options));
-  add('reset', 'forget the predictions, the results and the files of this group').action(
+  add('reset', 'forget the predictions and results of this group, and put its files aside').action(
     (options: WorkshopOptions) => reset(place, options),
   );
   add('findings', 'one page for the group: its predictions, and what it saw').action(
@@ -60,7 +59,7 @@ export const addWorkshop: AddCommand = (program, place) => {
   workshop
     .command('record')
     .description('for authors: play every step, and write what was printed into docs/workshop/')
-    .action(() => recordSteps(theProject(place.runsFolder), say));
+    .action(() => recordSteps(theProject(place.runsFolder), progress));
 };
 
 function show({ language }: WorkshopOptions, now: Progress): void {
@@ -94,7 +93,7 @@ async function verify(place: Place, options: WorkshopOptions): Promise<void> {
   if (now.predictions[now.step] === undefined) throw new NotPredicted();
   const seen = [];
   for (const words of plays) {
-    say(`\n$ npx lockstep ${words.join(' ')}`);
+    progress(`\n$ npx lockstep ${words.join(' ')}`);
     const { printed: _, ...play } = await verifyPlay(theProject(place.runsFolder), words, true);
     seen.push(play);
   }
@@ -113,25 +112,17 @@ const goTo = (place: Place, number: number, options: WorkshopOptions): void =>
   save(place, { step: number - 1 }, options);
 
 /** Those of the exercise that was begun; before one was, of that of the step. */
-function hint({ workshopHome }: Place, options: WorkshopOptions): void {
-  const text = workshopTexts[options.language];
-  const now = readProgress(workshopHome);
-  const { exercise } = currentStep(stepsIn(options.language), now);
-  const ofStep = /npx lockstep exercise ([\w-]+)/.exec(exercise)?.[1] ?? '';
-  const name = new Mine(workshopHome).begun() ?? ofStep;
-  const task = tasksIn(options.language).get(name);
-  const shown = now.hints[name] ?? 0;
-  const next = task?.hints[shown];
-  if (!task) console.log(text.noHints);
-  else if (next === undefined) console.log(`${text.lastHint}\n\n${terminalText(task.solution)}`);
-  else {
-    console.log(`${text.hintOf(shown + 1, task.hints.length)}\n\n${terminalText(next)}`);
-    saveProgress(workshopHome, { ...now, hints: { ...now.hints, [name]: shown + 1 } });
-  }
+function hint(place: Place, options: WorkshopOptions): void {
+  const { language } = options;
+  const { exercise } = currentStep(stepsIn(language), readProgress(place.workshopHome));
+  const ofStep = /npx lockstep exercise ([\w-]+)/.exec(exercise)?.[1];
+  const name = new Mine(place.workshopHome).begun() ?? ofStep;
+  console.log(name ? nextHint(place, name, language) : workshopTexts[language].noHints);
 }
 
 function reset({ workshopHome }: Place, { language }: WorkshopOptions): void {
   forgetProgress(workshopHome);
-  new Mine(workshopHome).reset();
-  console.log(workshopTexts[language].wasReset);
+  const say = workshopTexts[language];
+  const kept = new Mine(workshopHome).reset();
+  console.log([say.wasReset, ...(kept ? [`${say.keptIn} ${fromHere(kept)}`] : [])].join('\n'));
 }

@@ -64,17 +64,14 @@ test('an exercise is red as it begins, green once it is mended, and says what do
   const { plays } = JSON.parse(begun.stdout);
   expect(plays[0]).toMatchObject({ answer: 'no', verdict: 'violated' });
   expect(plays.at(-1).reasons).toContain('failed: excludes others in the same process');
-  const file = join(home, 'workshop/mine/src/locks/process-mutex.ts');
+  const file = join(home, 'workshop/right-mutex/src/locks/process-mutex.ts');
   writeFileSync(file, `${readFileSync(file, 'utf8')}// mine\n`);
   expect((await lockstep('exercise', 'right-mutex')).stdout).toContain('as you left them');
   expect(readFileSync(file, 'utf8')).toContain('// mine');
   await lockstep('exercise', 'right-mutex', '--solution');
-  expect(readFileSync(join(home, 'workshop/before/src/locks/process-mutex.ts'), 'utf8')).toContain(
-    '// mine',
-  );
   const solved = await lockstep('verify', 'mine');
   expect([solved.exitCode, solved.stdout]).toEqual([
-    ...[0, 'right-mutex: mended. All is as the ladder claims.'],
+    ...[0, 'right-mutex: mended. Every play is as it must be.'],
   ]);
   writeFileSync(file, 'export const no = ;');
   expect((await lockstep('verify', 'mine')).stderr).toMatch(/CANNOT_COMPILE[\s\S]*process-mutex/);

@@ -1,22 +1,28 @@
 /** The workshop: its pages, its exercises, and what a group is shown. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { Command } from 'commander';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { errorsInChinese } from '../../src/cli/errors-zh.ts';
+import { addExercise, addHuntBug } from '../../src/cli/exercise.ts';
 import { languageOf } from '../../src/cli/options.ts';
+import { addWorkshop } from '../../src/cli/workshop.ts';
+import { placeOfWork } from '../../src/lab/environment/place.ts';
 import { errata, erratumNames } from '../../src/lab/errata/errata.ts';
 import { evidenceIn } from '../../src/lab/report/evidence-zh.ts';
 import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
 import { exerciseNamed } from '../../src/lab/workshop/find-exercise.ts';
 import { findingsPage } from '../../src/lab/workshop/findings.ts';
-import { huntName, hunts } from '../../src/lab/workshop/hunts.ts';
+import { huntName, hunts, isHunt } from '../../src/lab/workshop/hunts.ts';
 import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
-import { filesOf, projectFolder, startOf } from '../../src/lab/workshop/mine.ts';
+import { filesOf, Mine, projectFolder, startOf } from '../../src/lab/workshop/mine.ts';
 import type { Progress } from '../../src/lab/workshop/progress.ts';
 import { seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
 import { type Step, stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
-import { languages } from '../../src/ladder/texts/texts.ts';
+import { workshopTexts } from '../../src/lab/workshop/texts.ts';
+import { type Language, languages } from '../../src/ladder/texts/texts.ts';
+import { newDataFolder } from '../support/data-home.ts';
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');
 const taskNames = [...exerciseNames, ...hunts.map((_, index) => huntName(index + 1))];
@@ -89,6 +95,88 @@ describe.each(taskNames)('%s', (name) => {
   });
 });
 
+/** @returns what the command printed */
+async function said(workshopHome: string, ...words: readonly string[]): Promise<string> {
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+  const program = new Command();
+  const place = { ...placeOfWork({}), workshopHome };
+  for (const add of [addExercise, addHuntBug, addWorkshop]) add(program, place);
+  await program.parseAsync(words, { from: 'user' });
+  const printed = log.mock.calls.join('\n');
+  log.mockRestore();
+  return printed;
+}
+
+describe('the files of a learner', () => {
+  const home = newDataFolder();
+  const run = (words: string) => said(home, ...words.split(' '), '--language', 'en');
+  const own = 'lua/locks/release-if-owner.lua';
+  const fileIn = (folder: string) => join(home, folder, own);
+  const write = (text: string) => writeFileSync(fileIn('workshop/own-your-lock'), text);
+  beforeEach(() => run('exercise own-your-lock'));
+  afterEach(() => rmSync(home, { recursive: true }));
+
+  test('are as they were left after another exercise', async () => {
+    write('-- mine\n');
+    await run('exercise claim-the-rest');
+    const printed = await run('exercise own-your-lock');
+    expect(printed).toContain('your files are as you left them');
+    expect(readFileSync(fileIn('workshop/own-your-lock'), 'utf8')).toBe('-- mine\n');
+    expect(new Mine(home).begun()).toBe('own-your-lock');
+  });
+
+  test.each(['--again', '--solution'])(
+    'are kept by %s each time, which says where',
+    async (way) => {
+      for (const number of [1, 2]) {
+        write(`-- mine ${number}\n`);
+        const printed = await run(`exercise own-your-lock ${way}`);
+        const folder = `workshop/own-your-lock-before-${number}`;
+        expect(printed).toContain(`kept in\n    ${relative(projectFolder, join(home, folder))}`);
+        expect(readFileSync(fileIn(folder), 'utf8')).toBe(`-- mine ${number}\n`);
+        expect(readFileSync(fileIn('workshop/own-your-lock'), 'utf8')).not.toContain('mine');
+      }
+    },
+  );
+
+  test('are kept by the reset between two groups, which says where', async () => {
+    write('-- mine\n');
+    const printed = await run('workshop reset');
+    expect(printed).toContain(relative(projectFolder, join(home, 'workshop-before-1')));
+    expect(readFileSync(fileIn('workshop-before-1/own-your-lock'), 'utf8')).toBe('-- mine\n');
+    expect(new Mine(home).begun()).toBeNull();
+  });
+
+  test('that were removed are broken again in the copy, never the solution', () => {
+    rmSync(fileIn('workshop/own-your-lock'));
+    const exercise = exerciseNamed('own-your-lock');
+    new Mine(home).copyInto(join(home, 'copy'), 'own-your-lock', exercise);
+    const text = readFileSync(fileIn('copy'), 'utf8');
+    expect(text).toBe(startOf('own-your-lock', exercise, own));
+  });
+});
+
+test('a hunt tells neither its defect nor its files before it is asked for hints', async () => {
+  const home = newDataFolder();
+  const hunt = (...words: readonly string[]) =>
+    said(home, 'hunt-bug', '3', ...words, '--language', 'en');
+  const files = filesOf(exerciseNamed('bug 3'));
+  const begun = await hunt();
+  for (const told of [...files, 'c1', 'worker-dies']) expect(begun).not.toContain(told);
+  const hints = [];
+  for (const number of [1, 2, 3, 4, 5]) hints[number] = await hunt('--hint');
+  expect(hints[1]).toContain('Hint 1 of 4');
+  expect(hints[1]).toContain('worker-dies');
+  for (const file of files) expect(hints[4]).toContain(file);
+  expect(hints[5]).toContain('Every process is c1');
+  rmSync(home, { recursive: true });
+});
+
+test.each(languages)('no title of a hunt in %s has a word of its solution', (language) => {
+  for (const [name, { title }] of tasksIn(language))
+    if (isHunt(name)) expect(title).not.toMatch(/c1|2\^53|give|given|header|half|还了|数到|一半/);
+});
+
 test('a page is read as chapters with sections, and code is no heading', () => {
   const [chapter, ...others] = chaptersOf('# P\n\n## 1. One\n\nWhy?\n\n### Do\n\n    ## no\n\nx\n');
   expect(others).toEqual([]);
@@ -156,10 +244,14 @@ describe('a step in a terminal', () => {
   test('says what else broke, beside a promise that held', () => {
     const play = { play: 'race x', answer: 'yes' as const, verdict: 'held', reasons: [] };
     const broken = { ...play, alsoBroken: ['mutual-exclusion'] };
-    expect(seenWords(broken, 'en')).toBe(
+    const said = (language: Language, answer: 'yes' | 'no') =>
+      seenWords({ ...broken, answer }, workshopTexts[language].asClaimed, language);
+    expect(said('en', 'yes')).toBe(
       'held, as the ladder claims; also broken, as the ladder claims: mutual-exclusion',
     );
-    expect(seenWords(broken, 'zh')).toContain('另外被打破（与阶梯所述一致）：mutual-exclusion');
+    expect(said('en', 'no')).toBe('held, NOT as the ladder claims; also broken: mutual-exclusion');
+    expect(said('zh', 'yes')).toContain('另外被打破（与阶梯所述一致）：mutual-exclusion');
+    expect(said('zh', 'no')).toContain('另外被打破：mutual-exclusion');
   });
 
   test('of the other language names its language in the commands', () => {

@@ -11,7 +11,7 @@ export interface Place {
   readonly runsFolder: string;
   /** As a person types it. */
   readonly program: string;
-  /** Has workshop/mine/, and the progress of the workshop. */
+  /** Has workshop/, the files of the exercises, and the progress of the workshop. */
   readonly workshopHome: string;
 }
 

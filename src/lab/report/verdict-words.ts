@@ -32,7 +32,7 @@ const en: VerdictWords = {
   asClaimed: 'as claimed',
   notAsClaimed: 'NOT as claimed',
   alsoBroken: (names, isClaimed) =>
-    `also broken, ${isClaimed ? 'as the ladder claims' : 'see above'}: ${names.join(', ')}`,
+    `also broken${isClaimed ? ', as the ladder claims' : ''}: ${names.join(', ')}`,
   ladderClaims: (verdict, checks) =>
     ` (the ladder claims ${verdict}${checks.map((check) => ` of ${check}`).join(' and')})`,
   instances: (rung, instances) => `${rung} on ${instances} instance${instances === 1 ? '' : 's'}`,
@@ -60,7 +60,7 @@ const zh: VerdictWords = {
   asClaimed: '与阶梯所述一致',
   notAsClaimed: '与阶梯所述不一致',
   alsoBroken: (names, isClaimed) =>
-    `另外被打破（${isClaimed ? '与阶梯所述一致' : '见上'}）：${names.join('、')}`,
+    `另外被打破${isClaimed ? '（与阶梯所述一致）' : ''}：${names.join('、')}`,
   ladderClaims: (verdict, checks) => `（阶梯所述：${checks.join('、')} ${zh.verdicts[verdict]}）`,
   instances: (rung, instances) => `${rung}，${instances} 个实例`,
   proofOf: (check) => `${check} 被打破的证据：`,

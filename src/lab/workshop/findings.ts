@@ -65,7 +65,8 @@ function row({ title, right }: Step, index: number, progress: Progress, language
 }
 
 function foundLine(seen: Seen, language: Language) {
-  return html`${marks[seen.answer]} <code>${seen.play}</code>: ${seenWords(seen, language)}`;
+  const words = seenWords(seen, workshopTexts[language].asClaimed, language);
+  return html`${marks[seen.answer]} <code>${seen.play}</code>: ${words}`;
 }
 
 const style = `

@@ -87,3 +87,5 @@ export const hunts: readonly Exercise[] = [
 
 /** @param number from 1 */
 export const huntName = (number: number): string => `bug ${number}`;
+
+export const isHunt = (name: string): boolean => name.startsWith('bug ');

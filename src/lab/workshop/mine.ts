@@ -1,13 +1,5 @@
-/** The learner's files, in workshop/mine/: those that an exercise changes, and which one it is. */
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+/** The learner's files: for each exercise a folder in workshop/ with those that it changes. */
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NoExercise } from '../errors.ts';
@@ -21,34 +13,41 @@ export const filesOf = ({ changes }: Exercise): string[] => [
   ...new Set(changes.map((change) => fileOfChange(change, 'src'))),
 ];
 
+/** What a person wrote is never overwritten: a folder that is begun anew is renamed. */
 export class Mine {
-  readonly folder: string;
-  /** The files of the exercise before. */
-  readonly beforeFolder: string;
-  /** A copy of the project with these files, and its lab. */
+  /** A copy of the project with the learner's files, and its lab. */
   readonly copyFolder: string;
+  readonly #home: string;
   readonly #nameFile: string;
 
   constructor(home: string) {
-    this.folder = join(home, 'workshop', 'mine');
-    this.beforeFolder = join(home, 'workshop', 'before');
     this.copyFolder = join(home, '.lockstep', 'workshop');
-    this.#nameFile = join(this.folder, 'exercise');
+    this.#home = join(home, 'workshop');
+    this.#nameFile = join(this.#home, 'begun');
   }
 
-  /** What was there before is kept beside it, once. */
+  folderOf(name: string): string {
+    return join(this.#home, name.replace(' ', '-'));
+  }
+
+  isBegun(name: string): boolean {
+    return existsSync(this.folderOf(name));
+  }
+
+  /** Files that are there stay. */
   begin(name: string, exercise: Exercise): void {
-    if (this.begun() !== null) {
-      rmSync(this.beforeFolder, { recursive: true, force: true });
-      renameSync(this.folder, this.beforeFolder);
-    }
-    for (const path of filesOf(exercise)) this.#write(path, startOf(name, exercise, path));
-    writeFileSync(this.#nameFile, `${name}\n`);
+    this.#fill(name, exercise, (path) => startOf(name, exercise, path));
   }
 
   /** The files as the project has them. */
-  solve(exercise: Exercise): void {
-    for (const path of filesOf(exercise)) this.#write(path, original(path));
+  solve(name: string, exercise: Exercise): void {
+    this.#fill(name, exercise, original);
+  }
+
+  /** @returns where its files are from now on; null when there are none */
+  putAside(name: string): string | null {
+    const folder = this.folderOf(name);
+    return existsSync(folder) ? renamed(folder) : null;
   }
 
   /** @throws NoExercise */
@@ -58,26 +57,38 @@ export class Mine {
     return name;
   }
 
-  /** Its name; null before one was. */
+  /** The one that was begun last; null before one was. */
   begun(): string | null {
     return existsSync(this.#nameFile) ? readFileSync(this.#nameFile, 'utf8').trim() : null;
   }
 
   /** Over those of a copy of the project. */
-  copyInto(folder: string, exercise: Exercise): void {
-    for (const path of filesOf(exercise)) cpSync(join(this.folder, path), join(folder, path));
+  copyInto(folder: string, name: string, exercise: Exercise): void {
+    this.begin(name, exercise); // One that was removed would be the solution.
+    for (const path of filesOf(exercise))
+      cpSync(join(this.folderOf(name), path), join(folder, path));
   }
 
-  reset(): void {
-    for (const folder of [this.folder, this.beforeFolder])
-      rmSync(folder, { recursive: true, force: true });
+  /** @returns where the files of this group are from now on; null when it has none */
+  reset(): string | null {
+    return existsSync(this.#home) ? renamed(this.#home) : null;
   }
 
-  #write(path: string, text: string): void {
-    const file = join(this.folder, path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
+  #fill(name: string, exercise: Exercise, text: (path: string) => string): void {
+    for (const path of filesOf(exercise)) {
+      const file = join(this.folderOf(name), path);
+      mkdirSync(dirname(file), { recursive: true });
+      if (!existsSync(file)) writeFileSync(file, text(path));
+    }
+    writeFileSync(this.#nameFile, `${name}\n`);
   }
+}
+
+function renamed(folder: string): string {
+  let number = 1;
+  while (existsSync(`${folder}-before-${number}`)) number += 1;
+  renameSync(folder, `${folder}-before-${number}`);
+  return `${folder}-before-${number}`;
 }
 
 const original = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');

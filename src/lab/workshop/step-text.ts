@@ -70,18 +70,22 @@ const isVerdict = (word: string | undefined): word is Verdict =>
 function seenLine(seen: Seen, language: Language): string {
   const { play, answer, reasons } = seen;
   const why = answer === 'unknown' ? reasons.map((each) => evidenceIn(language, each)) : [];
-  const words = seenWords(seen, language, why.join('; '));
+  const words = seenWords(seen, workshopTexts[language].asClaimed, language, why.join('; '));
   return [
     wrap(`  ${marks[answer]} ${play}`, 79, '    '),
     wrap(`      ${words}`, 79, '      '),
   ].join('\n');
 }
 
-/** The verdict of a play, whether the ladder claims it, and what else broke. */
-export function seenWords(seen: Seen, language: Language, why = ''): string {
-  const { answer, verdict, alsoBroken = [] } = seen;
+/** The verdict of a play, whether it is as claimed, and what else broke. */
+export function seenWords(
+  { answer, verdict, alsoBroken = [] }: Seen,
+  claims: Readonly<Record<Answer, string>>,
+  language: Language,
+  why = '',
+): string {
   const say = verdictWords[language];
-  const claim = workshopTexts[language].asClaimed[answer];
+  const claim = claims[answer];
   const word = isVerdict(verdict) ? say.verdicts[verdict] : evidenceIn(language, verdict ?? '');
   const others = alsoBroken.length > 0 ? say.alsoBroken(alsoBroken, answer === 'yes') : '';
   const both = [word, claim, why].filter(Boolean).join(language === 'zh' ? '，' : ', ');

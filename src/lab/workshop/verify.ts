@@ -10,6 +10,7 @@ import { CannotCompile } from '../errors.ts';
 import { reportFolderIn } from '../report/file-words.ts';
 import type { Answer } from '../stage/result.ts';
 import type { Contract, Exercise } from './exercise.ts';
+import { exerciseNamed } from './find-exercise.ts';
 import { type Mine, projectFolder } from './mine.ts';
 
 /** A project whose commands are run: this one, or a copy of it. */
@@ -41,15 +42,16 @@ export const theProject = (runsFolder: string): Project => ({
   env: { LOCKSTEP_RUNS: runsFolder },
 });
 
-/** @throws CannotCompile */
-export async function copyOf(mine: Mine, exercise: Exercise, runsFolder: string): Promise<Project> {
+/** With the files of the exercise that was begun last. @throws NoExercise, CannotCompile */
+export async function copyOf(mine: Mine, runsFolder: string): Promise<Project> {
+  const name = mine.name();
   const { copyFolder } = mine;
   const folder = join(copyFolder, 'code');
   rmSync(folder, { recursive: true, force: true });
   for (const path of [...copied, page])
     cpSync(join(projectFolder, path), join(folder, path), { recursive: true });
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'));
-  mine.copyInto(folder, exercise);
+  mine.copyInto(folder, name, exerciseNamed(name));
   const compiled = await execa('node_modules/.bin/tsc', halfDone, { cwd: folder, reject: false });
   if (compiled.exitCode !== 0) throw new CannotCompile(compiled.stdout);
   const env = { LOCKSTEP_LAB: join(copyFolder, 'lab'), LOCKSTEP_RUNS: runsFolder };
