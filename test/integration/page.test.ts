@@ -438,6 +438,37 @@ test('learners of a room play at once on vouchers of their own, and hit no serve
   await expect(request(roomAddress())).rejects.toThrow('ECONNREFUSED');
 });
 
+test('Enter in the code joins and no letter of it is a shortcut; closed doors are told, and named', async () => {
+  const { tab: instructor, code } = await openRoom();
+  const learner = await openTab(browser, roomAddress(), { mayFail: true });
+  const links = () => learner.locator('header nav a').count();
+  const field = learner.locator('input[name=code]');
+  await field.waitFor();
+  expect(await links()).toBe(2); // The ladder and the workshop.
+  await field.pressSequentially(code);
+  await field.press('Enter');
+  await learner.locator('[data-rung=check-then-insert]').waitFor();
+  expect([new URL(learner.url()).pathname, await links()]).toEqual(['/', 2]);
+  for (const path of ['/break', '/drills', '/scoreboard', '/room', '/run/drill/kill-storm']) {
+    await learner.goto(`${roomAddress()}${path}`);
+    await learner.getByText('This page is for the instructor.').waitFor();
+  }
+  const answer = await learner.goto(`${roomAddress()}/nowhere`);
+  expect(answer?.status()).toBe(404);
+  await learner.getByText('Nothing here has the address /nowhere.').waitFor();
+  await learner.locator('[data-language]').click();
+  await learner.getByText('这里没有 /nowhere 这个地址。').waitFor();
+  await learner.locator('[data-to-ladder]').click();
+  await learner.locator('[data-rung=check-then-insert]').waitFor();
+  await instructor.locator('[data-close-room]').click();
+  await learner.locator('[data-closed]').waitFor();
+  expect(await learner.locator('header nav, [data-connection]').count()).toBe(0);
+  await instructor.locator('[data-open-room]').click();
+  await field.waitFor(patiently); // It asks for the new code.
+  await instructor.locator('[data-close-room]').click();
+  await instructor.locator('[data-open-room]').waitFor();
+});
+
 /** @returns what a learner asks with his own cookie */
 async function joined(code: string) {
   const headers = { origin: roomAddress(), 'content-type': 'application/json' };

@@ -48,6 +48,13 @@ describe('the address of the page', () => {
     },
   );
 
+  test('is that of nothing where no view is, and never another view', () => {
+    for (const path of ['/nowhere', '/ladder/7', '/race/nothing', '/run/drill/nothing'])
+      expect(at(path)).toEqual({ is: 'nowhere', path });
+    for (const path of ['/', '/ladder', '/ladder/2'])
+      expect(at(path)).toEqual({ is: 'ladder', chapter: 2 });
+  });
+
   test('leaves out what does not exist, or cannot be', () => {
     expect(at('/break?rung=nothing&beside=nothing&arrivals=nothing&load=-5')).toMatchObject({
       ...{ rung: 'redlock', arrivals: 'steady', perSecond: 1 },

@@ -43,9 +43,12 @@ export async function enter(): Promise<FeedPlace | null> {
       hadLab.value = body.hasLab ?? false;
       return body as FeedPlace;
     }
-    const refused = body?.code === 'join-first' ? 'no-code' : 'no-key';
-    connection.value = answer ? refused : 'lost';
-    if (answer) return null;
+    if (answer?.status === 401) {
+      isLearner.value = body.code === 'join-first';
+      connection.value = isLearner.value ? 'no-code' : 'no-key';
+      return null;
+    }
+    connection.value = 'lost';
     await rest(againAfterMs);
   }
 }
@@ -120,8 +123,12 @@ export function followEvents(
     source.onerror = () => {
       connection.value = 'lost';
       source?.close();
-      if (!document.hidden) setTimeout(open, againAfterMs);
+      if (!document.hidden) setTimeout(again, againAfterMs);
     };
+  };
+  /** Its session may be over: a room that was closed, and opened again. */
+  const again = async () => {
+    if ((await enter()) !== null) open();
   };
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) source?.close();

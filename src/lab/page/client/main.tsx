@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { choicesIn } from '../../choices/letters.ts';
 import { recordedId } from '../../report/replay-file.ts';
 import type { StageEvent } from '../../stage/events.ts';
-import { connection, enter, followEvents, hadLab, isLearner, problem, send } from './api.ts';
+import { connection, enter, followEvents, hadLab, isLearner, problem, room, send } from './api.ts';
 import { closeProof, predictByKey, proof } from './cards.tsx';
 import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
@@ -21,6 +21,7 @@ import { Run } from './run.tsx';
 import { foretellByKey, isRunning, nextRun, putRunAway, shownRun } from './run-store.ts';
 import { saveReplay } from './save-replay.ts';
 import { Scoreboard } from './scoreboard.tsx';
+import { Closed, InstructorsPage, NoPage } from './signpost.tsx';
 import {
   backTo,
   begin,
@@ -55,12 +56,18 @@ function Page() {
 function Shown({ wanted }: { wanted: View }) {
   if (connection.value === 'no-key') return <NoKey />;
   if (connection.value === 'no-code') return <Join />;
+  if (isClosed()) return <Closed />;
+  if (wanted.is === 'nowhere') return <NoPage path={wanted.path} />;
+  if (isLearner.value && !['ladder', 'race'].includes(wanted.is)) return <InstructorsPage />;
   if (wanted.is === 'room') return <Room />;
   if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
   if (wanted.is === 'drills') return <Drills />;
   if (wanted.is === 'scoreboard') return <Scoreboard />;
   return wanted.is === 'run' ? <Run wanted={wanted} /> : <Race wanted={wanted} />;
 }
+
+/** To a learner, until it is opened again. */
+const isClosed = () => isLearner.value && room.value === null && connection.value !== 'no-code';
 
 /** In quotation marks: a shell would read the `?` and the `&` of an address itself. */
 const NoKey = () => (
@@ -95,13 +102,14 @@ function Head() {
   const wanted = view.value;
   const isRace = wanted.is === 'race' || (wanted.is === 'run' && wanted.of === 'race');
   const isLive = connection.value !== 'recorded';
+  const isKnown = connection.value !== 'entering'; // Else a learner would see them, too.
   const isPlaying = play.value !== undefined && !play.value.ended;
   const mayGiveBack = isLive && !isLearner.value;
   const isHeld = hadLab.value || held.includes(problem.value?.code ?? '');
   return (
     <header>
       <b>Lockstep</b>
-      {isLive && (
+      {isLive && !isClosed() && (
         <nav>
           <NavLink
             to={{ is: 'ladder', chapter: selectedChapter() }}
@@ -110,7 +118,7 @@ function Head() {
             {words.ladder}
           </NavLink>
           {isRace && <span aria-current="page">{words.race}</span>}
-          {!isLearner.value && <InstructorsLinks wanted={wanted} />}
+          {isKnown && !isLearner.value && <InstructorsLinks wanted={wanted} />}
           <a href={`/workshop?language=${language.value}`}>{words.workshop}</a>
         </nav>
       )}
@@ -168,7 +176,7 @@ async function giveBack(): Promise<void> {
 function Connected() {
   const { words } = page.value;
   const state = connection.value;
-  if (state === 'no-key' || state === 'no-code') return null; // The view says it.
+  if (state === 'no-key' || state === 'no-code' || isClosed()) return null; // The view says it.
   const text = { open: '●', lost: '✕', recorded: '■', entering: '◌' }[state];
   return (
     <small role="status" data-connection={state}>
@@ -233,12 +241,16 @@ const onLadder: Readonly<Record<string, () => void>> = {
 /** A letter of a fault waits for the one of its lane, or for the number of its server. */
 let faultLetter = '';
 
+/** A key there is a letter of a word, or moves a choice. */
+const typedInto = 'input:not([type=checkbox]), textarea, select, [contenteditable]';
+const pressed = 'a, button, summary, input';
+
 function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (event.key === 'Shift') return; // Of a capital letter.
-  const isControl = event.target instanceof Element && event.target.closest('a, button, summary');
-  const isRung = event.target instanceof Element && event.target.closest('[data-rung]');
-  if (isControl && !isRung && (event.key === 'Enter' || event.key === ' ')) return;
+  const isIn = (what: string) => event.target instanceof Element && event.target.closest(what);
+  if (isIn(typedInto)) return;
+  if (isIn(pressed) && !isIn('[data-rung]') && [' ', 'Enter'].includes(event.key)) return;
   if (connection.value === 'recorded') return;
   const key = event.key.toLowerCase();
   if (view.value.is === 'race') onRaceKey(key, view.value);

@@ -21,6 +21,12 @@ interface RoomText {
   readonly roomIsAt: (rung: string) => string;
   readonly goThere: string;
   readonly closed: string;
+  readonly closedIs: string;
+  readonly noPage: string;
+  readonly noPageIs: (path: string) => string;
+  readonly instructors: string;
+  readonly instructorsIs: string;
+  readonly toLadder: string;
   readonly instructorsAlone: string;
 }
 
@@ -44,6 +50,14 @@ const texts: Readonly<Record<Language, RoomText>> = {
     roomIsAt: (rung) => `The room is at ${rung}.`,
     goThere: 'Go there',
     closed: 'The room is closed.',
+    closedIs:
+      'The instructor has closed it, and every play in it ended. What you predicted and saw stays in this browser. Leave this page open: once the room is open again, it asks for the new code. On a machine of your own, the README says how to begin.',
+    noPage: 'There is no such page.',
+    noPageIs: (path) => `Nothing here has the address ${path}.`,
+    instructors: 'This page is for the instructor.',
+    instructorsIs:
+      'What is done here would hit the plays of everybody in the room. The ladder and its races are yours.',
+    toLadder: 'To the ladder',
     instructorsAlone: 'There is one order worker: the instructor plays this rung.',
   },
   zh: {
@@ -65,6 +79,13 @@ const texts: Readonly<Record<Language, RoomText>> = {
     roomIsAt: (rung) => `全班现在在 ${rung}。`,
     goThere: '去那里',
     closed: '课堂已关闭。',
+    closedIs:
+      '讲师关闭了课堂，课堂里的操作都已结束。你的预测和结果还保存在这个浏览器里。请不要关掉这个页面：课堂再次开放后，这里会让你输入新的加入码。想在自己的机器上继续，请看 README。',
+    noPage: '没有这个页面。',
+    noPageIs: (path) => `这里没有 ${path} 这个地址。`,
+    instructors: '这个页面是给讲师用的。',
+    instructorsIs: '这里的操作会影响课堂里所有人。阶梯和它的竞态是你的。',
+    toLadder: '去阶梯',
     instructorsAlone: '订单消费者只有一个：这一级由讲师操作。',
   },
 };

@@ -237,9 +237,8 @@ export function Join() {
 /** Where the instructor has brought the room: a learner goes there when he wants. */
 export function RoomLine() {
   const now = room.value;
-  const { roomIsAt, goThere, closed } = roomText.value;
-  if (!isLearner.value || now === undefined) return null;
-  if (now === null) return <p class="room-line">{closed}</p>;
+  const { roomIsAt, goThere } = roomText.value;
+  if (!isLearner.value || !now) return null;
   const wanted = view.value;
   const row = ladderRows.find(({ name }) => name === now.at);
   if (!row || !mayPlay(row) || (wanted.is === 'race' && wanted.rung === now.at)) return null;

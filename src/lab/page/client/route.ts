@@ -43,14 +43,16 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
   if (pathname === '/drills') return { is: 'drills' };
   if (pathname === '/room') return { is: 'room' };
   if (pathname === '/scoreboard') return { is: 'scoreboard' };
-  const chapter = Number(/^\/ladder\/(\d)$/.exec(pathname)?.[1] ?? 2);
-  return { is: 'ladder', chapter: Math.min(6, Math.max(1, chapter)) };
+  const chapter = /^\/(?:ladder(?:\/([1-6]))?)?$/.exec(pathname);
+  if (!chapter) return { is: 'nowhere', path: pathname };
+  return { is: 'ladder', chapter: Number(chapter[1] ?? 2) };
 }
 
 export function addressOf(wanted: View): string {
   if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
   if (wanted.is === 'drills') return '/drills';
   if (wanted.is === 'room') return '/room';
+  if (wanted.is === 'nowhere') return wanted.path;
   if (wanted.is === 'scoreboard') return '/scoreboard';
   if (wanted.is === 'run') return addressOfRun(wanted);
   const { rung, choices, lanes, isFine } = wanted;

@@ -51,6 +51,7 @@ export type View =
   | { readonly is: 'drills' }
   | { readonly is: 'scoreboard' }
   | { readonly is: 'room' }
+  | { readonly is: 'nowhere'; readonly path: string }
   | ({ readonly is: 'run' } & WantedRun)
   | ({ readonly is: 'race' } & Wanted);
 export const view = signal<View>({ is: 'ladder', chapter: 2 });

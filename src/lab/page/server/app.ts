@@ -9,7 +9,7 @@ import { isDrillName } from '../../drills/drills.ts';
 import { isRaceName } from '../../races/schedules.ts';
 import { plannedBreak, plannedDrill, plannedRace } from '../../report/planned.ts';
 import { useKey, viewerIn } from '../access.ts';
-import { addFiles, allViews } from './page-files.ts';
+import { addFiles } from './page-files.ts';
 import { addPlays, Choices, type Env, Rung } from './play-routes.ts';
 import type { Plays } from './plays.ts';
 import { answerTo } from './problem.ts';
@@ -50,7 +50,7 @@ export function pageApp({ folder, host, plays, runs, door }: PageOptions): Hono<
   const app = new Hono<Env>();
   app.get('/healthz', (c) => c.body(null, 204)); // The lab asks, without this host's name.
   app.use(sameOrigin(host));
-  addFiles(app, allViews);
+  addFiles(app);
   addSession(app, folder, host);
   addPlays(app, { plays, room: (viewer) => door.now(viewer), mostPlays: 8, refuse: () => {} });
   addCommands(app, plays, runs);

@@ -9,7 +9,7 @@ import { isOutcome } from '../../choices/outcomes.ts';
 import { hasWorker } from '../../choices/set-up.ts';
 import { InstructorsAlone } from '../../errors.ts';
 import { learnerSession, viewerIn } from '../access.ts';
-import { addFiles, viewsOfLearners } from './page-files.ts';
+import { addFiles } from './page-files.ts';
 import { addPlays, type Env, type PlayRoutes, Rung } from './play-routes.ts';
 import type { Plays } from './plays.ts';
 import { answerTo } from './problem.ts';
@@ -31,7 +31,7 @@ export function learnersApp({ folder, host, plays, room }: LearnersOptions): Hon
   const app = new Hono<Env>();
   app.use(sameOrigin(host));
   app.use(bodyLimit({ maxSize: mostBytes }));
-  addFiles(app, viewsOfLearners);
+  addFiles(app);
   addJoin(app, folder, room);
   addPlays(app, { plays, room: () => room.now(), mostPlays: 2, refuse: refuseFaults });
   app.get('/api/feed', (c) => c.json({ ...plays.feedOf(c.get('viewer')).place, isLearner: true }));

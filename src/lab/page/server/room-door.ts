@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';
 import { RoomNotOpened } from '../../errors.ts';
 import type { RoomNow } from '../room-now.ts';
@@ -14,6 +15,8 @@ import { Room } from './room.ts';
 
 /** So often the page looks who is here. */
 const lookEveryMs = 1_000;
+/** That the room is closed is under way to the learners so long before their connections end. */
+const toldWithinMs = 200;
 
 interface Opened {
   readonly room: Room;
@@ -94,7 +97,8 @@ export class RoomDoor {
     opened.end();
     const { server, room } = opened;
     server.close();
-    await room.close(); // They are told.
+    await room.close();
+    await setTimeout(toldWithinMs);
     if ('closeAllConnections' in server) server.closeAllConnections();
     this.#tell();
   }

@@ -1,0 +1,51 @@
+/** Where a viewer finds nothing: what happened, and where to go. */
+import { roomText } from './room-texts.ts';
+import { addressOf, show } from './route.ts';
+import type { View } from './store.ts';
+
+const ladder: View = { is: 'ladder', chapter: 2 };
+
+interface SignpostProps {
+  readonly title: string;
+  readonly children: string;
+}
+
+const Signpost = ({ title, children }: SignpostProps) => (
+  <main>
+    <h1>{title}</h1>
+    <p>{children}</p>
+    <p>
+      <a
+        href={addressOf(ladder)}
+        data-to-ladder
+        onClick={(event) => {
+          event.preventDefault();
+          show(ladder);
+        }}
+      >
+        {roomText.value.toLadder}
+      </a>
+    </p>
+  </main>
+);
+
+export function NoPage({ path }: { path: string }) {
+  const { noPage, noPageIs } = roomText.value;
+  return <Signpost title={noPage}>{noPageIs(path)}</Signpost>;
+}
+
+export function InstructorsPage() {
+  const { instructors, instructorsIs } = roomText.value;
+  return <Signpost title={instructors}>{instructorsIs}</Signpost>;
+}
+
+/** Until the room is opened again: then the page asks for its code. */
+export function Closed() {
+  const { closed, closedIs } = roomText.value;
+  return (
+    <main data-closed>
+      <h1>{closed}</h1>
+      <p>{closedIs}</p>
+    </main>
+  );
+}
