@@ -1,4 +1,4 @@
-import { audit, checks, heldOnlyIf } from '../audit/audit.ts';
+import { audit, heldOnlyIf } from '../audit/audit.ts';
 import { collectFacts } from '../audit/collect.ts';
 import { proofsOf } from '../audit/evidence.ts';
 import { confirmed, type Facts } from '../audit/facts.ts';
@@ -8,7 +8,8 @@ import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { InvalidId, LabDown, UnknownVoucher } from '../lab/errors.ts';
 import { keptFacts } from '../lab/report/facts-files.ts';
-import { auditLines, proofText } from '../lab/report/sentences.ts';
+import { auditLines, proofText, verdictSentence } from '../lab/report/sentences.ts';
+import { wrap } from '../lab/report/wrap.ts';
 import { answerOf } from '../lab/stage/result.ts';
 import { json } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, setExitCode } from './output.ts';
@@ -52,14 +53,15 @@ async function auditVoucher(
   const result = heldOnlyIf(isTried, audit(facts));
   const proofs = proofsOf(result, facts);
   const orders = confirmed(facts).length;
-  const ran = result.findings.length;
   const { rung, initialStock, mysql } = facts;
   print(
     json,
     { voucherId, rung, initialStock, stock: mysql.stock, orders, ...result, proofs },
     () =>
       [
-        `voucher ${voucherId} (${rung}): ${result.verdict} by ${ran} of ${checks.length} checks; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
+        wrap(
+          `voucher ${voucherId} (${rung}): ${verdictSentence(result)}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
+        ),
         ...(isTried ? [] : ['nobody has bought: there is nothing to judge']),
         auditLines(result),
         ...proofs.flatMap((proof) => proofText(proof)),

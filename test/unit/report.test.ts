@@ -1,11 +1,12 @@
 /** The tables and sentences of the terminal: 80 columns wide, and wrapped between words. */
 import { describe, expect, test } from 'vitest';
+import type { Verdict } from '../../src/domain.ts';
 import { allRaces, defaults } from '../../src/lab/drills/demo-plan.ts';
 import type { Run, RunResult } from '../../src/lab/drills/run-rung.ts';
 import type { RaceResult } from '../../src/lab/races/race-verdict.ts';
 import { demoHead, headline, raceLine, runLines } from '../../src/lab/report/demo-lines.ts';
 import { ladderText } from '../../src/lab/report/ladder-tables.ts';
-import { auditLines, claimSentence } from '../../src/lab/report/sentences.ts';
+import { auditLines, claimSentence, verdictSentence } from '../../src/lab/report/sentences.ts';
 import { headlineTable, storyHead, storyLine } from '../../src/lab/report/story-lines.ts';
 import { legend, runTable } from '../../src/lab/report/tables.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';
@@ -270,6 +271,19 @@ describe('wrapping', () => {
     const lines = auditLines({ verdict: 'violated', findings: [finding], skipped: [] });
     const [first = '', second = ''] = lines.split('\n');
     expect(second.search(/\S/)).toBe(first.indexOf(finding.check));
+  });
+
+  test('a verdict says how many of the checks that could run came to it', () => {
+    const of = (verdict: Verdict) => ({ check: 'progress' as const, verdict, count: 1 });
+    const findings = [of('held'), of('violated'), of('held'), of('unknown')];
+    const skipped = [{ check: 'no-oversell', why: '' }] as const;
+    const said = (verdict: Verdict) => verdictSentence({ verdict, findings, skipped });
+    expect(said('violated')).toBe('violated: 1 of the 4 checks that could run (of 5)');
+    expect(said('held')).toBe('held: 2 of the 4 checks that could run (of 5)');
+    const all = verdictSentence({ verdict: 'held', findings: [of('held')], skipped: [] });
+    expect(all).toBe('held: 1 of the 1 checks');
+    const untouched = { verdict: 'unknown' as const, findings: [of('held')], skipped };
+    expect(verdictSentence(untouched)).toBe('unknown');
   });
 
   test('prints the reason of a skipped check', () => {

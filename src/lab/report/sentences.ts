@@ -32,6 +32,15 @@ export function claimSentence(run: Run, language: Language = 'en'): string {
 export const proofLines = ({ proofs }: Run, language: Language = 'en'): string[] =>
   proofs.flatMap((proof) => proofText(proof, language));
 
+/** `violated: 1 of the 4 checks that could run (of 9)`. The verdict alone is that of no check. */
+export function verdictSentence({ verdict, findings, skipped }: Audit): string {
+  const as = findings.filter((finding) => finding.verdict === verdict).length;
+  if (as === 0) return verdict;
+  const all =
+    skipped.length === 0 ? '' : ` that could run (of ${findings.length + skipped.length})`;
+  return `${verdict}: ${as} of the ${findings.length} checks${all}`;
+}
+
 /** Each check on its own line. */
 export function auditLines({ findings, skipped }: Audit, language: Language = 'en'): string {
   const say = verdictWords[language];
