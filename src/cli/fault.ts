@@ -4,13 +4,13 @@ import type { HandVerb } from '../lab/by-hand/asked-faults.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { alone } from '../lab/environment/session.ts';
 import { LabDown, NothingToEnd, ServerNameMissing } from '../lab/errors.ts';
-import { type FaultVerb, verbs } from '../lab/faults/by-hand.ts';
+import { type FaultVerb, runAgain, soAlready, verbs } from '../lab/faults/by-hand.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { json, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 
-const undoing = { resume: 'is resumed', start: 'runs' } as const;
-type Undoing = keyof typeof undoing;
+const undoing = ['resume', 'start'] as const;
+type Undoing = (typeof undoing)[number];
 
 interface FaultOptions extends JsonOption {
   readonly ms: number;
@@ -23,7 +23,7 @@ export const addFault: AddCommand = (program, place) =>
     .addArgument(
       new Argument('<verb>', 'what to do').choices([
         ...Object.keys(verbs),
-        ...Object.keys(undoing),
+        ...undoing,
         'heal',
         'end',
       ]),
@@ -66,10 +66,11 @@ async function act(
   }
   if (verb === 'end') throw new NothingToEnd();
   if (server === undefined) throw new ServerNameMissing(verb);
-  if (isUndoing(verb)) await lab.server(server)[verb]();
-  else await verbs[verb].fault(server, ms, lab).inject(lab);
-  const now = isUndoing(verb) ? undoing[verb] : verbs[verb].done;
-  return `${server} ${now}. Undo all faults: npx lockstep fault heal`;
+  if (isUndoing(verb)) return runAgain(lab, verb, server);
+  const so = soAlready(lab, verb, server);
+  if (so !== null) return so;
+  await verbs[verb].fault(server, ms, lab).inject(lab);
+  return `${server} ${verbs[verb].done}. Undo all faults: npx lockstep fault heal`;
 }
 
 const serverFor = (verb: HandVerb, server: string | undefined): string => {
@@ -78,4 +79,5 @@ const serverFor = (verb: HandVerb, server: string | undefined): string => {
   return server;
 };
 
-const isUndoing = (verb: FaultVerb | Undoing): verb is Undoing => Object.hasOwn(undoing, verb);
+const isUndoing = (verb: FaultVerb | Undoing): verb is Undoing =>
+  undoing.some((each) => each === verb);

@@ -2,7 +2,7 @@
 import { execa } from 'execa';
 import { afterEach, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
-import { verbs } from '../../src/lab/faults/by-hand.ts';
+import { runAgain, soAlready, verbs } from '../../src/lab/faults/by-hand.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
@@ -77,6 +77,25 @@ test('heal mends a stopped store, a paused one, a killed nginx and a paused inst
   for (const name of ['redis-1', 'mariadb', 'nginx'])
     expect(stateOf(name)).toMatchObject({ alive: true, paused: false });
   expect((await fetch(`http://127.0.0.1:${lab().portOf('api-1')}/readyz`)).status).toBe(200);
+});
+
+test('what is so already is said, and what a stopped server cannot do is refused', async () => {
+  await lab().server('redis-2').stop();
+  const again = await lockstep('fault', 'stop', 'redis-2');
+  expect(again.stdout).toBe('Nothing changes: redis-2 is stopped already.');
+  expect(again.exitCode).toBe(0);
+  expect(soAlready(lab(), 'kill', 'redis-2')).toContain('is stopped already');
+  expect(soAlready(lab(), 'drop', 'redis-2')).toBeNull(); // Its network can be cut all the same.
+  const down = { code: 'SERVER_DOWN' };
+  for (const verb of ['pause', 'restart', 'flush-all', 'fill-disk'] as const)
+    expect(() => soAlready(lab(), verb, 'redis-2')).toThrow(expect.objectContaining(down));
+  await expect(runAgain(lab(), 'resume', 'redis-2')).rejects.toMatchObject(down);
+  expect(await runAgain(lab(), 'start', 'redis-2')).toBe('redis-2 runs.');
+  expect(await runAgain(lab(), 'start', 'redis-2')).toContain('redis-2 runs already');
+  await lab().server('api-3').pause();
+  expect(soAlready(lab(), 'pause', 'api-3')).toContain('api-3 is paused already');
+  expect(await runAgain(lab(), 'start', 'api-3')).toBe('api-3 runs.');
+  expect(lab().stateOf('api-3')).toBe('runs');
 });
 
 test('an unknown server and a missing one are refused with the names that exist', async () => {

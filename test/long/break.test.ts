@@ -31,6 +31,10 @@ test('a fault from another terminal is in the record of `break`, and end brings 
   const { selling, runs } = await begun('lua-stream');
   expect((await lockstep('fault', 'stop', 'redis-2')).stdout).toMatch(/^redis-2 is stopped/);
   expect(stateOf('redis-2')).toBe('stopped');
+  expect((await lockstep('fault', 'stop', 'redis-2')).stdout).toMatch(/^Nothing changes/);
+  for (const said of ['redis-3 is cut off: ', 'Nothing changes: redis-3 is cut off: '])
+    expect((await lockstep('fault', 'drop', 'redis-3')).stdout).toContain(said);
+  expect((await lockstep('fault', 'stop', 'api-2')).stdout).toMatch(/the service starts another/);
   const unknown = await lockstep('fault', 'kill', 'redis-9', '--json');
   expect(JSON.parse(unknown.stdout)).toMatchObject({ error: { code: 'UNKNOWN_SERVER' } });
   expect((await lockstep('fault', 'start', 'redis-2')).stdout).toBe('redis-2 runs.');
@@ -38,7 +42,9 @@ test('a fault from another terminal is in the record of `break`, and end brings 
   expect((await lockstep('fault', 'end')).stdout).toBe('The load ends.');
   const { stdout, exitCode } = await selling;
   expect(exitCode, stdout).toBe(0);
-  expect(stdout).toMatch(/faults: 1 × stop redis-2\n[\s\S]*verdict: held/);
+  expect(stdout).toMatch(
+    /faults: 1 × stop redis-2, 1 × drop redis-3, 1 × stop api-2\n[\s\S]*verdict: held/,
+  );
   expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes(runs))).toEqual([]);
   expect((await lockstep('fault', 'end')).stderr).toContain('NOTHING_TO_END');
 }, 120_000);

@@ -1,7 +1,16 @@
 /** Breaks and mends the servers of a stage as it is asked, until it is asked to end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockstepError } from '../../errors.ts';
-import { type FaultVerb, isMomentary, verbs } from '../faults/by-hand.ts';
+import {
+  already,
+  type FaultVerb,
+  isLasting,
+  isMomentary,
+  isReplaced,
+  runAgain,
+  soAlready,
+  verbs,
+} from '../faults/by-hand.ts';
 import type { Undo } from '../faults/fault.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
@@ -22,11 +31,10 @@ export const isHandVerb = (verb: string): verb is HandVerb =>
 
 interface Done {
   readonly server: string;
+  /** Of the fault. */
+  readonly name: string;
   readonly undo: Undo;
 }
-
-/** An API instance, or an order worker. */
-const isReplaced = (server: string): boolean => server.startsWith('api-');
 
 export class Hand {
   readonly #stage: Stage;
@@ -83,19 +91,26 @@ export class Hand {
     }
     if (verb === 'start' || verb === 'resume') return this.#mend(server, verb);
     if (verb === 'end') return 'The load ends.';
-    await this.#break(verb, server, ms);
-    const more = verb === 'kill' && isReplaced(server) ? ', and the service starts another' : '';
-    return `${server} ${verbs[verb].done}${more}.`;
+    return this.#break(verb, server, ms);
   }
 
-  async #break(verb: FaultVerb, server: string, ms: number): Promise<void> {
+  /** What would change nothing is no fault, and in no record. @returns what is so now */
+  async #break(verb: FaultVerb, server: string, ms: number): Promise<string> {
     const { lab } = this.#stage;
-    lab.server(server); // Else a fault would be in the record that hit nothing.
-    const undo = await this.#stage.inject(verbs[verb].fault(server, ms, lab));
-    if (isMomentary(verb)) return undo();
-    const done = { server, undo };
-    this.#done.push(done);
-    if (verb === 'kill' && isReplaced(server)) void this.#untilReplaced(done);
+    const so = soAlready(lab, verb, server);
+    if (so !== null) return so;
+    const { done: what } = verbs[verb];
+    const fault = verbs[verb].fault(server, ms, lab);
+    const { name } = fault;
+    if (isLasting(verb) && this.#done.some((each) => each.name === name))
+      return already(server, what);
+    const undo = await this.#stage.inject(fault);
+    const isSoonOver = isReplaced(server) && (verb === 'stop' || verb === 'kill');
+    const done = { server, name, undo };
+    if (isMomentary(verb)) await undo();
+    else this.#done.push(done);
+    if (isSoonOver) void this.#untilReplaced(done);
+    return `${server} ${what}${isSoonOver ? ', and the service starts another' : ''}.`;
   }
 
   /** The service starts another one by itself: then the fault is over. */
@@ -115,7 +130,6 @@ export class Hand {
       this.#done.splice(this.#done.indexOf(each), 1);
       await each.undo();
     }
-    if (own.length === 0) await this.#stage.lab.server(server)[verb]();
-    return `${server} runs.`;
+    return own.length > 0 ? `${server} runs.` : runAgain(this.#stage.lab, verb, server);
   }
 }

@@ -439,6 +439,14 @@ export class Lab {
     }));
   }
 
+  /** Of a server, or of a process of the service. @throws UnknownServer */
+  stateOf(name: string): 'runs' | 'paused' | 'stopped' {
+    this.server(name);
+    const own = this.#state.running.find((each) => each.name === name);
+    const children = childrenWith('INSTANCE', this.#running('service').pid);
+    return stateOf(own ?? children.find(({ value }) => value === name));
+  }
+
   /** The servers of a sale, and the processes of the service: what each of them does now. */
   get parts(): { readonly name: string; readonly state: 'runs' | 'paused' | 'stopped' }[] {
     const children = childrenWith('INSTANCE', this.#running('service').pid);

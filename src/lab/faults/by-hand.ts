@@ -1,7 +1,7 @@
 /** The faults that have a verb of `lockstep fault`; `lab.heal()` is the undo of all of them. */
 import type { Lab } from '../environment/lab.ts';
 import { proxyNamed } from '../environment/servers/proxies.ts';
-import { NotARedis } from '../errors.ts';
+import { NotARedis, ServerDown } from '../errors.ts';
 import { steppedClock } from './clock/step-clock.ts';
 import { delayRequests } from './connections/delay-requests.ts';
 import { dropConnections } from './connections/drop-connections.ts';
@@ -99,9 +99,46 @@ export const verbs = {
 } as const satisfies Record<string, Verb>;
 export type FaultVerb = keyof typeof verbs;
 
-const momentary: readonly FaultVerb[] = [
-  ...(['restart', 'restart-empty', 'flush-scripts', 'expire-session'] as const),
-];
-
 /** It has happened, and is over. */
-export const isMomentary = (verb: FaultVerb): boolean => momentary.includes(verb);
+export const isMomentary = (verb: FaultVerb): boolean =>
+  isOneOf(verb, ['restart', 'restart-empty', 'flush-scripts', 'expire-session']);
+
+/** Where it is there already, it changes nothing. */
+export const isLasting = (verb: FaultVerb): boolean =>
+  isOneOf(verb, ['fill-disk', 'hold-replication', 'promote-replica']) || isOfNetwork(verb);
+
+/** It is done in front of the server, which need not run. */
+const isOfNetwork = (verb: FaultVerb): boolean =>
+  isOneOf(verb, ['slow', 'delay', 'drop', 'reset', 'refuse']);
+
+const isOneOf = (verb: FaultVerb, verbs: readonly FaultVerb[]): boolean => verbs.includes(verb);
+
+/** An API instance, or an order worker: the service starts another one. */
+export const isReplaced = (server: string): boolean => server.startsWith('api-');
+
+/** @returns what is so already, where nothing would change. @throws ServerDown */
+export function soAlready(lab: Lab, verb: FaultVerb, server: string): string | null {
+  const state = lab.stateOf(server);
+  if (state === 'paused' && verb === 'pause') return already(server, 'is paused');
+  if (state !== 'stopped' || isOfNetwork(verb) || verb === 'promote-replica') return null;
+  if (isReplaced(server)) {
+    if (lab.stateOf('service') === 'stopped') throw new ServerDown('service');
+    return null;
+  }
+  if (verb === 'stop' || verb === 'kill') return already(server, 'is stopped');
+  throw new ServerDown(server);
+}
+
+export const already = (server: string, what: string): string =>
+  `Nothing changes: ${server} ${what} already.`;
+
+/** Undoes what was done to its process. @returns what is so now. @throws ServerDown */
+export async function runAgain(lab: Lab, verb: 'start' | 'resume', name: string): Promise<string> {
+  const state = lab.stateOf(name);
+  if (state === 'runs') return already(name, 'runs');
+  if (state === 'stopped' && verb === 'resume') throw new ServerDown(name);
+  const server = lab.server(name);
+  await server.resume();
+  await server.start();
+  return `${name} runs.`;
+}
