@@ -224,6 +224,7 @@ describe('the locks of a sale', () => {
     ...{
       kind: 'locks',
       rung: 'redlock',
+      unread: [],
       locks,
       p99Ms,
       number: events.length + 1,

@@ -1,7 +1,7 @@
 /** The picture of the servers: where each stands, and what can be done to it. */
 import { expect, test } from 'vitest';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
-import { offeredVerbs, tiersOf } from '../../src/lab/page/client/hand-verbs.ts';
+import { endedBy, offeredVerbs, tiersOf } from '../../src/lab/page/client/hand-verbs.ts';
 import { fold } from '../../src/lab/page/client/model.ts';
 import { brokenNames } from '../../src/lab/page/client/run-model.ts';
 import { en } from '../../src/lab/page/client/texts-en.ts';
@@ -29,6 +29,13 @@ test('what stands still is mended first, and a server is offered what can be don
   expect(offeredVerbs(part('redis-2'), false)).toContain('restart-empty');
   expect(offeredVerbs(part('api-2'), false)).toContain('step-clock-back');
   expect(offeredVerbs(part('api-worker-1'), false)).not.toContain('step-clock-back');
+});
+
+test('what has ended is called by what was done to it', () => {
+  expect(endedBy(['stop redis-1'])).toBe('stopped');
+  expect(endedBy(['slow redis-1 by 2000 ms', 'kill redis-1'])).toBe('killed');
+  expect(endedBy(['fill the disk of redis-1'])).toBe('ended');
+  expect(endedBy([])).toBe('ended');
 });
 
 test('every verb that is offered is one of the lab, and says in both languages what it will do', () => {

@@ -44,7 +44,9 @@ export function watchLocks(stage: Stage, { rung, voucherId, hasHistory }: Watche
       servers.map((name) => answerSoon(locksOn(stage, name, isOfSale))),
     );
     const own = found.flatMap((keys) => keys ?? []).filter(({ resource }) => isOfSale(resource));
-    stage.emit({ kind: 'locks', rung, locks: oldest(own), p99Ms: inside?.p99Ms() ?? null });
+    const unread = servers.filter((_, index) => found[index] === null);
+    const p99Ms = inside?.p99Ms() ?? null;
+    stage.emit({ kind: 'locks', rung, unread, locks: oldest(own), p99Ms });
     isLooking = false;
   };
   const timer = setInterval(() => void look(), everyMs);

@@ -1,12 +1,12 @@
 /** The words of a fault by its name: `kill redis-main` stops redis-main. */
 import type { Mark } from '../stage/seconds.ts';
 
-const states = { stop: 'stopped', kill: 'stopped', pause: 'paused' } as const;
+const states = { stop: 'stopped', kill: 'killed', pause: 'paused' } as const;
 
 export interface FaultWords {
   /** The server, or the name of a fault that is not about one. */
   readonly row: string;
-  readonly state: 'stopped' | 'paused' | 'other';
+  readonly state: 'stopped' | 'killed' | 'paused' | 'other';
 }
 
 export function faultWords(name: string): FaultWords {

@@ -229,6 +229,8 @@ export type Emitted =
   | {
       readonly kind: 'locks';
       readonly rung: string;
+      /** Those that do not answer: nobody knows what they have. */
+      readonly unread: readonly string[];
       readonly locks: readonly LockOnServers[];
       readonly p99Ms: number | null;
     }

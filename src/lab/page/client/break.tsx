@@ -1,6 +1,6 @@
 /** Break it: the rung and the load that somebody chooses, and the counts of the sale. */
 import { arrivals, whyNot } from '../../by-hand/break-choice.ts';
-import type { SaleCounts } from '../../stage/events.ts';
+import { notRead, type SaleCounts } from '../../stage/events.ts';
 import { connection, isBusy } from './api.ts';
 import { ladderRows } from './ladder-rows.ts';
 import { OtherRun } from './other-run.tsx';
@@ -94,7 +94,11 @@ function Choice({ id, name, value, options, onChosen }: ChoiceProps) {
   );
 }
 
-const number = (value: number | null | undefined): string => value?.toLocaleString('en-US') ?? '–';
+/** What cannot be read now is neither none nor good. */
+const isRead = (value: number | null | undefined): value is number =>
+  value !== null && value !== undefined;
+const number = (value: number | null | undefined): string =>
+  isRead(value) ? value.toLocaleString('en-US') : notRead;
 
 type Count = readonly [id: string, name: string, value: number | null | undefined];
 
@@ -120,7 +124,7 @@ function inQueue(queue: Queue): Count[] {
   if (queue === null) return [['queued', words.queued, null]];
   const { depth, inHand } = queue;
   return [
-    ['queued', words.queued, depth - (inHand ?? 0)],
+    ['queued', words.queued, Math.max(0, depth - (inHand ?? 0))], // Read one after the other.
     ...(inHand === null ? [] : [['in-hand', words.inHand, inHand] as const]),
   ];
 }
@@ -139,7 +143,7 @@ export function Counts({ run, rung }: { run: RunView; rung: string }) {
   const counts = run.counts[rung];
   if (!counts) return null;
   const { words } = page.value;
-  const { accepted, recorded = 0, refused, refusedBecause, unknown, twice } = counts;
+  const { refused, refusedBecause, unknown, twice } = counts;
   const rows: Count[] = [
     ...ordersIn(counts),
     ['refused', words.refused, refused],
@@ -148,24 +152,28 @@ export function Counts({ run, rung }: { run: RunView; rung: string }) {
   return (
     <dl class="counts">
       {rows.map(([id, name, value]) => (
-        <div key={id} data-count={id} class={id === 'nowhere' && value ? 'wrong-text' : ''}>
+        <div key={id} data-count={id} class={classOf(value, id === 'nowhere' ? '' : undefined)}>
           <dt>{name}</dt>
           <dd>{number(value)}</dd>
         </div>
       ))}
-      <div data-count="twice" class={twice ? 'wrong-text' : 'held-text'}>
+      <div data-count="twice" class={classOf(twice, 'held-text')}>
         <dt>{words.twice}</dt>
         <dd>
-          {twice ? '✗' : '✓'} {number(twice)}
+          {isRead(twice) && (twice > 0 ? '✗ ' : '✓ ')}
+          {number(twice)}
         </dd>
       </div>
-      {refused > 0 && <Why>{page.value.refusedBecause(refusedBecause)}</Why>}
-      {recorded > accepted && <Why>{page.value.soldUnknown(recorded - accepted)}</Why>}
+      {refused > 0 && <small class="why">{page.value.refusedBecause(refusedBecause)}</small>}
     </dl>
   );
 }
 
-const Why = ({ children }: { children: string }) => <small class="why">{children}</small>;
+/** @param ofNone the class of a count that must be 0; without it, any count is right */
+function classOf(value: Count[2], ofNone?: string): string {
+  if (!isRead(value)) return 'dim';
+  return value > 0 && ofNone !== undefined ? 'wrong-text' : (ofNone ?? '');
+}
 
 async function endLoad(): Promise<void> {
   isEnding.value = true;

@@ -1,5 +1,6 @@
 /** What can be done to a server by hand. The words are in the texts of the page. */
 import type { HandVerb } from '../../by-hand/asked-faults.ts';
+import { faultWords } from '../../report/fault-words.ts';
 import type { PartState } from '../../stage/events.ts';
 
 const behindProxy = [
@@ -37,6 +38,13 @@ export function offeredVerbs({ name, state }: PartState, isBroken: boolean): Off
     ...(behindProxy.includes(name) ? groups.network : []),
     ...(/^api-\d+$/.test(name) ? groups.inside : []),
   ];
+}
+
+/** What a server is called that has ended: by what was done to it, or `ended` by itself. */
+export function endedBy(faults: readonly string[]): 'stopped' | 'killed' | 'ended' {
+  const states = faults.map((name) => faultWords(name).state);
+  const known = states.findLast((state) => state === 'stopped' || state === 'killed');
+  return known === 'stopped' || known === 'killed' ? known : 'ended';
 }
 
 /** From the top to the bottom, as a purchase goes. */

@@ -1,5 +1,5 @@
 /** The locks of a sale: a lane for each lock server, and how much of each lease is left. */
-import type { LockOnServers } from '../../stage/events.ts';
+import { type LockOnServers, notRead } from '../../stage/events.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { type LocksView, lockId, mayOutlastLease, type RunView } from './run-model.ts';
 import { page } from './texts.ts';
@@ -13,6 +13,11 @@ export function Locks({ run, rung }: { run: RunView; rung: string }) {
   return (
     <section class="locks" aria-label={page.value.words.locksNow}>
       <Inside view={view} />
+      {view.unread.length > 0 && (
+        <p class="dim" data-unread>
+          {page.value.notRead(view.unread)}
+        </p>
+      )}
       {view.locks.length > 0 && (
         <table class="rungs">
           <thead>
@@ -61,6 +66,8 @@ interface LockRow {
 
 function Lock({ lock, view, lockServers, lockNeeded }: LockRow) {
   const have = lockServers.filter((name) => lock.leftOn[name] !== undefined).length;
+  const isUnread = (name: string) => lock.leftOn[name] === undefined && view.unread.includes(name);
+  const [mark, kind] = markOf(have, lockNeeded, lockServers.filter(isUnread).length);
   const times = view.renewed.get(lockId(lock)) ?? 0;
   const { renewed } = page.value;
   return (
@@ -73,18 +80,26 @@ function Lock({ lock, view, lockServers, lockNeeded }: LockRow) {
         <td key={name}>
           {name === 'zookeeper' ? (
             <small>{page.value.words.withSession}</small>
+          ) : isUnread(name) ? (
+            <span class="dim">{notRead}</span>
           ) : (
             <Left leftMs={lock.leftOn[name]} leaseMs={view.leaseMs} />
           )}
         </td>
       ))}
       {lockServers.length > 1 && (
-        <td class={have < lockNeeded ? 'wrong-text' : 'held-text'}>
-          {have < lockNeeded ? '✗' : '✓'} {have}/{lockServers.length}
+        <td class={kind}>
+          {mark} {have}/{lockServers.length}
         </td>
       )}
     </tr>
   );
+}
+
+/** Those that cannot be read may have it, too. */
+function markOf(have: number, needed: number, unread: number): [mark: string, kind: string] {
+  if (have >= needed) return ['✓', 'held-text'];
+  return have + unread >= needed ? [notRead, 'dim'] : ['✗', 'wrong-text'];
 }
 
 /** Undefined: this server does not have it. */

@@ -217,14 +217,14 @@ export interface PageText {
   readonly handVerbs: Readonly<Record<OfferedVerb, readonly [name: string, does: string]>>;
   /** Of a sale: how many of each reason. */
   readonly refusedBecause: (counts: Readonly<Record<string, number>>) => string;
-  /** MySQL has so many more orders than were accepted. */
-  readonly soldUnknown: (orders: number) => string;
   readonly otherRun: (experiment: string) => string;
   readonly asItWas: (seconds: string) => string;
   readonly insideFor: (time: string) => string;
   readonly leaseEndsInside: (lease: string, time: string) => string;
   readonly renewed: (times: number) => string;
-  readonly partStates: Readonly<Record<PartState['state'], string>>;
+  /** The lock servers that do not answer. */
+  readonly notRead: (servers: readonly string[]) => string;
+  readonly partStates: Readonly<Record<PartState['state'] | 'killed' | 'ended', string>>;
   readonly breakOn: (rungs: readonly string[]) => string;
   readonly arrivals: Readonly<Record<Arrivals, string>>;
   /** `2-stopped` */

@@ -29,6 +29,8 @@ const isTold = (event: StageEvent): event is ToldEvent =>
 
 /** The locks of the servers now, and the longest lease that was seen. */
 export interface LocksView {
+  /** The servers that do not answer. */
+  readonly unread: readonly string[];
   readonly locks: readonly LockOnServers[];
   readonly p99Ms: number | null;
   /** 0: no lock has had a lease. */
@@ -49,7 +51,8 @@ export const lockId = ({ resource, owner }: LockOnServers): string => `${resourc
 /** Less is the jitter of a look. */
 const renewedByMs = 200;
 
-function addLocks(before: LocksView | undefined, { locks, p99Ms }: Event<'locks'>): LocksView {
+function addLocks(before: LocksView | undefined, event: Event<'locks'>): LocksView {
+  const { unread, locks, p99Ms } = event;
   const left = (lock: LockOnServers) => Math.max(0, ...Object.values(lock.leftOn).map(Number));
   const known = new Map(before?.locks.map((lock) => [lockId(lock), left(lock)]));
   const renewed = new Map<string, number>();
@@ -60,7 +63,7 @@ function addLocks(before: LocksView | undefined, { locks, p99Ms }: Event<'locks'
     renewed.set(lockId(lock), times);
   }
   const leaseMs = Math.max(before?.leaseMs ?? 0, ...locks.map(left));
-  return { locks, p99Ms, leaseMs, renewed };
+  return { unread, locks, p99Ms, leaseMs, renewed };
 }
 
 export interface RunView {

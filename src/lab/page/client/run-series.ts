@@ -1,5 +1,5 @@
 /** The seconds of a run as columns for a chart, and as bars for the states of its servers. */
-import { faultWords } from '../../report/fault-words.ts';
+import { type FaultWords, faultWords } from '../../report/fault-words.ts';
 import { type Mark, type Recorded, refusedIn, type Second, spansOf } from '../../stage/seconds.ts';
 
 type Column = readonly (number | null)[];
@@ -27,7 +27,7 @@ interface LoadSeries {
 /** A load, or a server that did not answer. */
 export interface Bar {
   readonly row: string;
-  readonly state: 'load' | 'stopped' | 'paused' | 'other';
+  readonly state: 'load' | FaultWords['state'];
   readonly text: string;
   readonly fromSecond: number;
   readonly toSecond: number;

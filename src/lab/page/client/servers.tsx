@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import type { HandVerb } from '../../by-hand/asked-faults.ts';
 import type { PartState } from '../../stage/events.ts';
 import { isBusy, send } from './api.ts';
-import { type OfferedVerb, offeredVerbs, tiersOf } from './hand-verbs.ts';
+import { endedBy, type OfferedVerb, offeredVerbs, tiersOf } from './hand-verbs.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { brokenNames, type RunView } from './run-model.ts';
 import { page } from './texts.ts';
@@ -37,12 +37,17 @@ export function Servers({ run, isLive }: Shown) {
   );
 }
 
-/** Of a lock on several masters: whether enough of them run. */
-export function Quorum({ run: { parts }, rung }: { run: RunView; rung: string }) {
+/** A request does not come through, although the server runs. */
+const cutsOff = /^(drop|reset|refuse) /;
+
+/** Of a lock on several masters: whether enough of them answer. */
+export function Quorum({ run, rung }: { run: RunView; rung: string }) {
   const { lockServers = [], lockNeeded = 0 } = ladderRow(rung) ?? {};
   if (lockServers.length < 2) return null;
-  const isUp = ({ name, state }: PartState) => lockServers.includes(name) && state === 'runs';
-  const up = parts.filter(isUp).length;
+  const broken = brokenNames(run);
+  const isUp = ({ name, state }: PartState) =>
+    state === 'runs' && !faultsOf(name, broken).some((fault) => cutsOff.test(fault));
+  const up = run.parts.filter((part) => lockServers.includes(part.name) && isUp(part)).length;
   return (
     <p class={up < lockNeeded ? 'wrong-text' : 'held-text'} data-quorum={up}>
       {page.value.answer(up, lockNeeded, lockServers.length)}
@@ -59,6 +64,7 @@ function faultsOf(name: string, broken: readonly string[]): string[] {
 function Part({ part: { name, state }, faults }: { part: PartState; faults: readonly string[] }) {
   const { partStates } = page.value;
   const isOdd = state === 'runs' && faults.length > 0;
+  const isNow = state === 'stopped' ? endedBy(faults) : state;
   const marks = { runs: isOdd ? '!' : '●', paused: '∥', stopped: '✕' } as const;
   return (
     <button
@@ -73,7 +79,7 @@ function Part({ part: { name, state }, faults }: { part: PartState; faults: read
       }}
     >
       {marks[state]} {name}
-      <small>{isOdd ? faults.at(-1) : partStates[state]}</small>
+      <small>{isOdd ? faults.at(-1) : partStates[isNow]}</small>
     </button>
   );
 }

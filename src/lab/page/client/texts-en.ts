@@ -15,8 +15,8 @@ export const en: PageText = {
     ladder: 'Ladder',
     race: 'Race',
     language: '中文',
-    open: 'the lab answers',
-    lost: 'the lab does not answer; trying again',
+    open: 'connected to the page',
+    lost: 'the page’s server does not answer; trying again',
     noKey: 'This browser has no key. Run this, and open the address that it prints:',
     entering: 'connecting …',
     recorded: 'a recording: no server is needed',
@@ -297,14 +297,20 @@ export const en: PageText = {
     `refused: ${Object.entries(counts)
       .map(([reason, times]) => `${reason} ${times.toLocaleString('en-US')}`)
       .join(', ')}`,
-  soldUnknown: (orders) => `${orders} of the unknown answers were sales: MySQL has their orders`,
   otherRun: (experiment) => `${experiment} has the lab. Nothing else begins before it ends.`,
   asItWas: (seconds) => `You see it as it was at ${seconds} s.`,
   insideFor: (time) => `99 of 100 locks are kept for at most ${time}`,
   leaseEndsInside: (lease, time) =>
     `Unsafe: the lease is ${lease}, and 1 of 100 locks is kept for ${time} or longer. The lease may end inside the sale.`,
   renewed: (times) => `renewed ${times}×`,
-  partStates: { runs: 'runs', paused: 'paused', stopped: 'stopped' },
+  notRead: (servers) => `? Nobody can say which locks these have: ${servers.join(', ')}`,
+  partStates: {
+    runs: 'runs',
+    paused: 'paused',
+    stopped: 'stopped',
+    killed: 'killed',
+    ended: 'has ended',
+  },
   breakOn: (rungs) => `Break it: ${rungs.join(' and ')}`,
   arrivals: {
     steady: 'one after the other',

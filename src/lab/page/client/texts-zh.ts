@@ -9,7 +9,9 @@ const looks = {
 const outagesInChinese: Readonly<Record<string, string>> = {
   ...{ stopped: '停止', hung: '挂起', late: '迟到' },
 };
-const barsInChinese: Readonly<Record<string, string>> = { stopped: '已停止', paused: '已暂停' };
+const barsInChinese: Readonly<Record<string, string>> = {
+  ...{ stopped: '已停止', killed: '已杀死', paused: '已暂停' },
+};
 
 export const zh: PageText = {
   words: {
@@ -17,7 +19,7 @@ export const zh: PageText = {
     race: '竞态',
     language: 'English',
     open: '已连接',
-    lost: '实验环境没有应答，正在重试',
+    lost: '页面的服务器没有应答，正在重试',
     noKey: '此浏览器没有钥匙。请运行下面的命令，并打开它给出的地址：',
     entering: '正在连接…',
     recorded: '录制的回放：不需要服务器',
@@ -293,14 +295,20 @@ export const zh: PageText = {
     `拒绝：${Object.entries(counts)
       .map(([reason, times]) => `${reason} ${times.toLocaleString('en-US')}`)
       .join('，')}`,
-  soldUnknown: (orders) => `未知的回答里有 ${orders} 个其实成交了：MySQL 里有订单`,
   otherRun: (experiment) => `${experiment} 正在使用实验环境，它结束之前别的都不能开始。`,
   asItWas: (seconds) => `这是第 ${seconds} 秒时的样子。`,
   insideFor: (time) => `99% 的锁持有不超过 ${time}`,
   leaseEndsInside: (lease, time) =>
     `不安全：租期 ${lease}，而 1% 的锁持有 ${time} 或更久。租约可能在下单中途到期。`,
   renewed: (times) => `已续租 ${times} 次`,
-  partStates: { runs: '运行', paused: '已暂停', stopped: '已停止' },
+  notRead: (servers) => `? 读不到这些服务器上的锁：${servers.join('、')}`,
+  partStates: {
+    runs: '运行',
+    paused: '已暂停',
+    stopped: '已停止',
+    killed: '已杀死',
+    ended: '已结束',
+  },
   breakOn: (rungs) => `破坏它：${rungs.join(' 和 ')}`,
   arrivals: {
     steady: '一个接一个',
@@ -324,8 +332,8 @@ export const zh: PageText = {
     loadEnded: (name) => `■ 负载结束：${name}`,
     fault: (name) => `▼ ${name}`,
     healed: (name, { row, state }) =>
-      ({ stopped: `▲ ${row} 重新运行`, paused: `▲ ${row} 恢复` })[state as string] ??
-      `▲ 结束：${name}`,
+      ({ paused: `▲ ${row} 恢复`, other: `▲ 结束：${name}` })[state as string] ??
+      `▲ ${row} 重新运行`,
   },
   onRung: (rung) => `在 ${rung} 上`,
   onNextRung: (rung) => `同一竞态，在 ${rung} 上 →`,
