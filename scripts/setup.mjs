@@ -29,8 +29,11 @@ const servers = {
   java: 'default-jre-headless',
   '/usr/share/java/zookeeper.jar': 'libzookeeper-java',
   '/usr/lib/rabbitmq/bin/rabbitmq-server': 'rabbitmq-server',
-  // The tests of the page.
-  ...(asked('chromium') && { '/usr/bin/chromium': 'chromium' }),
+  // The tests of the page, and a font that has its Chinese.
+  ...(asked('chromium') && {
+    '/usr/bin/chromium': 'chromium',
+    '/usr/share/fonts/truetype/wqy/wqy-microhei.ttc': 'fonts-wqy-microhei',
+  }),
   // The tests of the alerts.
   ...(asked('prometheus') && { prometheus: 'prometheus', promtool: 'prometheus' }),
   // Schemathesis is a program in Python. Where it cannot be installed, the rest is.

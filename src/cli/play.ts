@@ -82,7 +82,7 @@ const notesReader = (print: (line: string) => void) => ({
 function printResult<Options extends object, Own>(
   { name, experiment, options, times, json, command, language = 'en' }: Request<Options, Own>,
   plays: readonly Played<Own>[],
-  { about: { folder }, result: { recorded: _, ...brief }, replay, ownReport }: Written<Own>,
+  { about: { folder }, result: { recorded, ...brief }, replay, ownReport }: Written<Own>,
 ): void {
   if (ownReport) {
     print(json, ownReport.data(folder), () => ownReport.text(folder));
@@ -92,7 +92,7 @@ function printResult<Options extends object, Own>(
   print(json, { experiment: name, ...options, times, counts, ...brief, folder }, () =>
     [
       `\n${wrap(`${name}: ${experiment.about[language]}`)}`,
-      resultText(brief, language),
+      resultText(brief, language, recorded.loads),
       ...(times > 1 ? [`run ${plays.length} of ${times} times: ${countsText(counts)}`] : []),
       '',
       fileLine('repeat', command, language),

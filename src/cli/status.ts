@@ -1,4 +1,5 @@
 import { Lab } from '../lab/environment/lab.ts';
+import { databaseShell } from '../lab/environment/servers/database.ts';
 import { plainTable } from '../lab/report/tables.ts';
 import type { Language } from '../ladder/texts/texts.ts';
 import { labWords } from './lab-words.ts';
@@ -24,7 +25,8 @@ export const addStatus: AddCommand = (program, { labFolder }) =>
       setExitCode([isRunning ? 'yes' : 'no']);
     });
 
-function statusText({ baseUrl, servers, shape }: Lab, language: Language): string {
+function statusText(lab: Lab, language: Language): string {
+  const { baseUrl, servers, shape, database } = lab;
   const say = labWords[language];
   const rows = servers.map(({ name, port, pid, alive, paused }) => [
     name,
@@ -33,5 +35,11 @@ function statusText({ baseUrl, servers, shape }: Lab, language: Language): strin
     paused ? say.paused : '',
   ]);
   const table = plainTable([...say.head], rows);
-  return `${say.servers(baseUrl, shape.instances, shape.balancer)}\n\n${table}`;
+  return [
+    `${say.servers(baseUrl, shape.instances, shape.balancer)}\n`,
+    `${table}\n`,
+    say.lookInside,
+    `  ${databaseShell(lab.portOf(database))}`,
+    `  redis-cli -p ${lab.portOf('redis-main')}`,
+  ].join('\n');
 }

@@ -21,7 +21,7 @@ import { Plays } from '../../src/lab/page/server/plays.ts';
 import { RoomDoor } from '../../src/lab/page/server/room-door.ts';
 import { Runs } from '../../src/lab/page/server/runs.ts';
 import { en } from '../../src/ladder/texts/en.ts';
-import { choose, openTab, startBrowser } from '../support/browser.ts';
+import { choose, openTab, startBrowser, widerThanAPhone } from '../support/browser.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownLab } from '../support/own-lab.ts';
 
@@ -96,6 +96,25 @@ test('nothing is played before it is predicted; then the mutex sells one user tw
   await tab.locator('[data-again]').click();
   await expect.poll(() => textOf(tab, '[data-counted]'), { timeout: 20_000 }).toMatch(/10 of 10/);
   expect(new URL(tab.url()).search).toBe('?do=AABBAB');
+});
+
+test.each(['en-US', 'zh-CN'])('on a phone no view scrolls sideways, in %s', async (language) => {
+  const tab = await openPage('/ladder/2', { language });
+  const wider: Record<string, number> = {};
+  const views = ['/ladder/2', '/ladder/6', '/race/redlock', '/run/race/restart-empty', '/drills'];
+  const runs = ['/run/drill/stop-masters', '/break?rung=redlock&load=100', '/scoreboard', '/room'];
+  for (const path of [...views, ...runs, '/race/mutex-per-user?do=AABBAB']) {
+    await tab.locator('[data-connection=open]').waitFor();
+    await tab.goto(new URL(path, tab.url()).href);
+    await tab.locator('[data-connection=open]').waitFor();
+    wider[path] = await widerThanAPhone(tab);
+  }
+  await tab.locator('[data-predict=one]').click();
+  await tab.locator('[data-verdict=violated]').first().waitFor();
+  wider['played'] = await widerThanAPhone(tab);
+  await tab.locator('[data-verdict=violated]').first().click();
+  wider['its proof'] = await widerThanAPhone(tab);
+  expect(Object.entries(wider).filter(([, pixels]) => pixels > 0)).toEqual([]);
 });
 
 test('the proof has the commands of each choice, in the order of time', async () => {

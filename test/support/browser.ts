@@ -40,6 +40,12 @@ export async function openTab(
   return tab;
 }
 
+/** @returns how many pixels the page is wider than a phone: then it scrolls sideways */
+export async function widerThanAPhone(tab: Page): Promise<number> {
+  await tab.setViewportSize({ width: 390, height: 844 });
+  return tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+}
+
 /** By the keys, each when the page says that it can be chosen. */
 export async function choose(tab: Page, choices: string): Promise<void> {
   for (const choice of choicesIn(choices) ?? []) {

@@ -19,3 +19,11 @@ test.each(languages)('the report of a play is found, whatever else it prints (%s
   expect(withoutFileLines(printed)).toBe('a\nb');
   expect(reportFolderIn('a\nb')).toBeUndefined();
 });
+
+test.each(languages)('what is too long for a line has one of its own, in %s', (language) => {
+  const folder = `/r/${'x'.repeat(70)}`;
+  const printed = `a\n${reportLine(folder, language)}\nb`;
+  expect(printed.split('\n')).toContain(`  ${folder}/index.html`);
+  expect(reportFolderIn(printed)).toBe(folder);
+  expect(withoutFileLines(printed)).toBe('a\nb');
+});

@@ -8,7 +8,7 @@ import {
   type RunView,
   seenVerdict,
 } from '../../src/lab/page/client/run-model.ts';
-import { costText, toldSentence } from '../../src/lab/page/client/run-sentences.ts';
+import { costTexts, toldSentence } from '../../src/lab/page/client/run-sentences.ts';
 import { runSeries } from '../../src/lab/page/client/run-series.ts';
 import { language } from '../../src/lab/page/client/texts.ts';
 import { emitter, type StageEvent } from '../../src/lab/stage/events.ts';
@@ -57,7 +57,10 @@ at(6_500).faultEnded('slow the link to redis-3');
 tellSeconds(timeline, emit)();
 emit({
   ...{ kind: 'verdict', verdict: 'held', reasons: [], figures: {}, isInterrupted: false },
-  ...{ faults: { 'stop redis-1': 1, 'pause redis-2': 1, slow: 1 }, longestGapMs: 3_500 },
+  ...{
+    faults: { 'stop redis-1': 1, 'pause redis-2': 1, slow: 1 },
+    loads: timeline.recorded().loads,
+  },
 });
 
 function runIn(given: readonly StageEvent[]): RunView {
@@ -134,10 +137,16 @@ test('a run is told in sentences, in both languages', () => {
 });
 
 test('the verdict says what the run cost, as far as it had a load', () => {
-  expect(costText(run)).toBe(
-    '3 faults. 3 accepted, 1 refused, 1 unknown; the longest time without a sale was 3.5 s.',
-  );
-  expect(costText({ ...run, seconds: [] })).toBe('3 faults.');
+  expect(costTexts(run)).toEqual([
+    '3 faults.',
+    '3 accepted, 1 refused, 1 unknown; the longest time without a sale was 3.5 s, from 0.3 to 3.8 s.',
+  ]);
+  const large = { load: 'redlock', accepted: 4_460, refused: 1_064, unknown: 55_361 };
+  const ended = { ...run.verdict, loads: [{ ...large, withoutSale: null }] };
+  const other = { ...run, verdict: ended as NonNullable<RunView['verdict']> };
+  expect(costTexts(other)[1]).toBe('redlock: 4,460 accepted, 1,064 refused, 55,361 unknown.');
+  language.value = 'zh';
+  expect(costTexts(other)[1]).toBe('redlock：接受 4,460，拒绝 1,064，未知 55,361。');
 });
 
 test('one jumps to each fault and its end, to each step of a race, and to what went wrong', () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/audit/finding.ts';
 import type { AuditedFinding } from '../../src/lab/drills/audited.ts';
 import {
+  conclusionsOf,
   judgedFindings,
   type Outage,
   outageReasons,
@@ -11,7 +12,9 @@ import {
 } from '../../src/lab/drills/outages.ts';
 import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
+import { columns } from '../../src/lab/report/wrap.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
+import { languages } from '../../src/ladder/texts/texts.ts';
 
 const at = (ms: number): bigint => BigInt(ms) * 1_000_000n;
 
@@ -78,6 +81,23 @@ describe('the phases of an outage', () => {
       tables: [phaseTable(phases)],
     });
     expect(text).toMatch(/multilock 1 of 3 stopped +0 +10 +10 +0 +5 +1400 +205/);
+    expect(text.split('\n').filter((line) => columns(line) > 79)).toEqual([]);
+    expect(text).toMatch(/^away +so many of the refused: lock-service-unavailable$/m);
+    for (const language of languages)
+      for (const [name, says] of Object.entries(phaseTable(phases).legend ?? {}))
+        expect([phaseTable(phases).head.includes(name), says[language] !== '']).toEqual([
+          true,
+          true,
+        ]);
+  });
+
+  test('come to one sentence for each rung: where it sold on, and when it was back', () => {
+    const two = { ...unavailable, rung: 'redlock', servers: ['redis-2', 'redis-3'] };
+    const dead = { ...unavailable, tries: tries((ms) => (ms < 1_000 ? accepted : away)) };
+    expect(conclusionsOf([dead, available, two]).map(({ en }) => en)).toEqual([
+      'multilock sold nothing with 1 of 3 stopped; it did not sell again after each of them.',
+      'redlock sold on with 1 of 3 stopped; sold nothing with 2 of 3 stopped; it sold again within 205 ms.',
+    ]);
   });
 });
 

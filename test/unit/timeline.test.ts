@@ -4,8 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { markText } from '../../src/lab/report/fault-words.ts';
-import { liveHead, liveReader, secondLine } from '../../src/lab/report/live-lines.ts';
+import { fullCells } from '../../src/lab/report/figure-rows.ts';
+import { liveHead, liveLegend, liveReader, secondLine } from '../../src/lab/report/live-lines.ts';
 import { type Answered, emitter, type Reader } from '../../src/lab/stage/events.ts';
+import { faultTable } from '../../src/lab/stage/fault-table.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
 import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
@@ -68,7 +70,7 @@ describe('the seconds of a timeline', () => {
   });
 
   test('are none before anything happened', () => {
-    expect(new Timeline().recorded()).toEqual({ seconds: [], marks: [], longestGapMs: 0 });
+    expect(new Timeline().recorded()).toEqual({ seconds: [], marks: [], loads: [] });
   });
 
   test('the longest time without a sale is between two sales of one load', () => {
@@ -80,8 +82,50 @@ describe('the seconds of a timeline', () => {
     at(3_200).loadEnded('one');
     at(9_000).loadStarted('other');
     answer(9_100);
-    expect(timeline.recorded().longestGapMs).toBe(3_000);
+    expect(timeline.recorded().loads).toMatchObject([
+      { load: '', accepted: 3, refused: 1, withoutSale: { fromMs: 100, toMs: 3_100 } },
+    ]);
   });
+
+  test('a load that never sells again is without a sale to the last buyer who wanted one', () => {
+    const { timeline, at } = timelineAt();
+    at(0).loadStarted('redlock');
+    at(0).loadStarted('lua-stream');
+    at(500).attempt({ outcome: 'accepted' }, 'redlock');
+    at(600).attempt({ outcome: 'unknown' }, 'lua-stream');
+    at(700).attempt({ outcome: 'accepted' }, 'lua-stream');
+    at(5_000).attempt({ outcome: 'refused', reason: 'lock-service-unavailable' }, 'redlock');
+    at(9_000).attempt({ outcome: 'refused', reason: 'sold-out' }, 'lua-stream');
+    at(9_000).attempt({ outcome: 'refused', reason: 'already-ordered' }, 'redlock');
+    expect(timeline.recorded().loads.map(({ withoutSale }) => withoutSale)).toEqual([
+      { fromMs: 500, toMs: 5_000 },
+      { fromMs: 600, toMs: 700 },
+    ]);
+  });
+});
+
+test('each fault has a row for each load that it met: what it cost, and when it sold again', () => {
+  const { timeline, at } = timelineAt();
+  expect(faultTable(timeline)).toBeUndefined();
+  at(0).loadStarted('redlock');
+  at(0).loadStarted('lua-stream');
+  at(1_000).faultStarted('stop redis-2');
+  at(1_200).attempt({ outcome: 'unknown' }, 'redlock');
+  at(1_300).attempt({ outcome: 'accepted' }, 'lua-stream');
+  at(2_000).attempt({ outcome: 'refused', reason: 'busy' }, 'redlock');
+  at(3_000).faultEnded('stop redis-2');
+  at(3_250).attempt({ outcome: 'accepted' }, 'redlock');
+  at(4_000).loadEnded('redlock');
+  at(4_000).loadEnded('lua-stream');
+  at(5_000).faultStarted('kill nginx'); // It met nobody.
+  const { head = [], rows = [], legend = {} } = faultTable(timeline) ?? {};
+  const cells = rows.map(fullCells);
+  expect(head).toEqual(['fault', 'load', 'from s', 'to s', 'sold', 'refused', '?', 'back ms']);
+  expect(cells).toEqual([
+    ['stop redis-2', 'redlock', '1.0', '3.0', '0', '1', '1', '250'],
+    ['stop redis-2', 'lua-stream', '1.0', '3.0', '1', '0', '0', '–'],
+  ]);
+  expect(Object.keys(legend).filter((name) => !head.includes(name))).toEqual([]);
 });
 
 describe('the spans of a timeline', () => {
@@ -148,7 +192,8 @@ describe('the live lines', () => {
   test('fit 80 columns, with the most frequent reasons first', () => {
     const line = secondLine(busiest);
     expect(line).toContain('busy 99999, away 12345 …');
-    for (const each of [liveHead, line]) expect(each.length).toBeLessThanOrEqual(79);
+    for (const each of [...liveLegend.split('\n'), liveHead, line])
+      expect(each.length).toBeLessThanOrEqual(79);
     expect(secondLine({ ...busiest, refusedBecause: { ['x'.repeat(99)]: 1 } })).toHaveLength(
       line.length,
     );
@@ -175,6 +220,7 @@ describe('the live lines', () => {
     at(4_000).loadStarted('multilock');
     tellRest();
     live.end();
+    expect(lines.shift()).toBe(liveLegend);
     expect(lines.map((line) => line.trim().split(/ {2,}/).slice(0, 2).join(' '))).toEqual([
       'second accepted',
       '0.0 ▶ load: redlock',

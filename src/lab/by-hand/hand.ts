@@ -6,7 +6,7 @@ import {
   type FaultVerb,
   isLasting,
   isMomentary,
-  isReplaced,
+  isServiceProcess,
   runAgain,
   soAlready,
   verbs,
@@ -105,7 +105,7 @@ export class Hand {
     if (isLasting(verb) && this.#done.some((each) => each.name === name))
       return already(server, what);
     const undo = await this.#stage.inject(fault);
-    const isSoonOver = isReplaced(server) && (verb === 'stop' || verb === 'kill');
+    const isSoonOver = isServiceProcess(server) && (verb === 'stop' || verb === 'kill');
     const done = { server, name, undo };
     if (isMomentary(verb)) await undo();
     else this.#done.push(done);

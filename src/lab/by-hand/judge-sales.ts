@@ -1,7 +1,7 @@
 /** The audit of sales that were broken by hand. Pure. */
 import { worstOf } from '../../audit/audit.ts';
 import { confirmed, type Facts } from '../../audit/facts.ts';
-import type { CheckName } from '../../domain.ts';
+import type { CheckName, Verdict } from '../../domain.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import {
   type Audited,
@@ -13,7 +13,7 @@ import {
 } from '../drills/audited.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
 import type { Answered } from '../stage/events.ts';
-import type { Judged, Table } from '../stage/result.ts';
+import type { Judged, Said, Table } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { AnsweredSale } from './break-loads.ts';
 
@@ -22,6 +22,7 @@ interface AuditedSale extends AnsweredSale {
 }
 
 interface Found extends AuditedFinding {
+  readonly rung: RungName;
   readonly isClaimed: boolean;
   readonly text: string;
 }
@@ -52,6 +53,7 @@ export function judgeSales(
   return {
     verdict: worstOf(audits.map(({ audit }) => audit.verdict)),
     isAsClaimed: surprises.length === 0,
+    conclusions: sales.map((sale) => conclusionOf(sale, found)),
     reasons: [...surprises, ...unknown].map(({ text }) => text),
     asClaimed: violated.filter(({ isClaimed }) => isClaimed).map(({ text }) => text),
     figures: {
@@ -66,6 +68,36 @@ export function judgeSales(
   };
 }
 
+/** Sold to buyers whose answer was lost; undefined where nobody knows the answers. */
+function untoldOrders(facts: Facts): number | undefined {
+  const accepted = facts.attempts?.filter(({ outcome }) => outcome === 'accepted');
+  const told = accepted && new Set(accepted.map(({ orderId }) => orderId));
+  return told && confirmed(facts).filter(({ id }) => !told.has(id)).length;
+}
+
+/** What became of its promises, and of its orders. */
+function conclusionOf({ rung, audited: { facts } }: AuditedSale, found: readonly Found[]): Said {
+  const named = (wanted: Verdict) =>
+    found
+      .filter((each) => each.rung === rung && each.finding.verdict === wanted)
+      .map(({ finding }) => finding.check);
+  const [broken, unknown] = [named('violated'), named('unknown')];
+  const orders = confirmed(facts).length.toLocaleString('en-US');
+  const untold = untoldOrders(facts)?.toLocaleString('en-US') ?? '0';
+  const en = [
+    ...(broken.length > 0 ? [`broke ${broken.join(', ')}`] : []),
+    ...(unknown.length > 0 ? [`nobody can tell about ${unknown.join(', ')}`] : []),
+  ];
+  const zh = [
+    ...(broken.length > 0 ? [`打破了 ${broken.join('、')}`] : []),
+    ...(unknown.length > 0 ? [`无法判断 ${unknown.join('、')}`] : []),
+  ];
+  return {
+    en: `${rung}: ${en.join('; ') || 'every promise held'}; MySQL has ${orders} orders${untold === '0' ? '' : `, ${untold} of them without an accepted answer`}.`,
+    zh: `${rung}：${zh.join('；') || '每个承诺都成立'}；MySQL 里有 ${orders} 个订单${untold === '0' ? '' : `，其中 ${untold} 个没有得到接受的回答`}。`,
+  };
+}
+
 /** redis-main loses what it acknowledged: the promise of every order that waits in it. */
 const forgets = /^(flush redis-main|restart redis-main empty|promote the replica of redis-main)$/;
 const forgotten = ['no-lost-orders', 'responses-match-database', 'redis-matches-mysql'] as const;
@@ -75,7 +107,7 @@ function foundIn({ rung, audited }: AuditedSale, isNamed: boolean, isForgotten: 
   const isInRedis = rungNamed(rung).queueServer === 'redis-main';
   const claimed = [...checksThatBreak(rung), ...(isForgotten && isInRedis ? forgotten : [])];
   return findingsOf(audited).map((each) => ({
-    ...each,
+    ...{ ...each, rung },
     isClaimed: claimed.some((check) => check === each.finding.check),
     text: isNamed ? `${rung}: ${findingText(each)}` : findingText(each),
   }));
@@ -89,7 +121,11 @@ function checksThatBreak(rung: RungName): readonly CheckName[] {
 
 function besideTable(sales: readonly AuditedSale[]): Table {
   return {
-    title: 'The same purchases on both rungs (gap: the longest time without a sale)',
+    title: 'The same purchases on both rungs',
+    legend: {
+      'gap ms': { en: 'the longest time without a sale', zh: '最长多久没有成交' },
+      recorded: { en: 'orders in MySQL', zh: 'MySQL 里的订单' },
+    },
     head: ['rung', 'accepted', 'refused', 'unknown', 'p99 ms', 'gap ms', 'recorded', 'verdict'],
     rows: sales.map(({ rung, answers, audited: { facts, audit } }) => {
       const count = (wanted: Answered['outcome']) =>

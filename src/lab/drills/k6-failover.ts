@@ -60,7 +60,7 @@ export const k6Failover: Drill = {
     return {
       ...k6Verdict(run, audits, missedFaults(plan(options.seed), attempts, played)),
       figures: k6Figures(run),
-      tables: [phaseTable(phasesOfFaults(attempts, played))],
+      tables: [phaseTable(phasesOfFaults(attempts, played), 'answered')],
       facts: factsNotHeld(audits),
     };
   },

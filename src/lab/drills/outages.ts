@@ -1,7 +1,9 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
+
+import { groupBy } from '../../grouping.ts';
 import type { LockService } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
-import type { Judged } from '../stage/result.ts';
+import type { Judged, Said } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
   type Audited,
@@ -123,6 +125,29 @@ export function outageReasons(
 /** `2 of 3 stopped` */
 export const outageText = ({ servers, masters, away }: Outage): string =>
   `${servers.length} of ${masters} ${away}`;
+
+/** Of each rung: with how many servers away it sold on, and how soon it was back. */
+export function conclusionsOf(outages: readonly Outage[]): Said[] {
+  return [...groupBy(outages, ({ rung }) => rung)].map(([rung, own]) => {
+    const told = (isSelling: boolean) =>
+      own.filter((each) => soldMeanwhile(each).sold > 0 === isSelling).map(outageText);
+    const back = own.map(resumedAfterMs);
+    const ms = back.includes(null) ? null : Math.max(0, ...back.map(Number));
+    const [sold, not] = [told(true), told(false)];
+    return {
+      en: `${rung} ${[
+        ...(sold.length > 0 ? [`sold on with ${sold.join(', ')}`] : []),
+        ...(not.length > 0 ? [`sold nothing with ${not.join(', ')}`] : []),
+        ms === null ? 'it did not sell again after each of them' : `it sold again within ${ms} ms`,
+      ].join('; ')}.`,
+      zh: `${rung}：${[
+        ...(sold.length > 0 ? [`${sold.join('、')} 时继续成交`] : []),
+        ...(not.length > 0 ? [`${not.join('、')} 时没有成交`] : []),
+        ms === null ? '之后没有全部恢复' : `修复后 ${ms} ms 内恢复成交`,
+      ].join('；')}。`,
+    };
+  });
+}
 
 const nameOf = (outage: Outage): string => `${outage.rung}, ${outageText(outage)}`;
 

@@ -31,9 +31,10 @@ export function phaseOf(rung: string, phase: string, tries: readonly Answered[])
   };
 }
 
-/** `away`: refused because the lock service was not available. `no sale`: the longest gap. */
-export const phaseTable = (phases: readonly Phase[]): Table => ({
+/** @param by when an attempt belongs to a phase */
+export const phaseTable = (phases: readonly Phase[], by: keyof typeof counted = 'sent'): Table => ({
   title: 'Phases',
+  legend: { sold: counted[by], ...legend },
   head: ['rung', 'phase', 'sold', 'refused', 'away', '?', 'p99 ms', 'no sale ms', 'back ms'],
   rows: phases.map((each) => {
     const { rung, phase, accepted, refusedBecause, unknown, p99Ms } = each;
@@ -41,13 +42,44 @@ export const phaseTable = (phases: readonly Phase[]): Table => ({
     const away = refusedBecause['lock-service-unavailable'] ?? 0;
     const { withoutSalesMs = '', resumedAfterMs = '' } = each;
     return [
-      ...[rung, phase, String(accepted)],
-      { short: String(refused), full: refusals(refusedBecause) },
-      ...[away, unknown, p99Ms, withoutSalesMs].map(String),
+      ...[rung, phase, accepted.toLocaleString('en-US')],
+      { short: refused.toLocaleString('en-US'), full: refusals(refusedBecause) },
+      ...[away, unknown].map((count) => count.toLocaleString('en-US')),
+      ...[p99Ms, withoutSalesMs].map(String),
       String(resumedAfterMs ?? 'never'),
     ];
   }),
 });
+
+const counted = {
+  sent: {
+    en: 'of the attempts that were sent in this phase, however late they were answered: accepted; then refused',
+    zh: '在此阶段发出的请求（不论多晚得到回答）：接受；其后是拒绝',
+  },
+  answered: {
+    en: 'of the attempts that were answered in this phase: accepted; then refused',
+    zh: '在此阶段得到回答的请求：接受；其后是拒绝',
+  },
+} as const;
+
+const legend = {
+  away: {
+    en: 'so many of the refused: lock-service-unavailable',
+    zh: '被拒绝的请求中，锁服务不可用（lock-service-unavailable）的数量',
+  },
+  '?': {
+    en: 'unknown: no answer came, or one that does not say whether it was sold',
+    zh: '未知：没有回答，或回答没有说明是否成交',
+  },
+  'no sale ms': {
+    en: 'the longest time between two sales, from the calm before to the calm after',
+    zh: '两次成交之间最长的时间，从之前的平静到之后的平静',
+  },
+  'back ms': {
+    en: 'from the moment at which all is mended to the next sale',
+    zh: '从全部修复到下一次成交',
+  },
+} as const;
 
 const refusals = (because: Readonly<Record<string, number>>): string =>
   Object.entries(because)

@@ -8,7 +8,7 @@ import { defaultShape } from '../environment/lab.ts';
 import type { Judged } from '../stage/result.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { judgedFindings, type Outage, outageReasons, phasesOf } from './outages.ts';
+import { conclusionsOf, judgedFindings, type Outage, outageReasons, phasesOf } from './outages.ts';
 import { phaseTable } from './phases.ts';
 import { lockServiceOf, outagesOf, partsOf, sellThrough } from './sell-through.ts';
 
@@ -51,7 +51,14 @@ function judge(outages: readonly Outage[], facts: readonly Facts[]): Judged {
     latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
   };
   const judged = outageReasons(outages, findings);
-  return { ...judged, figures, tables: [phaseTable(phases)], facts: factsNotHeld(audits) };
+  const conclusions = conclusionsOf(outages);
+  return {
+    ...judged,
+    conclusions,
+    figures,
+    tables: [phaseTable(phases)],
+    facts: factsNotHeld(audits),
+  };
 }
 
 const isViolated = ({ verdict }: Finding): boolean => verdict === 'violated';

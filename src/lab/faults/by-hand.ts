@@ -114,14 +114,14 @@ const isOfNetwork = (verb: FaultVerb): boolean =>
 const isOneOf = (verb: FaultVerb, verbs: readonly FaultVerb[]): boolean => verbs.includes(verb);
 
 /** An API instance, or an order worker: the service starts another one. */
-export const isReplaced = (server: string): boolean => server.startsWith('api-');
+export const isServiceProcess = (server: string): boolean => server.startsWith('api-');
 
 /** @returns what is so already, where nothing would change. @throws ServerDown */
 export function soAlready(lab: Lab, verb: FaultVerb, server: string): string | null {
   const state = lab.stateOf(server);
   if (state === 'paused' && verb === 'pause') return already(server, 'is paused');
   if (state !== 'stopped' || isOfNetwork(verb) || verb === 'promote-replica') return null;
-  if (isReplaced(server)) {
+  if (isServiceProcess(server)) {
     if (lab.stateOf('service') === 'stopped') throw new ServerDown('service');
     return null;
   }

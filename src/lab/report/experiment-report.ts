@@ -88,7 +88,7 @@ export async function writeReport<Options extends object, Own>(
       options,
       ...result,
     },
-    'report.md': resultMarkdown(command, result),
+    'report.md': resultMarkdown(command, result, result.recorded.loads),
     ...ownReport?.files,
     ...replay,
     ...eventsFile(shown.events),

@@ -1,5 +1,6 @@
 /** The last lines of a play, in each language: where its files are, and what shows it again. */
 import type { Language } from '../../ladder/texts/texts.ts';
+import { columns } from './wrap.ts';
 
 const labels = {
   en: {
@@ -18,17 +19,21 @@ const labels = {
 /** Between a name and what it names. */
 export const colons = { en: ': ', zh: '：' } as const;
 
-export const fileLine = (
+/** A path, or a command to copy, is never cut: one that is too long has a line of its own. */
+export function fileLine(
   label: keyof (typeof labels)['en'],
   path: string,
   language: Language = 'en',
-): string => labels[language][label] + colons[language] + path;
+): string {
+  const named = labels[language][label] + colons[language];
+  return columns(named + path) < 80 ? named + path : `${named.trimEnd()}\n  ${path}`;
+}
 
 export const reportLine = (folder: string, language?: Language): string =>
   fileLine('report', `${folder}/index.html`, language);
 
 const anyOf = (words: readonly string[]): string => `(?:${words.join('|')})`;
-const anyColon = anyOf(Object.values(colons));
+const anyColon = `${anyOf(Object.values(colons).map((colon) => colon.trimEnd()))}(?: |\\n {2})?`;
 const anyReport = anyOf(Object.values(labels).map(({ report }) => report)) + anyColon;
 const anyLabel = anyOf(Object.values(labels).flatMap((each) => Object.values(each))) + anyColon;
 

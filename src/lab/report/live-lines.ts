@@ -5,13 +5,18 @@ import { Timeline } from '../stage/timeline.ts';
 import { markText } from './fault-words.ts';
 import { wrap } from './wrap.ts';
 
-/** The same words as in the table of phases: `away` is explained there. */
 const shortReasons: Readonly<Record<string, string>> = {
   'lock-service-unavailable': 'away',
   'already-ordered': 'ordered',
   'database-busy': 'db busy',
 };
 const reasonColumns = 34;
+
+/** What a line says, before the first one. */
+export const liveLegend = [
+  'A line: the answers that came in this second, whenever they were asked for.',
+  ...Object.entries(shortReasons).map(([reason, short]) => `${short.padEnd(9)}${reason}`),
+].join('\n');
 
 export const liveHead = line('second', 'accepted', 'refused', '', 'unknown', 'p99 ms');
 
@@ -59,7 +64,7 @@ export function liveReader(print: (line: string) => void): { read: Reader; end: 
   let printed = 0;
   const printMarks = (beforeMs: number): void => {
     for (let mark = marks[printed]; mark && mark.atMs < beforeMs; mark = marks[++printed]) {
-      if (printed === 0) print(liveHead);
+      if (printed === 0) for (const text of [liveLegend, liveHead]) print(text);
       print(markLine(mark));
     }
   };

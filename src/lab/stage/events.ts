@@ -7,11 +7,13 @@ import type { Proof } from '../../audit/evidence.ts';
 import type { Attempt } from '../../audit/facts.ts';
 import type { CheckName, Verdict } from '../../domain.ts';
 import type { StepPlace } from '../../ladder/texts/text.ts';
-import type { Language } from '../../ladder/texts/texts.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
-import type { Told } from './result.ts';
+import type { Said, Told } from './result.ts';
+
 import type { Second } from './seconds.ts';
+
+export type { Said };
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
 export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
@@ -154,9 +156,6 @@ export interface SaleCounts {
     readonly nowhere?: number;
   };
 }
-
-/** A sentence of a schedule. */
-export type Said = Readonly<Record<Language, string>>;
 
 /** What happens in a race whose steps are fixed. */
 export type RaceEvent =

@@ -1,13 +1,19 @@
 /** What every experiment returns, and what the runner adds to it. */
 import type { Facts } from '../../audit/facts.ts';
 import type { CheckName, Verdict } from '../../domain.ts';
+import type { Language } from '../../ladder/texts/texts.ts';
 import type { Recorded } from './seconds.ts';
+
+/** A sentence of a schedule or of a result. */
+export type Said = Readonly<Record<Language, string>>;
 
 /** A text; where a terminal has no room for all of it, its short form, too. */
 export type TableCell = string | { readonly short: string; readonly full: string };
 
 export interface Table {
   readonly title: string;
+  /** What a column says, by its name in the head, where the name alone does not tell it. */
+  readonly legend?: Readonly<Record<string, Said>>;
   /** A terminal has no room for it: it is on the page and in the documents only. */
   readonly isWide?: true;
   readonly head: readonly string[];
@@ -19,6 +25,8 @@ export interface Judged<Own = unknown> {
   readonly verdict: Verdict;
   /** Whether the ladder claims this verdict. Without it, `held` is the expected one. */
   readonly isAsClaimed?: boolean;
+  /** One sentence for each rung: what it did while servers were away. */
+  readonly conclusions?: readonly Said[];
   /** One sentence for each reason of a verdict that is not `held`. */
   readonly reasons: readonly string[];
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
@@ -52,7 +60,7 @@ export function isAsExpected({ verdict, isAsClaimed }: Judged): Answer {
 }
 
 /** All of a result but what it was judged by: told at the end. */
-export type Told = Omit<Result, 'facts' | 'own' | 'recorded'> & Pick<Recorded, 'longestGapMs'>;
+export type Told = Omit<Result, 'facts' | 'own' | 'recorded'> & Pick<Recorded, 'loads'>;
 
 export interface Result<Own = unknown> extends Judged<Own> {
   /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */

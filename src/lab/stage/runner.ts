@@ -9,6 +9,7 @@ import type { UntilInterrupted } from '../environment/session.ts';
 import { Interrupted } from '../errors.ts';
 import { emitter, type Reader } from './events.ts';
 import type { Experiment } from './experiment.ts';
+import { faultTable } from './fault-table.ts';
 import type { Judged, Result } from './result.ts';
 import { type Recorded, refusedIn, type Second } from './seconds.ts';
 import { Stage } from './stage.ts';
@@ -43,8 +44,9 @@ export async function play<Options extends object, Own>(
     .finally(tellRest);
   const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));
   const recorded = timeline.recorded();
-  const { facts, own, ...told } = { ...judged, faults, isInterrupted: signal.aborted };
-  emit({ kind: 'verdict', ...told, longestGapMs: recorded.longestGapMs });
+  const tables = [judged.tables ?? [], faultTable(timeline) ?? []].flat();
+  const { facts, own, ...told } = { ...judged, tables, faults, isInterrupted: signal.aborted };
+  emit({ kind: 'verdict', ...told, loads: recorded.loads });
   return { ...told, facts, ...(own !== undefined && { own }), recorded };
 }
 

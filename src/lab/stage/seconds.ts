@@ -36,8 +36,18 @@ export interface Recorded {
   /** From the beginning to the last mark or answer, without a gap. */
   readonly seconds: readonly Second[];
   readonly marks: readonly Mark[];
-  /** The longest time between the answers of two sales of one load. */
-  readonly longestGapMs: number;
+  readonly loads: readonly LoadCost[];
+}
+
+/** What the buyers of one load were answered, and how long none of them could buy. */
+export interface LoadCost {
+  /** Its name; empty where purchases have none. */
+  readonly load: string;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly unknown: number;
+  /** The longest time without a sale while somebody wanted to buy; null when nobody did. */
+  readonly withoutSale: { readonly fromMs: number; readonly toMs: number } | null;
 }
 
 /** A mark and its end. */

@@ -5,6 +5,7 @@
 import { countBy } from '../../grouping.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Answered, StageEvent } from './events.ts';
+import { type AnsweredAt, loadCosts } from './load-costs.ts';
 import {
   type LoadSecond,
   type Mark,
@@ -14,17 +15,11 @@ import {
   spansOf,
 } from './seconds.ts';
 
-interface OfLoad {
-  readonly attempt: Answered;
-  readonly load: string | undefined;
-}
-
 /** A reader of events. */
 export class Timeline {
   readonly marks: Mark[] = [];
-  readonly #answered = new Map<number, OfLoad[]>();
-  /** By the name of their load. */
-  readonly #salesAtMs = new Map<string, number[]>();
+  readonly answers: AnsweredAt[] = [];
+  readonly #answered = new Map<number, AnsweredAt[]>();
   readonly #now: () => bigint;
   #startedAt: bigint | undefined;
 
@@ -35,23 +30,20 @@ export class Timeline {
 
   readonly read = (event: StageEvent): void => {
     const at = BigInt(event.at);
-    if (event.kind === 'purchase') this.#count(event, this.#msOf(at));
+    if (event.kind === 'purchase')
+      this.#count({ atMs: this.#msOf(at), attempt: event.attempt, load: event.load });
     if (event.kind === 'load-started' || event.kind === 'load-ended')
       this.#mark(at, { of: 'load', isStart: event.kind === 'load-started', name: event.name });
     if (event.kind === 'fault' || event.kind === 'healed')
       this.#mark(at, { of: 'fault', isStart: event.kind === 'fault', name: event.name });
   };
 
-  #count({ attempt, load }: { attempt: Answered; load?: string }, atMs: number): void {
-    if (isAccepted(attempt)) {
-      const own = this.#salesAtMs.get(load ?? '') ?? [];
-      this.#salesAtMs.set(load ?? '', own);
-      own.push(atMs);
-    }
-    const second = secondOf(atMs);
+  #count(answer: AnsweredAt): void {
+    this.answers.push(answer);
+    const second = secondOf(answer.atMs);
     const before = this.#answered.get(second);
-    if (before) before.push({ attempt, load });
-    else this.#answered.set(second, [{ attempt, load }]);
+    if (before) before.push(answer);
+    else this.#answered.set(second, [answer]);
   }
 
   /** The first load, fault or answer. */
@@ -84,24 +76,7 @@ export class Timeline {
     const marked = this.marks.map(({ atMs }) => secondOf(atMs));
     const last = Math.max(-1, ...this.#answered.keys(), ...marked);
     const seconds = Array.from({ length: last + 1 }, (_, second) => this.second(second));
-    return { seconds, marks: this.marks, longestGapMs: Math.round(this.#longestGapMs()) };
-  }
-
-  #longestGapMs(): number {
-    const gaps = [...this.#salesAtMs].flatMap(([name, sales]) => this.#gapsIn(name, sales));
-    return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
-  }
-
-  #gapsIn(load: string, salesAtMs: readonly number[]): number[] {
-    const starts = this.marks.filter(
-      ({ of, isStart, name }) => of === 'load' && isStart && (load === '' || name === load),
-    );
-    const sales = salesAtMs.toSorted((one, other) => one - other);
-    return sales.slice(1).map((to, index) => {
-      const from = sales[index] ?? to;
-      const isOneLoad = !starts.some(({ atMs }) => atMs > from && atMs <= to);
-      return isOneLoad ? to - from : 0;
-    });
+    return { seconds, marks: this.marks, loads: loadCosts(this.answers, this.marks) };
   }
 
   #mark(at: bigint, mark: Omit<Mark, 'atMs'>): void {
@@ -133,7 +108,10 @@ function soldIn(answered: readonly Answered[]): LoadSecond {
   };
 }
 
-function byLoad(ofLoads: readonly OfLoad[], loads: readonly string[]): Record<string, LoadSecond> {
+function byLoad(
+  ofLoads: readonly AnsweredAt[],
+  loads: readonly string[],
+): Record<string, LoadSecond> {
   const own = (name: string) =>
     ofLoads.filter(({ load }) => load === name).map(({ attempt }) => attempt);
   return Object.fromEntries(loads.map((name) => [name, soldIn(own(name))]));

@@ -20,6 +20,10 @@ const account = { user: 'lockstep', password: 'lockstep', database: databaseName
 export const databaseUrl = (port: number): string =>
   `mysql://${account.user}:${account.password}@127.0.0.1:${port}/${account.database}`;
 
+/** For people who want to look into it: both have this client. */
+export const databaseShell = (port: number): string =>
+  `mysql -h127.0.0.1 -P${port} -u${account.user} -p${account.password} ${account.database}`;
+
 /** Its name changes with the tables, so that the data of older tables is deleted. */
 export const installedMark = 'installed-with-lab-options';
 

@@ -47,8 +47,11 @@ function Legend() {
   const { words } = page.value;
   return (
     <p class="legend">
-      <i class="accepted" /> {words.accepted} <i class="refused" /> {words.refused}{' '}
-      <i class="unknown" /> <span title={words.unknownAnswer}>{words.unknown}</span>
+      {(['accepted', 'refused', 'unknown'] as const).map((outcome) => (
+        <span key={outcome} title={outcome === 'unknown' ? words.unknownAnswer : undefined}>
+          <i class={outcome} /> {words[outcome]}
+        </span>
+      ))}
     </p>
   );
 }

@@ -12,7 +12,7 @@ import {
   Plot,
   shortMs,
   stepped,
-  time,
+  stepsTime,
 } from './plot.tsx';
 import { page } from './texts.ts';
 
@@ -57,12 +57,12 @@ export function Compared({ series: { seconds, byLoad }, width }: Drawn) {
   );
   const soldOptions = (): Options => ({
     ...common,
-    scales: { x: time, y: { range: (_, __, max) => [0, Math.max(1, none(max) * 1.08)] } },
+    scales: { x: stepsTime, y: { range: (_, __, max) => [0, Math.max(1, none(max) * 1.08)] } },
     axes: axes({ label: words.salesPerSecond }),
     series: [{ label: words.second }, ...drawn.map(({ name, line }) => lineOf(name, line, String))],
   });
   const waitedOptions = (): Options => ({
-    ...latencyOptions(),
+    ...latencyOptions(stepsTime),
     series: [
       { label: words.second },
       ...drawn.map(({ name, line }) => lineOf(name, line, (ms) => shortMs(Math.round(ms)))),
@@ -73,7 +73,7 @@ export function Compared({ series: { seconds, byLoad }, width }: Drawn) {
       <p class="legend">
         {drawn.map(({ name, line }) => (
           <span key={name}>
-            <i class={`line ${line.name}`} /> {name}{' '}
+            <i class={`line ${line.name}`} /> {name}
           </span>
         ))}
       </p>
@@ -100,7 +100,7 @@ export function ByInstance({ series: { seconds, byInstance }, width }: Drawn) {
   );
   const options = (): Options => ({
     ...common,
-    scales: { x: time, y: { range: () => [0, names.length] } },
+    scales: { x: stepsTime, y: { range: () => [0, names.length] } },
     axes: axes({
       label: words.byInstance,
       splits: () => names.map((_, index) => laneOf(index) + laneShare / 2),

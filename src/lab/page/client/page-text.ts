@@ -13,17 +13,6 @@ export interface OutcomeTexts extends Readonly<Record<OutcomeSeen, string>> {
   readonly of: (lane: LaneName) => string;
 }
 
-/** What a run cost its buyers. */
-export interface RunCost {
-  readonly faults: number;
-  readonly hasLoad: boolean;
-  readonly accepted: number;
-  readonly refused: number;
-  readonly unknown: number;
-  /** The longest time without a sale. */
-  readonly gapMs: number;
-}
-
 /** A sentence for each thing that happens in a run. */
 export interface ToldTexts {
   readonly service: (instances: number, network: string) => string;
@@ -231,7 +220,7 @@ export interface PageText {
   readonly outage: (name: string) => string;
   readonly more: (count: number) => string;
   readonly barText: (state: Bar['state'], text: string) => string;
-  readonly cost: (cost: RunCost) => string;
+  readonly faultCount: (faults: number) => string;
   readonly told: ToldTexts;
   readonly onRung: (rung: string) => string;
   readonly onNextRung: (rung: string) => string;

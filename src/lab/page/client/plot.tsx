@@ -45,8 +45,11 @@ function drawNext(): void {
   if (waiting.size > 0) requestAnimationFrame(drawNext);
 }
 
-/** Made once; a new second only gives it new columns. */
-export function Plot({ options, columns, width, height }: Plotted) {
+/** Made once; a new second only gives it new columns. Made anew, it has those of now. */
+export function Plot(plotted: Plotted) {
+  const { columns, width, height } = plotted;
+  const now = useRef(plotted);
+  now.current = plotted;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const { language } = page.value.words;
@@ -54,8 +57,8 @@ export function Plot({ options, columns, width, height }: Plotted) {
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const make = () => {
       plot.current?.destroy();
-      if (box.current)
-        plot.current = new uPlot({ ...options(), width, height }, columns, box.current);
+      const { options, columns, ...size } = now.current;
+      if (box.current) plot.current = new uPlot({ ...options(), ...size }, columns, box.current);
     };
     make();
     dark.addEventListener('change', make);
@@ -82,14 +85,21 @@ export function axes(y: uPlot.Axis): uPlot.Axis[] {
   ];
 }
 
+/** Above: half of a label that stands at the end of its scale. */
 export const common: Pick<uPlot.Options, 'padding' | 'cursor'> = {
-  padding: [8, right, 0, 0],
+  padding: [12, right, 0, 0],
   cursor: { sync: { key: 'run' }, drag: { x: false, y: false }, points: { show: false } },
 };
 /** From 0, and never shorter than what is drawn above. */
 export const time: uPlot.Scale = {
   time: false,
   range: (_, __, max) => [0, Math.max(1, (max ?? 0) + 1)],
+};
+
+/** Of columns whose last step has its own end. */
+export const stepsTime: uPlot.Scale = {
+  time: false,
+  range: (_, __, max) => [0, Math.max(1, max ?? 0)],
 };
 
 export const none = (value: number | null | undefined): number => value ?? 0;
@@ -99,10 +109,10 @@ export const stepped = uPlot.paths.stepped?.({ align: 1 });
 export const shortMs = (ms: number): string => (ms >= 1_000 ? `${ms / 1_000} s` : `${ms} ms`);
 
 /** Milliseconds, on a scale where ten times as long is one step. */
-export const latencyOptions = (): Omit<Options, 'series'> => ({
+export const latencyOptions = (x = time): Omit<Options, 'series'> => ({
   ...common,
   scales: {
-    x: time,
+    x,
     y: {
       distr: 3,
       range: (_, min, max) => [Math.min(1, none(min) || 1), Math.max(1_000, none(max) * 1.5)],

@@ -1,8 +1,9 @@
 /** The verdict of a run, what it cost, and the numbers behind it. */
 import { figureRows, fullCells } from '../../report/figure-rows.ts';
+import type { Table as ResultTable } from '../../stage/result.ts';
 import { Foretelling, Predicted } from './race-verdict.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
-import { costText } from './run-sentences.ts';
+import { costTexts } from './run-sentences.ts';
 import type { Foretold } from './run-store.ts';
 import { language, page } from './texts.ts';
 
@@ -30,7 +31,7 @@ export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold 
   const { verdict } = run;
   if (!verdict) return null;
   const { words, more } = page.value;
-  const { reasons, asClaimed = [] } = verdict;
+  const { reasons, asClaimed = [], conclusions = [] } = verdict;
   const seen = seenVerdict(verdict);
   return (
     <section class="panel outcome" aria-live="polite" data-judged={seen}>
@@ -40,8 +41,13 @@ export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold 
         {seen === 'violated' && <Claimed verdict={verdict} />}
       </span>
       <Foretelling foretold={foretold} seen={seen} />
-      <p>{costText(run)}</p>
       <ul>
+        {costTexts(run).map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+        {conclusions.map((said) => (
+          <li key={said.en}>{said[language.value]}</li>
+        ))}
         {[...reasons, ...asClaimed].slice(0, mostReasons).map((reason) => (
           <li key={reason}>{reason}</li>
         ))}
@@ -72,8 +78,8 @@ export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) 
   const counted = Object.entries(faults).map(([name, times]) => [name, `${times} ×`] as const);
   return (
     <>
-      {tables.map(({ title, head, rows }) => (
-        <Table key={title} title={title} head={head} rows={rows.map(fullCells)} />
+      {tables.map((table) => (
+        <Table key={table.title} table={table} />
       ))}
       <Numbers title={words.figures} rows={figureRows(figures, language.value)} />
       {!hasRace && <Numbers title={words.faults} rows={counted} />}
@@ -89,33 +95,36 @@ export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) 
   );
 }
 
-interface TableProps {
-  readonly title: string;
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
-const Table = ({ title, head, rows }: TableProps) => (
+const Table = ({ table: { title, head, rows, legend = {} } }: { table: ResultTable }) => (
   <section class="wide">
     <h2>{title}</h2>
     <table class="numbers">
       <thead>
         <tr>
           {head.map((name) => (
-            <th key={name}>{name}</th>
+            <th key={name} title={legend[name]?.[language.value]}>
+              {name}
+            </th>
           ))}
         </tr>
       </thead>
       <tbody>
         {rows.map((row, index) => (
           <tr key={index}>
-            {row.map((cell, at) => (
+            {fullCells(row).map((cell, at) => (
               <td key={at}>{cell}</td>
             ))}
           </tr>
         ))}
       </tbody>
     </table>
+    <dl class="meanings">
+      {Object.entries(legend).map(([name, means]) => (
+        <div key={name}>
+          <dt>{name}</dt> <dd>{means[language.value]}</dd>
+        </div>
+      ))}
+    </dl>
   </section>
 );
 

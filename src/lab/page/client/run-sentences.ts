@@ -1,8 +1,8 @@
 /** The sentences of a run: one for each thing that happened, and what it cost in the end. */
+import { costSentences } from '../../report/cost-words.ts';
 import { faultWords } from '../../report/fault-words.ts';
-import { refusedIn, type Second } from '../../stage/seconds.ts';
 import type { RunView, ToldEvent } from './run-model.ts';
-import { page } from './texts.ts';
+import { language, page } from './texts.ts';
 
 export function toldSentence(event: ToldEvent): string {
   const { told } = page.value;
@@ -24,14 +24,9 @@ export function toldSentence(event: ToldEvent): string {
   }
 }
 
-/** What it cost, as far as the seconds tell. */
-export function costText({ seconds, verdict }: RunView): string {
-  const sum = (count: (second: Second) => number) =>
-    seconds.reduce((all, each) => all + count(each), 0);
-  const faults = Object.values(verdict?.faults ?? {}).reduce((all, times) => all + times, 0);
-  return page.value.cost({
-    ...{ faults, hasLoad: seconds.length > 0, gapMs: verdict?.longestGapMs ?? 0 },
-    ...{ accepted: sum(({ accepted }) => accepted), refused: sum(refusedIn) },
-    unknown: sum(({ unknown }) => unknown),
-  });
+/** The number of faults, and what each load cost. */
+export function costTexts({ verdict }: RunView): string[] {
+  const { faults = {}, loads = [] } = verdict ?? {};
+  const injected = Object.values(faults).reduce((all, times) => all + times, 0);
+  return [page.value.faultCount(injected), ...costSentences(loads, language.value)];
 }

@@ -320,10 +320,7 @@ export const en: PageText = {
   outage: (name) => name.replace('-', ' '),
   more: (count) => `and ${count} more`,
   barText: (_, text) => text,
-  cost: ({ faults, hasLoad, accepted, refused, unknown, gapMs }) =>
-    hasLoad
-      ? `${count(faults, 'fault')}. ${accepted} accepted, ${refused} refused, ${unknown} unknown; the longest time without a sale was ${(gapMs / 1_000).toFixed(1)} s.`
-      : `${count(faults, 'fault')}.`,
+  faultCount: (faults) => `${count(faults, 'fault')}.`,
   told: {
     service: (instances, network) =>
       `${count(instances, 'instance')} of the service; the network is ${network}`,

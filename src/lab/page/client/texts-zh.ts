@@ -321,10 +321,7 @@ export const zh: PageText = {
   },
   more: (count) => `还有 ${count} 条`,
   barText: (state, text) => barsInChinese[state] ?? text,
-  cost: ({ faults, hasLoad, accepted, refused, unknown, gapMs }) =>
-    hasLoad
-      ? `${faults} 次故障。接受 ${accepted}，拒绝 ${refused}，未知 ${unknown}；最长 ${(gapMs / 1_000).toFixed(1)} 秒没有成交。`
-      : `${faults} 次故障。`,
+  faultCount: (faults) => `${faults} 次故障。`,
   told: {
     service: (instances, network) => `服务有 ${instances} 个实例；网络：${network}`,
     onSale: (rung, stock) => `${rung} 上开售 ${stock} 张券`,

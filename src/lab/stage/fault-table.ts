@@ -1,0 +1,80 @@
+/** What each fault cost while it lasted, and when it was sold again: a row for each load. Pure. */
+import type { AnsweredAt } from './load-costs.ts';
+import type { Table } from './result.ts';
+import { type Mark, type Span, spansOf } from './seconds.ts';
+import type { Timeline } from './timeline.ts';
+
+/** A terminal shows no more rows, and a longer table tells nobody anything. */
+const mostInTerminal = 24;
+const mostRows = 200;
+const none = '–';
+
+/** @returns undefined where no fault met a load, and where too many did */
+export function faultTable({
+  answers,
+  marks,
+}: Pick<Timeline, 'answers' | 'marks'>): Table | undefined {
+  const met = spansOf(marks, 'fault', Number.POSITIVE_INFINITY).flatMap((fault) =>
+    loadsDuring(fault, marks).map((load) => ({ fault, load })),
+  );
+  if (met.length === 0 || met.length > mostRows) return undefined;
+  const hasLoads = new Set(met.map(({ load }) => load)).size > 1;
+  return {
+    title: 'What each fault cost',
+    ...(met.length > mostInTerminal && { isWide: true }),
+    head: ['fault', ...(hasLoads ? ['load'] : []), ...columns],
+    legend,
+    rows: met.map(({ fault, load }) => [
+      { short: shortName(fault.name), full: fault.name },
+      ...(hasLoads ? [load] : []),
+      ...cellsOf(
+        fault,
+        answers.filter((each) => each.load === undefined || each.load === load),
+      ),
+    ]),
+  };
+}
+
+const columns = ['from s', 'to s', 'sold', 'refused', '?', 'back ms'];
+
+const legend = {
+  'to s': {
+    en: 'when it was mended; both are seconds of the load',
+    zh: '修复的时刻；两个时刻都从负载开始算起',
+  },
+  sold: {
+    en: 'answers that came meanwhile: accepted; then refused, and ? for unknown. A purchase that was sent before may be answered meanwhile',
+    zh: '故障期间到达的回答：接受；其后是拒绝，? 是未知。故障之前发出的请求也可能在此期间得到回答',
+  },
+  'back ms': {
+    en: 'from its end to the next sale; – there was none',
+    zh: '从故障结束到下一次成交；– 再没有成交',
+  },
+};
+
+const shortName = (name: string): string => (name.length > 28 ? `${name.slice(0, 27)}…` : name);
+
+const loadsDuring = ({ fromMs, toMs }: Span, marks: readonly Mark[]): string[] => {
+  const loads = spansOf(marks, 'load', Number.POSITIVE_INFINITY);
+  const during = loads.filter((load) => load.fromMs <= toMs && load.toMs >= fromMs);
+  return [...new Set(during.map(({ name }) => name))];
+};
+
+function cellsOf({ fromMs, toMs }: Span, answers: readonly AnsweredAt[]): string[] {
+  const count = (wanted: string) =>
+    answers.filter(
+      ({ atMs, attempt }) => attempt.outcome === wanted && atMs >= fromMs && atMs < toMs,
+    ).length;
+  const sales = answers.filter(
+    ({ atMs, attempt }) => attempt.outcome === 'accepted' && atMs >= toMs,
+  );
+  const backMs = sales.reduce((first, { atMs }) => Math.min(first, atMs), Number.POSITIVE_INFINITY);
+  return [
+    seconds(fromMs),
+    seconds(toMs),
+    ...['accepted', 'refused', 'unknown'].map((outcome) => count(outcome).toLocaleString('en-US')),
+    Number.isFinite(backMs) ? String(Math.round(backMs - toMs)) : none,
+  ];
+}
+
+const seconds = (ms: number): string => (Number.isFinite(ms) ? (ms / 1_000).toFixed(1) : none);
