@@ -133,10 +133,9 @@ export function ladderRows() {
 
 /** The cells of a table of docs/scoreboard.md, by the rung. */
 function publishedCells(title) {
-  const text = read('docs/scoreboard.md');
-  const from = text.indexOf(`### ${title}`);
-  const table = text.slice(from, text.indexOf('\n\n- ', from));
-  const rows = [...table.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)];
+  const parts = read('docs/scoreboard.md').split('### ');
+  const part = parts.find((each) => each.startsWith(title));
+  const rows = [...part.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)];
   return new Map(
     rows.map(([, rung, cells]) => [rung, cells.split('|').map((cell) => cell.trim())]),
   );

@@ -94,8 +94,8 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   REPLAY_UNKNOWN: 'Redis 没有回答，可能已经重放了。再运行一次：一封死信只会重放一次。',
   REPLAY_USER_HAS_ORDER: '这个用户之后又买到了，只能有一单。丢弃这封死信。',
   REPLICA_BEHIND: '没有从节点按时确认，订单可能已经存在。用同样的 Idempotency-Key 再发一次。',
-  ROOM_FULL: '房间满了。有人关掉页面两分钟后会空出位置。',
-  ROOM_NOT_OPENED: '房间不能在这个地址打开。选这台机器自己的地址。',
+  ROOM_FULL: '教室满了。有人关掉页面两分钟后会空出位置。',
+  ROOM_NOT_OPENED: '教室不能在这个地址打开。选这台机器自己的地址。',
   RUNG_MISSING: '选择需要台阶：用 --rung 指定。npx lockstep ladder 会列出全部。',
   RUN_GOES_ON: '有竞态或演练正在运行。等它结束，或者停掉它，再开始。',
   SALE_ENDED: '这次销售已经结束，什么都没有变。请建一张新券。',
@@ -113,7 +113,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   TABLES_MISSING:
     'MySQL 里缺表，而这个进程的账号没有建表的权限。先启动有权限的进程：容器里是订单消费者，或者设置 MYSQL_OWNER_URL。',
   TOKEN_KEYS_UNAVAILABLE: '读不到令牌签发方的公钥。检查 TOKEN_JWKS_URL 和签发方。',
-  TOO_MANY_CODES: '错误的房间码太多了。等一会儿再输入。',
+  TOO_MANY_CODES: '错误的加入码太多了。等一会儿再输入。',
   TRIAL_NOT_PLAYED: '关键的那一刻没有出现，什么也证明不了。再跑一次。',
   UNKNOWN_CHOICE: '这一步没有这个选项，可选的在下面。',
   UNKNOWN_DEAD_LETTER:
@@ -132,7 +132,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
     'Redis 里已经有另一张同号的券。恢复 MySQL 较新的数据，或者调大 vouchers 的 AUTO_INCREMENT。',
   WORKER_HELD: '有一个操作里订单消费者停着。在那边让它继续，再试。',
   WORKER_ID_UNAVAILABLE: '没有租到订单号的机器号。检查 Redis 是否在运行。',
-  WRONG_CODE: '这不是这个房间的码。它在投影上，地址旁边。',
+  WRONG_CODE: '这不是这个教室的加入码。它在投影上，地址旁边。',
 };
 
 /** In a command line that commander refuses. */

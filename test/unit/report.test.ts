@@ -220,6 +220,11 @@ describe.each(languages)('the table of the ladder in %s', (language) => {
       expect(words).toContain(texts[language].rungs[rung].idea);
     }
   });
+
+  test('says what a rung claims in this language', () => {
+    const isEnglish = / (breaks|holds|under) /.test(ladderText(language));
+    expect(isEnglish).toBe(language === 'en');
+  });
 });
 
 describe('wrapping', () => {

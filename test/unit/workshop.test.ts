@@ -17,6 +17,7 @@ import { huntName, hunts, isHunt } from '../../src/lab/workshop/hunts.ts';
 import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
 import { filesOf, Mine, projectFolder, startOf } from '../../src/lab/workshop/mine.ts';
 import type { Progress } from '../../src/lab/workshop/progress.ts';
+import { slidesPage, slidesStyle } from '../../src/lab/workshop/slides.ts';
 import { seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
 import { type Step, stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
@@ -177,6 +178,35 @@ test.each(languages)('no title of a hunt in %s has a word of its solution', (lan
     if (isHunt(name)) expect(title).not.toMatch(/c1|2\^53|give|given|header|half|还了|数到|一半/);
 });
 
+describe.each(languages)('the slides in %s', (language) => {
+  const page = slidesPage(language, { isInPage: true });
+  const slides = page.split('<section>').slice(1);
+
+  test('begin with a picture of the sale', () => {
+    const { picture } = workshopTexts[language];
+    const parts = ['nginx', 'api-1', 'api-4', 'Redis', picture.worker, 'MySQL'];
+    for (const part of parts) expect(slides[0]).toContain(`>${part}</text>`);
+    for (const { title } of stepsIn(language)) expect(slides[1]).toContain(title);
+  });
+
+  test('take a click on the whole line of an answer', () => {
+    const lines = [...page.matchAll(/<button data-step[^>]*><b>[A-C]<\/b> [^<]+<\/button>/g)];
+    expect(lines).toHaveLength(3 * stepsIn(language).length);
+  });
+
+  test('show no link that is none: in the page every address is one', () => {
+    const addresses = /(.{0,3})<code>\/(?:race|run|break|drills|scoreboard)/g;
+    for (const [, before] of page.matchAll(addresses)) expect(before).toMatch(/">$/);
+    expect(slidesStyle).not.toMatch(/code \{[^}]*color/);
+  });
+
+  test('have a Chinese letter of an output as wide as two others', () => {
+    const outputs = [...page.matchAll(/<code class="language-text">(.*?)<\/code>/gs)];
+    expect(outputs.length).toBeGreaterThan(20);
+    for (const [, text = ''] of outputs) expect(text).not.toMatch(/[^>][\u2e80-\uffef]/);
+  });
+});
+
 test('a page is read as chapters with sections, and code is no heading', () => {
   const [chapter, ...others] = chaptersOf('# P\n\n## 1. One\n\nWhy?\n\n### Do\n\n    ## no\n\nx\n');
   expect(others).toEqual([]);
@@ -234,6 +264,8 @@ describe('a step in a terminal', () => {
     expect(page).toContain('A ✗');
     expect(page).toContain('violated, as the ladder claims');
     expect(page).toContain(step?.title);
+    expect(page).toContain('Left out: 2, 3, 4, 5, 6, 7, 8, 9, 10.');
+    expect(page.match(/<tr>/g)).toHaveLength(2); // The head, and the one that was done.
   });
 
   test('is part of the Chinese findings, with the verdict in Chinese', () => {

@@ -75,6 +75,8 @@ const claims = {
   },
 } as const satisfies Record<Language, unknown>;
 
+const between = { en: '; ', zh: '；' } as const;
+
 /** Chapter by chapter, each rung with its idea and its claim. */
 export function ladderText(language: Language = 'en'): string {
   const rows = ladderRows(language);
@@ -83,7 +85,7 @@ export function ladderText(language: Language = 'en'): string {
     [
       `  ${row.rung}`,
       wrap(`      ${row.idea}`, 79, '      '),
-      wrap(`      ${claimText(row)}`, 79, '      '),
+      wrap(`      ${claimText(row, between[language], language)}`, 79, '      '),
     ].join('\n');
   const chapter = (number: Rung['chapter']) => {
     const inChapter = rows.filter((row) => row.chapter === number).map(rung);

@@ -36,15 +36,15 @@ export function scoreboardTables({ runs, machine, cells }: Scoreboard): string {
     `${countsText(cells)}. ${runs.length > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:'}`,
     runs.map(({ command, time }) => `- \`${command}\` (${time})`).join('\n'),
     '### Is the sale right?',
-    markdownTable([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
     legend(markLegend),
     faults.join('\n'),
+    markdownTable([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
     '### Does it sell on?',
+    legend(outageLegend),
     markdownTable([
       ['rung', 'needs', ...outageFaults.map(({ name }) => name.replace('-', ' '))],
       ...outages,
     ]),
-    legend(outageLegend),
     `Machine: ${where.join('; ')}.`,
   ].join('\n\n');
 }

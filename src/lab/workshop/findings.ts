@@ -24,6 +24,7 @@ export function findingsPage(
   const predicted = Object.entries(progress.predictions);
   const right = predicted.filter(([step, letter]) => steps[Number(step)]?.right === letter).length;
   const exercises = Object.entries(progress.exercises);
+  const left = steps.flatMap((_, index) => (isDone(index, progress) ? [] : [index + 1]));
   const page = html`<!doctype html>
 <html lang="${language === 'zh' ? 'zh-CN' : 'en'}">
 <meta charset="utf-8">
@@ -34,8 +35,9 @@ export function findingsPage(
 <p>${say.score(right, predicted.length)}</p>
 <table>
 <tr><th></th><th>${say.question}</th><th>${say.prediction}</th><th>${say.verdict}</th></tr>
-${steps.map((step, index) => row(step, index, progress, language))}
+${steps.map((step, index) => isDone(index, progress) && row(step, index, progress, language))}
 </table>
+${left.length > 0 ? html`<p class="quiet">${say.leftOut(left)}</p>` : ''}
 ${exercises.length > 0 ? html`<h2>${say.exercises}</h2>` : ''}
 <ul>${exercises.map(([name, seen]) => exerciseLine(name, seen, language))}</ul>
 <h2>${say.machine}</h2>
@@ -44,6 +46,9 @@ ${exercises.length > 0 ? html`<h2>${say.exercises}</h2>` : ''}
 `;
   return String(page);
 }
+
+const isDone = (step: number, { predictions, seen }: Progress): boolean =>
+  predictions[step] !== undefined || seen[step] !== undefined;
 
 function exerciseLine(name: string, seen: readonly Seen[], language: Language) {
   const say = workshopTexts[language];
@@ -71,7 +76,7 @@ function foundLine(seen: Seen, language: Language) {
 
 const style = `
 body { margin: 2rem; font: 1rem/1.4 system-ui, sans-serif; }
-small { color: var(--quiet); font-size: 0.6em; }
+small, .quiet { color: var(--quiet); font-size: 0.6em; }
 table { border-collapse: collapse; }
 td, th {
   text-align: left; vertical-align: top;

@@ -6,6 +6,7 @@ import { marked } from 'marked';
 import type { Language } from '../../ladder/texts/texts.ts';
 import { colours } from '../report/colours.ts';
 import { projectFolder } from './mine.ts';
+import { salePicture } from './sale-picture.ts';
 import { type Step, stepsIn } from './steps.ts';
 import { workshopTexts } from './texts.ts';
 
@@ -28,10 +29,12 @@ export function slidesPage(language: Language, { isInPage = false }: SlidesOptio
 <title>${say.workshop}</title>
 <link rel="icon" href="data:,">
 ${styled(isInPage)}
-<section><h1>${say.workshop}</h1><div><main><p>${say.promises}</p>
-<ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol>
+<section><h1>${say.workshop}</h1><div><main><p>${say.sold}</p>${salePicture(language)}
+<p><strong>${say.promises}</strong></p>
 <p class="quiet">${say.moves} · ${say.notes}</p></main>
 <aside>${markdown(say.opening)}</aside></div></section>
+<section><h2>${say.steps}</h2><div><main>
+<ol>${steps.map(({ title }) => html`<li>${title}</li>`)}</ol></main></div></section>
 ${steps.flatMap((step, index) => slidesOf(step, index, { of: steps.length, language, isInPage }))}
 <footer>
 ${isInPage ? links(language) : ''}<button data-move="-1">←</button><button data-move="1">→</button>
@@ -53,6 +56,14 @@ const scripted = (isInPage: boolean) =>
     : html`<script type="module">${raw(slidesScript())}</script>`;
 
 const markdown = (text: string) => raw(marked.parse(text, { async: false }));
+
+/** A Chinese letter is two columns wide, which few fonts know. */
+const inColumns = (block: string) =>
+  raw(
+    markdown(block)
+      .toString()
+      .replaceAll(/[\u2e80-\uffef]/g, '<i>$&</i>'),
+  );
 
 /** Its addresses open in the page, in the same language; a terminal or a file has none. */
 const withLinks = (text: string, language: Language): string =>
@@ -82,7 +93,7 @@ function slidesOf(step: Step, index: number, { of, language, isInPage }: Shown) 
   return [
     slide([markdown(step.question), choices(step, index, language)]),
     slide(markdown(isInPage ? withLinks(step.todo, language) : step.todo)),
-    ...parts(step.seen).map((seen) => slide(markdown(seen))),
+    ...parts(step.seen).map((seen) => slide(inColumns(seen))),
     slide([html`<h3>${say.why}</h3>`, answer, markdown(step.why)]),
     slide([
       ...[html`<h3>${say.code}</h3>`, markdown(step.code)],
@@ -95,7 +106,7 @@ const choices = ({ choices }: Step, index: number, language: Language) => [
   html`<p class="quiet">${workshopTexts[language].answer}</p>`,
   ...choices.map(({ letter, text }) => {
     const data = html`data-step="${index}" data-letter="${letter}"`;
-    return html`<p><button ${data} aria-pressed="false">${letter}</button> ${text}</p>`;
+    return html`<button ${data} aria-pressed="false"><b>${letter}</b> ${text}</button>`;
   }),
 ];
 
@@ -104,22 +115,33 @@ const parts = (seen: string): string[] =>
   [...seen.matchAll(/```text\n[\s\S]*?\n```/g)].map(([block]) => block);
 
 const style = `
-body { margin: 0; font: 1.25rem/1.45 system-ui, sans-serif; }
-section { padding: 1rem 2.5rem 4rem; } section[hidden] { display: none; }
-h1 { margin-top: 12vh; } h2 { margin: 0 0 1rem; } h3 { margin-bottom: 0.3rem; }
-pre {
-  font-size: 1rem; line-height: 1.3; overflow-x: auto;
-  margin: 0.5rem 0; padding-bottom: 0.4rem;
-}
+body { margin: 0; font: clamp(1.1rem, 1.9vw, 2.2rem)/1.4 system-ui, sans-serif; }
+section { padding: 0.6rem 2.5rem 3.5rem; } section[hidden] { display: none; }
+h1 { margin: 0.3rem 0; } h2 { margin: 0 0 1rem; font-size: 1.35em; } h3 { margin-bottom: 0.3rem; }
+pre { line-height: 1.3; overflow-x: auto; margin: 0.5rem 0; padding-bottom: 0.4rem; }
+pre:has(.language-text) { font-size: 0.67em; }
+pre i { display: inline-block; width: 2ch; font-style: normal; }
 code { font-size: 0.9em; overflow-wrap: anywhere; }
 pre code { font-size: 1em; overflow-wrap: normal; }
-main p, main li { max-width: 44em; }
-main > p > code, main li code { color: var(--fine); }
-.quiet { color: var(--quiet); font-size: 1rem; }
+main p, main li { max-width: 50em; }
+main > p > code, main li code { font-weight: bold; }
+.quiet { color: var(--quiet); font-size: 0.8em; }
+.sale { display: block; max-height: 46vh; margin: 0.4rem 0; width: 100%; }
+.sale rect { fill: none; stroke: var(--text); stroke-width: 2; }
+.sale .all { stroke-dasharray: 6; stroke-width: 1; }
+.sale circle { fill: var(--fine); } .sale line { stroke: var(--quiet); stroke-width: 2; }
+.sale marker path { fill: var(--quiet); }
+.sale text { fill: var(--quiet); font-size: 19px; text-anchor: middle; }
+.sale .name { fill: var(--text); font-size: 22px; font-weight: bold; }
 button { font: inherit; padding: 0.1rem 0.8rem; cursor: pointer; }
+button[data-letter] {
+  display: block; width: 100%; margin: 0.4rem 0; padding: 0.4rem 0.8rem; text-align: left;
+  color: inherit; background: none; border: 2px solid var(--line); border-radius: 8px;
+}
+button[data-letter] b { margin-right: 0.6em; }
 button[aria-pressed=true] { background: var(--fine); color: var(--on-mark); }
 aside {
-  display: none; font-size: 1rem; color: var(--quiet);
+  display: none; font-size: 0.8em; color: var(--quiet);
   border-left: 3px solid var(--line); padding-left: 1rem;
 }
 .with-notes aside { display: block; }

@@ -26,6 +26,7 @@ const en = {
   prediction: 'Prediction',
   verdict: 'Seen here',
   nothing: '–',
+  leftOut: (steps: readonly number[]) => `Left out: ${steps.join(', ')}.`,
   exercises: 'Exercises',
   mended: 'mended',
   notMended: 'not mended yet',
@@ -51,8 +52,18 @@ const en = {
   score: (right: number, of: number) => `${right} of ${of} predictions were right.`,
   notes: 'N: the speaker’s notes',
   moves: '← →: the steps',
+  steps: 'The ten steps',
+  sold: 'A hundred vouchers. Thousands of buyers in the same second. One for each user.',
+  picture: {
+    all: 'Buyers ask nginx; it asks one of four processes; these use Redis and MySQL',
+    buyers: 'buyers',
+    process: 'one process',
+    redis: 'locks, stock, queue',
+    worker: 'order worker',
+    mysql: 'vouchers and orders',
+  },
   open: 'Open in the page',
-  answer: 'Click your prediction',
+  answer: 'Click your prediction:',
 };
 type WorkshopText = typeof en;
 
@@ -81,6 +92,7 @@ const zh: WorkshopText = {
   prediction: '预测',
   verdict: '实际结果',
   nothing: '–',
+  leftOut: (steps) => `没有做的步骤：${steps.join('、')}。`,
   exercises: '练习',
   mended: '已修好',
   notMended: '还没修好',
@@ -103,8 +115,18 @@ const zh: WorkshopText = {
   score: (right, of) => `${of} 个预测里对了 ${right} 个。`,
   notes: 'N：讲解要点',
   moves: '← →：切换步骤',
+  steps: '十个步骤',
+  sold: '一百张券，同一秒来几千个买家，每人限一张。',
+  picture: {
+    all: '买家请求 nginx；nginx 转给四个进程之一；进程使用 Redis 和 MySQL',
+    buyers: '买家',
+    process: '一个进程',
+    redis: '锁、库存、队列',
+    worker: '订单消费者',
+    mysql: '券和订单',
+  },
   open: '在页面里打开',
-  answer: '点击你的预测',
+  answer: '点击你的预测：',
 };
 
 export const workshopTexts: Readonly<Record<Language, WorkshopText>> = { en, zh };

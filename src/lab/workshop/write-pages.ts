@@ -1,6 +1,6 @@
 /** The pages of the workshop that a command writes into runs/. */
 import type { Language } from '../../ladder/texts/texts.ts';
-import { timeStamp, writeFolder } from '../report/folder.ts';
+import { writeFolder } from '../report/folder.ts';
 import { describeMachine } from '../report/machine.ts';
 import { findingsPage } from './findings.ts';
 import type { Progress } from './progress.ts';
@@ -14,13 +14,20 @@ export async function writeFindings(
   language: Language,
 ): Promise<string> {
   const machine = await describeMachine('mariadb');
-  const found = { steps: stepsIn(language), progress, time: timeStamp(), machine };
+  const found = { steps: stepsIn(language), progress, time: timeIn(language), machine };
   return written(runsFolder, 'workshop-findings', findingsPage(found, language));
 }
 
 /** @returns the page's path */
 export const writeSlides = (runsFolder: string, language: Language): string =>
   written(runsFolder, 'workshop-slides', slidesPage(language));
+
+/** As people write it, in the time of this machine. */
+const timeIn = (language: Language): string =>
+  new Date().toLocaleString({ en: 'en-GB', zh: 'zh-CN' }[language], {
+    dateStyle: 'long',
+    timeStyle: 'short',
+  });
 
 const written = (runsFolder: string, name: string, page: string): string =>
   `${writeFolder(runsFolder, name, { 'index.html': page })}/index.html`;

@@ -93,8 +93,13 @@ function Rungs({ chapter, selectedName }: { chapter: number; selectedName: strin
   );
 }
 
+/** It is to be predicted first; what nobody can play here is no question. */
+const isTold = (row: LadderRow): boolean => known.value.has(row.name) || !mayPlay(row);
+
+const claim = (row: LadderRow, { broken, orders }: NonNullable<LadderRow['orders']>) =>
+  isTold(row) ? page.value.ofOrders(broken, orders) : <span class="dim">?</span>;
+
 function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
-  const { ofOrders } = page.value;
   return (
     <tr aria-selected={isSelected}>
       <td>
@@ -113,7 +118,7 @@ function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
       <td>
         <Seen known={known.value.get(row.name)} />
       </td>
-      <td>{row.orders ? ofOrders(row.orders.broken, row.orders.orders) : '–'}</td>
+      <td>{row.orders ? claim(row, row.orders) : '–'}</td>
       <td>{row.salesPerSecond ?? '–'}</td>
     </tr>
   );
@@ -147,7 +152,7 @@ function About({ row }: { row: LadderRow }) {
       )}
       {known.value.get(row.name)?.seen && <p class="lesson">{lesson}</p>}
       <Races row={row} />
-      <Faults row={row} />
+      {isTold(row) && <Faults row={row} />}
       {source && <h2>{words.theCode}</h2>}
       {source && <SourceLines source={source} />}
     </aside>

@@ -62,13 +62,13 @@ function Safety({ faults, rows }: { faults: ScoreTable['faults']; rows: readonly
   return (
     <>
       <h2>{words.isSaleRight}</h2>
+      <p class="small">{words.marks}</p>
       <ol class="small columns">
         {texts.map((text) => (
           <li key={text}>{text}</li>
         ))}
       </ol>
       <Table head={faults.map((_, index) => String(index + 1))} titles={texts} rows={rows} />
-      <p class="small">{words.marks}</p>
     </>
   );
 }
@@ -79,8 +79,8 @@ function Outages({ outages, rows }: { outages: readonly string[]; rows: readonly
   return (
     <>
       <h2>{words.doesItSell}</h2>
-      <Table head={names} titles={names} rows={rows} />
       <p class="small">{words.outagesAre}</p>
+      <Table head={names} titles={names} rows={rows} />
     </>
   );
 }
