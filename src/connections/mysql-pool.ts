@@ -2,10 +2,9 @@
  * The connections to MySQL: one pool for each process, ids as strings, times in UTC, and an end for
  * a connection that is silent. Its packets may be dropped without a word.
  */
-import type { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
 import mysql, { type Connection, type Pool, type RowDataPacket } from 'mysql2/promise';
 import { MysqlSilent } from '../errors.ts';
+import { followWriter, type Wire } from './mysql-writer.ts';
 
 export interface PoolOptions {
   readonly connectionLimit: number;
@@ -13,11 +12,13 @@ export interface PoolOptions {
   readonly queueLimit?: number;
   /** A connection that is silent for this time while a command waits is destroyed. */
   readonly answerMs: number;
+  /** How often the idle connections are asked whether their server still takes writes. */
+  readonly askEveryMs?: number;
 }
 
 export function openPool(
   url: string,
-  { connectionLimit, queueLimit = 0, answerMs }: PoolOptions,
+  { connectionLimit, queueLimit = 0, answerMs, askEveryMs = 5_000 }: PoolOptions,
 ): Pool {
   const pool = mysql.createPool({
     uri: url,
@@ -32,13 +33,13 @@ export function openPool(
   const wires = new Set<Wire>();
   wiresOf.set(pool, wires);
   pool.on('connection', (opened) => {
-    // The types name another class than the one that is emitted.
-    const wire = opened as unknown as Wire;
+    const wire = opened as unknown as Wire; // The types name another class.
     limitSilence(url, wire, answerMs);
     wire.query(inUtc, (error) => error && wire.stream.destroy(error)); // Before any other command.
     wires.add(wire);
     wire.stream.once('close', () => wires.delete(wire));
   });
+  followWriter(pool, wires, askEveryMs);
   return pool;
 }
 
@@ -57,15 +58,6 @@ const wiresOf = new WeakMap<Pool, Set<Wire>>();
 /** Every statement that waits for an answer fails with `cause`. The pool opens new connections. */
 export function destroyConnections(pool: Pool, cause: Error): void {
   for (const { stream } of wiresOf.get(pool) ?? []) stream.destroy(cause);
-}
-
-/** A connection below its promises. Each command emits `end` when its answer is complete. */
-interface Wire extends EventEmitter {
-  readonly stream: Socket;
-  /** Its id in MySQL. */
-  readonly threadId: number;
-  addCommand(command: EventEmitter): EventEmitter;
-  query(sql: string, answered: (error: Error | null) => void): void;
 }
 
 /**

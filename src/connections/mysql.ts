@@ -99,10 +99,12 @@ const full: readonly number[] = [1021, 1026, 1114];
 /** 1030 is any error of the storage engine; its message has that of the system: 28 is ENOSPC. */
 const engineError = 1030;
 const noSpace = /\berror 28\b/;
-const readOnly: readonly number[] = [1290, 1792, 1836];
+const readOnly: readonly number[] = [1290, 1792, 1836, 1874];
+
+export const isReadOnly = (error: unknown): boolean => isOneOf(readOnly, error);
 
 /** The server takes no writes for now. That says nothing about the row. */
-export const takesNoWrites = (error: unknown): boolean => isFull(error) || isOneOf(readOnly, error);
+export const takesNoWrites = (error: unknown): boolean => isFull(error) || isReadOnly(error);
 
 /** A new connection does not show it: a small change of a row needs no space. */
 export const isFull = (error: unknown): boolean =>
@@ -111,9 +113,10 @@ export const isFull = (error: unknown): boolean =>
 
 /**
  * The server gives no session, or has ended this one: too many connections (1040, 1203, 1226), a
- * shutdown (1053), KILL (1317, 1927), an administrator (4031).
+ * shutdown (1053), KILL (1317, 1927), an administrator (4031); Galera without a quorum (1047), and
+ * ProxySQL without a server (9001).
  */
-const sessionsRefused: readonly number[] = [1040, 1053, 1203, 1226, 1317, 1927, 4031];
+const sessionsRefused: readonly number[] = [1040, 1047, 1053, 1203, 1226, 1317, 1927, 4031, 9001];
 
 export const givesNoSession = (error: unknown): boolean => isOneOf(sessionsRefused, error);
 

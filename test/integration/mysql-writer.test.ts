@@ -1,0 +1,79 @@
+/** The writer moves behind one address: old connections take no writes, and new ones do. */
+import { expect, onTestFinished, test } from 'vitest';
+import { change, type Pool, select, snapshot, transaction } from '../../src/connections/mysql.ts';
+import { openPool } from '../../src/connections/mysql-pool.ts';
+import { stockPositive } from '../../src/inventory/stock-positive.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { testConnections } from '../support/connections.ts';
+import { makeReadOnly } from '../support/own-database.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { someOrder, someVoucher } from '../support/sale.ts';
+
+const size = 4;
+const write = 'UPDATE store_epoch SET value = value WHERE id = 0';
+
+function ownPool(connectionLimit = size, askEveryMs = 60_000): Pool {
+  const limits = { connectionLimit, answerMs: 10_000, askEveryMs };
+  const pool = openPool(ownLab.environment['MYSQL_URL'] ?? '', limits);
+  onTestFinished(() => pool.end());
+  return pool;
+}
+
+/** All connections that the pool may have are those of a server that takes no writes any more. */
+async function moveWriter(pool: Pool): Promise<void> {
+  const taken = await Promise.all(Array.from({ length: size }, () => pool.getConnection()));
+  for (const each of taken) await each.query('SET SESSION TRANSACTION READ ONLY');
+  for (const each of taken) each.release();
+}
+
+const idOf = async (pool: Pool) => (await select(pool, 'SELECT CONNECTION_ID() AS id'))[0];
+
+test.each<[string, (pool: Pool) => Promise<unknown>]>([
+  ['a statement', (pool) => change(pool, write)],
+  ['a transaction', (pool) => transaction(pool, 'READ COMMITTED', (db) => change(db, write))],
+  ['a query', (pool) => pool.query(write)],
+])(
+  '%s that is refused as read-only costs one refusal, and not one for each connection',
+  async (_, send) => {
+    const pool = ownPool();
+    await moveWriter(pool);
+    await expect(send(pool)).rejects.toMatchObject({ errno: 1792 });
+    for (let count = 0; count < size; count++) await send(pool);
+  },
+);
+
+test('a sale is refused as not-ready once, and then it sells', async () => {
+  const connections = testConnections({ MYSQL_POOL_SIZE: String(size) });
+  const voucher = await someVoucher(connections, { stock: 10 });
+  const { sell } = stockPositive(connections.mysql());
+  await moveWriter(connections.mysql());
+  const lease = endlessLease(async () => {});
+  const outcomes = [];
+  for (let user = 7; user < 7 + size; user++)
+    outcomes.push(await sell(someOrder(voucher.id, `${user}`), voucher, lease));
+  const accepted = Array.from({ length: size - 1 }, () => 'accepted');
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['refused', ...accepted]);
+  expect(outcomes[0]).toMatchObject({ reason: 'not-ready' });
+});
+
+test('a connection that was reading meanwhile is left when it is given back', async () => {
+  const pool = ownPool();
+  await moveWriter(pool);
+  const before = await snapshot(pool, async (db) => {
+    await expect(change(pool, write)).rejects.toMatchObject({ errno: 1792 });
+    const [rows] = await db.query('SELECT CONNECTION_ID() AS id');
+    return rows;
+  });
+  expect([await idOf(pool)]).not.toEqual(before);
+  for (let count = 0; count < size; count++) await change(pool, write);
+});
+
+test('a pool that only reads leaves a server that has become read-only', async () => {
+  const pool = ownPool(1, 100);
+  const before = await idOf(pool);
+  await makeReadOnly();
+  await waitUntil('another connection', 5_000, async () => {
+    return JSON.stringify(await idOf(pool)) !== JSON.stringify(before);
+  });
+});
