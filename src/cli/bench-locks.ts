@@ -17,10 +17,10 @@ import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { otherWorkText, targetsText } from '../lab/report/bench-text.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
+import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import { plainTable } from '../lab/report/tables.ts';
-import { wrap } from '../lab/report/wrap.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { json } from './options.ts';
 import type { AddCommand, JsonOption } from './output.ts';
@@ -78,7 +78,7 @@ function lockReport({ costs, otherWork }: LockCosts, run: MeasuredRun): OwnRepor
   return {
     files: { 'costs.json': costs, ...textReport('The cost of each lock', report) },
     data: () => costs,
-    text: (folder) => `\n${report}\n\n${wrap(`report: ${folder}/report.md`)}`,
+    text: (folder) => `\n${report}\n\n${fileLine('report', `${folder}/report.md`)}`,
   };
 }
 

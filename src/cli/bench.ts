@@ -5,6 +5,7 @@ import { readRecordedFigures } from '../lab/benchmarks/recorded-figures.ts';
 import { fallen, type RecordedFigures } from '../lab/benchmarks/targets.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
+import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
@@ -126,7 +127,7 @@ function benchReport({ result, text, files }: Measurement, run: MeasuredRun): Ow
   return {
     files: { 'bench.json': { ...run, ...result }, ...textReport(run.command, report), ...files },
     data: () => result,
-    text: (folder) => `\n${report}\n\nreport: ${folder}/report.txt`,
+    text: (folder) => `\n${report}\n\n${fileLine('report', `${folder}/report.txt`)}`,
   };
 }
 

@@ -3,8 +3,8 @@ import { conformanceMarkdown, conformanceText, measuredOn } from '../lab/conform
 import { runEach, runHere } from '../lab/conformance/run-all.ts';
 import type { ClauseResult, SubjectResult } from '../lab/conformance/run-subject.ts';
 import { conformanceSubjects } from '../lab/conformance/subjects.ts';
+import { fileLine } from '../lab/report/file-words.ts';
 import { textReport, writeFolder } from '../lab/report/folder.ts';
-import { wrap } from '../lab/report/wrap.ts';
 import { json, whole } from './options.ts';
 import {
   type AddCommand,
@@ -70,7 +70,7 @@ async function conformance(
     ...textReport('conformance', text),
     'report.md': asMarkdown,
   });
-  const where = wrap(`report: ${folder}/report.md`);
+  const where = fileLine('report', `${folder}/report.md`);
   print(json, results, () => (markdown ? asMarkdown : `\n${text}\n\n${where}`));
   setExitCode(results.flatMap(answersOf));
 }

@@ -260,7 +260,7 @@ test('a lease that slow work outlasts is called unsafe, and lost masters are see
     await breakPart(tab, master, 'stop');
     await inState(tab, master, 'stopped');
   }
-  await tab.locator('[data-lock] td:last-child', { hasText: '✗ 1/3' }).first().waitFor();
+  await tab.locator('[data-lock] td:last-child', { hasText: '? 1/3' }).first().waitFor();
   await ended(tab);
 }, 180_000);
 

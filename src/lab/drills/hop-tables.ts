@@ -15,9 +15,22 @@ const named = (rung: string): string => (isOutsider(rung) ? `${rung} *` : rung);
 const counted = ({ accepted, once, twice, never }: Hop): string[] =>
   [accepted, once, twice, never].map(String);
 
-/** `yes`: accepted orders. `s`: the seconds from the last fault until all is recorded. */
 const hopTable = (hops: readonly Hop[]): Table => ({
   title: 'A fault at each hop (* no rung: an outsider)',
+  legend: {
+    yes: {
+      en: 'accepted orders; of these in MySQL once, twice, never',
+      zh: '接受的订单；其中在 MySQL 里有一次、两次、从来没有',
+    },
+    stuck: {
+      en: 'users whose unit is gone in Redis, and who have no order: they can never buy',
+      zh: '在 Redis 里占了一张、却没有订单的用户：再也买不到',
+    },
+    s: {
+      en: 'seconds from the last fault until all is recorded; – it never was',
+      zh: '从最后一个故障到全部入库的秒数；– 没有全部入库',
+    },
+  },
   head: ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'],
   rows: hops.map((each) => [
     ...[named(each.rung), each.hop, ...counted(each), String(each.stuck)],

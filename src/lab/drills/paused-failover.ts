@@ -149,6 +149,11 @@ function missing(failover: Failover): string[] {
   return soldAfter > 0 ? [] : [`${name}: the failover did not lose the pause`];
 }
 
+const legend = {
+  PATCH: { en: 'what the operator who paused was answered', zh: '暂停销售的操作员得到的回答' },
+  found: { en: 'reconcile said that the pause is lost', zh: 'reconcile 报告了暂停丢失' },
+} as const;
+
 function tableOf(failovers: readonly Failover[]): Pick<Judged, 'figures' | 'tables'> {
   const rows = failovers.map((each) => [
     ...[each.durability, each.rung, String(each.status), String(each.soldAfter)],
@@ -159,6 +164,6 @@ function tableOf(failovers: readonly Failover[]): Pick<Judged, 'figures' | 'tabl
   const toldDone = failovers.filter(({ status }) => status === 200).length;
   return {
     figures: { failovers: failovers.length, toldDone, soldAfterPause: sold },
-    tables: [{ title: 'A pause, and a failover that may lose it', head, rows }],
+    tables: [{ title: 'A pause, and a failover that may lose it', legend, head, rows }],
   };
 }

@@ -23,6 +23,10 @@ export interface Survival {
 
 export const survivalTable = (survived: readonly Survival[]): Table => ({
   title: 'What accepted orders survive',
+  legend: {
+    lost: { en: 'of the accepted: MySQL never had them', zh: '接受的订单中，MySQL 从来没有的' },
+    'no sale s': { en: 'the longest time without a sale', zh: '最长多久没有成交' },
+  },
   head: ['durability', 'fault', 'accepted', 'lost', 'unknown', 'no sale s', 'calm p50 ms'],
   rows: survived.map((each) => [
     ...[each.durability, each.loss],

@@ -1,0 +1,27 @@
+/** What is said of a sale that was broken by hand: a sentence for each rung, and what it proves. */
+import { expect, test } from 'vitest';
+import { judgeSales } from '../../src/lab/by-hand/judge-sales.ts';
+import { accepted, facts, row, unknown } from './facts.ts';
+
+const sale = { rung: 'redlock', voucherId: '7', answers: [] } as const;
+const saidOf = (of: ReturnType<typeof facts>, more = of): (string | undefined)[] =>
+  judgeSales([sale, { ...sale, rung: 'lua-stream' }], [of, more], []).conclusions?.map(
+    ({ en }) => en,
+  ) ?? [];
+
+test('each rung says which promise broke, and how many orders nobody was told of', () => {
+  const untold = facts({ attempts: [accepted('1', 'a'), unknown('2')] });
+  const twice = facts({ stock: 0, orders: [row('a', '1'), row('b', '1'), row('c', '2')] });
+  expect(saidOf(untold, twice)).toEqual([
+    expect.stringMatching(
+      /^redlock: .*MySQL has 2 orders, 1 of them without an accepted answer\.$/,
+    ),
+    expect.stringMatching(/^lua-stream: broke .*one-order-per-user.*MySQL has 3 orders/),
+  ]);
+});
+
+test('where the answers are those of k6, nothing is said about who was told', () => {
+  const { attempts: _, ...withoutAttempts } = facts();
+  const [said] = saidOf(withoutAttempts);
+  expect(said).toMatch(/MySQL has 2 orders\.$/);
+});
