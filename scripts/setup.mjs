@@ -105,19 +105,18 @@ function installServers() {
   const missing = missingServers();
   const packages = packagesOf(missing);
   const byHand = `install them yourself: apt-get install ${packages.join(' ')}`;
-  const compose =
-    'or run the lab without them: docker compose --env-file containers/lab.env up --detach --wait';
+  const container = 'or use the lab in a container: docs/lab-in-a-container.md';
   if (!has('apt-get'))
-    stop(`missing programs: ${missing.join(', ')}; this is not a Debian system`, byHand, compose);
+    stop(`missing programs: ${missing.join(', ')}; this is not a Debian system`, byHand, container);
   if (process.getuid?.() !== 0)
-    stop(`missing programs: ${missing.join(', ')}; only root can install them`, byHand, compose);
+    stop(`missing programs: ${missing.join(', ')}; only root can install them`, byHand, container);
   const apt = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     const all = ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args];
     const { status, stdout, stderr } = spawn('apt-get', all, { env, encoding: 'utf8' });
     if (status === 0) return; // Its messages about services that were not started do not matter.
     console.error(stdout, stderr);
-    stop(`apt-get ${args[0]} failed (its message is above); no network?`, byHand, compose);
+    stop(`apt-get ${args[0]} failed (its message is above); no network?`, byHand, container);
   };
   withoutStartingServices(() => {
     apt('update');
@@ -125,7 +124,7 @@ function installServers() {
   });
   const stillMissing = missing.filter((program) => !has(program));
   if (stillMissing.length > 0)
-    stop(`still missing after the install: ${stillMissing.join(', ')}`, compose);
+    stop(`still missing after the install: ${stillMissing.join(', ')}`, container);
 }
 
 /**

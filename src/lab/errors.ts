@@ -188,7 +188,7 @@ export class ProgramMissing extends LockstepError {
   readonly code = 'PROGRAM_MISSING';
 
   constructor(program: string, remedy = 'npm run setup') {
-    super(`${program} is not installed. Run \`${remedy}\`, or use docker compose (see README).`);
+    super(`${program} is not installed. Run \`${remedy}\`, or use docs/lab-in-a-container.md.`);
   }
 }
 

@@ -1,4 +1,6 @@
 /** The API as clients meet it: through nginx, on four instances. */
+import { readFileSync } from 'node:fs';
+import { execa } from 'execa';
 import { sign } from 'hono/jwt';
 import { describe, expect, test } from 'vitest';
 import { labTokenSecret } from '../../src/config.ts';
@@ -8,6 +10,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
+import { ownLab } from '../support/own-lab.ts';
 
 const hourMs = 3_600_000;
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
@@ -496,5 +499,36 @@ describe('a page of another origin', () => {
     expect((await asked(origins, preflight(shop))).allowed).toBeNull();
     const answer = await asked(origins, { method: 'POST', headers: { origin: shop } });
     expect([answer.status, answer.allowed]).toEqual([401, null]);
+  });
+});
+
+/** The programs and the answers of a page. */
+const blocksIn = (section: string, kind: string): string[] =>
+  [...section.matchAll(new RegExp(`\`\`\`${kind}\\n(.*?)\`\`\``, 'gs'))].map(
+    ([, text = '']) => text,
+  );
+
+test('the first sale of docs/deployment.md sells, and its answers are those that it shows', async () => {
+  const page = readFileSync(new URL('../../docs/deployment.md', import.meta.url), 'utf8');
+  const section = page.split('## The first sale')[1]?.split('\n## ')[0] ?? '';
+  const [create = '', buyIt = '', look = ''] = blocksIn(section, 'bash');
+  const env = { TOKEN_SECRET: labTokenSecret };
+  const tools = create
+    .slice(0, create.indexOf('sent='))
+    .replace(/^service=.*/m, `service=${ownLab.baseUrl}`)
+    .replace(/^\. \.\/\.env.*/m, '');
+  const run = async (program: string): Promise<object> =>
+    JSON.parse((await execa('bash', ['-c', tools + program], { env })).stdout);
+  const voucher = await run(create.slice(create.indexOf('sent=')));
+  const { id } = voucher as { id: string };
+  const ofVoucher = buyIt.replace('voucher=1 ', `voucher=${id} `);
+  const order = await run(ofVoucher);
+  const answers = [voucher, order, await run(ofVoucher.replace('first', 'second'))];
+  const shown = blocksIn(section, 'json').map((text) => Object.keys(JSON.parse(text)));
+  expect(answers.map(Object.keys)).toEqual(shown);
+  expect(answers[2]).toMatchObject({ code: 'already-ordered', orderId: 'id' in order && order.id });
+  await waitUntil('the order to be confirmed', 10_000, async () => {
+    const state = await run(look.replace(/^order=\d+/, `order=${(order as { id: string }).id}`));
+    return 'status' in state && state.status === 'confirmed';
   });
 });

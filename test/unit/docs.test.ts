@@ -145,6 +145,20 @@ describe.each(documents)('%s', (path) => {
   });
 });
 
+/** By their heads: a table is a head, a line of dashes, and its rows. */
+const tablesIn = (text: string): string[][] =>
+  [...text.replaceAll(/```.*?```/gs, '').matchAll(/^\|.*\n\|[ :|-]+\|\n(?:\|.*\n?)*/gm)].map(
+    ([table]) => table.trim().split('\n'),
+  );
+const cellsOf = (row: string): number => row.replaceAll('\\|', '').split('|').length - 2;
+
+test('every row of a table has the cells of its head', () => {
+  for (const path of documents)
+    for (const [head = '', , ...rows] of tablesIn(read(path)))
+      for (const row of rows)
+        expect.soft(`${cellsOf(row)} in ${row}`, path).toBe(`${cellsOf(head)} in ${row}`);
+});
+
 test('the documents together name commands and scripts', () => {
   const text = documents
     .filter((path) => existsSync(new URL(path, root)))

@@ -27,16 +27,18 @@ import { anyJsonType, Stock, smallBody, Time, Title } from '../voucher-schemas.t
 
 const Edit = z
   .strictObject({
-    title: Title.optional(),
+    title: Title.optional().openapi({ description: 'The new name.' }),
     stock: Stock.optional().openapi({
-      description: 'With the units that are sold. Not for a voucher with buckets.',
+      description: 'With the units that are sold.',
     }),
-    beginTime: Time.optional(),
+    beginTime: Time.optional().openapi({ description: 'The window moves.' }),
     endTime: z
       .union([Time, z.literal('now')])
       .optional()
-      .openapi({ description: '`now` closes the sale, for ever.' }),
-    paused: z.boolean().optional(),
+      .openapi({ description: 'The window moves; `now` closes the sale, for ever.' }),
+    paused: z.boolean().optional().openapi({
+      description: 'While it is true nothing is sold, and a purchase is `sale-paused`.',
+    }),
   })
   .refine((edit) => Object.keys(edit).length > 0, 'must name what changes')
   .openapi('VoucherEdit', { minProperties: 1 });

@@ -51,10 +51,10 @@ const aboutPasses =
   'Choose twice the purchases of a second: a user asks for the pass some time after it is there.';
 
 const NewVoucher = z.strictObject({
-  title: Title,
-  stock: Stock,
-  beginTime: Time,
-  endTime: Time,
+  title: Title.openapi({ description: 'What is sold, in 1 to 200 letters.' }),
+  stock: Stock.openapi({ description: 'How many are for sale: 0 to 10,000,000.' }),
+  beginTime: Time.openapi({ description: 'When the sale begins, as `2026-11-28T20:00:00Z`.' }),
+  endTime: Time.openapi({ description: 'When it ends, after `beginTime`.' }),
   // No `default` in the document: a generated client would make such a field required.
   rung: z
     .enum(knownRungs())

@@ -1,4 +1,5 @@
 /** The reference of the API, from its description: docs/api.md. */
+import { z } from 'zod';
 import { describeApi } from '../../http/described-api.ts';
 import { markdownTable } from './markdown-table.ts';
 
@@ -7,17 +8,61 @@ type Operation = NonNullable<Paths[string]['get']>;
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
+const Body = z.object({
+  content: z.object({
+    'application/json': z.object({ schema: z.object({ $ref: z.string() }) }),
+  }),
+});
+const Schema = z.object({
+  properties: z.record(z.string(), z.object({ description: z.string().default('') })),
+  required: z.array(z.string()).default([]),
+});
+const Parameter = z.object({
+  ...{ name: z.string(), in: z.string(), required: z.boolean().default(false) },
+  description: z.string().default(''),
+});
+
 export function apiMarkdown(): string {
-  const operations = Object.entries(describeApi().paths ?? {}).flatMap(([path, item]) =>
+  const { paths = {}, components } = describeApi();
+  const bodyOf = (operation: Operation) => {
+    if (!operation.requestBody) return [];
+    const { schema } = Body.parse(operation.requestBody).content['application/json'];
+    const name = schema.$ref.split('/').at(-1) ?? '';
+    return fieldRows(Schema.parse(components?.schemas?.[name]));
+  };
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method];
-      return operation ? [operationMarkdown(`${method.toUpperCase()} ${path}`, operation)] : [];
+      if (!operation) return [];
+      const sent = [...parameterRows(operation), ...bodyOf(operation)];
+      return [operationMarkdown(`${method.toUpperCase()} ${path}`, operation, sent)];
     }),
   );
   return operations.join('\n\n');
 }
 
-function operationMarkdown(request: string, operation: Operation): string {
+const needed = (isNeeded: boolean): string => (isNeeded ? 'needed' : '');
+
+const fieldRows = ({ properties, required }: z.infer<typeof Schema>): string[][] =>
+  Object.entries(properties).map(([name, { description }]) => [
+    ...[`\`${name}\``, 'body', needed(required.includes(name)), description],
+  ]);
+
+/** That of the path is in the request. */
+const parameterRows = ({ parameters = [] }: Operation): string[][] =>
+  z
+    .array(Parameter)
+    .parse(parameters)
+    .filter((parameter) => parameter.in !== 'path')
+    .map(({ name, in: place, required, description }) => [
+      ...[`\`${name}\``, place, needed(required), description],
+    ]);
+
+function operationMarkdown(
+  request: string,
+  operation: Operation,
+  sent: readonly (readonly string[])[],
+): string {
   const { summary = '', description = '', operationId = '', security = [] } = operation;
   const token = security.length > 0 ? 'with a token' : 'without a token';
   const answers = Object.entries(operation.responses ?? {}).map(([status, answer]) => [
@@ -28,6 +73,7 @@ function operationMarkdown(request: string, operation: Operation): string {
     `### \`${request}\``,
     `${summary}: \`${operationId}\`, ${token}.`,
     description,
+    ...(sent.length > 0 ? [markdownTable([['sent', 'in', '', 'what'], ...sent])] : []),
     markdownTable([['status', 'answer'], ...answers]),
   ].join('\n\n');
 }
