@@ -235,7 +235,7 @@ const Environment = z.object({
   /**
    * A process that sees no progress for so long is not healthy: orders wait and none is recorded,
    * or the purchase's connection does not answer. If its stores answer on new connections, it ends
-   * and is replaced.
+   * and is replaced. One that stands still is killed by the primary, but not in the lab.
    */
   PROGRESS_WITHIN_MS: whole(2_000, 3_600_000).default(10_000),
   /** How long a stopping process waits for requests in flight. */

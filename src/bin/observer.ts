@@ -9,12 +9,14 @@ import { serveMetrics } from '../metrics/serve-metrics.ts';
 import { keepReconciling } from '../processes/keep-reconciling.ts';
 import { openLog } from '../processes/log.ts';
 import { observeStores } from '../processes/observe-stores.ts';
+import { tellPrimary } from '../processes/silent-children.ts';
 import { stopSignal } from '../processes/stop-signal.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 
 const config = readConfig();
 const instance = config.INSTANCE || `${config.NAME}-observer`;
 const log = openLog(instance, config.LOG_LEVEL);
+tellPrimary();
 const stop = stopSignal(log);
 // Nothing waits for it: a change that it leaves half-way is finished by another process.
 stop.addEventListener('abort', () => process.exit());

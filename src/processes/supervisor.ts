@@ -9,6 +9,8 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { countRestart, countRestartsOf } from '../metrics/processes.ts';
 import { recordDeath } from '../trace/history.ts';
+import { SilentChildren } from './silent-children.ts';
+import { watch } from './watch.ts';
 
 interface Role {
   readonly program: string;
@@ -52,6 +54,7 @@ const withMetrics =
  */
 export async function supervise(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const children = new Set<Worker>();
+  const silent = new SilentChildren(config.PROGRESS_WITHIN_MS, log);
 
   function start(role: Role, failures = 0): void {
     cluster.setupPrimary({
@@ -60,6 +63,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
     const startedAt = performance.now();
     const child = cluster.fork({ ...role.env, ...withoutOwner });
     children.add(child);
+    silent.listenTo(child);
     child.once('exit', async (code, killedBy) => {
       children.delete(child);
       if (child.process.pid !== undefined) recordDeath(child.process.pid);
@@ -75,6 +79,8 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
 
   countRestartsOf(roles(config).map(({ program }) => program));
   for (const role of roles(config)) start(role);
+  // In the lab, processes are paused on purpose.
+  if (!config.LAB) void watch(silent.look, config.PROGRESS_WITHIN_MS, log, signal);
   if (!signal.aborted) await once(signal, 'abort');
   await stopAll(children, config.DRAIN_MS + childGraceMs, log);
 }

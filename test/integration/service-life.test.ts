@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { isAlive, processRef } from '../../src/lab/environment/process-table.ts';
@@ -11,7 +12,9 @@ import { startProcess, stopProcess } from '../../src/lab/environment/processes.t
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { call, deploymentSecret, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
+import { startLoggedService } from '../support/logged-service.ts';
 import { ownLab } from '../support/own-lab.ts';
+import { ownStores } from '../support/own-stores.ts';
 
 let lab: Lab;
 
@@ -28,11 +31,8 @@ function there(pid: number | undefined): number {
 }
 
 const primary = () => there(lab.servers.find(({ name }) => name === 'service')?.pid);
-const children = (): number[] =>
-  readFileSync(`/proc/${primary()}/task/${primary()}/children`, 'utf8')
-    .trim()
-    .split(' ')
-    .map(Number);
+const children = (of = primary()): number[] =>
+  readFileSync(`/proc/${of}/task/${of}/children`, 'utf8').trim().split(' ').map(Number);
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 
 async function instancesAnswering(): Promise<number> {
@@ -133,6 +133,25 @@ describe('outside the lab', () => {
     } finally {
       await stopProcess(service);
     }
+  });
+
+  test('children that stand still are killed and replaced, and a primary that did so kills none', async () => {
+    const service = await startLoggedService({ ...(await ownStores()), INSTANCES: '1' });
+    const running = () => [...service.events('listening'), ...service.events('working')].length;
+    await waitUntil('both to run', 20_000, () => running() === 2);
+    const before = children(service.pid);
+    process.kill(service.pid, 'SIGSTOP');
+    await sleep(3_000); // Longer than PROGRESS_WITHIN_MS: the primary hears nobody.
+    process.kill(service.pid, 'SIGCONT');
+    await sleep(1_500); // It looks twice.
+    expect(children(service.pid)).toEqual(before);
+
+    for (const child of before) process.kill(child, 'SIGSTOP');
+    await waitUntil('others to run', 20_000, () => running() === 4);
+    const silent = service.events('child-silent').map(({ pid }) => pid);
+    expect(silent.toSorted()).toEqual(before.toSorted());
+    const after = children(service.pid);
+    expect([after.length, after.filter((pid) => before.includes(pid))]).toEqual([2, []]);
   });
 
   test('no log line of the lab holds a token or the secret', () => {

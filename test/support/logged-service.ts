@@ -17,6 +17,7 @@ export interface Line {
   readonly child?: string;
   readonly code?: number | string;
   readonly quietMs?: number;
+  readonly pid?: number;
   readonly doesRedisAnswer?: boolean;
   readonly doesMysqlAnswer?: boolean;
   readonly isMysqlFull?: boolean;
