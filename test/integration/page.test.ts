@@ -258,6 +258,8 @@ test('a buyer whose answer is lost may ask again, and has one order', async () =
 test('the keyboard is enough, from the ladder to a violation', async () => {
   const tab = await openPage('/ladder/2');
   await tab.locator('[data-rung=check-then-insert]').waitFor();
+  const claims = () => tab.locator('.rungs').textContent();
+  expect(await claims()).not.toMatch(/\d of \d/); // It is to be predicted first.
   await tab.keyboard.press('ArrowDown');
   await tab.keyboard.press('ArrowUp');
   await tab.keyboard.press('Enter');
@@ -266,12 +268,16 @@ test('the keyboard is enough, from the ladder to a violation', async () => {
   await tab.locator('button[data-lane=A]:not([disabled])').waitFor();
   await choose(tab, 'ABAB');
   await tab.locator('[data-verdict=violated]').first().waitFor();
+  await tab.getByRole('link', { name: 'Ladder' }).click();
+  expect(await claims()).toMatch(/\d of \d/);
 });
 
 test('keys that come faster than the steps are played in their order, and no other key is', async () => {
   const tab = await predicted('/race/mutex-per-user');
   for (const key of 'AADBS2BAB') await tab.keyboard.press(key);
   await tab.locator('[data-outcome=two]').waitFor();
+  const lanes = tab.locator('.lanes'); // Six steps fit it.
+  expect(await lanes.evaluate((box) => box.scrollHeight - box.clientHeight)).toBe(0);
   expect(new URL(tab.url()).search).toBe('?do=AABBAB');
 });
 
