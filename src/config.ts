@@ -31,6 +31,16 @@ const addresses = z
   .regex(/^$|^[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*$/, 'must be host:port')
   .default('');
 
+const hostsAndPorts = addresses.transform((value) =>
+  value
+    .split(',')
+    .filter(Boolean)
+    .map((address) => {
+      const [host = '', port] = address.split(':');
+      return { host, port: Number(port) };
+    }),
+);
+
 /** From the cheapest to the safest. */
 export const durabilities = ['everysec', 'always', 'replica'] as const;
 export type Durability = (typeof durabilities)[number];
@@ -110,23 +120,25 @@ const Environment = z.object({
   /** 1: REDIS_URL is one node of a Redis Cluster. */
   REDIS_CLUSTER: flag.default(false),
   /**
+   * More nodes of it, as `host:port`, comma-separated: a process starts by any that answers. The
+   * user, password and TLS are those of REDIS_URL.
+   */
+  REDIS_CLUSTER_NODES: hostsAndPorts,
+  /**
    * The Sentinels of REDIS_URL, as `host:port`, comma-separated. They name the master; the user,
    * password, database and TLS are still those of REDIS_URL.
    */
-  REDIS_SENTINELS: addresses.transform((value) =>
-    value
-      .split(',')
-      .filter(Boolean)
-      .map((address) => {
-        const [host = '', port] = address.split(':');
-        return { host, port: Number(port) };
-      }),
-  ),
+  REDIS_SENTINELS: hostsAndPorts,
   /**
    * What an accepted order of the final rung survives. everysec: a killed Redis. always: a power
    * cut too. replica: also the loss of the Redis that accepted it (docs/pipeline.md).
    */
   ORDER_DURABILITY: z.enum(durabilities).default('always'),
+  /**
+   * With ORDER_DURABILITY=replica: the replicas of each master. An order is accepted once all of
+   * them have it, because each of them may be promoted.
+   */
+  ORDER_REPLICAS: whole(1, 16).default(1),
   /** The name under which the Sentinels know the master. */
   REDIS_SENTINEL_NAME: z.string().min(1).default('redis-main'),
   /**
@@ -326,6 +338,10 @@ const Relations = Environment.refine(lease.check, lease.problem)
     path: ['REDIS_SENTINELS'],
     message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
   })
+  .refine(
+    ({ REDIS_CLUSTER, REDIS_CLUSTER_NODES }) => REDIS_CLUSTER || REDIS_CLUSTER_NODES.length === 0,
+    { path: ['REDIS_CLUSTER_NODES'], message: 'needs REDIS_CLUSTER=1' },
+  )
   .refine(namesIssuer, {
     path: ['TOKEN_JWKS_URL'],
     message: 'needs TOKEN_ISSUER and TOKEN_AUDIENCE: its keys sign tokens for other services too',
@@ -335,6 +351,11 @@ const Relations = Environment.refine(lease.check, lease.problem)
   .refine(secretBefore.check, secretBefore.problem);
 
 export type Config = Readonly<z.output<typeof Environment>>;
+
+/** The replicas that must have an order, or a change of a sale, before it is answered. */
+export const waitsForReplicas = (
+  config: Pick<Config, 'ORDER_DURABILITY' | 'ORDER_REPLICAS'>,
+): number => (config.ORDER_DURABILITY === 'replica' ? config.ORDER_REPLICAS : 0);
 
 /**
  * @throws ConfigurationInvalid with every problem named; values are left out, since some are

@@ -226,13 +226,13 @@ export class DurabilityTooWeak extends LockstepError {
   }
 }
 
-/** No replica has said in time that it has a write: it may be lost with its master. */
+/** Not every replica has said in time that it has a write: it may be lost with its master. */
 export class ReplicaBehind extends LockstepError {
   readonly code = 'REPLICA_BEHIND';
 
-  constructor(withinMs: number) {
+  constructor(replicas: number, withinMs: number) {
     super(
-      `No replica of Redis confirmed the write within ${withinMs} ms. The order, or the change, may exist: repeat ` +
+      `Fewer than ${replicas} replicas of Redis confirmed the write within ${withinMs} ms. The order, or the change, may exist: repeat ` +
         'the request with the same Idempotency-Key. If that goes on, check the replicas and the network to them.',
     );
   }

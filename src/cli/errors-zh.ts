@@ -94,7 +94,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   REPLAY_STOCK_MOVES: '库存正在分桶之间移动，或者有分桶不回答。再试一次。',
   REPLAY_UNKNOWN: 'Redis 没有回答，可能已经重放了。再运行一次：一封死信只会重放一次。',
   REPLAY_USER_HAS_ORDER: '这个用户之后又买到了，只能有一单。丢弃这封死信。',
-  REPLICA_BEHIND: '没有从节点按时确认，订单可能已经存在。用同样的 Idempotency-Key 再发一次。',
+  REPLICA_BEHIND: '不是所有从节点都按时确认，订单可能已经存在。用同样的 Idempotency-Key 再发一次。',
   ROOM_FULL: '教室满了。有人关掉页面两分钟后会空出位置。',
   ROOM_NOT_OPENED: '教室不能在这个地址打开。选这台机器自己的地址。',
   RUNG_MISSING: '选择需要台阶：用 --rung 指定。npx lockstep ladder 会列出全部。',

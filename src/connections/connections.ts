@@ -10,6 +10,7 @@ import { type Pool, select } from './mysql.ts';
 import { openPool } from './mysql-pool.ts';
 import { Rabbitmq } from './rabbitmq.ts';
 import { openRedis, type RedisRole, whenReady } from './redis.ts';
+import { messageOf } from './redis-cluster.ts';
 import { MasterWatch } from './redis-sentinel.ts';
 import { type SaleKeys, saleKeys } from './sale-keys.ts';
 import { Zookeeper } from './zookeeper.ts';
@@ -123,6 +124,11 @@ export class Connections {
     return rabbitmq;
   }
 
+  /** The replicas of REDIS_URL, as each of its Sentinels knows them. */
+  async sentinelReplicas(): Promise<number[]> {
+    return (await this.#masterWatch?.replicas()) ?? [];
+  }
+
   /** Waits until every client that was opened can take commands, two seconds at most. */
   async ready(): Promise<void> {
     const clients = [...this.#clients.values()].map((redis) => whenReady(redis, 2_000));
@@ -145,7 +151,7 @@ export class Connections {
   #open(url: string, role: RedisRole): Redis {
     const server = new URL(url).host;
     const redis = openRedis(url, role, this.config, (error) =>
-      this.#log.warn({ event: 'redis-error', role, server, error: error.message }),
+      this.#log.warn({ event: 'redis-error', role, server, error: messageOf(error) }),
     );
     if (url === this.config.REDIS_URL) this.#follow(redis);
     return redis;

@@ -5,10 +5,11 @@
  */
 import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Config, Durability } from '../config.ts';
+import { type Config, waitsForReplicas } from '../config.ts';
 import { DurabilityTooWeak, MysqlLosesCommits } from '../errors.ts';
 import type { Connections } from './connections.ts';
 import { select } from './mysql.ts';
+import { mostReplicas } from './replicas.ts';
 
 /** Of a Redis, by name, as CONFIG GET answers. */
 export type RedisSettings = Readonly<Record<string, string>>;
@@ -18,19 +19,23 @@ const syncsNotInRewrite = 'no-appendfsync-on-rewrite';
 const leastReplicas = 'min-replicas-to-write';
 const evicts = 'maxmemory-policy';
 
+type Promised = Pick<Config, 'ORDER_DURABILITY' | 'ORDER_REPLICAS'>;
+
 /** @returns one sentence for each setting that is too weak. Pure. */
-export function weakSettings(durability: Durability, settings: RedisSettings): string[] {
+export function weakSettings(promised: Promised, settings: RedisSettings): string[] {
   const weak: string[] = [];
   const must = (name: string, allowed: readonly string[]) => {
     const value = settings[name] ?? 'missing';
     if (!allowed.includes(value)) weak.push(`${name} is ${value}, and must be ${allowed[0]}`);
   };
+  const isEverySecond = promised.ORDER_DURABILITY === 'everysec';
+  const replicas = waitsForReplicas(promised);
   must('appendonly', ['yes']);
   must(evicts, ['noeviction']); // A key that is evicted is a sale, a queue or a lock that is lost.
-  must(syncs, durability === 'everysec' ? ['everysec', 'always'] : ['always']);
-  if (durability !== 'everysec') must(syncsNotInRewrite, ['no']);
-  if (durability === 'replica' && !(Number(settings[leastReplicas]) >= 1))
-    weak.push(`${leastReplicas} is ${settings[leastReplicas]}, and must be 1 or more`);
+  must(syncs, isEverySecond ? ['everysec', 'always'] : ['always']);
+  if (!isEverySecond) must(syncsNotInRewrite, ['no']);
+  if (!(Number(settings[leastReplicas] ?? 0) >= replicas))
+    weak.push(`${leastReplicas} is ${settings[leastReplicas]}, and must be ${replicas} or more`);
   return weak;
 }
 
@@ -41,9 +46,23 @@ export function weakSettings(durability: Durability, settings: RedisSettings): s
 export async function weakDurability(connections: Connections): Promise<string[] | null> {
   const redis = connections.redis('admin');
   const masters = redis instanceof Cluster ? (redis as Cluster).nodes('master') : [redis];
+  const { config } = connections;
+  const [settings, replicas] = await Promise.all([
+    ifAllowed(Promise.all(masters.map(settingsOf))),
+    waitsForReplicas(config) > 0 ? ifAllowed(mostReplicas(connections, masters)) : 0,
+  ]);
+  const weak = settings?.flatMap((each) => weakSettings(config, each)) ?? [];
+  if (replicas && replicas > config.ORDER_REPLICAS)
+    weak.push(
+      `a master has ${replicas} replicas, and ORDER_REPLICAS is ${config.ORDER_REPLICAS}: ` +
+        'a replica that has not the order may be promoted',
+    );
+  return weak.length === 0 && (settings === null || replicas === null) ? null : weak;
+}
+
+async function ifAllowed<T>(answer: Promise<T>): Promise<T | null> {
   try {
-    const settings = await Promise.all(masters.map(settingsOf));
-    return settings.flatMap((each) => weakSettings(connections.config.ORDER_DURABILITY, each));
+    return await answer;
   } catch (error) {
     if (error instanceof ReplyError && /^(ERR unknown|NOPERM)/.test((error as Error).message))
       return null;
@@ -113,4 +132,4 @@ export function warnOfPromotion(config: Config, log: Logger): void {
 
 const noWait =
   'A replica that is promoted does not have the orders that had not reached it: ' +
-  'ORDER_DURABILITY=replica waits for it.';
+  'ORDER_DURABILITY=replica waits for all ORDER_REPLICAS of them.';

@@ -59,6 +59,13 @@ export class MasterWatch {
     client.once('end', () => this.#clients.delete(client));
   }
 
+  /** As each Sentinel that answers knows them, also those that are cut off from the master. */
+  async replicas(): Promise<number[]> {
+    const asked = this.#sentinels.map((sentinel) => replicasOf(sentinel, this.#name));
+    const answers = await Promise.allSettled(asked);
+    return answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  }
+
   async close(): Promise<void> {
     for (const asking of this.#asking) clearInterval(asking);
     for (const sentinel of this.#sentinels) sentinel.disconnect();
@@ -93,7 +100,7 @@ function openSentinel(sentinel: SentinelConfig['REDIS_SENTINELS'][number], confi
     ...sentinel,
     ...(isTls(config) && { tls: {} }),
     ...{ connectTimeout: answerMs, commandTimeout: answerMs, socketTimeout: answerMs },
-    ...{ maxRetriesPerRequest: 0, enableOfflineQueue: false, disableClientInfo: true },
+    ...{ maxRetriesPerRequest: 0, disableClientInfo: true },
     enableReadyCheck: false,
     retryStrategy: () => askEveryMs,
   });
@@ -106,6 +113,13 @@ async function masterOf(sentinel: Redis, name: string): Promise<string> {
   const address = await sentinel.call('SENTINEL', 'get-master-addr-by-name', name);
   if (!Array.isArray(address)) throw new Error(`Sentinel does not know the master ${name}`);
   return address.join(':');
+}
+
+/** Without those that do not answer the Sentinel: it promotes none of these. */
+async function replicasOf(sentinel: Redis, name: string): Promise<number> {
+  const replicas = (await sentinel.call('SENTINEL', 'REPLICAS', name)) as string[][];
+  const flags = replicas.map((fields) => fields[fields.indexOf('flags') + 1] ?? '');
+  return flags.filter((each) => !each.split(',').includes('s_down')).length;
 }
 
 /**

@@ -9,8 +9,9 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import type { Config } from '../config.ts';
+import { openCluster } from './redis-cluster.ts';
 import { sentinelOptions } from './redis-sentinel.ts';
 
 /**
@@ -101,7 +102,10 @@ export function openRedis(
   };
   const redis =
     isMain && config.REDIS_CLUSTER
-      ? openCluster(url, role, options)
+      ? openCluster(config, {
+          ...{ nodeOptions: options, reconnectMs },
+          mayRepeat: role === 'subscriber' || role === 'pause',
+        })
       : new Redis(url, { ...options, maxRetriesPerRequest, retryStrategy: reconnectMs });
   redis.on('error', onError);
   if (role === 'subscriber') keepAsking(redis);
@@ -117,61 +121,6 @@ function keepAsking(redis: Redis): void {
     if (redis.status === 'ready') redis.ping().catch(() => {});
   }, heartbeatMs).unref();
   redis.once('end', () => clearInterval(asking));
-}
-
-type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
-
-/**
- * A cluster client follows MOVED, ASK and TRYAGAIN: with these a node says that it did not run the
- * command. By default ioredis also sends a command again when its connection was lost, and then it
- * may have run: only a subscriber, which may subscribe twice, keeps that.
- */
-function openCluster(url: string, role: RedisRole, options: NodeOptions): Redis {
-  const mayRepeat = role === 'subscriber' || role === 'pause';
-  const repeatMs = mayRepeat ? 100 : 0; // 0 is never.
-  const cluster = new Cluster([url], {
-    redisOptions: { ...options, ...forEveryNode(url) },
-    clusterRetryStrategy: reconnectMs,
-    enableOfflineQueue: mayRepeat,
-    retryDelayOnFailover: repeatMs,
-    retryDelayOnClusterDown: repeatMs,
-    // So that a new master is found although the connection to the old one stands.
-    slotsRefreshInterval: 5_000,
-  });
-  // The same commands, events and status; the types differ in a pipeline only.
-  return cluster as unknown as Redis;
-}
-
-/**
- * The connection of the master that has this key: in a cluster, to that node. What is sent on it is
- * sent nowhere else, so a node that has the key no more answers MOVED. Undefined while there is
- * none that takes commands; then the client looks for it.
- */
-export function connectionOf(redis: Redis, key: string): Redis | undefined {
-  const client: object = redis;
-  if (!(client instanceof Cluster)) return redis.status === 'ready' ? redis : undefined;
-  const [address] = client.slots[new Command('get', [key]).getSlot() ?? 0] ?? [];
-  const isOwner = ({ options: { host, port } }: Redis) => `${host}:${port}` === address;
-  const node = client.nodes('master').find(isOwner);
-  if (node?.status === 'ready') return node;
-  if (node?.status === 'wait') node.connect().catch(() => {});
-  else findMasters(redis);
-  return undefined;
-}
-
-/** In a cluster: asks the nodes which master has which keys. */
-export function findMasters(redis: object): void {
-  if (redis instanceof Cluster) redis.refreshSlotsCache();
-}
-
-/** The part of the URL that is for all nodes: ioredis uses it for the first node only. */
-function forEveryNode(url: string): NodeOptions {
-  const { username, password, protocol } = new URL(url);
-  return {
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' && { tls: {} }),
-  };
 }
 
 /**

@@ -22,8 +22,8 @@ export { OptionInvalid, PurchaseInvalid };
 export interface PipelineOptions extends StreamGroupOptions {
   /** Before every key; nothing without it. It has no braces: those of the keys name their slot. */
   readonly keyPrefix?: string;
-  /** A purchase is accepted once a replica of Redis has it, and not before. */
-  readonly waitForReplica?: boolean;
+  /** A purchase is accepted once so many replicas of Redis have it: all that may be promoted. */
+  readonly waitForReplicas?: number;
 }
 
 /** What is sold, and when. */
@@ -91,10 +91,10 @@ export const clientOptions = {
  * @throws OptionInvalid
  */
 export function salePipeline(redis: Redis, options: PipelineOptions = {}): SalePipeline {
-  const { keyPrefix = '', waitForReplica = false, ...ofStream } = options;
-  checkOptions(ofStream);
+  const { keyPrefix = '', waitForReplicas = 0, ...ofStream } = options;
+  checkOptions({ ...ofStream, waitForReplicas });
   const keys = saleKeys(1, 1, keyPrefix);
-  const inventory = luaStream(redis, keys, { waitForReplica });
+  const inventory = luaStream(redis, keys, { waitForReplicas });
   const queue = redisStreamGroupQueue(redis, keys, ofStream);
 
   /** In one step: those that are sold meanwhile are counted once. */
@@ -177,13 +177,14 @@ const isHopeless = (error: unknown): boolean =>
   (error instanceof ReplyError && hopeless.test((error as Error).message));
 
 const bounds = {
+  waitForReplicas: [0, 16],
   batchSize: [1, 10_000],
   gatherMs: [0, 60_000],
   claimIdleMs: [1, 86_400_000],
   retireIdleMs: [1, 86_400_000],
 } as const;
 
-function checkOptions(options: StreamGroupOptions): void {
+function checkOptions(options: Omit<PipelineOptions, 'keyPrefix'>): void {
   for (const [name, [least, most]] of Object.entries(bounds)) {
     const value = options[name as keyof typeof bounds];
     if (value === undefined) continue;

@@ -26,7 +26,8 @@ const borrowWithinMs = 1_000;
 export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions = {}): Inventory {
   const soldOut = new SoldOutMemory(redis);
   const purchase = sellByScript(redis, options);
-  const replica = options.waitForReplica ? new ReplicaAcknowledgement() : null;
+  const { waitForReplicas = 0 } = options;
+  const replica = waitForReplicas > 0 ? new ReplicaAcknowledgement(waitForReplicas) : null;
   const transfers = new BucketTransfers(redis, keys, options.epoch ?? noEpoch);
 
   async function sell(order: Order, voucher: Voucher): Promise<Outcome> {

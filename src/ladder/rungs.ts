@@ -4,6 +4,7 @@
  * all read this table.
  */
 import type { Redis } from 'ioredis';
+import { waitsForReplicas } from '../config.ts';
 import type { Connections } from '../connections/connections.ts';
 import { UnknownRung } from '../errors.ts';
 import { bypassedTransaction } from '../inventory/bypassed-transaction.ts';
@@ -64,7 +65,7 @@ const timedLock = ({ config }: Connections) => ({
 });
 const luaStreamOptions = ({ config, epoch }: Connections) => ({
   epoch,
-  waitForReplica: config.ORDER_DURABILITY === 'replica',
+  waitForReplicas: waitsForReplicas(config),
   waitMs: config.PURCHASE_ANSWER_MS,
 });
 const messageLock = (connections: Connections) => ({

@@ -13,6 +13,7 @@
  * begun change, and the next one finishes it. One change of a voucher is begun at a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitsForReplicas } from '../config.ts';
 import type { Connections } from '../connections/connections.ts';
 import { stayInEpoch } from '../connections/epoch.ts';
 import { change, type PoolConnection, select, transaction } from '../connections/mysql.ts';
@@ -267,8 +268,8 @@ async function apply(at: Place, begun: BegunChange): Promise<Applied> {
     held.sold === undefined
       ? await applyIn(at, places, begun, newStock, held.hold)
       : { sold: held.sold }; // Null: a bucket has a later change.
-  if (connections.config.ORDER_DURABILITY === 'replica')
-    await confirmWrites(connections.redis('admin'), places);
+  const replicas = waitsForReplicas(connections.config);
+  if (replicas > 0) await confirmWrites(connections.redis('admin'), places, replicas);
   return applied;
 }
 

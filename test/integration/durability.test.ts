@@ -96,22 +96,27 @@ test('a Redis that allows no CONFIG is not compared, and the log says so', async
   expect(logged).toMatchObject([{ event: 'durability-not-checked' }]);
 });
 
-/** A master with one replica, and a voucher that is on sale there. */
-async function replicated() {
-  const master = await startOwnRedis();
-  const replica = await startOwnRedis({ replicaof: `127.0.0.1 ${portOf(master)}` });
-  const settings = { REDIS_URL: master.url, ORDER_DURABILITY: 'replica' };
+/** A master with its replicas, and a voucher that is on sale there. */
+async function replicated(count = 1) {
+  const master = await startOwnRedis({ 'min-replicas-to-write': String(count) });
+  const replicas: OwnRedis[] = [];
+  while (replicas.length < count)
+    replicas.push(await startOwnRedis({ replicaof: `127.0.0.1 ${portOf(master)}` }));
+  const [replica] = replicas as [OwnRedis];
+  const ORDER_REPLICAS = String(count);
+  const settings = { REDIS_URL: master.url, ORDER_DURABILITY: 'replica', ORDER_REPLICAS };
   const connections = await opened(settings);
   const admin = connections.redis('admin');
   const isInSync = async () => {
-    await admin.set('written', '1'); // A replica that is online may get no writes for a second more.
-    return (await admin.wait(1, 500)) === 1;
+    // Refused until they are there. One that is online may get no writes for a second more.
+    const isWritten = await admin.set('written', '1').catch(() => null);
+    return isWritten !== null && (await admin.wait(count, 500)) === count;
   };
   await waitUntil('the replica', 20_000, isInSync);
   const voucher = await someVoucher(connections, { stock: 500 });
   await openLuaStream(connections).prepare(voucher);
   const buy = (by: Connections, order: Order) => openLuaStream(by).sell(order, voucher, lease);
-  return { replica, connections, voucher, settings, buy };
+  return { replica, replicas, connections, voucher, settings, buy };
 }
 
 const stockOf = (connections: Connections, { id }: Voucher) =>
@@ -147,6 +152,33 @@ test('with `replica`, an order is accepted once a replica has it: until then it 
   expect(await stockOf(connections, voucher)).toBe('498');
 });
 
+test('with `replica`, an order is accepted once all replicas have it, whichever may be promoted', async () => {
+  const { replicas, connections, voucher, buy } = await replicated(2);
+  await agreeOnDurability(connections, quiet);
+  for (const [user, replica] of replicas.entries()) {
+    replica.pause();
+    const order = someOrder(voucher.id, String(user + 1));
+    expect(await buy(connections, order)).toMatchObject({ kind: 'unknown', orderId: order.id });
+    replica.resume();
+    await expect
+      .poll(async () => (await buy(connections, order)).kind, { timeout: 20_000 })
+      .toBe('accepted');
+  }
+});
+
+test('with `replica`, no service starts, and none is ready, with more replicas than it waits for', async () => {
+  const { connections, settings } = await replicated(2);
+  const fewer = await opened({ ...settings, ORDER_REPLICAS: '1' });
+  const weak = [expect.stringMatching(/^a master has 2 replicas, and ORDER_REPLICAS is 1: /)];
+  const tooWeak = { code: 'DURABILITY_TOO_WEAK', weak };
+  await expect(agreeOnDurability(fewer, quiet)).rejects.toMatchObject(tooWeak);
+  const { app } = await openInstance(connections);
+  expect((await app.request('/readyz')).status).toBe(200);
+  await startOwnRedis({ replicaof: `127.0.0.1 ${new URL(settings.REDIS_URL).port}` });
+  const detail = async () => JSON.stringify(await (await app.request('/readyz')).json());
+  await expect.poll(detail, { timeout: 20_000 }).toContain('a master has 3 replicas');
+});
+
 test('with `replica`, nobody is told `sold-out` because of an order that no replica has', async () => {
   const { replica, connections } = await replicated();
   const voucher = await someVoucher(connections, { stock: 1 });
@@ -168,7 +200,7 @@ test('with `replica`, nobody is told `sold-out` because another bucket sold what
   const { replica, connections } = await replicated();
   const { saleKeys } = connections;
   const voucher = await someVoucher(connections, { stock: 1, rung: 'lua-buckets', buckets: 2 });
-  const options = { epoch: connections.epoch, waitForReplica: true };
+  const options = { epoch: connections.epoch, waitForReplicas: 1 };
   const inventory = luaBuckets(connections.redis('purchase'), saleKeys, options);
   await inventory.prepare(voucher);
   const users = Array.from({ length: 40 }, (_, user) => String(user + 1));

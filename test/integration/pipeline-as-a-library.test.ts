@@ -120,7 +120,7 @@ test.each<[string, Handle, string]>([
 );
 
 test('an order that must be on a replica is unknown while there is none', async () => {
-  pipeline = salePipeline(redis, { waitForReplica: true });
+  pipeline = salePipeline(redis, { waitForReplicas: 1 });
   await pipeline.prepare(sale);
   expect(await sell('1')).toMatchObject({ kind: 'unknown', orderId: '11' });
 });

@@ -1,5 +1,5 @@
 /**
- * `restoreMain` on a real pair of Redis servers and three Sentinels: redis-main was replaced, came
+ * `restoreMain` on real Redis servers and three Sentinels: redis-main was replaced, came
  * back as a master without the writes since, and the Sentinels cannot agree yet. Until they do,
  * they could promote it again: it must be a copy before that.
  */
@@ -35,14 +35,17 @@ const downAfter = (sentinel: number, ms: number) =>
 
 test('redis-main follows the new master at once, before the Sentinels agree', async () => {
   const folder = someFolder();
-  const first = await ownPorts(19_400, 5);
-  const [redisMain, replica] = [first, first + 1];
-  const sentinels = [first + 2, first + 3, first + 4] as const;
+  const first = await ownPorts(19_400, 6);
+  const [redisMain, replica, secondReplica] = [first, first + 1, first + 2];
+  const sentinels = [first + 3, first + 4, first + 5] as const;
   const data = [
-    redisServer('redis-main', folder, redisMain, 'always'),
+    redisServer('redis-main', folder, redisMain, 'always', { 'replica-priority': '50' }),
     redisServer('replica', folder, replica, 'always'),
+    redisServer('second-replica', folder, secondReplica, 'always', {
+      replicaof: `127.0.0.1 ${replica}`,
+    }),
   ] as const;
-  const [, newMaster] = [await started(data[0]), await started(data[1])];
+  const [, newMaster] = [await started(data[0]), await started(data[1]), await started(data[2])];
   for (const { port, answers } of data) await waitUntil(`Redis ${port}`, 10_000, answers);
   // The Sentinels do not know redis-main, so that nobody but restoreMain makes it follow.
   for (const port of sentinels)
@@ -62,7 +65,7 @@ test('redis-main follows the new master at once, before the Sentinels agree', as
     (await viewOf(hasty)).flags.includes('s_down'),
   );
 
-  const restoring = restoreMain({ redisMain, replica, sentinels: [...sentinels] });
+  const restoring = restoreMain({ redisMain, replica, secondReplica, sentinels: [...sentinels] });
   restoring.catch(() => {}); // Of a test that has failed before.
   const follows = async () => (await roleOf(redisMain)) === 'slave';
   await waitUntil('redis-main to follow', 5_000, follows);
@@ -70,6 +73,7 @@ test('redis-main follows the new master at once, before the Sentinels agree', as
   for (const port of sentinels) await downAfter(port, downAfterMs);
   signalProcess(newMaster, 'SIGCONT');
   await restoring;
-  expect([await roleOf(redisMain), await roleOf(replica)]).toEqual(['master', 'slave']);
+  const roles = await Promise.all([redisMain, replica, secondReplica].map(roleOf));
+  expect(roles).toEqual(['master', 'slave', 'slave']);
   expect(await withRedis(redisMain, (redis) => redis.get('written'))).toBe('since');
 });

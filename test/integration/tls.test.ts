@@ -8,46 +8,21 @@ import { startProcess, stopProcess } from '../../src/lab/environment/processes.t
 import { databaseUrl } from '../../src/lab/environment/servers/database.ts';
 import { mariadbServer } from '../../src/lab/environment/servers/mariadb.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { type Certificates, certificates, redisTls } from '../support/certificates.ts';
 import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { ownStores } from '../support/own-stores.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startService } from '../support/service-process.ts';
 
-const days = ['-days', '1'];
+const entry = join('dist', 'bin', 'service.js');
 
-/** A CA, and a certificate of 127.0.0.1 that it has signed. */
-async function certificates() {
-  const folder = newDataFolder();
-  const at = (name: string) => join(folder, name);
-  const openssl = (...args: string[]) => execa('openssl', args, { cwd: folder });
-  const newKey = ['-newkey', 'rsa:2048', '-nodes'];
-  await openssl(
-    ...['req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', ...days],
-    ...['-subj', '/CN=the CA of this test'],
-  );
-  await openssl(
-    ...['req', '-x509', ...newKey, '-keyout', 'server.key', '-out', 'server.pem', ...days],
-    ...['-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', '/CN=a store'],
-    ...[
-      '-addext',
-      'subjectAltName=IP:127.0.0.1,DNS:localhost',
-      '-addext',
-      'basicConstraints=CA:FALSE',
-    ],
-  );
-  return { ca: at('ca.pem'), key: at('server.key'), certificate: at('server.pem') };
-}
-
-type Certificates = Awaited<ReturnType<typeof certificates>>;
-
-async function redisWithTls({ ca, key, certificate }: Certificates): Promise<string> {
+async function redisWithTls(made: Certificates): Promise<string> {
   const port = await ownPorts(19_350);
-  await startOwnRedis({
-    ...{ 'tls-port': String(port), 'tls-cert-file': certificate, 'tls-key-file': key },
-    ...{ 'tls-ca-cert-file': ca, 'tls-auth-clients': 'no' },
-  });
+  const { port: _, ...tls } = redisTls(made, port);
+  await startOwnRedis(tls);
   return `rediss://127.0.0.1:${port}`;
 }
 
@@ -70,19 +45,33 @@ async function databaseWithTls({ ca, key, certificate }: Certificates): Promise<
 }
 
 test('it sells and records by TLS, and does not start where it cannot trust a store', async () => {
-  const made = await certificates();
+  const made = await certificates('IP:127.0.0.1,DNS:localhost');
   const stores = {
     ...{ REDIS_URL: await redisWithTls(made), MYSQL_URL: await databaseWithTls(made) },
     ...{ TOKEN_SECRET: deploymentSecret, ORDER_DURABILITY: 'always' },
   };
-  const entry = join('dist', 'bin', 'service.js');
   const trusting = { ...stores, NODE_EXTRA_CA_CERTS: made.ca };
   const { baseUrl, stop } = await startService(entry, trusting);
   onTestFinished(async () => void (await stop()));
-  const id = await putOnSale(
-    {},
-    { baseUrl, token: await tokenFor('1', 'operator', deploymentSecret) },
-  );
+  await sellAndRecord(baseUrl);
+  const plain = await ownStores();
+  for (const url of ['REDIS_URL', 'MYSQL_URL'] as const) {
+    const { exitCode, stdout } = await started({ ...stores, ...plain, [url]: stores[url] });
+    expect([url, exitCode]).toEqual([url, 1]);
+    expect(stdout).toMatch(/unable to (verify|get)|self-signed/);
+  }
+}, 90_000);
+
+/** The service, in vain. */
+const started = (settings: Readonly<Record<string, string>>) =>
+  execa(process.execPath, [entry], {
+    env: { PATH: process.env['PATH'], ...settings, START_WAIT_MS: '1500', PORT: '19899' },
+    ...{ extendEnv: false, reject: false, timeout: 20_000 },
+  });
+
+async function sellAndRecord(baseUrl: string): Promise<void> {
+  const operator = await tokenFor('1', 'operator', deploymentSecret);
+  const id = await putOnSale({}, { baseUrl, token: operator });
   const token = await tokenFor('7', 'user', deploymentSecret);
   const bought = await call(`/vouchers/${id}/orders`, { method: 'POST', token, baseUrl });
   expect(bought.status).toBe(202);
@@ -90,15 +79,35 @@ test('it sells and records by TLS, and does not start where it cannot trust a st
   const state = async () =>
     (await (await call(path, { token, baseUrl })).json()) as { status: string };
   await waitUntil('the order', 20_000, async () => (await state()).status === 'confirmed');
+}
 
-  const plain = await ownStores();
-  for (const url of ['REDIS_URL', 'MYSQL_URL'] as const) {
-    const env = { ...stores, ...plain, [url]: stores[url], START_WAIT_MS: '1500', PORT: '19899' };
-    const { exitCode, stdout } = await execa(process.execPath, [entry], {
-      ...{ env: { PATH: process.env['PATH'], ...env }, extendEnv: false },
-      ...{ reject: false, timeout: 20_000 },
+const namesHosts = {
+  'cluster-announce-hostname': 'localhost',
+  'cluster-preferred-endpoint-type': 'hostname',
+};
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['IP addresses', {}],
+  ['names', namesHosts],
+])(
+  'a Redis Cluster that names its nodes by their %s has certificates of names',
+  async (_, own) => {
+    const made = await certificates('DNS:localhost');
+    const cluster = await startRedisCluster({ tls: made, settings: own });
+    onTestFinished(() => cluster.stop());
+    const { MYSQL_URL } = await ownStores();
+    const REDIS_URL = cluster.url.replace('redis:', 'rediss:').replace('127.0.0.1', 'localhost');
+    const stores = { MYSQL_URL, REDIS_URL, REDIS_CLUSTER: '1', SALE_SHARDS: '4' };
+    const settings = { ...stores, TOKEN_SECRET: deploymentSecret, NODE_EXTRA_CA_CERTS: made.ca };
+    const { baseUrl, stop } = await startService(entry, settings);
+    onTestFinished(async () => void (await stop()));
+    await sellAndRecord(baseUrl);
+    // The certificate is not of this address.
+    const other = await started({
+      ...settings,
+      REDIS_URL: REDIS_URL.replace('localhost', '127.0.0.1'),
     });
-    expect([url, exitCode]).toEqual([url, 1]);
-    expect(stdout).toMatch(/unable to (verify|get)|self-signed/);
-  }
-}, 90_000);
+    expect(other.exitCode).toBe(1);
+    expect(other.stdout).toMatch(/is not in the cert|does not match certificate/);
+  },
+  90_000,
+);

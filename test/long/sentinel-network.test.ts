@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { Connections } from '../../src/connections/connections.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
-import { roleOf } from '../../src/lab/environment/replication.ts';
+import { isCopyOf, roleOf } from '../../src/lab/environment/replication.ts';
 import { lookEvery, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
@@ -23,7 +23,9 @@ const lab = theLab({ instances: 2, balancer: 'nginx', network: 'sentinel' });
 
 const list = 'sentinel-network-test';
 const roles = () =>
-  Promise.all(['redis-main', 'redis-replica'].map((name) => roleOf(lab().portOf(name))));
+  Promise.all(
+    ['redis-main', 'redis-replica', 'redis-replica-2'].map((name) => roleOf(lab().portOf(name))),
+  );
 const network = () => lab().network('sentinel');
 const sentinels = ['sentinel-1', 'sentinel-2', 'sentinel-3'];
 const masterPorts = async () => {
@@ -36,9 +38,10 @@ async function promoted(): Promise<void> {
 }
 
 async function expectHealed(): Promise<void> {
-  expect(await roles()).toEqual(['master', 'slave']);
+  expect(await roles()).toEqual(['master', 'slave', 'slave']);
   expect(await masterPorts()).toEqual([lab().portOf('redis-main')]);
-  expect(await network().follows('redis-replica')).toBe(true);
+  for (const name of ['redis-replica', 'redis-replica-2'])
+    expect(await isCopyOf(lab().portOf(name), lab().portOf('redis-main'))).toBe(true);
 }
 
 /** Until it is accepted: the service needs a moment to follow the master. */
@@ -83,6 +86,18 @@ test('an old master that comes back follows the new one', async () => {
   await Promise.all(sentinels.map((name) => lookEvery(lab().portOf(name), 200)));
   await waitUntil('redis-main to follow', 20_000, () => network().follows('redis-main'));
   expect(await network().isMaster('redis-replica')).toBe(true);
+});
+
+test('the second replica is promoted when the first is away; heal loses nothing either', async () => {
+  await pauseServer('redis-replica').inject(lab());
+  await killServer('redis-main').inject(lab());
+  const second = () => roleOf(lab().portOf('redis-replica-2'));
+  await waitUntil('a promotion', 20_000, async () => (await second()) === 'master');
+  await withConnections(lab(), (each) => each.redis('admin').lpush(list, 'written'));
+  await lab().heal();
+  const kept = await withConnections(lab(), (each) => each.redis('admin').lrange(list, 0, -1));
+  expect(kept).toEqual(['written']);
+  await expectHealed();
 });
 
 test('a command of the lab reaches the master, whichever it is', async () => {

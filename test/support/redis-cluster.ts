@@ -2,7 +2,7 @@
  * A Redis Cluster of three masters on loopback, or of three masters with a replica each, apart from
  * the lab's servers: started for a test and ended after it.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
@@ -11,6 +11,7 @@ import { freeClusterPorts } from '../../src/lab/environment/ports.ts';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { type Certificates, redisTls } from './certificates.ts';
 import { newDataFolder } from './data-home.ts';
 import { worker } from './own-ports.ts';
 
@@ -51,11 +52,22 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-export async function startRedisCluster({ replicas = false } = {}): Promise<RedisCluster> {
+interface ClusterOptions {
+  /** One for each master. */
+  readonly replicas?: boolean;
+  readonly tls?: Certificates;
+  /** More of each node. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function startRedisCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
+  const { replicas = false } = options;
   const folder = newDataFolder();
   const count = replicas ? 2 * masterCount : masterCount;
   const first = await freeClusterPorts(firstPort + worker * portsOfWorker, count);
-  const all = Array.from({ length: count }, (_, index) => clusterNode(folder, first + index));
+  const all = Array.from({ length: count }, (_, index) =>
+    clusterNode(folder, first + index, options),
+  );
   const [nodes, others] = [all.slice(0, masterCount), all.slice(masterCount)];
   const stop = async () => {
     await Promise.all(all.map((node) => node.stop()));
@@ -63,7 +75,7 @@ export async function startRedisCluster({ replicas = false } = {}): Promise<Redi
   };
   try {
     await Promise.all(all.map((node) => node.start()));
-    await create(all, replicas ? 1 : 0);
+    await create(all, options);
     await untilComplete(all);
   } catch (error) {
     await stop();
@@ -80,18 +92,24 @@ export async function startRedisCluster({ replicas = false } = {}): Promise<Redi
   };
 }
 
-function clusterNode(folder: string, port: number): ClusterNode {
+function clusterNode(folder: string, port: number, options: ClusterOptions): ClusterNode {
   const data = join(folder, String(port));
   mkdirSync(data);
   let ref: ProcessRef | undefined;
-  const redis = new Redis({ port, password, lazyConnect: true, maxRetriesPerRequest: 1 });
+  const { tls, settings = {} } = options;
+  const redis = new Redis({
+    ...{ port, password, lazyConnect: true, maxRetriesPerRequest: 1 },
+    ...(tls && { tls: { ca: readFileSync(tls.ca) } }),
+  });
   redis.on('error', () => {}); // While the node is down.
   return {
     port,
     redis,
     start: async () => {
       const logFile = join(folder, `${port}.log`);
-      ref = startProcess({ command: programPath('redis-server'), args: args(data, port), logFile });
+      const more = { ...settings, ...(tls && tlsOnly(tls, port)) };
+      const args = argsOf(data, port, more);
+      ref = startProcess({ command: programPath('redis-server'), args, logFile });
       await waitUntil(`a cluster node on port ${port}`, 10_000, () => redis.ping().then(Boolean));
     },
     kill: async () => {
@@ -110,7 +128,7 @@ function clusterNode(folder: string, port: number): ClusterNode {
 }
 
 /** Without full coverage, the slots of the other masters are served while one master is down. */
-const args = (data: string, port: number): string[] =>
+const argsOf = (data: string, port: number, more: Readonly<Record<string, string>>): string[] =>
   Object.entries({
     port: String(port),
     bind: '127.0.0.1',
@@ -123,12 +141,22 @@ const args = (data: string, port: number): string[] =>
     'cluster-enabled': 'yes',
     'cluster-node-timeout': String(nodeTimeoutMs),
     'cluster-require-full-coverage': 'no',
+    ...more,
   }).flatMap(([name, value]) => [`--${name}`, value]);
 
-async function create(nodes: readonly ClusterNode[], replicas: number): Promise<void> {
+const tlsOnly = (tls: Certificates, port: number) => ({
+  ...redisTls(tls, port),
+  ...{ 'tls-cluster': 'yes', 'tls-replication': 'yes' },
+});
+
+async function create(
+  nodes: readonly ClusterNode[],
+  { replicas, tls }: ClusterOptions,
+): Promise<void> {
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
-  const options = ['--cluster-replicas', String(replicas), '--cluster-yes'];
-  await execa('redis-cli', ['--cluster', 'create', ...addresses, ...options], {
+  const options = ['--cluster-replicas', replicas ? '1' : '0', '--cluster-yes'];
+  const trust = tls ? ['--tls', '--cacert', tls.ca] : [];
+  await execa('redis-cli', [...trust, '--cluster', 'create', ...addresses, ...options], {
     env: { REDISCLI_AUTH: password },
   });
 }

@@ -1,5 +1,6 @@
 /** Vouchers and orders for tests. */
 import { randomInt, randomUUID } from 'node:crypto';
+import { waitsForReplicas } from '../../src/config.ts';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
@@ -56,7 +57,7 @@ export const someVoucherId = (): string => String(randomInt(1_000_000_000, 2_000
 export const openLuaStream = (connections: Connections): Inventory =>
   luaStream(connections.redis('purchase'), connections.saleKeys, {
     epoch: connections.epoch,
-    waitForReplica: connections.config.ORDER_DURABILITY === 'replica',
+    waitForReplicas: waitsForReplicas(connections.config),
   });
 
 /** The final rung's queue on these connections. */

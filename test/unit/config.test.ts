@@ -126,8 +126,18 @@ describe('the configuration', () => {
 
   test('keeps accepted orders through a power cut by default, and may wait for a replica in a cluster', () => {
     expect(readConfig(least).ORDER_DURABILITY).toBe('always');
-    const cluster = { ...least, REDIS_CLUSTER: '1', ORDER_DURABILITY: 'replica' };
-    expect(readConfig(cluster)).toMatchObject({ REDIS_CLUSTER: true, ORDER_DURABILITY: 'replica' });
+    const REDIS_CLUSTER_NODES = 'one:7000';
+    const cluster = {
+      ...least,
+      REDIS_CLUSTER: '1',
+      REDIS_CLUSTER_NODES,
+      ORDER_DURABILITY: 'replica',
+    };
+    expect(readConfig(cluster)).toMatchObject({
+      ...{ REDIS_CLUSTER: true, ORDER_DURABILITY: 'replica', ORDER_REPLICAS: 1 },
+      REDIS_CLUSTER_NODES: [{ host: 'one', port: 7000 }],
+    });
+    expect(complaint({ ...least, REDIS_CLUSTER_NODES })).toMatch(/REDIS_CLUSTER_NODES: needs/);
   });
 
   test('names every problem at once, also that of a relation between two values', () => {

@@ -19,10 +19,15 @@ const strong = {
   'min-replicas-to-write': '1',
 };
 
+const promised = (ORDER_DURABILITY: Durability, ORDER_REPLICAS = 1) => ({
+  ORDER_DURABILITY,
+  ORDER_REPLICAS,
+});
+
 test.each(['everysec', 'always', 'replica'] as const)(
   '%s is kept by the strongest',
   (durability) => {
-    expect(weakSettings(durability, strong)).toEqual([]);
+    expect(weakSettings(promised(durability), strong)).toEqual([]);
   },
 );
 
@@ -36,7 +41,7 @@ test.each<[Durability, string, string]>([
   ['replica', 'appendfsync', 'everysec'],
   ['replica', 'min-replicas-to-write', '0'],
 ])('%s is not kept with %s %s', (durability, name, value) => {
-  const [weak, ...others] = weakSettings(durability, { ...strong, [name]: value });
+  const [weak, ...others] = weakSettings(promised(durability), { ...strong, [name]: value });
   expect(weak).toContain(`${name} is ${value}, and must be `);
   expect(others).toEqual([]);
 });
@@ -46,7 +51,14 @@ test.each<[Durability, string, string]>([
   ['everysec', 'no-appendfsync-on-rewrite', 'yes'],
   ['always', 'min-replicas-to-write', '0'],
 ])('%s is kept with %s %s too', (durability, name, value) => {
-  expect(weakSettings(durability, { ...strong, [name]: value })).toEqual([]);
+  expect(weakSettings(promised(durability), { ...strong, [name]: value })).toEqual([]);
+});
+
+test('a master must have as many replicas as an order waits for', () => {
+  expect(weakSettings(promised('replica', 2), strong)).toEqual([
+    'min-replicas-to-write is 1, and must be 2 or more',
+  ]);
+  expect(weakSettings(promised('always', 2), strong)).toEqual([]);
 });
 
 /** Two of three sold; both were answered 10 ms after the start, and the fault came at 20. */

@@ -5,7 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import { type KnownEpoch, oneEpoch } from '../../connections/known-epoch.ts';
-import { connectionOf, findMasters } from '../../connections/redis.ts';
+import { connectionOf, findMasters } from '../../connections/redis-cluster.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { refusesWrites } from '../../connections/store-errors.ts';
@@ -22,8 +22,8 @@ const soldAsAsked = 1;
 export const noEpoch = oneEpoch('');
 
 export interface ScriptOptions {
-  /** An answer is given once a replica has the writes that it rests on, and not before. */
-  readonly waitForReplica?: boolean;
+  /** An answer is given once so many replicas have the writes that it rests on: all of them. */
+  readonly waitForReplicas?: number;
   /** The longest that a buyer waits until the script is called. */
   readonly waitMs?: number;
   /** Redis refuses to sell in another one. */
@@ -56,9 +56,9 @@ const defaults = { gatherMs: 0, batchSize: 100, mostWaiting: 5_000, waitMs: 2_00
 
 export function sellByScript(
   redis: Redis,
-  { waitForReplica = false, epoch = noEpoch, waitMs = defaults.waitMs }: ScriptOptions,
+  { waitForReplicas = 0, epoch = noEpoch, waitMs = defaults.waitMs }: ScriptOptions,
 ): SellByScript {
-  const replica = waitForReplica ? new ReplicaAcknowledgement() : null;
+  const replica = waitForReplicas > 0 ? new ReplicaAcknowledgement(waitForReplicas) : null;
 
   async function sell(buyers: Buyers): Promise<void> {
     const [{ shard }] = buyers;
@@ -133,9 +133,9 @@ const isOtherEpoch = (answer: unknown): boolean =>
 
 /**
  * "Sold out" and "already ordered" also depend on writes: if a failover loses these, the answer was
- * false. So it waits for the replica first.
+ * false. So it waits for the replicas first.
  * @param asked the order of this request; an earlier request may have been accepted instead.
- * @param replicated once a replica has the writes of this call, or also those of every other
+ * @param replicated once the replicas have the writes of this call, or also those of every other
  *   connection.
  */
 async function confirmed(

@@ -1,6 +1,7 @@
 /**
- * Waits until a replica has the orders that Redis has accepted (WAIT). The master answers before it
- * replicates, so without this an accepted order can be lost with its master.
+ * Waits until the replicas have the orders that Redis has accepted (WAIT). The master answers
+ * before it replicates, so without this an accepted order can be lost with its master. All
+ * replicas: with one fewer, the one that has not the order may be promoted.
  *
  * WAIT is about the writes of its own connection, and on a new one it is true at once. So it is
  * sent after the answer to the write, and counts only if the connection is still the same.
@@ -8,21 +9,31 @@
  * writes of all.
  */
 import type { Redis } from 'ioredis';
-import { connectionOf } from '../../connections/redis.ts';
+import { connectionOf } from '../../connections/redis-cluster.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { ReplicaBehind } from '../../errors.ts';
 
 /** Meanwhile the connection does nothing else, so it is shorter than PURCHASE_ANSWER_MS. */
 export const replicaWithinMs = 500;
 
-/** After writes on any connection: waits until a replica has them. @throws ReplicaBehind */
-export async function confirmWrites(redis: Redis, shards: readonly ShardKeys[]): Promise<void> {
-  const isSure = await new ReplicaAcknowledgement().hasAllOf(redis, shards);
-  if (!isSure) throw new ReplicaBehind(replicaWithinMs);
+/** After writes on any connection: waits until the replicas have them. @throws ReplicaBehind */
+export async function confirmWrites(
+  redis: Redis,
+  shards: readonly ShardKeys[],
+  replicas: number,
+): Promise<void> {
+  const isSure = await new ReplicaAcknowledgement(replicas).hasAllOf(redis, shards);
+  if (!isSure) throw new ReplicaBehind(replicas, replicaWithinMs);
 }
 
 export class ReplicaAcknowledgement {
+  readonly #replicas: number;
   readonly #shared = new WeakMap<Redis, Promise<number>>();
+
+  /** @param replicas of each master. */
+  constructor(replicas: number) {
+    this.#replicas = replicas;
+  }
 
   /**
    * Remembers the connection, before a write on it. @returns a function to call after its answer.
@@ -30,14 +41,14 @@ export class ReplicaAcknowledgement {
   begin(redis: Redis): () => Promise<void> {
     const { stream } = redis;
     return async () => {
-      const replicas = await this.#wait(redis);
-      if (replicas < 1 || redis.stream !== stream) throw new ReplicaBehind(replicaWithinMs);
+      const confirmed = await this.#wait(redis);
+      if (confirmed < this.#replicas || redis.stream !== stream) throw this.#behind();
     };
   }
 
   /**
-   * Waits until a replica has everything that any connection wrote there before: after a write on
-   * this one, a replica that has this write has the others too. A message would not do: in a
+   * Waits until the replicas have everything that any connection wrote there before: after a write
+   * on this one, a replica that has this write has the others too. A message would not do: in a
    * cluster, it takes another way to the replicas.
    */
   async confirmAll(redis: Redis, { queue }: ShardKeys): Promise<void> {
@@ -50,7 +61,7 @@ export class ReplicaAcknowledgement {
   async hasAllOf(redis: Redis, shards: readonly ShardKeys[]): Promise<boolean> {
     const confirm = async (shard: ShardKeys) => {
       const by = connectionOf(redis, shard.epoch);
-      if (!by) throw new ReplicaBehind(replicaWithinMs);
+      if (!by) throw this.#behind();
       await this.confirmAll(by, shard);
     };
     return Promise.all(shards.map(confirm)).then(
@@ -59,10 +70,14 @@ export class ReplicaAcknowledgement {
     );
   }
 
+  #behind(): ReplicaBehind {
+    return new ReplicaBehind(this.#replicas, replicaWithinMs);
+  }
+
   #wait(redis: Redis): Promise<number> {
     const known = this.#shared.get(redis);
     if (known) return known;
-    const shared = redis.wait(1, replicaWithinMs);
+    const shared = redis.wait(this.#replicas, replicaWithinMs);
     this.#shared.set(redis, shared);
     setImmediate(() => this.#shared.delete(redis));
     return shared;

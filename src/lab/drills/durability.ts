@@ -5,20 +5,18 @@
  */
 
 import { type Durability, durabilities } from '../../config.ts';
-import { follow } from '../environment/replication.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
 import { restartServer } from '../faults/processes/restart-server.ts';
 import { stopWorkers } from '../faults/processes/stop-workers.ts';
 import { cutPower } from '../faults/redis/cut-power.ts';
-import { cutReplica } from '../faults/redis/cut-replica.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import { durabilityReasons, type Endured, survivalOf } from './durability-verdict.ts';
+import { cutPreferred } from './promote-behind.ts';
 import { type Loss, losses, survivalTable } from './survival.ts';
 import { hasSaleSince, isSale, now, sentAt } from './try-times.ts';
 
@@ -128,25 +126,19 @@ const playOf: Readonly<Record<Loss, LossPlay>> = {
   promotion: losesMaster,
 };
 
-/** The replica has not heard of the last orders when it is promoted. */
+/** The replica that is promoted has not heard of the last orders; the other one has. */
 async function losesMaster(
   stage: Stage,
   { durability }: DurabilityCell,
   tries: readonly Try[],
 ): Promise<number> {
-  const { lab } = stage;
-  const network = lab.network('sentinel');
-  const joinAgain = await stage.inject(cutReplica('redis-replica'));
+  const promote = await cutPreferred(stage);
   const cutAt = now();
   // With `replica` none of these is accepted: that they were sold is unknown to their buyers.
   const count = durability === 'replica' ? soldSince : salesSince;
   await stage.until('orders without a replica', waitMs, () => count(tries, cutAt) >= leastAtRisk);
-  const restart = await stage.inject(killServer('redis-main'));
   const atRisk = salesSince(tries, cutAt);
-  await joinAgain();
-  await stage.until('the promotion', waitMs, () => network.isMaster('redis-replica'));
-  await restart();
-  await follow(lab.portOf('redis-main'), lab.portOf('redis-replica'));
+  await promote();
   return atRisk;
 }
 

@@ -113,7 +113,8 @@ const killedMaster: Incident = {
 const noRedis = (forMs: number): Incident => ({
   ...{ name: `no Redis for ${forMs / 1_000} s`, key: 'noRedis', readyz: 'not-ready', ...usual },
   play: async ({ stage }) => {
-    const names = ['sentinel-1', 'sentinel-2', 'sentinel-3', 'redis-replica', 'redis-main'];
+    const replicas = ['redis-replica', 'redis-replica-2'];
+    const names = ['sentinel-1', 'sentinel-2', 'sentinel-3', ...replicas, 'redis-main'];
     const undos: Undo[] = [];
     for (const name of names) undos.unshift(await stage.inject(stopServer(name)));
     await stage.rest(forMs);

@@ -1,5 +1,5 @@
 /**
- * An operator pauses a sale, and the master of Redis dies before its replica has the pause. With
+ * An operator pauses a sale, and the master of Redis dies before a replica has the pause. With
  * ORDER_DURABILITY=replica the operator is not told that it is done, and it is done again on the
  * new master. With a weaker one it is lost: then `reconcile` says so, and a repair brings it back.
  */
@@ -7,14 +7,13 @@ import type { Durability } from '../../config.ts';
 import { changesOf } from '../../orders/change-journal.ts';
 import { reconcile } from '../../orders/reconcile/reconcile.ts';
 import { repair } from '../../orders/reconcile/repair.ts';
-import { follow, hasAllOf } from '../environment/replication.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
-import { cutReplica } from '../faults/redis/cut-replica.ts';
+import { hasAllOf } from '../environment/replication.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce } from '../workload/change-sale.ts';
 import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
 import type { Drill } from './drill.ts';
+import { cutPreferred } from './promote-behind.ts';
 
 interface Cell {
   readonly rung: string;
@@ -76,9 +75,9 @@ async function failOver(stage: Stage, cell: Cell, voucherId: string): Promise<Fa
   await stage.until('the replica to have it', withinMs, () =>
     hasAllOf(lab.portOf('redis-replica'), lab.portOf('redis-main')),
   );
-  const joinAgain = await stage.inject(cutReplica('redis-replica'));
+  const promote = await cutPreferred(stage);
   const status = await changeOnce(lab, voucherId, { paused: true });
-  await promote(stage, joinAgain);
+  await promote();
   const stateOf = async () => (await changesOf(stage.connections.mysql(), voucherId))[0]?.state;
   if (status !== 200)
     await stage.until('the change to be done', withinMs, async () => (await stateOf()) === 'done');
@@ -87,16 +86,6 @@ async function failOver(stage: Stage, cell: Cell, voucherId: string): Promise<Fa
   if (soldAfter > 0) await repair(stage.connections, voucherId);
   const isPaused = (await finalReason(stage, voucherId, 201)) === 'sale-paused';
   return { ...cell, status, soldAfter, isFound: found, isPaused, state: (await stateOf()) ?? '' };
-}
-
-async function promote(stage: Stage, joinAgain: () => Promise<void>): Promise<void> {
-  const { lab } = stage;
-  const network = lab.network('sentinel');
-  const restart = await stage.inject(killServer('redis-main'));
-  await joinAgain();
-  await stage.until('the promotion', withinMs, () => network.isMaster('redis-replica'));
-  await restart();
-  await follow(lab.portOf('redis-main'), lab.portOf('redis-replica'));
 }
 
 async function changeIsFound(stage: Stage, voucherId: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import { type ProxyName, proxied, proxyPort, upstreamPort } from './servers/prox
 import type { Network } from './servers/service.ts';
 import type { Ports } from './state.ts';
 
-/** The two that Sentinels choose the master from. */
+/** The two that Sentinels choose the master from first; redis-replica-2 is their last choice. */
 export type SentinelMaster = 'redis-main' | 'redis-replica';
 
 export class LabNetwork {

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import { saleKeys } from '../../connections/sale-keys.ts';
 import {
@@ -40,7 +41,6 @@ import { orderRedisSettings } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
 import {
   bareUpstreams,
-  durabilityOf,
   instanceNames,
   type Network,
   networkOf,
@@ -158,7 +158,7 @@ export class Lab {
     const lab = new Lab(folder, state);
     try {
       const first = spares.flatMap((name) => spareServers[name](folder, ports));
-      await lab.#startAll([...stores(folder, ports, database, 'always'), ...first], progress);
+      await lab.#startAll([...stores(folder, ports, database, defaultShape), ...first], progress);
       await lab.serve(defaultShape, progress);
     } finally {
       chosen();
@@ -194,10 +194,10 @@ export class Lab {
     await this.#stop('nginx', 'service');
     const { instances, balancer, settings = {}, network = 'direct', code, limits } = shape;
     if (network !== networkOf(this.shape)) await this.#useNetwork(shape, progress);
-    const isAsDurable = durabilityOf(shape) === durabilityOf(this.shape);
+    const before = orderRedisSettings(this.shape);
     const more = { ...(code && { code }), ...(limits && { limits }) };
     this.#state.shape = { instances, balancer, settings, network, ...more };
-    if (!isAsDurable) await this.#useDurability();
+    if (!isDeepStrictEqual(before, orderRedisSettings(shape))) await this.#useDurability();
     rmSync(this.historyFolder, { recursive: true, force: true });
     await this.#nameShards(settings['SALE_SHARDS'] ?? '1');
     await this.#startAll([this.#service()], progress);
@@ -465,7 +465,7 @@ export class Lab {
     const { ports, id } = this.#state;
     const network = networkOf(this.shape);
     // A command finds the master through the Sentinels, as the service does. It uses no proxies.
-    const sentinels = network === 'sentinel' ? networkEnvironment(ports, network) : {};
+    const sentinels = network === 'sentinel' ? networkEnvironment(ports, this.shape) : {};
     // A drill reconciles at its end: what it counts meanwhile is of the sale alone.
     const own = { LAB_ID: id, HISTORY_FOLDER: this.historyFolder, RECONCILE_EVERY_MS: '0' };
     return { ...storesEnvironment(ports), ...sentinels, ...own };
@@ -496,7 +496,7 @@ export class Lab {
     const { ports } = this.#state;
     const environment = {
       ...this.environment,
-      ...networkEnvironment(ports, networkOf(this.shape)),
+      ...networkEnvironment(ports, this.shape),
     };
     return serviceServer(this.#folder, ports.api, this.shape, environment);
   }
@@ -519,9 +519,10 @@ export class Lab {
 
   /** As the servers start from now on. */
   async #useDurability(): Promise<void> {
-    const settings = orderRedisSettings(durabilityOf(this.shape));
+    const settings = orderRedisSettings(this.shape);
     const names = this.servers.map(({ name }) => name);
-    for (const name of ['redis-main', 'redis-replica'].filter((each) => names.includes(each)))
+    const keepOrders = ['redis-main', 'redis-replica', 'redis-replica-2'];
+    for (const name of keepOrders.filter((each) => names.includes(each)))
       await withRedis(this.portOf(name), async (redis) => {
         for (const [key, value] of Object.entries(settings)) await redis.config('SET', key, value);
       });
@@ -570,8 +571,7 @@ export class Lab {
   #all(): Server[] {
     const { ports, database } = this.#state;
     const network = networkServers(this.#folder, ports, this.shape);
-    const durability = durabilityOf(this.shape);
-    const all = [...stores(this.#folder, ports, database, durability), ...network];
+    const all = [...stores(this.#folder, ports, database, this.shape), ...network];
     const spare = Object.values(spareServers).flatMap((of) => of(this.#folder, ports));
     const present = spare.filter((each) => this.servers.some(({ name }) => name === each.name));
     return [...all, ...present, this.#service(), this.#nginx()];

@@ -1,6 +1,6 @@
 /**
- * The three Sentinels, and the two Redis servers that they watch: which one is the master, and the
- * master's place given back to redis-main without the loss of a write.
+ * The three Sentinels, and the three Redis servers that they watch: which one is the master, and
+ * the master's place given back to redis-main without the loss of a write.
  */
 import { follow, hasAllOf, roleOf, withRedis } from './replication.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import type { Ports } from './state.ts';
 import { waitFor, waitUntil } from './wait-until.ts';
 
-type SentinelPorts = Pick<Ports, 'redisMain' | 'replica' | 'sentinels'>;
+type SentinelPorts = Pick<Ports, 'redisMain' | 'replica' | 'secondReplica' | 'sentinels'>;
 
 const settledWithinMs = 30_000;
 const failoverWithinMs = 30_000;
@@ -36,12 +36,14 @@ function sharedPort([first, ...others]: readonly { readonly port: number }[]): n
 
 /** Waits for a failover that is under way, and then makes redis-main the master. */
 export async function restoreMain(ports: SentinelPorts): Promise<void> {
-  const { redisMain, replica } = ports;
-  // At once: the Sentinels could go back to redis-main before it has the writes of the replica.
-  if ((await settled(ports, namedMaster)) === replica) await follow(redisMain, replica);
-  if ((await settled(ports, agreedMaster)) === replica) await failBack(ports);
-  // An old master that came back is one for some seconds more, until the Sentinels correct it.
-  if ((await roleOf(replica)) === 'master') await follow(replica, redisMain);
+  const { redisMain, replica, secondReplica } = ports;
+  // At once: the Sentinels could go back to redis-main before it has the writes of the master.
+  const named = await settled(ports, namedMaster);
+  if (named !== redisMain) await follow(redisMain, named);
+  const agreed = await settled(ports, agreedMaster);
+  if (agreed !== redisMain) await failBack(ports, agreed);
+  // By themselves they correct a replica of another one, or an old master, some seconds later.
+  for (const port of [replica, secondReplica]) await follow(port, redisMain);
 }
 
 const settled = (
@@ -50,24 +52,24 @@ const settled = (
 ): Promise<number> => waitFor('the Sentinels to agree', settledWithinMs, () => masterOf(ports));
 
 /**
- * Sentinel would promote redis-main while the replica goes on taking writes, and those would be
+ * Sentinel would promote redis-main while this master goes on taking writes, and those would be
  * lost. So writes wait until redis-main has everything and is the master.
  */
-async function failBack(ports: SentinelPorts): Promise<void> {
-  const { redisMain, replica, sentinels } = ports;
-  await follow(redisMain, replica);
+async function failBack(ports: SentinelPorts, master: number): Promise<void> {
+  const { redisMain, sentinels } = ports;
+  await follow(redisMain, master);
   await seenAsReplica(ports);
-  await withRedis(replica, async (old) => {
+  await withRedis(master, async (old) => {
     await old.call('CLIENT', 'PAUSE', failoverWithinMs, 'WRITE');
     try {
-      await caughtUp(replica, redisMain);
+      await caughtUp(master, redisMain);
       await failOver(sentinels[0] ?? 0, redisMain);
       await old.replicaof('127.0.0.1', redisMain); // From now on it refuses a write by itself.
     } finally {
       await old.call('CLIENT', 'UNPAUSE'); // A pause would keep back its master's writes, too.
     }
   });
-  await follow(replica, redisMain);
+  await follow(master, redisMain);
   await waitUntil(
     'the Sentinels to name redis-main',
     settledWithinMs,

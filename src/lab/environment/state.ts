@@ -30,6 +30,8 @@ export interface Ports {
   /** The Redis of the lab itself: no fault touches it. */
   readonly redisLab: number;
   readonly replica: number;
+  /** Of redis-main too, with Sentinels. */
+  readonly secondReplica: number;
   readonly sentinels: number[];
   /** The proxies' own port, then one for each proxied server. */
   readonly proxies: number;
@@ -84,6 +86,7 @@ const firstBlock = {
   redisLab: 17_384,
   replica: 17_385,
   sentinel: 17_386, // The first of three.
+  secondReplica: 17_389,
   proxies: 17_390, // The first of `proxiedPorts`.
   page: 17_399,
 } as const;
@@ -110,7 +113,7 @@ export async function choosePorts(): Promise<{ ports: Ports; chosen: () => void 
 
 function portsFrom(offset: number): Ports {
   const { nginx, api, mysql, zookeeper, redisMain, redlock } = firstBlock;
-  const { redisLab, replica, sentinel, proxies, rabbitmq, page } = firstBlock;
+  const { redisLab, replica, secondReplica, sentinel, proxies, rabbitmq, page } = firstBlock;
   const three = (first: number) => [0, 1, 2].map((index) => first + offset + index);
   return {
     nginx: nginx + offset,
@@ -122,6 +125,7 @@ function portsFrom(offset: number): Ports {
     redlock: three(redlock),
     redisLab: redisLab + offset,
     replica: replica + offset,
+    secondReplica: secondReplica + offset,
     sentinels: three(sentinel),
     proxies: proxies + offset,
     page: page + offset,

@@ -1,5 +1,5 @@
 /** The servers that keep data, and the configuration by which the service reaches them. */
-import { type Durability, labTokenSecret } from '../../config.ts';
+import { labTokenSecret } from '../../config.ts';
 import { type Database, databaseUrl } from './servers/database.ts';
 import { mariadbServer } from './servers/mariadb.ts';
 import { mysqlServer } from './servers/mysql.ts';
@@ -7,6 +7,7 @@ import { pageServer } from './servers/page.ts';
 import { rabbitmqServers, rabbitmqUrl } from './servers/rabbitmq.ts';
 import { orderRedisSettings, redisServer } from './servers/redis.ts';
 import type { Server } from './servers/server.ts';
+import type { ServiceShape } from './servers/service.ts';
 import { zookeeperServer } from './servers/zookeeper.ts';
 import type { Ports } from './state.ts';
 
@@ -14,13 +15,16 @@ export function stores(
   folder: string,
   { mysql, redisMain, redisLab }: Ports,
   database: Database,
-  durability: Durability,
+  shape: ServiceShape,
 ): Server[] {
   const sql = { mariadb: mariadbServer, mysql: mysqlServer }[database];
   return [
     sql(folder, mysql),
     redisServer('redis-lab', folder, redisLab, 'never'),
-    redisServer('redis-main', folder, redisMain, 'always', orderRedisSettings(durability)),
+    redisServer('redis-main', folder, redisMain, 'always', {
+      'replica-priority': '50', // Before both replicas: the master is given back to it.
+      ...orderRedisSettings(shape),
+    }),
   ];
 }
 

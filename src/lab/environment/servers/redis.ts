@@ -2,9 +2,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { Durability } from '../../../config.ts';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
+import { durabilityOf, replicasOf, type ServiceShape } from './service.ts';
 
 /**
  * `always` syncs to disk before it answers, so an acknowledged order survives a killed process and
@@ -45,10 +45,10 @@ export function redisServer(
   };
 }
 
-/** Of the Redis that keeps the orders, and of its replica, which may become the master. */
-export const orderRedisSettings = (durability: Durability): Record<string, string> => ({
-  appendfsync: durability === 'everysec' ? 'everysec' : 'always',
-  'min-replicas-to-write': durability === 'replica' ? '1' : '0',
+/** Of the Redis that keeps the orders, and of its replicas, which may become the master. */
+export const orderRedisSettings = (shape: ServiceShape): Record<string, string> => ({
+  appendfsync: durabilityOf(shape) === 'everysec' ? 'everysec' : 'always',
+  'min-replicas-to-write': String(durabilityOf(shape) === 'replica' ? replicasOf(shape) : 0),
   'min-replicas-max-lag': '2',
 });
 

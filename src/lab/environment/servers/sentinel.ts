@@ -1,4 +1,4 @@
-/** One of three Redis Sentinels, which promote the replica when redis-main does not answer. */
+/** One of three Redis Sentinels, which promote a replica when redis-main does not answer. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { programPath } from '../processes.ts';
@@ -75,10 +75,10 @@ export const lookEvery = (port: number, ms: number): Promise<void> =>
     await sentinel.call('SENTINEL', 'DEBUG', 'info-period', ms);
   });
 
-/** It knows the replica and both others: before that it cannot promote. */
+/** It knows both replicas and both other Sentinels: before that it may promote the wrong one. */
 async function isPrepared(port: number): Promise<boolean> {
   const { replicas, otherSentinels } = await viewOf(port);
-  return replicas >= 1 && otherSentinels >= 2;
+  return replicas >= 2 && otherSentinels >= 2;
 }
 
 const settings = (data: string, port: number, master: number): string => `

@@ -39,6 +39,10 @@ export const durabilityOf = ({ settings }: ServiceShape): Durability => {
   return named ?? 'always';
 };
 
+/** Of redis-main. */
+export const replicasOf = (shape: ServiceShape): number =>
+  networkOf(shape) === 'sentinel' ? 2 : 1;
+
 export const sameShape = (one: ServiceShape, other: ServiceShape): boolean =>
   one.instances === other.instances &&
   one.balancer === other.balancer &&
