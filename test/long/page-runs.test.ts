@@ -84,7 +84,7 @@ async function begun(rung: string): Promise<Page> {
 
 /** From the end to the moment at which the second master was stopped, and back. */
 async function scrub(tab: Page): Promise<void> {
-  for (const count of [1, 2, 3, 4, 5]) {
+  for (const count of [1, 2, 3]) {
     await tab.locator('[data-jump=before]:not([disabled])').click();
     expect(await tab.locator('[data-past]').count(), String(count)).toBe(1);
   }
@@ -151,15 +151,12 @@ test('without two of three masters Redlock has no quorum and sells nothing; mend
   await expect
     .poll(() => countOf(tab, 'refused'), { timeout: 20_000 })
     .toBeGreaterThan(refused + 50);
-  await breakPart(tab, 'mariadb', 'stop');
-  for (const id of ['recorded', 'waiting', 'twice']) // Nobody can know them.
-    await tab.locator(`[data-count=${id}].dim dd`, { hasText: /^\?$/ }).waitFor();
   expect(await widerThanAPhone(tab)).toBe(0);
   await tab.locator('[data-heal]').click();
   await inState(tab, 'redis-2', 'runs');
   await sellsOn(tab);
   await ended(tab);
-  expect(await textOf(tab, '[data-judged]')).toMatch(/every promise held.*3 faults/s);
+  expect(await textOf(tab, '[data-judged]')).toMatch(/every promise held.*2 faults/s);
   expect(await widerThanAPhone(tab)).toBe(0);
   expect(await countOf(tab, 'twice')).toBe(0);
   expect(
@@ -170,7 +167,7 @@ test('without two of three masters Redlock has no quorum and sells nothing; mend
   const result = JSON.parse(readFileSync(`${report}/result.json`, 'utf8'));
   expect(result).toMatchObject({
     verdict: 'held',
-    faults: { 'stop redis-2': 1, 'stop redis-3': 1, 'stop mariadb': 1 },
+    faults: { 'stop redis-2': 1, 'stop redis-3': 1 },
   });
   const trace = JSON.parse(readFileSync(`${report}/trace.json`, 'utf8'));
   const names = trace.traceEvents.map(({ name }: { name: string }) => name);
@@ -275,6 +272,8 @@ test('a worker that is killed with orders in hand loses none, and the terminal b
   const asked = { verb: 'pause', server: 'mariadb', ms: 0 } as const;
   expect(lab && (await askLab(lab, asked))).toMatch(/^mariadb is paused/);
   await inState(tab, 'mariadb', 'paused');
+  for (const id of ['recorded', 'twice', 'nowhere']) // Nobody can know them.
+    await tab.locator(`[data-count=${id}].dim dd`, { hasText: /^\?$/ }).waitFor();
   const queued = async () => (await countOf(tab, 'queued')) + (await countOf(tab, 'in-hand'));
   await expect.poll(queued, { timeout: 20_000 }).toBeGreaterThan(50);
   await breakPart(tab, 'mariadb', 'resume');
