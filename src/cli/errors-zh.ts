@@ -28,6 +28,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   INSTANCE_REFUSED: '实例没有接受这个故障。看实验环境文件夹里的 service.log。',
   INSTRUCTORS_ALONE: '进程、服务器和订单消费者只有讲师能动：出了故障会影响所有人。',
   INTERRUPTED: '已中断。',
+  INVALID_RANGE: '这不是用户范围：写成 1..2000，小的在前，最多一百万个用户。',
   INVALID_ID: '这不是一个 id。id 是 1 到 9223372036854775807 的十进制数，不带符号、空格和前导零。',
   K6_FAILED: 'k6 一张也没买到就退出了，它的输出在下面。',
   K6_TOO_FAST: 'k6 在这里每秒最多 200 次购买。',

@@ -15,7 +15,7 @@ Lockstep is up: ${url} (nginx, with ${instances} instances behind it)
   Buy by hand         npx lockstep voucher mutex-per-user
                       npx lockstep buy <voucher> --user 7
   Load it with k6     npm run k6 -- k6/rush.js
-  A bearer token      npx lockstep token 7
+  A bearer token      npx lockstep token 7, or 1..2000
   Stop it             npm run down
 
 The page: be the scheduler, and break the sale. ${en.page(page)}`,
@@ -42,7 +42,7 @@ Lockstep 已启动：${url}（nginx，后面有 ${instances} 个实例）
   手动购买            npx lockstep voucher mutex-per-user
                       npx lockstep buy <voucher> --user 7
   用 k6 加压          npm run k6 -- k6/rush.js
-  令牌                npx lockstep token 7
+  令牌                npx lockstep token 7，或 1..2000
   停止                npm run down
 
 实验页面：你来当调度器，让促销出错。${zh.page(page)}`,

@@ -1,21 +1,45 @@
 import { labTokenSecret } from '../config.ts';
 import { Id } from '../http/ids.ts';
 import { signToken } from '../http/tokens.ts';
-import { InvalidId } from '../lab/errors.ts';
+import { InvalidId, InvalidRange } from '../lab/errors.ts';
 import type { AddCommand } from './output.ts';
 
 const daySeconds = 86_400;
+const mostTokens = 1_000_000;
+
+interface TokenOptions {
+  readonly operator: boolean;
+  readonly csv: boolean;
+}
 
 export const addToken: AddCommand = (program) =>
   program
     .command('token')
-    .description('print a bearer token of the lab, valid for a day')
-    .argument('<user>', 'the user’s id')
+    .description('print bearer tokens of the lab, valid for a day')
+    .argument('<user>', 'the user’s id, or a range of them: 1..2000')
     .option('--operator', 'with the role of an operator, who creates vouchers', false)
-    .addHelpText('after', '\n  curl -H "Authorization: Bearer $(npx lockstep token 7)" …')
-    .action(async (user: string, { operator }: { operator: boolean }) => {
-      if (!Id.safeParse(user).success) throw new InvalidId(user);
-      console.log(
-        await signToken(labTokenSecret, user, operator ? 'operator' : 'user', daySeconds),
-      );
+    .option('--csv', 'as user,token with a head line, for JMeter and other tools', false)
+    .addHelpText(
+      'after',
+      '\n  curl -H "Authorization: Bearer $(npx lockstep token 7)" …' +
+        '\n  npx lockstep token 1..2000 > tokens.txt          TOKENS_FILE of k6' +
+        '\n  npx lockstep token 1..2000 --csv > tokens.csv    JMeter: CSV Data Set Config',
+    )
+    .action(async (users: string, { operator, csv }: TokenOptions) => {
+      if (csv) console.log('user,token');
+      for (const user of usersOf(users)) {
+        const role = operator ? 'operator' : 'user';
+        const token = await signToken(labTokenSecret, user, role, daySeconds);
+        console.log(csv ? `${user},${token}` : token);
+      }
     });
+
+/** @throws InvalidId @throws InvalidRange */
+function* usersOf(text: string): Generator<string> {
+  const [first = '', last = first, ...more] = text.split('..');
+  if (more.length > 0 || ![first, last].every((id) => Id.safeParse(id).success))
+    throw new InvalidId(text);
+  const count = BigInt(last) - BigInt(first) + 1n;
+  if (count < 1n || count > mostTokens) throw new InvalidRange(text, mostTokens);
+  for (let user = BigInt(first); user <= BigInt(last); user++) yield String(user);
+}

@@ -391,6 +391,17 @@ export class InvalidId extends LockstepError {
   }
 }
 
+export class InvalidRange extends LockstepError {
+  readonly code = 'INVALID_RANGE';
+
+  constructor(users: string, most: number) {
+    super(
+      `"${users}" is not a range of users. A range is first..last, as 1..2000, with the smaller ` +
+        `id first and at most ${most} users.`,
+    );
+  }
+}
+
 export class RebuildOfOne extends LockstepError {
   readonly code = 'REBUILD_OF_ONE';
 
