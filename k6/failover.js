@@ -19,31 +19,27 @@
 //   docker compose --env-file containers/lab.env pause redis-main; sleep 5
 //   docker compose --env-file containers/lab.env unpause redis-main
 // Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS,
-//   VOUCHER_ID (on sale already, with a unit for everybody), and those of every script:
-//   k6/README.md.
-import exec from 'k6/execution';
-import { Counter } from 'k6/metrics';
+//   and those of every script: k6/README.md.
 import { currentSecond, gapLines, secondThresholds } from './lib/gaps.js';
+import { iterations } from './lib/iterations.js';
 import { lookUpPromise, lookUpScenario, remember } from './lib/look-up.js';
 import { figure } from './lib/marks.js';
 import { arrivals, judgedOptions, lastAnswerSeconds } from './lib/options.js';
 import { judge, safetyPromises } from './lib/promises.js';
 import { buy, putOnSale } from './lib/sale.js';
-import { positive } from './lib/settings.js';
+import { loadSeconds, positive } from './lib/settings.js';
 import { isAudited, summaryOf } from './lib/summary.js';
 import { prepareTokens } from './lib/tokens.js';
 
 const rate = positive('RATE', 50);
-const seconds = positive('SECONDS', 60);
-if (seconds > 300) throw new Error('SECONDS must be 300 at most');
+const seconds = loadSeconds(60, 300);
 
 /** Enough for an outage of ten seconds in which every request waits. */
 const virtualUsers = rate * 10;
 const requestsInARow = 2;
-const promises = [...safetyPromises(), lookUpPromise];
+const promises = [...safetyPromises(), lookUpPromise(virtualUsers)];
 const plan = { iterations: rate * seconds, isWithFaults: true };
-prepareTokens(plan.iterations + 1); // k6 may begin one iteration more.
-const usersWhoAsked = new Counter('users_who_asked');
+prepareTokens(plan.iterations);
 
 export const options = judgedOptions(
   {
@@ -54,21 +50,15 @@ export const options = judgedOptions(
   { promises, more: secondThresholds(seconds) },
 );
 
-const { VOUCHER_ID } = __ENV;
-export const setup = () =>
-  VOUCHER_ID
-    ? { voucherIds: [VOUCHER_ID] }
-    : putOnSale({ title: 'k6 failover', stock: rate * (seconds + 1) });
+export const setup = () => putOnSale({ title: 'k6 failover', stock: rate * (seconds + 1) });
 
-export default function failover({ voucherIds: [voucherId] }) {
-  const user = exec.scenario.iterationInTest + 1;
-  usersWhoAsked.add(1);
-  const outcome = attempt(voucherId, user);
-  if (outcome === 'unknown') attempt(voucherId, user);
-}
+export default iterations(plan.iterations, (sale, arrival) => {
+  const user = arrival + 1;
+  if (attempt(sale, user) === 'unknown') attempt(sale, user);
+});
 
-function attempt(voucherId, user) {
-  const { outcome, answer } = buy(voucherId, user, currentSecond);
+function attempt(sale, user) {
+  const { outcome, answer } = buy(sale, user, currentSecond);
   if (outcome === 'accepted') remember(user, answer);
   return outcome;
 }
@@ -77,7 +67,7 @@ export { lookUp } from './lib/look-up.js';
 export const teardown = judge;
 
 function availability(data) {
-  const asked = figure(data, 'users_who_asked');
+  const asked = figure(data, 'iterations_begun');
   const recorded = figure(data, 'safety_recorded_orders');
   const percent = ((100 * recorded) / Math.max(1, asked)).toFixed(1);
   const orders = isAudited(data) ? `${recorded} orders (${percent} %)` : '? orders';

@@ -9,20 +9,20 @@
 //   npm run k6 -- k6/mixed.js
 // Settings: STOCK, RATE (purchases a second), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
 //   and those of every script: k6/README.md.
-import exec from 'k6/execution';
 import { Counter, Trend } from 'k6/metrics';
+import { iterations } from './lib/iterations.js';
 import { trendLines } from './lib/latency.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge, safetyPromises } from './lib/promises.js';
 import { buy, putOnSale, send } from './lib/sale.js';
-import { answerSeconds, baseUrl, positive } from './lib/settings.js';
+import { answerSeconds, baseUrl, loadSeconds, positive } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
 import { asUser, prepareTokens } from './lib/tokens.js';
 
 const readsForEachPurchase = 4;
 const stock = positive('STOCK', 300);
 const rate = positive('RATE', 100);
-const seconds = positive('SECONDS', 10);
+const seconds = loadSeconds(10);
 const milliseconds = seconds * 1000;
 const reads = new Counter('reads');
 const unanswered = new Counter('safety_unanswered_reads');
@@ -39,6 +39,7 @@ const promises = [
 
 const purchases = rate * seconds;
 const plan = { iterations: purchases * (1 + readsForEachPurchase), purchases };
+prepareTokens(purchases);
 export const options = judgedOptions(
   {
     buyers: arrivals({ rate, milliseconds, requestsInARow: 2 }),
@@ -47,19 +48,18 @@ export const options = judgedOptions(
   plan,
   { promises },
 );
-prepareTokens(purchases + 1); // k6 may begin one iteration more.
 
-export const setup = () =>
-  putOnSale({ title: 'k6 mixed', stock, expectedOrders: Math.min(stock, purchases) });
+export const setup = () => putOnSale({ title: 'k6 mixed', stock, buyers: purchases });
 
-export default function buyAndLook({ voucherIds: [voucherId] }) {
-  const user = exec.scenario.iterationInTest + 1;
-  const { outcome, answer } = buy(voucherId, user);
+export default iterations(purchases, (sale, arrival) => {
+  const user = arrival + 1;
+  const { outcome, answer } = buy(sale, user);
   if (outcome === 'accepted') read(`/orders/${answer.json().id}`, 'GET /orders/{id}', asUser(user));
-}
+});
 
-export const look = ({ voucherIds: [voucherId] }) =>
-  read(`/vouchers/${voucherId}`, 'GET /vouchers/{id}');
+export const look = iterations(purchases * readsForEachPurchase, ({ voucherIds: [voucherId] }) =>
+  read(`/vouchers/${voucherId}`, 'GET /vouchers/{id}'),
+);
 
 function read(path, name, params = {}) {
   const timeout = `${answerSeconds}s`;

@@ -13,29 +13,28 @@
 //   RUNG=stock-positive AVAILABILITY=1 npm run k6 -- k6/rush.js     sells exactly the stock
 // Settings: STOCK, RATE (users a second), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
 //   and those of every script: k6/README.md.
-import exec from 'k6/execution';
+import { iterations } from './lib/iterations.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge } from './lib/promises.js';
 import { buy, putOnSale } from './lib/sale.js';
-import { positive } from './lib/settings.js';
+import { loadSeconds, positive } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
 import { prepareTokens } from './lib/tokens.js';
 
 const stock = positive('STOCK', 100);
 const rate = positive('RATE', 300);
-const seconds = positive('SECONDS', 5);
+const seconds = loadSeconds(5);
 
 const plan = { iterations: rate * seconds };
 const arriving = arrivals({ rate, milliseconds: seconds * 1000 });
+prepareTokens(plan.iterations);
 export const options = judgedOptions({ rush: arriving }, plan);
-prepareTokens(plan.iterations + 1); // k6 may begin one iteration more.
 
-export const setup = () =>
-  putOnSale({ title: 'k6 rush', stock, expectedOrders: Math.min(stock, rate * seconds) });
+export const setup = () => putOnSale({ title: 'k6 rush', stock, buyers: plan.iterations });
 
-export default function rush({ voucherIds: [voucherId] }) {
-  buy(voucherId, exec.scenario.iterationInTest + 1);
-}
+export default iterations(plan.iterations, (sale, arrival) => {
+  buy(sale, arrival + 1);
+});
 
 export const teardown = judge;
 export const handleSummary = summaryOf('rush.js', plan);

@@ -12,7 +12,7 @@
 //   RUNG=redlock npm run k6 -- k6/same-user.js                      safe; some are busy
 // Settings: USERS, RATE (requests a second), RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY, and
 //   those of every script: k6/README.md.
-import exec from 'k6/execution';
+import { iterations } from './lib/iterations.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge } from './lib/promises.js';
 import { buyAtOnce, putOnSale } from './lib/sale.js';
@@ -23,11 +23,8 @@ import { prepareTokens } from './lib/tokens.js';
 const requestsEach = 8;
 const users = positive('USERS', 150);
 const requestsPerSecond = positive('RATE', 400);
-/**
- * Each virtual user has eight connections, and nginx has room for some thousands. One is for the
- * iteration more that k6 may begin.
- */
-const virtualUsers = Math.min(users + 1, 200);
+/** Each virtual user has eight connections, and nginx has room for some thousands. */
+const virtualUsers = Math.min(users, 200);
 
 const sameUsers = arrivals({
   rate: requestsPerSecond,
@@ -36,17 +33,14 @@ const sameUsers = arrivals({
   virtualUsers,
 });
 const plan = { iterations: users, purchases: users * requestsEach };
-export const options = judgedOptions({ 'same-user': sameUsers }, plan);
 prepareTokens(users);
+export const options = judgedOptions({ 'same-user': sameUsers }, plan);
 
 /** There is stock for every request, so that only the lock keeps a user from a second order. */
 export const setup = () =>
-  putOnSale({ title: 'k6 same user', stock: users * requestsEach, expectedOrders: users });
+  putOnSale({ title: 'k6 same user', stock: users * requestsEach, buyers: users });
 
-export default function sameUser({ voucherIds: [voucherId] }) {
-  const user = exec.scenario.iterationInTest + 1;
-  if (user <= users) buyAtOnce(voucherId, user, requestsEach); // k6 may begin one iteration more.
-}
+export default iterations(users, (sale, arrival) => buyAtOnce(sale, arrival + 1, requestsEach));
 
 export const teardown = judge;
 export const handleSummary = summaryOf('same-user.js', plan);

@@ -1,11 +1,22 @@
 // `npm run k6 -- k6/rush.js [k6 options]`: runs a k6 script against the running lab, or against
 // BASE_URL. k6 is the one on PATH, else .lockstep/bin/k6, else its container image. Exit code 0:
-// every promise was kept. 99: one was not, or a threshold of your own. 2: it could not tell: the
-// load was not sent, answers are missing, or k6 or the lab is.
+// every promise was kept. 99: one was not, or a threshold of your own. 2: it could not tell: a
+// setting is wrong, the load was not sent or was interrupted, answers are missing, or k6 or the
+// lab is. Each run keeps its summary in a folder of its own; `latest` points at the newest.
 // Built-ins only, as in setup.mjs.
 import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { k6Version } from './k6-version.mjs';
 
@@ -22,9 +33,12 @@ const settings = [
     'ANSWER_SECONDS',
     'AVAILABILITY',
   ],
-  ...['STOCK', 'RATE', 'SECONDS', 'USERS', 'PASSES', 'MOST_MISSED_PERCENT', 'P99_MS'],
+  ...['STOCK', 'RATE', 'SECONDS', 'USERS', 'PASSES', 'PARTS'],
+  ...['MOST_MISSED_PERCENT', 'MOST_TIMES_SLOWER', 'P99_MS'],
   ...['TOKEN', 'TOKENS_FILE', 'SUMMARY_FOLDER'],
 ];
+/** Files that a script reads; several have commas between them. */
+const fileSettings = ['TOKENS_FILE', 'PARTS'];
 const brokenCode = 99; // k6's own, when a threshold is not met.
 const couldNotTell = 2;
 
@@ -59,12 +73,13 @@ function findK6(env) {
 /** With the network of the host, because the lab listens on loopback only. */
 function inContainer(env) {
   const passed = Object.keys(env).filter((name) => settings.includes(name) || /^K6_/.test(name));
-  const { SUMMARY_FOLDER, TOKENS_FILE } = env;
+  const { SUMMARY_FOLDER } = env;
+  const read = fileSettings.flatMap((name) => env[name]?.split(',') ?? []).filter(Boolean);
   return [
     ...['docker', 'run', '--rm', '--network', 'host', '--workdir', '/'],
     ...['--user', `${process.getuid()}`, '--volume', `${join(root, 'k6')}:/k6:ro`],
     ...['--volume', `${SUMMARY_FOLDER}:${SUMMARY_FOLDER}`],
-    ...(TOKENS_FILE ? ['--volume', `${TOKENS_FILE}:${TOKENS_FILE}:ro`] : []),
+    ...read.flatMap((file) => ['--volume', `${file}:${file}:ro`]),
     ...passed.flatMap((name) => ['--env', name]),
     `grafana/k6:${k6Version.slice(1)}`,
   ];
@@ -82,16 +97,35 @@ async function labUrl() {
   }
 }
 
-/** Of the summary that this run has written: k6 knows met and missed thresholds only. */
+/** k6 knows met and missed thresholds only; the summary that this run has written knows more. */
 function exitCodeOf(folder, code) {
-  if (code !== 0 && code !== brokenCode) return code ?? couldNotTell;
+  if (code !== 0 && code !== brokenCode)
+    return verdictIn(folder) === 'violated' ? brokenCode : couldNotTell;
+  const codes = { held: code, violated: brokenCode, unknown: couldNotTell };
+  return codes[verdictIn(folder)] ?? code; // A script without our summary.
+}
+
+function verdictIn(folder) {
   try {
-    const { verdict } = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8'));
-    if (code === brokenCode && verdict !== 'unknown') return brokenCode;
-    return verdict === 'held' ? 0 : couldNotTell;
+    return JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')).verdict;
   } catch {
-    return code; // A script without our summary.
+    return undefined;
   }
+}
+
+/** `runs/k6/rush/2026-11-28T153000.123Z`. */
+function newFolder(script) {
+  const time = new Date().toISOString().replaceAll(':', '');
+  return join(root, 'runs', 'k6', script, time);
+}
+
+/** A run that could not begin leaves nothing. */
+function keep(folder) {
+  if (verdictIn(folder) === undefined) return rmSync(folder, { recursive: true, force: true });
+  const link = join(dirname(folder), 'latest');
+  symlinkSync(basename(folder), `${link}-${process.pid}`);
+  renameSync(`${link}-${process.pid}`, link); // Another run may do so at the same moment.
+  console.log(`Kept in ${relative(process.cwd(), folder)}/index.html`);
 }
 
 /** After Ctrl-C, k6 still audits the sale and prints its summary; this process waits for that. */
@@ -100,19 +134,36 @@ function run([command, ...args], env) {
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   child.on('error', (error) => stop(`k6 could not be started: ${error.message}`));
-  child.on('exit', (code) => process.exit(exitCodeOf(env.SUMMARY_FOLDER, code)));
+  child.on('exit', (code) => {
+    const exitCode = exitCodeOf(env.SUMMARY_FOLDER, code);
+    if (env.SUMMARY_FOLDER === ownFolder) keep(ownFolder);
+    process.exit(exitCode);
+  });
 }
 
+const scripts = () =>
+  readdirSync(join(root, 'k6'))
+    .filter((name) => name.endsWith('.js'))
+    .join(', ');
+
 const args = process.argv.slice(2);
-if (args.length === 0)
+const script = args.find((each) => each.endsWith('.js'));
+if (!script || !existsSync(script))
   stop(
-    'Name a script: npm run k6 -- k6/rush.js [k6 options]',
-    'Scripts: rush, same-user, ramp, spike, mixed, soak, failover. The first lines of each list',
-    'its settings; k6/README.md has those of all.',
+    script ? `There is no script ${script}.` : 'Name a script.',
+    'npm run k6 -- k6/rush.js [k6 options]',
+    `Scripts in k6/: ${scripts()}`,
+    'The first lines of each list its settings; k6/README.md has those of all.',
   );
-const env = { K6_NO_USAGE_REPORT: 'true', ...process.env };
-const script = basename(args.find((each) => each.endsWith('.js')) ?? 'script', '.js');
-env.SUMMARY_FOLDER = resolve(env.SUMMARY_FOLDER || join(root, 'runs', 'k6', script));
+const env = { K6_NO_USAGE_REPORT: 'true', K6_LOG_FORMAT: 'raw', ...process.env };
+for (const name of fileSettings)
+  if (env[name])
+    env[name] = env[name]
+      .split(',')
+      .map((file) => resolve(file))
+      .join(',');
+const ownFolder = newFolder(basename(script, '.js'));
+env.SUMMARY_FOLDER = resolve(env.SUMMARY_FOLDER || ownFolder);
 mkdirSync(env.SUMMARY_FOLDER, { recursive: true });
 rmSync(join(env.SUMMARY_FOLDER, 'summary.json'), { force: true });
 const k6 = findK6(env);

@@ -2,7 +2,7 @@
 // code that the service gave it: "sold-out" is an answer and not a failure.
 import http from 'k6/http';
 import { Counter, Trend } from 'k6/metrics';
-import { recordAttempt } from './promises.js';
+import { recordAttempts } from './promises.js';
 
 const refusals = [
   'sold-out',
@@ -45,12 +45,16 @@ http.setResponseCallback(http.expectedStatuses(200, 201, 202, 403, 409, 410, 429
 export function count(response, tags) {
   const outcome = outcomeOf(response);
   const isAnswered = response.status !== 0;
-  counters[outcome].add(1, isAnswered ? tags : { ...tags, answer: 'none' });
+  countOutcome(outcome, 1, isAnswered ? tags : { ...tags, answer: 'none' });
   const { duration } = response.timings;
   if (isAnswered) latency.add(duration, { ...tags, outcome, kind: kindOf(outcome) });
   else noAnswer.add(duration);
-  recordAttempt(outcome);
   return outcome;
+}
+
+export function countOutcome(outcome, attempts, tags = {}) {
+  counters[outcome].add(attempts, tags);
+  recordAttempts(outcome, attempts);
 }
 
 /** The latencies of different kinds are not compared: a sold-out answer costs less than a sale. */

@@ -3,6 +3,7 @@
 import exec from 'k6/execution';
 import { metricOf, outcomes } from './census.js';
 import { figure } from './marks.js';
+import { secondsOf } from './measured.js';
 import { wrap } from './summary.js';
 
 const inSecond = (outcome, second) => `${metricOf(outcome)}{second:${second}}`;
@@ -20,8 +21,9 @@ export function secondThresholds(seconds) {
   return thresholds;
 }
 
-/** The seconds without a sale, and the answers that came in each gap. */
-export function gapLines(data, seconds) {
+/** The seconds without a sale, and the answers that came in each gap; until k6 was interrupted. */
+export function gapLines(data, planned) {
+  const seconds = Math.min(planned, Math.ceil(secondsOf(data)));
   const censuses = Array.from({ length: seconds }, (_, second) => censusOf(data, second));
   const gaps = gapsIn(censuses);
   const lengths = gaps.map(({ from, to }) => to - from + 1);

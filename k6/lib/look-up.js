@@ -11,15 +11,18 @@ import { baseUrl } from './settings.js';
 import { asUser } from './tokens.js';
 
 const notFound = new Counter('safety_accepted_not_found');
+const finished = new Counter('look_ups_finished');
 const bought = []; // By this virtual user.
 
-export const lookUpPromise = {
+/** Of so many virtual users. One that was interrupted does not know. */
+export const lookUpPromise = (virtualUsers) => ({
   metric: 'safety_accepted_not_found',
   threshold: 'count==0',
   audited: true, // While servers are stopped, neither the audit nor the look-up can tell.
   sentence: 'every accepted order is found as confirmed',
+  isKnown: (count) => count('look_ups_finished') === virtualUsers,
   numbers: (count) => `${count('safety_accepted_not_found')} not confirmed`,
-};
+});
 
 /** All virtual users, once each. */
 export const lookUpScenario = (virtualUsers, startSecond) => ({
@@ -42,6 +45,7 @@ const recordedWithinMs = 30_000;
 export function lookUp() {
   const deadline = Date.now() + recordedWithinMs;
   for (const order of bought) if (isConfirmedBefore(deadline, order)) notFound.add(-1);
+  finished.add(1);
 }
 
 function isConfirmedBefore(deadline, order) {

@@ -17,9 +17,11 @@ export function markOf(data, metric) {
 }
 
 /** The line of a promise. An `audited` promise is unknown without a verdict of the audit. */
-export function promiseLine(data, { metric, audited, sentence, numbers }, isAudited) {
+export function promiseLine(data, promise, isAudited) {
+  const { metric, audited, sentence, numbers, isKnown = () => true } = promise;
+  const count = (name) => figure(data, name);
   const mark = markOf(data, metric);
   if (mark === notMeasured) return `  ? ${sentence}: not measured`;
-  const known = audited && !isAudited ? '?' : mark;
-  return `  ${known} ${sentence}: ${numbers((name) => figure(data, name))}`;
+  const known = (audited && !isAudited) || !isKnown(count) ? '?' : mark;
+  return `  ${known} ${sentence}: ${numbers(count)}`;
 }

@@ -1,8 +1,13 @@
 // What the options of every script have in common.
-import { latencyFigures, latencyThresholds } from './latency.js';
+import { keptRequests, latencyFigures, latencyThresholds } from './latency.js';
 import { measuredThresholds } from './measured.js';
-import { availabilityThresholds, safetyPromises, thresholdsOf } from './promises.js';
-import { answerSeconds } from './settings.js';
+import {
+  availabilityThresholds,
+  safetyPromises,
+  teardownSeconds,
+  thresholdsOf,
+} from './promises.js';
+import { answerSeconds, problems } from './settings.js';
 
 /**
  * Iterations that begin at a fixed rate, however slow the service is. An iteration sends at most
@@ -37,6 +42,9 @@ export const changingArrivals = (startRate, parts) => ({
 /** After this time every answer has come, or is unknown. */
 export const lastAnswerSeconds = (requestsInARow = 1) => requestsInARow * answerSeconds + 2;
 
+/** One virtual user instead of all, for a set-up that refuses. It does nothing. */
+const refused = { executor: 'shared-iterations', exec: 'teardown', vus: 1, iterations: 1 };
+
 /**
  * `plan` is that of lib/measured.js; the summary needs the same one. `more` are the thresholds
  * beside the promises of safety.
@@ -44,17 +52,18 @@ export const lastAnswerSeconds = (requestsInARow = 1) => requestsInARow * answer
 export const judgedOptions = (
   scenarios,
   plan,
-  { promises = safetyPromises(), more = availabilityThresholds } = {},
+  { vouchers = 1, promises = safetyPromises(vouchers), more = availabilityThresholds } = {},
 ) => ({
-  scenarios,
+  scenarios: problems.length > 0 ? { refused } : scenarios,
   thresholds: {
     ...thresholdsOf(promises),
     ...measuredThresholds(plan),
     ...latencyThresholds,
+    ...keptRequests(Object.keys(scenarios)),
     ...more,
   },
   summaryTrendStats: latencyFigures,
   batchPerHost: 8, // Requests that one virtual user may send at once.
-  setupTimeout: '120s',
-  teardownTimeout: '120s',
+  setupTimeout: `${120 + vouchers}s`,
+  teardownTimeout: `${teardownSeconds(vouchers)}s`,
 });

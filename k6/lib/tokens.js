@@ -4,9 +4,10 @@
 import { hmac } from 'k6/crypto';
 import { SharedArray } from 'k6/data';
 import encoding from 'k6/encoding';
-import { tokenSecret } from './settings.js';
+import { problems, tokenSecret } from './settings.js';
 
-const lifeSeconds = 6 * 3600;
+/** Longer than a load may last. */
+const lifeSeconds = 26 * 3600;
 const part = (value) => encoding.b64encode(JSON.stringify(value), 'rawurl');
 const header = part({ alg: 'HS256', typ: 'JWT' });
 const exp = Math.floor(Date.now() / 1000) + lifeSeconds;
@@ -16,11 +17,21 @@ export function signed(sub, role) {
   return `${text}.${hmac('sha256', tokenSecret, text, 'base64rawurl')}`;
 }
 
-const userTokens = (users) =>
-  __ENV.TOKENS_FILE
-    ? open(__ENV.TOKENS_FILE).trim().split('\n')
-    : Array.from({ length: users }, (_, index) => signed(index + 1, 'user'));
+function userTokens(users) {
+  if (__ENV.TOKENS_FILE) return linesOf(__ENV.TOKENS_FILE);
+  return Array.from({ length: users }, (_, index) => signed(index + 1, 'user'));
+}
 
+function linesOf(path) {
+  try {
+    return open(path).trim().split(/\s+/);
+  } catch {
+    return []; // Too few.
+  }
+}
+
+/** Of a longer load, soak.js has the same users for each voucher. */
+const mostUsers = 2_000_000;
 let tokens = [];
 
 /**
@@ -28,9 +39,14 @@ let tokens = [];
  * virtual users share them, so that an iteration spends no time on a signature.
  */
 export function prepareTokens(users) {
+  if (users > mostUsers)
+    problems.push(`${users} users are more than ${mostUsers}: lower RATE or SECONDS`);
+  if (problems.length > 0) return;
   tokens = new SharedArray('tokens of users', () => userTokens(users));
   if (tokens.length < users)
-    throw new Error(`TOKENS_FILE has ${tokens.length} tokens, and the load needs ${users}`);
+    problems.push(
+      `TOKENS_FILE has ${tokens.length} tokens, and the load needs ${users}: ${__ENV.TOKENS_FILE}`,
+    );
 }
 
 /** The parameters of a request with this token. */

@@ -263,7 +263,7 @@ describe('k6', () => {
   test('gets every setting that its scripts read', () => {
     const files = readdirSync('k6', { recursive: true, encoding: 'utf8' });
     const scripts = files.filter((file) => file.endsWith('.js')).map((file) => read(`k6/${file}`));
-    const pattern = /(?:__ENV\.|(?:number|positive|flag)\(')([A-Z0-9_]+)/g;
+    const pattern = /(?:__ENV\.|(?:number|positive|setting)\(\s*')([A-Z0-9_]+)/g;
     const names = scripts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name));
     expect(names).toContain('WORK_MS');
     expect(Object.keys(shapes.lab.services['k6']?.environment ?? {})).toEqual(

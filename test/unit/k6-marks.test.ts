@@ -8,6 +8,7 @@ interface Promised {
   readonly metric: string;
   readonly audited?: boolean;
   readonly sentence: string;
+  readonly isKnown?: (count: (metric: string) => number) => boolean;
   readonly numbers: (count: (metric: string) => number) => string;
 }
 const path = new URL('../../k6/lib/marks.js', import.meta.url).pathname;
@@ -42,6 +43,14 @@ test('a promise is marked as all its thresholds say', () => {
 
 test('a promise without a verdict of the audit is unknown', () => {
   expect(promiseLine(measured(0, true), promise, false)).toBe('  ? nothing is oversold: 0 orders');
+});
+
+test('a promise that was not looked at to its end is unknown', () => {
+  const lookedAt = {
+    ...promise,
+    isKnown: (count: (metric: string) => number) => count('ends') > 0,
+  };
+  expect(promiseLine(measured(3, false), lookedAt, true)).toContain('? nothing is oversold');
 });
 
 test('a promise whose metric is missing, or has no threshold, was not measured', () => {
