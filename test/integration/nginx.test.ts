@@ -2,17 +2,22 @@
 import { once } from 'node:events';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import {
+  Agent,
   createServer,
   get,
   type IncomingMessage,
   type RequestListener,
+  request,
   type ServerResponse,
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { getRequestListener } from '@hono/node-server';
 import { execa } from 'execa';
+import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { problem } from '../../src/http/problems.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import {
   barePath,
@@ -56,6 +61,24 @@ async function nginxWith(
   onTestFinished(() => stopProcess(running));
   await waitUntil('nginx', 10_000, server.answers);
   return `http://127.0.0.1:${port}`;
+}
+
+/** An instance that ends as a killed one does, and is started again at its port. */
+async function killable() {
+  const server = createServer((_, response) => response.end('{}'));
+  const port = await ownPorts(19_960);
+  const comeBack = async () => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  const kill = async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  onTestFinished(() => void server.close());
+  await comeBack();
+  return { port, kill, comeBack };
 }
 
 /** An instance on a Unix socket, which ends as a killed one does: its file stays. */
@@ -133,6 +156,110 @@ describe('nginx', () => {
       Array.from({ length: 6 }, () => fetch(`${url}/vouchers/1/orders`, { method: 'POST' })),
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+  });
+
+  test('takes an instance for back that it took for dead, when no other is there', async () => {
+    const [first, second] = [await killable(), await killable()];
+    const url = await nginxBefore(first.port, second.port);
+    const buy = async () => (await fetch(`${url}/vouchers/1/orders`, { method: 'POST' })).status;
+    await first.kill();
+    for (let count = 0; count < 12; count++) expect(await buy()).toBe(200);
+    await first.comeBack();
+    await second.kill();
+    for (let count = 0; count < 12; count++) expect(await buy()).toBe(200);
+  });
+
+  test('an instance that answers nothing holds 2,000 requests, and the next buyer is told at once', async () => {
+    const waiting: ServerResponse[] = [];
+    const url = await nginxBefore(await instance((_, response) => void waiting.push(response)));
+    const agent = new Agent({ maxSockets: 2_100 });
+    const buy = () =>
+      new Promise<number | undefined>((resolve) => {
+        const options = { method: 'POST', agent };
+        const answered = (response: IncomingMessage) => resolve(response.resume().statusCode);
+        request(`${url}/vouchers/1/orders`, options, answered)
+          .on('error', () => resolve(0))
+          .end();
+      });
+    const held: Promise<number | undefined>[] = [];
+    while (held.length < 2_000) {
+      held.push(...Array.from({ length: 200 }, buy)); // Node lets 511 connections wait.
+      await waitUntil('these requests', 20_000, () => waiting.length === held.length, 5);
+    }
+    const refused = await fetch(`${url}/vouchers/1/orders`, { method: 'POST' });
+    expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'not-ready' }]);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    for (const response of waiting) response.end('{}');
+    expect(new Set(await Promise.all(held))).toEqual(new Set([200]));
+    agent.destroy();
+  });
+
+  test('requests alternate strictly between instances, whichever worker they reach', async () => {
+    const named = (name: string) => instance((_, response) => response.end(name));
+    const upstreams = [await named('1'), await named('2')];
+    const url = await nginxWith(upstreams, { workerProcesses: '4' }, (text) =>
+      text
+        .replace('backlog=4096', 'backlog=4096 reuseport')
+        .replace('server_tokens off;', '$&' + ' add_header X-Worker $pid;'),
+    );
+    const workers = new Set<string | undefined>();
+    let names = '';
+    for (let count = 0; count < 40; count++) {
+      const [answer] = (await once(get(url, { agent: false }), 'response')) as [IncomingMessage];
+      workers.add(String(answer.headers['x-worker']));
+      names += await text(answer);
+    }
+    expect(workers.size).toBeGreaterThan(1);
+    expect(names).toMatch(/^1?(21)+2?$/);
+  });
+
+  describe('a purchase that an instance refused because it is not ready', () => {
+    /** Refuses as the service does. @returns what it was told of earlier refusals. */
+    async function cutOff(name: string) {
+      const told: unknown[] = [];
+      const app = new Hono().post('/vouchers/1/orders', (c) => {
+        told.push(c.req.header('x-refused-by'));
+        c.header('X-Instance', name);
+        return problem(c, 'not-ready');
+      });
+      return { told, port: await instance(getRequestListener(app.fetch)) };
+    }
+
+    test('is sold by another one, with its body, and each buyer is answered once', async () => {
+      const { port } = await cutOff('api-1');
+      const bodies: string[] = [];
+      const sells: RequestListener = (asked, response) =>
+        void text(asked).then((body) => {
+          bodies.push(body);
+          response.end('{}');
+        });
+      const url = await nginxBefore(port, await instance(sells));
+      const statuses: number[] = [];
+      for (let buyer = 0; buyer < 20; buyer++) {
+        const sent = { method: 'POST', body: `{"buyer":${buyer}}` };
+        statuses.push((await fetch(`${url}/vouchers/1/orders`, sent)).status);
+      }
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(bodies).toEqual(Array.from({ length: 20 }, (_, buyer) => `{"buyer":${buyer}}`));
+    });
+
+    test('is refused when two instances refuse it: the store is away', async () => {
+      const both = [await cutOff('api-1'), await cutOff('api-2')] as const;
+      const url = await nginxBefore(both[0].port, both[1].port);
+      const headers = { 'x-refused-by': '- a b c' };
+      const answer = await fetch(`${url}/vouchers/1/orders`, { method: 'POST', headers });
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('retry-after')).toBe('2');
+      expect(answer.headers.get('x-accel-redirect')).toBeNull();
+      expect(answer.headers.get('content-type')).toBe('application/problem+json');
+      expect(await answer.json()).toMatchObject({ code: 'not-ready' });
+      const told = both.flatMap((each) => each.told).sort();
+      expect(told).toEqual([
+        '-',
+        expect.stringMatching(/^- api-.$/),
+        expect.stringMatching(/^- api-. api-.$/),
+      ]);
+    });
   });
 
   test('keeps the connections of a rush: the next one needs no new connection', async () => {

@@ -34,6 +34,7 @@ function templateOfLab(): string {
   const location = part(text, / {4}location \/ \{[\s\S]*?\n {4}\}\n/);
   const bareUpstream = upstream
     .replace('upstream api', 'upstream bare')
+    .replace('zone api', 'zone bare')
     .replace('UPSTREAM_SERVERS', 'BARE_SERVERS');
   const bareLocation = location
     .replace('location /', `location ${barePath}`)
@@ -67,6 +68,7 @@ export interface NginxOptions {
   /** The bare processes of the benchmark. */
   readonly bare?: readonly (number | string)[];
   readonly limits?: AddressLimits | undefined;
+  readonly workerProcesses?: string;
 }
 
 /** All requests of the lab come from one address. */
@@ -81,7 +83,10 @@ const noLimits: AddressLimits = {
 export const upstreamServers = (upstreams: readonly (number | string)[]): string =>
   upstreams
     .map((at) => (typeof at === 'number' ? `127.0.0.1:${at}` : `unix:${at}`))
-    .map((address) => `server ${address} max_fails=3 fail_timeout=2s;`)
+    .flatMap((address) => [
+      `server ${address} max_fails=3 fail_timeout=2s max_conns=1000;`,
+      `server ${address} max_fails=0 max_conns=1000 backup;`,
+    ])
     .join('\n    ');
 
 /** The workers of an nginx of root are `nobody`, who cannot enter every folder of root. */
@@ -91,7 +96,13 @@ export function nginxServer(
   folder: string,
   port: number,
   upstreams: readonly (number | string)[],
-  { labId, balancer = 'nginx', bare = [], limits = noLimits }: NginxOptions = {},
+  {
+    labId,
+    balancer = 'nginx',
+    bare = [],
+    limits = noLimits,
+    workerProcesses = '1',
+  }: NginxOptions = {},
 ): Server {
   const runFolder = join(folder, 'nginx');
   const file = join(runFolder, 'nginx.conf');
@@ -108,6 +119,7 @@ export function nginxServer(
             RUN_FOLDER: runFolder,
             ERROR_LOG: errorLog,
             LISTEN: `127.0.0.1:${port}`,
+            WORKER_PROCESSES: workerProcesses,
             UPSTREAM_SERVERS: upstreamServers(upstreams),
             BARE_SERVERS: upstreamServers(bare),
             ...connections(balancer),
