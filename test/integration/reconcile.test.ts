@@ -5,12 +5,13 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import { change, type PoolConnection } from '../../src/connections/mysql.ts';
+import { change } from '../../src/connections/mysql.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import type { Difference } from '../../src/orders/reconcile/differences.ts';
+import { readSales } from '../../src/orders/reconcile/read-sales.ts';
 import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
 import {
   compare,
@@ -18,6 +19,7 @@ import {
   reconcile,
 } from '../../src/orders/reconcile/reconcile.ts';
 import { repair, repairVoucher } from '../../src/orders/reconcile/repair.ts';
+import type { SalePart } from '../../src/orders/reconcile/sale.ts';
 import { quiet } from '../support/connections.ts';
 import { type OwnStores, openProcess, ownStores } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
@@ -58,6 +60,24 @@ describe('two stores that agree', () => {
     expect(vouchers).toMatchObject([
       { voucherId: voucher.id, initialStock: 8, stock: 3, inFlight: 3, recorded: 2, buyers: 5 },
     ]);
+  });
+
+  test('are read in parts, when their orders do not fit in memory', async () => {
+    const large = await onSale(connections, 100);
+    await buyAs(connections, large, usersUpTo(60));
+    await workUntilEmpty(connections);
+    await buyAs(connections, large, usersUpTo(40, 61));
+    const held: number[] = [];
+    const users = new Set<string>();
+    const part = ({ buyers, inStream, inMysql, noted }: SalePart) => {
+      held.push(Math.max(buyers.size, inStream.length, inMysql.size, noted.size));
+      for (const user of buyers.keys()) users.add(user);
+    };
+    const read = await readSales(connections, { part, whole: (sale) => sale }, large.id, 20);
+    expect(held).toHaveLength(5);
+    expect(Math.max(...held)).toBeLessThanOrEqual(25);
+    expect(users.size).toBe(100);
+    expect(read.sales).toMatchObject([{ recorded: 60, streamed: 40, isMoving: false }]);
   });
 
   test('are consistent at every moment while many buy and workers record', async () => {
@@ -116,21 +136,14 @@ describe('two stores that agree', () => {
 function watchOrdersRead(): string[] {
   const whose: string[] = [];
   const pool = connections.mysql();
-  const open = pool.getConnection.bind(pool);
-  const watched = new WeakSet<PoolConnection>();
-  vi.spyOn(pool, 'getConnection').mockImplementation(async () => {
-    const db = await open();
-    if (watched.has(db)) return db;
-    watched.add(db);
-    const execute = db.execute.bind(db) as (...args: unknown[]) => Promise<[unknown, never]>;
-    const watching = async (...args: unknown[]) => {
-      const [rows, fields] = await execute(...args);
-      if (/FROM orders/.test(String(args[0])))
-        whose.push(...(rows as Order[]).map(({ voucherId }) => voucherId));
-      return [rows, fields];
-    };
-    return Object.assign(db, { execute: watching });
-  });
+  const execute = pool.execute.bind(pool) as (...args: unknown[]) => Promise<[unknown, never]>;
+  const watching = async (...args: unknown[]) => {
+    const answer = await execute(...args);
+    if (/FROM orders/.test(String(args[0])))
+      whose.push(...(answer[0] as Order[]).map(({ voucherId }) => voucherId));
+    return answer;
+  };
+  vi.spyOn(pool, 'execute').mockImplementation(watching as typeof pool.execute);
   return whose;
 }
 

@@ -7,7 +7,15 @@
  * 4. the pause, the window and the number of the last change in Redis = those in MySQL
  */
 import type { Order } from '../../domain.ts';
-import { type Buyer, type InStream, inFlight, recordedIn, type Sale, type Terms } from './sale.ts';
+import {
+  type Buyer,
+  type InStream,
+  inFlight,
+  recordedIn,
+  type Sale,
+  type SalePart,
+  type Terms,
+} from './sale.ts';
 
 export const identities = ['stock', 'buyers', 'status', 'change'] as const;
 export type Identity = (typeof identities)[number];
@@ -26,16 +34,16 @@ export type Difference = { readonly identity: Identity; readonly text: string } 
   | { readonly kind: 'order-without-note'; readonly entry: InStream }
 );
 
-export function differencesOf(sale: Sale): Difference[] {
+/** @param orders the differences of all its parts. */
+export function differencesOf(sale: Sale, orders: readonly Difference[]): Difference[] {
   if (isRemoved(sale)) return [];
   if (sale.redis.stock === null) return [saleMissing(sale)];
-  const orders = orderDifferences(sale);
   // The change first: the stock is corrected to that of the last change.
   return [...changeDifferences(sale), ...stockDifferences(sale, orders), ...orders];
 }
 
 /** Those of the second and third identity: one order each. */
-export function orderDifferences(sale: Sale): Difference[] {
+export function orderDifferences(sale: SalePart): Difference[] {
   const lost = lostOrders(sale);
   return [
     ...lost,
@@ -48,10 +56,9 @@ export function orderDifferences(sale: Sale): Difference[] {
 
 /** An operator may delete the keys of a sale that is over. */
 export const isRemoved = (
-  { redis, terms, inStream }: Pick<Sale, 'redis' | 'terms' | 'inStream'>,
+  { redis, terms, streamed }: Pick<Sale, 'redis' | 'terms' | 'streamed'>,
   nowMs = Date.now(),
-): boolean =>
-  redis.stock === null && redis.buyers === 0 && inStream.length === 0 && nowMs > terms.endMs;
+): boolean => redis.stock === null && redis.buyers === 0 && streamed === 0 && nowMs > terms.endMs;
 
 const saleMissing = ({ voucherId, redis }: Sale): Difference => ({
   ...{ identity: 'stock', kind: 'sale-missing' },
@@ -94,7 +101,7 @@ const timeText = (ms: number): string =>
   Number.isFinite(ms) ? new Date(ms).toISOString() : 'no time';
 
 function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference[] {
-  const { redis, initialStock, stockInMysql } = sale;
+  const { redis, initialStock, stockInMysql, recorded } = sale;
   const count = (kind: Difference['kind']) => buyers.filter((each) => each.kind === kind).length;
   const redisGap = (redis.stock ?? 0) + redis.buyers - initialStock;
   const tooMany = count('order-lost') + count('buyer-of-failed-order');
@@ -107,7 +114,6 @@ function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference
     const text = `${sum} = ${initialStock + gap}, and the initial stock was ${initialStock}`;
     found.push({ identity: 'stock', kind: 'stock', gap, redisGap, text });
   }
-  const recorded = recordedIn(sale).length;
   if (stockInMysql + recorded !== initialStock) {
     const text = `stock ${stockInMysql} in MySQL + ${recorded} recorded orders is not ${initialStock}`;
     found.push({ identity: 'stock', kind: 'stock-of-mysql', text });
@@ -115,13 +121,13 @@ function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference
   return found;
 }
 
-const streamOrders = ({ inStream }: Sale): ReadonlySet<string> =>
+const streamOrders = ({ inStream }: SalePart): ReadonlySet<string> =>
   new Set(inStream.map(({ order }) => order.id));
 
-const orderOf = ({ voucherId }: Sale, buyer: Buyer): Order => ({ ...buyer, voucherId });
+const orderOf = ({ voucherId }: SalePart, buyer: Buyer): Order => ({ ...buyer, voucherId });
 
 /** In no queue and not in MySQL: nobody would ever record it. */
-function lostOrders(sale: Sale): (Difference & { readonly kind: 'order-lost' })[] {
+function lostOrders(sale: SalePart): (Difference & { readonly kind: 'order-lost' })[] {
   const streamed = streamOrders(sale);
   return [...sale.buyers.values()]
     .filter(({ id }) => !streamed.has(id) && !sale.inMysql.has(id))
@@ -132,7 +138,7 @@ function lostOrders(sale: Sale): (Difference & { readonly kind: 'order-lost' })[
 }
 
 /** While it is in the stream, a worker is about to give it back. */
-function buyersOfFailedOrders(sale: Sale): Difference[] {
+function buyersOfFailedOrders(sale: SalePart): Difference[] {
   const streamed = streamOrders(sale);
   return [...sale.buyers.values()]
     .filter(({ id }) => sale.inMysql.get(id)?.status === 'failed' && !streamed.has(id))
@@ -143,7 +149,7 @@ function buyersOfFailedOrders(sale: Sale): Difference[] {
 }
 
 /** Redis would sell to this user again, unless the user is the buyer of another order. */
-function ordersWithoutBuyer(sale: Sale): Difference[] {
+function ordersWithoutBuyer(sale: SalePart): Difference[] {
   const waiting = inFlight(sale)
     .map(({ order }) => order)
     .filter(({ id }) => !sale.inMysql.has(id));
@@ -151,7 +157,7 @@ function ordersWithoutBuyer(sale: Sale): Difference[] {
   return [...orders.values()].flatMap((order) => withoutBuyer(sale, order));
 }
 
-function withoutBuyer({ buyers, laterBuyers }: Sale, found: Order): Difference[] {
+function withoutBuyer({ buyers, laterBuyers }: SalePart, found: Order): Difference[] {
   const { id, voucherId, userId, requestId } = found;
   const order = { id, voucherId, userId, requestId };
   const known = [buyers.get(userId)?.id, laterBuyers.get(userId)?.id];
@@ -168,7 +174,7 @@ function withoutBuyer({ buyers, laterBuyers }: Sale, found: Order): Difference[]
 const identity = { identity: 'buyers' } as const;
 
 /** A lost order is queued again, so its note is right then. */
-function notesWithoutOrder(sale: Sale, lost: ReadonlySet<string>): Difference[] {
+function notesWithoutOrder(sale: SalePart, lost: ReadonlySet<string>): Difference[] {
   const streamed = streamOrders(sale);
   return [...sale.noted]
     .filter((id) => !streamed.has(id) && !lost.has(id))
@@ -178,7 +184,7 @@ function notesWithoutOrder(sale: Sale, lost: ReadonlySet<string>): Difference[] 
     }));
 }
 
-function ordersWithoutNote(sale: Sale): Difference[] {
+function ordersWithoutNote(sale: SalePart): Difference[] {
   return inFlight(sale)
     .filter(({ order }) => !sale.noted.has(order.id) && !sale.inMysql.has(order.id))
     .map((entry) => ({

@@ -5,11 +5,12 @@ import { type Pool, type RowDataPacket, select, snapshot } from '../../connectio
 import { readSale } from '../../connections/read-sale.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import { scanHash } from '../../connections/scan-hash.ts';
+import type { Order } from '../../domain.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
 import { isRemoved } from './differences.ts';
-import type { Buyer, InStream, OrderInMysql, Sale, Terms } from './sale.ts';
+import type { Buyer, InStream, OrderInMysql, Sale, SalePart, SaleTerms, Terms } from './sale.ts';
 
 /** Those that sell with lua/sale/purchase.lua. */
 export const finalRungs = rungNames.filter(
@@ -46,32 +47,37 @@ export interface ReadSales<Kept> {
   readonly removed: number;
 }
 
+export interface SaleReader<Part, Kept> {
+  /** Called before the next part is read, so that this one need not stay in memory. */
+  readonly part: (part: SalePart, sale: SaleTerms) => Part | Promise<Part>;
+  readonly whole: (sale: Sale, parts: readonly Part[]) => Kept | Promise<Kept>;
+}
+
+/** So many orders of what is read are in memory at the same time. */
+const mostOrders = 100_000;
+
 /**
- * @param keep what is kept of a sale. The orders of the next voucher of a shard are read after it,
- *   so they are not all in memory at the same time unless it keeps them.
  * @param voucherId only this one; every voucher of the final rung without it.
+ * @param most orders at the same time.
  */
-export async function readSales<Kept>(
+export async function readSales<Part, Kept>(
   connections: Connections,
-  keep: (sale: Sale) => Kept,
+  reader: SaleReader<Part, Kept>,
   voucherId?: string,
+  most: number = mostOrders,
 ): Promise<ReadSales<Kept>> {
   const vouchers = await vouchersOf(connections.mysql(), voucherId);
   const places = ({ voucherId: id, rung, buckets }: VoucherRow) =>
     stockPlaces(connections.saleKeys, id, rungNamed(rung), buckets);
-  const split = vouchers.filter(({ rung }) => rungNamed(rung).buckets);
-  const reads = connections.saleKeys.shards.map((shard) => {
-    const own = vouchers.filter((each) => places(each)[0] === shard);
-    return readPlaces(connections, [shard], own, keep);
-  });
-  const readInTurn = async () => {
-    const all: [string, Kept][] = [];
-    for (const voucher of split)
-      all.push(...(await readPlaces(connections, places(voucher), [voucher], keep)));
-    return new Map(all);
-  };
-  reads.push(readInTurn());
-  const kept = new Map((await Promise.all(reads)).flatMap((each) => [...each]));
+  const read = { connections, reader, most };
+  const isSplit = ({ rung }: VoucherRow) => rungNamed(rung).buckets === true;
+  const kept = new Map<string, Kept>();
+  for (const shard of connections.saleKeys.shards) {
+    const own = vouchers.filter((each) => !isSplit(each) && places(each)[0] === shard);
+    for (const [id, each] of await readPlaces(read, [shard], own)) kept.set(id, each);
+  }
+  for (const voucher of vouchers.filter(isSplit))
+    for (const [id, each] of await readPlaces(read, places(voucher), [voucher])) kept.set(id, each);
   const found = vouchers.filter(({ voucherId: id }) => kept.has(id));
   const sales = found.map(({ voucherId: id }) => kept.get(id) as Kept);
   return { sales, removed: vouchers.length - found.length };
@@ -92,49 +98,162 @@ async function vouchersOf(pool: Pool, voucherId?: string): Promise<VoucherRow[]>
   return rows;
 }
 
+interface Read<Part, Kept> {
+  readonly connections: Connections;
+  readonly reader: SaleReader<Part, Kept>;
+  readonly most: number;
+}
+
 /**
  * Vouchers that are in one shard together, or one voucher in its buckets.
  * @returns what is kept, by voucher; nothing of a sale that was removed.
  */
-async function readPlaces<Kept>(
-  connections: Connections,
+async function readPlaces<Part, Kept>(
+  { connections, reader, most }: Read<Part, Kept>,
   places: readonly ShardKeys[],
-  vouchers: readonly VoucherRow[],
-  keep: (sale: Sale) => Kept,
+  all: readonly VoucherRow[],
 ): Promise<Map<string, Kept>> {
-  const kept = new Map<string, Kept>();
-  if (vouchers.length === 0) return kept;
   const redis = connections.redis('admin');
-  const queues = [...new Set(places.map(({ queued }) => queued))];
-  const early = (await Promise.all(queues.map((queued) => scanHash(redis, queued)))).flat();
-  const before = [];
-  for (const voucher of vouchers)
-    before.push({ voucher, buyers: await buyersOf(redis, places, voucher.voucherId) });
-  const streams = [...new Set(places.map(({ orders }) => orders))];
-  const entries = (await Promise.all(streams.map((orders) => streamOf(redis, orders)))).flat();
-  const notes = early.concat(await laterNotes(redis, queues, early, entries));
-  for (const { voucher, buyers } of before) {
-    const { voucherId } = voucher;
-    const inStream = entries.filter(({ order }) => order.voucherId === voucherId);
-    if (await isRemovedNow(redis, places, voucher, inStream)) continue;
-    const noted = notes.filter(([, note]) => note.startsWith(`${voucherId}:`));
-    const read = { voucher, buyers, inStream, noted: new Set(noted.map(idOf)) };
-    const sale = await withMysql(connections, places, read);
-    if (!isRemoved(sale)) kept.set(voucherId, keep(sale));
+  const vouchers = await withoutRemoved(redis, places, all);
+  const parts = Math.ceil((await countOrders(connections, places, vouchers, most)) / most) || 1;
+  const counts = new Map<string, Counted<Part>>();
+  for (let number = 0; vouchers.length > 0 && number < parts; number++)
+    await readPart(
+      { connections, places, users: { number, parts } },
+      vouchers,
+      async (part, of) => {
+        const counted = counts.get(part.voucherId) ?? { buyers: 0, streamed: 0, parts: [] };
+        counted.buyers += part.buyers.size;
+        counted.streamed += part.inStream.length;
+        counted.parts.push(await reader.part(part, of));
+        counts.set(part.voucherId, counted);
+      },
+    );
+  const kept = new Map<string, Kept>();
+  for (const voucher of vouchers) {
+    const counted = counts.get(voucher.voucherId) ?? { buyers: 0, streamed: 0, parts: [] };
+    const sale = await wholeSale(connections, places, voucher, counted);
+    if (!isRemoved(sale)) kept.set(voucher.voucherId, await reader.whole(sale, counted.parts));
   }
   return kept;
 }
 
-/** Before its orders are read: MySQL may have those of years, and Redis those of a few days. */
-async function isRemovedNow(
-  redis: Redis,
+/** The initial stock when it is not more than `most`: few orders need no other count. */
+async function countOrders(
+  connections: Connections,
+  places: readonly ShardKeys[],
+  vouchers: readonly VoucherRow[],
+  most: number,
+): Promise<number> {
+  const stock = vouchers.reduce((sum, { initialStock }) => sum + initialStock, 0);
+  if (stock <= most) return stock;
+  let orders = 0;
+  for (const voucher of vouchers) {
+    const { buyers } = await momentOfSale(connections.redis('admin'), places, voucher);
+    const [row] = await select<{ count: number }>(
+      connections.mysql(),
+      'SELECT COUNT(*) AS count FROM orders WHERE voucher_id = ?',
+      [voucher.voucherId],
+    );
+    orders += Math.max(buyers, Number(row?.count));
+  }
+  return orders;
+}
+
+interface Counted<Part> {
+  buyers: number;
+  streamed: number;
+  readonly parts: Part[];
+}
+
+/** Those of `parts` parts whose number is left when their id is divided by it. */
+interface Users {
+  readonly number: number;
+  readonly parts: number;
+}
+
+function isAmong({ number, parts }: Users, userId: string): boolean {
+  if (parts === 1) return true;
+  const isId = /^\d+$/.test(userId);
+  return isId ? Number(BigInt(userId) % BigInt(parts)) === number : number === 0;
+}
+
+interface PartPlace {
+  readonly connections: Connections;
+  readonly places: readonly ShardKeys[];
+  readonly users: Users;
+}
+
+async function readPart(
+  place: PartPlace,
+  vouchers: readonly VoucherRow[],
+  onPart: (part: SalePart, sale: SaleTerms) => Promise<void>,
+): Promise<void> {
+  const { connections, places, users } = place;
+  const redis = connections.redis('admin');
+  const queues = [...new Set(places.map(({ queued }) => queued))];
+  const isNoted = (_: string, note: string) => isAmong(users, note.slice(note.indexOf(':') + 1));
+  const early = (await Promise.all(queues.map((key) => scanHash(redis, key, isNoted)))).flat();
+  const before = [];
+  for (const voucher of vouchers)
+    before.push({ voucher, buyers: await buyersOf(redis, places, voucher.voucherId, users) });
+  const streams = [...new Set(places.map(({ orders }) => orders))];
+  const read = streams.map((orders) =>
+    streamOf(redis, orders, ({ userId }) => isAmong(users, userId)),
+  );
+  const entries = (await Promise.all(read)).flat();
+  const notes = early.concat(await laterNotes(redis, queues, early, entries));
+  for (const { voucher, buyers } of before) {
+    const { voucherId } = voucher;
+    const inStream = entries.filter(({ order }) => order.voucherId === voucherId);
+    const noted = notes.filter(([, note]) => note.startsWith(`${voucherId}:`));
+    const inRedis = { voucherId, buyers, inStream, noted: new Set(noted.map(idOf)) };
+    await onPart(await withMysql(place, inRedis), saleTerms(places, voucher));
+  }
+}
+
+const saleTerms = (places: readonly ShardKeys[], voucher: VoucherRow): SaleTerms => ({
+  ...{ voucherId: voucher.voucherId, initialStock: voucher.initialStock, terms: termsOf(voucher) },
+  ...(rungNamed(voucher.rung).buckets && { buckets: places.length }),
+});
+
+async function wholeSale(
+  connections: Connections,
   places: readonly ShardKeys[],
   voucher: VoucherRow,
-  inStream: readonly InStream[],
-): Promise<boolean> {
-  const terms = termsOf(voucher);
-  if (Date.now() <= terms.endMs || inStream.length > 0) return false;
-  return isRemoved({ redis: await momentOfSale(redis, places, voucher), terms, inStream });
+  { buyers, streamed }: Counted<unknown>,
+): Promise<Sale> {
+  const recorded = await recordedOf(connections.mysql(), voucher.voucherId);
+  const now = await momentOfSale(connections.redis('admin'), places, voucher);
+  return {
+    ...{ ...saleTerms(places, voucher), ...recorded, streamed },
+    ...{ redis: now, isMoving: now.buyers !== buyers },
+  };
+}
+
+/** Their orders are not read: MySQL may have those of years, and Redis those of a few days. */
+async function withoutRemoved(
+  redis: Redis,
+  places: readonly ShardKeys[],
+  vouchers: readonly VoucherRow[],
+): Promise<VoucherRow[]> {
+  const left: VoucherRow[] = [];
+  const gone: VoucherRow[] = [];
+  for (const voucher of vouchers) {
+    const terms = termsOf(voucher);
+    const isGone =
+      Date.now() > terms.endMs &&
+      isRemoved({ redis: await momentOfSale(redis, places, voucher), terms, streamed: 0 });
+    (isGone ? gone : left).push(voucher);
+  }
+  if (gone.length === 0) return left;
+  const streamed = new Set<string>();
+  for (const { orders } of places)
+    await streamOf(redis, orders, ({ voucherId }) => {
+      streamed.add(voucherId);
+      return false;
+    });
+  return [...left, ...gone.filter(({ voucherId }) => streamed.has(voucherId))];
 }
 
 async function momentOfSale(
@@ -153,8 +272,11 @@ async function buyersOf(
   redis: Redis,
   places: readonly ShardKeys[],
   voucherId: string,
+  users: Users,
 ): Promise<Map<string, Buyer>> {
-  const found = await Promise.all(places.map(({ buyers }) => scanHash(redis, buyers(voucherId))));
+  const isKept = (userId: string) => isAmong(users, userId);
+  const scans = places.map(({ buyers }) => scanHash(redis, buyers(voucherId), isKept));
+  const found = await Promise.all(scans);
   return new Map(found.flat().map(([userId, value]) => [userId, asBuyer(userId, value)]));
 }
 
@@ -164,13 +286,17 @@ function asBuyer(userId: string, value: string): Buyer {
 }
 
 /** Entries that are no orders are left to the workers, which dead-letter them. */
-async function streamOf(redis: Redis, orders: string): Promise<InStream[]> {
+async function streamOf(
+  redis: Redis,
+  orders: string,
+  isKept: (order: Order) => boolean,
+): Promise<InStream[]> {
   const found: InStream[] = [];
   let from = '-';
   while (true) {
     const page = await redis.xrange(orders, from, '+', 'COUNT', pageSize);
     for (const [entryId, fields] of page)
-      for (const order of ordersOfEntry(fields)) found.push({ entryId, order });
+      for (const order of ordersOfEntry(fields)) if (isKept(order)) found.push({ entryId, order });
     const last = page.at(-1);
     if (!last || page.length < pageSize) return found;
     from = `(${last[0]}`;
@@ -189,43 +315,28 @@ async function laterNotes(
   return [...(await askHashes(redis, queues, ids))];
 }
 
-interface ReadInRedis {
-  readonly voucher: VoucherRow;
-  readonly buyers: ReadonlyMap<string, Buyer>;
-  readonly inStream: readonly InStream[];
-  readonly noted: ReadonlySet<string>;
-}
+type PartInRedis = Pick<SalePart, 'voucherId' | 'buyers' | 'inStream' | 'noted'>;
 
 async function withMysql(
-  connections: Connections,
-  places: readonly ShardKeys[],
-  { voucher, buyers, inStream, noted }: ReadInRedis,
-): Promise<Sale> {
-  const { voucherId, initialStock, rung } = voucher;
-  const inBuckets = rungNamed(rung).buckets === true;
+  { connections, places, users }: PartPlace,
+  { voucherId, buyers, inStream, noted }: PartInRedis,
+): Promise<SalePart> {
   const redis = connections.redis('admin');
   const stillNoted = await withoutSettled(redis, places, noted, inStream);
-  const { stock, orders } = await recordedOf(connections.mysql(), voucherId);
+  const orders = await ordersOf(connections.mysql(), voucherId, users);
   const inMysql = new Map(orders.map((order) => [order.id, order]));
   const known = new Set([...inMysql.keys(), ...inStream.map(({ order }) => order.id)]);
   const suspects = [...[...buyers.values()].map(({ id }) => id), ...noted];
   const elsewhere = suspects.filter((id) => !known.has(id));
   for (const order of await underOtherVouchers(connections.mysql(), elsewhere))
     inMysql.set(order.id, order);
-  const users = [...inMysql.values(), ...inStream.map(({ order }) => order)]
+  const askAgain = [...inMysql.values(), ...inStream.map(({ order }) => order)]
     .filter(({ id, userId }) => buyers.get(userId)?.id !== id)
     .map(({ userId }) => userId);
   const buyersKeys = places.map((each) => each.buyers(voucherId));
-  const later = await askHashes(redis, buyersKeys, [...new Set(users)]);
+  const later = await askHashes(redis, buyersKeys, [...new Set(askAgain)]);
   const laterBuyers = new Map([...later].map(([user, value]) => [user, asBuyer(user, value)]));
-  const now = await momentOfSale(redis, places, voucher);
-  return {
-    ...{ voucherId, initialStock, terms: termsOf(voucher) },
-    ...{ buyers, laterBuyers, noted: stillNoted, inStream, inMysql, stockInMysql: stock },
-    ...(inBuckets && { buckets: places.length }),
-    redis: now,
-    isMoving: now.buyers !== buyers.size,
-  };
+  return { voucherId, buyers, laterBuyers, noted: stillNoted, inStream, inMysql };
 }
 
 /** The notes of orders that left the stream after the notes were read are gone by now. */
@@ -242,17 +353,26 @@ async function withoutSettled(
   return new Set([...noted].filter((id) => streamed.has(id) || kept.has(id)));
 }
 
+const ordersOf = (pool: Pool, voucherId: string, { number, parts }: Users) =>
+  select<OrderInMysql>(
+    pool,
+    `${selectOrders} WHERE voucher_id = ? AND MOD(user_id, CAST(? AS SIGNED)) = ?`,
+    [...[voucherId, parts, number]],
+  );
+
 const recordedOf = (pool: Pool, voucherId: string) =>
   snapshot(pool, async (db) => {
-    const [row] = await select<{ stock: number }>(
+    const [stock] = await select<{ stockInMysql: number }>(
       db,
-      'SELECT stock FROM seckill_stock WHERE voucher_id = ?',
+      'SELECT stock AS stockInMysql FROM seckill_stock WHERE voucher_id = ?',
       [voucherId],
     );
-    const orders = await select<OrderInMysql>(db, `${selectOrders} WHERE voucher_id = ?`, [
-      voucherId,
-    ]);
-    return { stock: row?.stock ?? 0, orders };
+    const [orders] = await select<{ recorded: number }>(
+      db,
+      "SELECT COUNT(*) AS recorded FROM orders WHERE voucher_id = ? AND status = 'confirmed'",
+      [voucherId],
+    );
+    return { stockInMysql: stock?.stockInMysql ?? 0, recorded: Number(orders?.recorded) };
   });
 
 const selectOrders = `

@@ -5,7 +5,8 @@
  * 2. Wait: workers record what they have in hand, and no process remembers a voucher as sold out.
  * 3. The epoch of MySQL changes. From now on MySQL refuses the orders that a worker still has in
  *    hand, so what is read next does not change any more.
- * 4. Read the stream, then MySQL; restore the buyers, the notes, and last the stock.
+ * 4. Read the stream, then MySQL; restore the buyers, the notes, and last the stock. Of a large
+ *    sale, some users after the others.
  * 5. Every shard gets the new epoch: sales resume.
  *
  * Every step may be repeated: a rebuild that did not come to its end is started again, and nothing
@@ -26,7 +27,7 @@ import { orderDifferences } from './differences.ts';
 import { readSales } from './read-sales.ts';
 import { type Reconciliation, reconcile } from './reconcile.ts';
 import { addBuyers, type RepairPlace, repairOne, repairPlace, runInEpoch } from './repair.ts';
-import { inFlight, recordedIn, type Sale } from './sale.ts';
+import { inFlight, type Sale, type SalePart, type SaleTerms } from './sale.ts';
 
 const restoreVoucher = loadScript('sale/restore-voucher');
 const forget = loadScript('buckets/forget');
@@ -85,17 +86,22 @@ async function rebuildAlone(
   const isReplaced = await replaceEpoch(connections.mysql(), ofMysql, epoch);
   if (!isReplaced) throw new DataChanged(ofMysql);
   await onStep('alone');
-  const { sales } = await readSales(connections, (sale) => sale);
-  await onStep('read');
-  const restored: RestoredVoucher[] = [];
-  for (const sale of sales) restored.push(await restore(connections, sale, epoch));
+  let isRead = false;
+  const restored = await readSales(connections, {
+    part: async (part, terms) => {
+      if (!isRead) await onStep('read');
+      isRead = true;
+      return restoreOrders(connections, part, terms, epoch);
+    },
+    whole: (sale, parts) => restoreSale(connections, sale, parts, epoch),
+  });
   await onStep('restored');
   await open(connections, epoch);
   const frozenMs = Math.round(performance.now() - frozenAt);
   await onStep('open');
   const after = await reconcile(connections);
-  const hadLostData = ofRedis === '' || restored.some(({ wasMissing }) => wasMissing);
-  return { after, epoch, hadLostData, restored, frozenMs };
+  const hadLostData = ofRedis === '' || restored.sales.some(({ wasMissing }) => wasMissing);
+  return { after, epoch, hadLostData, restored: restored.sales, frozenMs };
 }
 
 const during = (epoch: string): string => rebuilding + epoch;
@@ -105,25 +111,47 @@ async function freeze(connections: Connections, epoch: string): Promise<void> {
   for (const shard of connections.saleKeys.shards) await redis.set(shard.epoch, during(epoch));
 }
 
-async function restore(
+interface RestoredPart {
+  /** Orders that have no buyer in Redis, because their user has another order. */
+  readonly withoutBuyer: number;
+  readonly queuedAgain: number;
+  readonly inFlight: number;
+}
+
+async function restoreOrders(
   connections: Connections,
-  sale: Sale,
+  part: SalePart,
+  terms: SaleTerms,
   epoch: string,
-): Promise<RestoredVoucher> {
-  const { voucherId } = sale;
-  const place = repairPlace(connections, sale, during(epoch));
-  const differences = orderDifferences(sale);
+): Promise<RestoredPart> {
+  const place = repairPlace(connections, terms, during(epoch));
+  const differences = orderDifferences(part);
   const ordersOf = (kind: 'order-without-buyer' | 'buyer-of-another-order') =>
     differences.flatMap((each) => (each.kind === kind ? [each.order] : []));
   await addBuyers(place, ordersOf('order-without-buyer'));
   for (const difference of differences) await repairOne(place, difference, false);
-  const withoutBuyer = ordersOf('buyer-of-another-order').length;
+  return {
+    withoutBuyer: ordersOf('buyer-of-another-order').length,
+    queuedAgain: differences.filter(({ kind }) => kind === 'order-lost').length,
+    inFlight: inFlight(part).length,
+  };
+}
+
+async function restoreSale(
+  connections: Connections,
+  sale: Sale,
+  parts: readonly RestoredPart[],
+  epoch: string,
+): Promise<RestoredVoucher> {
+  const { voucherId, recorded } = sale;
+  const place = repairPlace(connections, sale, during(epoch));
+  const sum = (name: keyof RestoredPart) => parts.reduce((total, part) => total + part[name], 0);
+  const withoutBuyer = sum('withoutBuyer');
   if (sale.buckets !== undefined) await restoreBuckets(place, sale, withoutBuyer);
   else await restoreStock(place, place.shardOf(''), sale, sale.initialStock - withoutBuyer);
-  const queuedAgain = differences.filter(({ kind }) => kind === 'order-lost').length;
-  const [recorded, waiting] = [recordedIn(sale).length, inFlight(sale).length];
   const wasMissing = sale.redis.stock === null;
-  return { voucherId, wasMissing, recorded, inFlight: waiting, queuedAgain };
+  const counts = { recorded, inFlight: sum('inFlight'), queuedAgain: sum('queuedAgain') };
+  return { voucherId, wasMissing, ...counts };
 }
 
 /** @param most what the stock and the buyers of this shard, or bucket, are together. */

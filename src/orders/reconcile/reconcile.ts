@@ -7,9 +7,9 @@ import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
 import { RebuildUnfinished } from '../../errors.ts';
 import { finishChanges } from '../voucher-changes.ts';
-import { type Difference, differencesOf } from './differences.ts';
+import { type Difference, differencesOf, orderDifferences } from './differences.ts';
 import { type ReadSales, readSales } from './read-sales.ts';
-import { inFlight, recordedIn, type Sale, type Terms } from './sale.ts';
+import { inFlight, type Sale, type SalePart, type Terms } from './sale.ts';
 
 /** Longer than a worker takes from one step of an order to the next. */
 const betweenReadingsMs = 300;
@@ -93,16 +93,30 @@ interface Reading extends ReadSales<ReconciledVoucher> {
 
 /** Of each sale, only its numbers and differences are kept: its orders may be many. */
 async function read(connections: Connections, voucherId?: string): Promise<Reading> {
-  const found = await readSales(connections, reconciled, voucherId);
+  const found = await readSales(connections, { part: compared, whole: reconciled }, voucherId);
   const keys = found.sales.flatMap((each) => each.differences.map((one) => keyOf(each, one)));
   return { ...found, keys: new Set(keys) };
 }
 
-const reconciled = (sale: Sale): ReconciledVoucher => ({
+interface ComparedPart {
+  readonly inFlight: number;
+  readonly differences: readonly Difference[];
+}
+
+const compared = (part: SalePart): ComparedPart => ({
+  inFlight: inFlight(part).length,
+  differences: orderDifferences(part),
+});
+
+const reconciled = (sale: Sale, parts: readonly ComparedPart[]): ReconciledVoucher => ({
   ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
-  terms: sale.terms,
-  ...{ inFlight: inFlight(sale).length, recorded: recordedIn(sale).length },
-  ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving, differences: differencesOf(sale) },
+  ...{ terms: sale.terms, recorded: sale.recorded },
+  inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
+  ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving },
+  differences: differencesOf(
+    sale,
+    parts.flatMap(({ differences }) => differences),
+  ),
   ...(sale.buckets !== undefined && { buckets: sale.buckets }),
 });
 

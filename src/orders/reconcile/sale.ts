@@ -26,26 +26,12 @@ export interface Terms {
 }
 
 /**
- * The parts are of different moments, in this order: the notes, the buyers, the stream, MySQL. An
- * order is never in a later one before an earlier one, so while sales go on nothing is missing that
- * is there.
+ * All orders of some users of a sale: of a large one, not all fit in memory. What each store has
+ * is of another moment, in this order: the notes, the buyers, the stream, MySQL. An order is never
+ * in a later one before an earlier one, so while sales go on nothing is missing that is there.
  */
-export interface Sale {
+export interface SalePart {
   readonly voucherId: string;
-  readonly initialStock: number;
-  /** As MySQL has them. */
-  readonly terms: Terms;
-  /** Its stock is in so many buckets, and `redis` is their sum. */
-  readonly buckets?: number;
-  /**
-   * Of one moment; `stock` is null when Redis does not have the sale. The terms are those of each
-   * bucket, or of the sale.
-   */
-  readonly redis: {
-    readonly stock: number | null;
-    readonly buyers: number;
-    readonly terms: readonly Terms[];
-  };
   /** By user. */
   readonly buyers: ReadonlyMap<string, Buyer>;
   /** Asked again at the end, for the users of orders that were not among the buyers. */
@@ -55,14 +41,41 @@ export interface Sale {
   readonly inStream: readonly InStream[];
   /** By order id. */
   readonly inMysql: ReadonlyMap<string, OrderInMysql>;
+}
+
+/** What is the same for all its parts. */
+export interface SaleTerms {
+  readonly voucherId: string;
+  readonly initialStock: number;
+  /** As MySQL has them. */
+  readonly terms: Terms;
+  /** Its stock is in so many buckets, and `Sale.redis` is their sum. */
+  readonly buckets?: number;
+}
+
+/** The numbers of the whole sale, read after its parts. */
+export interface Sale extends SaleTerms {
+  /**
+   * Of one moment; `stock` is null when Redis does not have the sale. The terms are those of each
+   * bucket, or of the sale.
+   */
+  readonly redis: {
+    readonly stock: number | null;
+    readonly buyers: number;
+    readonly terms: readonly Terms[];
+  };
+  /** Orders in the stream, recorded or not. */
+  readonly streamed: number;
   readonly stockInMysql: number;
+  /** Confirmed orders, of the same moment as `stockInMysql`. */
+  readonly recorded: number;
   /** Whether a purchase was made while this was read. */
   readonly isMoving: boolean;
 }
 
-export const recordedIn = ({ inMysql }: Sale): OrderInMysql[] =>
+export const recordedIn = ({ inMysql }: SalePart): OrderInMysql[] =>
   [...inMysql.values()].filter(({ status }) => status === 'confirmed');
 
 /** Queued or un-acknowledged, and not recorded. */
-export const inFlight = ({ inStream, inMysql }: Sale): InStream[] =>
+export const inFlight = ({ inStream, inMysql }: SalePart): InStream[] =>
   inStream.filter(({ order }) => inMysql.get(order.id)?.status !== 'confirmed');
