@@ -16,6 +16,9 @@ export interface PoolOptions {
   readonly askEveryMs?: number;
 }
 
+/** Of one connection: a batch of another size is another statement. */
+const statementsKept = 100;
+
 export function openPool(
   url: string,
   { connectionLimit, queueLimit = 0, answerMs, askEveryMs = 5_000 }: PoolOptions,
@@ -29,6 +32,8 @@ export function openPool(
     bigNumberStrings: true, // A BIGINT above 2^53 would lose its last digits as a number.
     connectTimeout: 2_000,
     enableKeepAlive: true,
+    keepAliveInitialDelay: 10_000, // Else two hours: a network forgets an idle connection sooner.
+    maxPreparedStatements: statementsKept,
   });
   const wires = new Set<Wire>();
   wiresOf.set(pool, wires);

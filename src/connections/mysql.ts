@@ -33,7 +33,8 @@ export async function change(
 /**
  * Runs `work` in one transaction. After any error it rolls back explicitly, because error 1205
  * undoes one statement only. If the rollback also fails, it destroys the connection.
- * @throws CommitUnknown when COMMIT was sent and not answered; otherwise the error of `work`.
+ * @throws CommitUnknown when COMMIT may have taken effect; otherwise the error of `work`, or that
+ *   with which COMMIT was refused.
  */
 export async function transaction<T>(
   pool: Pool,
@@ -46,7 +47,7 @@ export async function transaction<T>(
     await connection.beginTransaction();
     const result = await work(connection);
     await connection.commit().catch((cause: unknown) => {
-      throw new CommitUnknown(cause);
+      throw isContention(cause) || isReadOnly(cause) ? cause : new CommitUnknown(cause);
     });
     connection.release();
     return result;
@@ -79,7 +80,9 @@ export async function snapshot<T>(
 }
 
 /** The error numbers of the server that the code handles. */
-const numbers = { duplicateKey: 1062, lockWaitTimeout: 1205, deadlock: 1213 } as const;
+const duplicateKey = 1062;
+/** A row that changed since it was read (innodb_snapshot_isolation), a lock wait, a deadlock. */
+const contention: readonly number[] = [1020, 1205, 1213];
 
 /**
  * A refused value: data truncated, wrong value, check constraint violated. MySQL gives these the
@@ -87,12 +90,10 @@ const numbers = { duplicateKey: 1062, lockWaitTimeout: 1205, deadlock: 1213 } as
  */
 const refusedValues: readonly number[] = [1265, 1366, 3819];
 
-export const isDuplicateKey = (error: unknown): boolean =>
-  errorNumber(error) === numbers.duplicateKey;
+export const isDuplicateKey = (error: unknown): boolean => errorNumber(error) === duplicateKey;
 
 /** Another transaction was in the way: the whole transaction can be retried. */
-export const isContention = (error: unknown): boolean =>
-  errorNumber(error) === numbers.deadlock || errorNumber(error) === numbers.lockWaitTimeout;
+export const isContention = (error: unknown): boolean => isOneOf(contention, error);
 
 /** Its disk or a table is full. */
 const full: readonly number[] = [1021, 1026, 1114];
@@ -114,9 +115,12 @@ export const isFull = (error: unknown): boolean =>
 /**
  * The server gives no session, or has ended this one: too many connections (1040, 1203, 1226), a
  * shutdown (1053), KILL (1317, 1927), an administrator (4031); Galera without a quorum (1047), and
- * ProxySQL without a server (9001).
+ * ProxySQL without a server (9001). Also too many prepared statements (1461): a connection that
+ * ends gives its own back.
  */
-const sessionsRefused: readonly number[] = [1040, 1047, 1053, 1203, 1226, 1317, 1927, 4031, 9001];
+const sessionsRefused: readonly number[] = [
+  ...[1040, 1047, 1053, 1203, 1226, 1317, 1461, 1927, 4031, 9001],
+];
 
 export const givesNoSession = (error: unknown): boolean => isOneOf(sessionsRefused, error);
 

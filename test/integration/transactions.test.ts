@@ -9,9 +9,12 @@ import {
   select,
   transaction,
 } from '../../src/connections/mysql.ts';
+import { CommitUnknown } from '../../src/errors.ts';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { testConnections } from '../support/connections.ts';
+import { setGlobal } from '../support/own-database.ts';
+import { isOnMysql } from '../support/own-lab.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 const takeStock = 'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?';
@@ -104,4 +107,54 @@ test('a table that is missing, and a connection that is refused, are not about a
   const nowhere = testConnections({ MYSQL_URL: 'mysql://a:b@127.0.0.1:1/shop' }).mysql();
   const refused: unknown = await nowhere.query('SELECT 1').catch((cause) => cause);
   expect([isRowRefused(refused), isStatementRefused(refused)]).toEqual([false, false]);
+});
+
+test('a row that another transaction changed after this one read it is contention', async () => {
+  const connections = testConnections();
+  const pool = connections.mysql();
+  const { id } = await someVoucher(connections);
+  const late = transaction(pool, 'REPEATABLE READ', async (db) => {
+    // Only MariaDB has it, and from 11.8 on it is the default.
+    await db.query('SET SESSION innodb_snapshot_isolation = ON');
+    await select(db, 'SELECT stock FROM seckill_stock WHERE voucher_id = ?', [id]);
+    await change(pool, takeStock, [id]);
+    await change(db, takeStock, [id]);
+  });
+  const error: unknown = await late.catch((cause: unknown) => cause);
+  expect(error).toMatchObject({ errno: isOnMysql ? 1193 : 1020 });
+  expect(isContention(error)).toBe(!isOnMysql);
+});
+
+test('too many prepared statements refuse a sale, and it sells when there is room', async () => {
+  const connections = testConnections();
+  const voucher = await someVoucher(connections);
+  const sell = (user: string) => {
+    const lease = endlessLease(async () => {});
+    return stockPositive(connections.mysql()).sell(someOrder(voucher.id, user), voucher, lease);
+  };
+  await setGlobal('max_prepared_stmt_count', 0, 16_382);
+  expect(await sell('7')).toMatchObject({ kind: 'refused', reason: 'not-ready' });
+  await setGlobal('max_prepared_stmt_count', 16_382, 16_382);
+  expect(await sell('8')).toMatchObject({ kind: 'accepted' });
+});
+
+test.each([
+  [1020, false],
+  [1205, false],
+  [1213, false],
+  [1290, false],
+  [1180, true],
+  [undefined, true],
+])('a COMMIT that is answered with error %s is unknown: %s', async (errno, isUnknown) => {
+  const pool = testConnections().mysql();
+  const connection = await pool.getConnection();
+  const refused = Object.assign(new Error('refused'), { errno });
+  const commit = () => Promise.reject(refused);
+  const getConnection = async () => Object.assign(connection, { commit });
+  const refusing = Object.assign(Object.create(pool), { getConnection });
+  const error: unknown = await transaction(refusing, 'READ COMMITTED', async () => {}).catch(
+    (cause: unknown) => cause,
+  );
+  if (isUnknown) expect(error).toBeInstanceOf(CommitUnknown);
+  else expect(error).toBe(refused);
 });

@@ -33,7 +33,7 @@ test.each([
 });
 
 /** Read-only, or a full disk: MySQL's number says it, and not its words. */
-test.each([1021, 1114, 1290, 1836])(
+test.each([1021, 1114, 1290, 1836, 1874])(
   'so does error %i of MySQL, and no other statement is tried meanwhile',
   (errno) => {
     const error = Object.assign(new Error('no writes'), { errno, sqlState: 'HY000' });
@@ -64,10 +64,13 @@ test('another error of the storage engine is about its statement', () => {
 /** With the SQLSTATE that MySQL or MariaDB sends. */
 test.each([
   [1040, '08004'],
+  [1047, '08S01'],
   [1203, '42000'],
   [1226, '42000'],
   [1317, '70100'],
+  [1461, '42000'],
   [1927, '70100'],
+  [9001, 'HY000'],
 ])('so does error %i: the session is refused, or was killed', (errno, sqlState) => {
   const error = Object.assign(new Error('no session'), { errno, sqlState });
   expect([isStoreUnavailable(error), isStatementRefused(error)]).toEqual([true, false]);
