@@ -17,13 +17,16 @@ const codes = [
 
 /**
  * The first word of an answer with which Redis refuses every write for now: its role, its memory or
- * its disk; in a cluster, also because this node does not have the keys, or not all of them. A
- * script is refused so before its first write only.
+ * its disk; a script of another client that does not end; in a cluster, also because this node does
+ * not have the keys, or not all of them. A script is refused so before its first write only.
  */
 const refusals = [
   ...['LOADING', 'READONLY', 'NOREPLICAS', 'MASTERDOWN', 'OOM', 'MISCONF'],
-  ...['CLUSTERDOWN', 'MOVED', 'ASK', 'TRYAGAIN'],
-];
+  ...['BUSY', 'CLUSTERDOWN', 'MOVED', 'ASK', 'TRYAGAIN'],
+].map((word) => `${word} `);
+
+/** No wait mends it. Inside a script, a command may be forbidden after others have written. */
+const forbidden = /^(NOAUTH|NOPERM(?! ACL failure in script)) /;
 
 /** ioredis has no codes for these, and mysql2 none for the last two. */
 const messages = [
@@ -56,14 +59,14 @@ export const isAnswerLost = (error: unknown): boolean =>
   answerLost.includes(String((error as { code?: unknown } | null)?.code));
 
 /**
- * Redis answered that it takes no writes for now, or has dropped a transaction for that reason: the
+ * Redis answered that it takes no writes for now, or none of this user, or has dropped a transaction for that reason: the
  * script, or the transaction, has written nothing.
  */
 export function refusesWrites(error: unknown): boolean {
   if (!(error instanceof ReplyError)) return false;
   const { message, previousErrors = [] } = error as DroppedTransaction;
   if (message.startsWith('EXECABORT ')) return previousErrors.some(refusesWrites);
-  return refusals.some((word) => message.startsWith(`${word} `));
+  return forbidden.test(message) || refusals.some((word) => message.startsWith(word));
 }
 
 /** As ioredis says it: with the errors of the commands in it. */

@@ -2,13 +2,16 @@
  * lua/purchase.lua and lua/give-back.lua on a real Redis: each answer, and what each leaves in
  * Redis.
  */
-import type { Redis } from 'ioredis';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import type { Order } from '../../src/domain.ts';
+import { sellByScript } from '../../src/inventory/shared/purchase-script.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { ordersOfEntry } from '../../src/queues/shared/order-fields.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
 
 const purchase = loadScript('sale/purchase');
@@ -405,3 +408,46 @@ describe('the answer sold-out', () => {
     expect(await buy('10')).toEqual(['sold-out', '', last, left]);
   });
 });
+
+describe('a purchase that Redis does not run is refused, and not unknown, when', () => {
+  const sell = (by: Redis) => sellByScript(by, {})(keys, someOrder(voucherId, '7'));
+  const notSold = { kind: 'refused', reason: 'not-ready' };
+
+  test('a script of another client does not end', async () => {
+    const { url } = await startOwnRedis({ 'busy-reply-threshold': '1' });
+    const [buyer, other] = [clientOf(url), clientOf(url)];
+    await buyer.ping();
+    const endless = other.eval('while true do end', 0).catch(() => {});
+    await waitUntil('Redis to be busy', 5_000, () => buyer.ping().then(() => false, isBusy));
+    expect((await sell(buyer)).outcome).toMatchObject(notSold);
+    await buyer.script('KILL');
+    await endless;
+  });
+
+  test.each([
+    ['its user may call no script', '-evalsha -eval'],
+    ['its user may not touch the keys', 'resetkeys'],
+  ])('%s', async (_, rules) => {
+    const { url } = await startOwnRedis();
+    const buyer = clientOf(url);
+    await buyer.call('ACL', 'SETUSER', 'default', ...rules.split(' '));
+    expect((await sell(buyer)).outcome).toMatchObject(notSold);
+  });
+
+  test('a command inside the script is forbidden: it may have written before, so it is unknown', async () => {
+    const { url } = await startOwnRedis();
+    const buyer = clientOf(url);
+    redis = buyer;
+    await onSale('5');
+    await buyer.call('ACL', 'SETUSER', 'default', '-xadd');
+    expect((await sell(buyer)).outcome).toMatchObject({ kind: 'unknown' });
+  });
+});
+
+const isBusy = (error: Error) => error.message.startsWith('BUSY ');
+
+function clientOf(url: string): Redis {
+  const client = new Redis(url);
+  onTestFinished(() => client.disconnect());
+  return client;
+}

@@ -24,6 +24,7 @@ test.each(['ER_ACCESS_DENIED_ERROR', 'ER_DUP_ENTRY', undefined])('%s does not', 
 test.each([
   ...['READONLY You can', 'NOREPLICAS Not enough', 'MASTERDOWN Link'],
   ...['CLUSTERDOWN Hash slot', 'MOVED 7 h:1', 'ASK 7 h:1', 'TRYAGAIN Multiple keys'],
+  'BUSY Redis is busy running a script.',
   ...['OOM command not allowed', 'MISCONF Redis is configured to save'],
   ...["Cluster isn't ready and enableOfflineQueue", 'Failed to refresh slots cache.'],
   'Command aborted due to connection close',
