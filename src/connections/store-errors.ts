@@ -59,8 +59,8 @@ export const isAnswerLost = (error: unknown): boolean =>
   answerLost.includes(String((error as { code?: unknown } | null)?.code));
 
 /**
- * Redis answered that it takes no writes for now, or none of this user, or has dropped a transaction for that reason: the
- * script, or the transaction, has written nothing.
+ * Redis answered that it takes no writes for now, or none of this user, or has dropped a
+ * transaction for that reason: the script, or the transaction, has written nothing.
  */
 export function refusesWrites(error: unknown): boolean {
   if (!(error instanceof ReplyError)) return false;
