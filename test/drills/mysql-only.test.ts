@@ -68,6 +68,8 @@ async function sellDuring(voucherId: string, happens: () => Promise<unknown>) {
   return { tries, facts, notHeld, open: unresolved(plan, tries) };
 }
 
+/** nginx asks another instance for a request that one refused as not ready. */
+const isReceived = ({ event }: HistoryEvent) => event === 'received';
 const isUnknown = ({ outcome }: Try) => outcome === 'unknown';
 const database = () =>
   lab().servers.find(({ name }) => ['mariadb', 'mysql'].includes(name))?.name ?? '';
@@ -89,7 +91,9 @@ test.each([
   ['unit-rows', 'the database'],
 ] as const)('%s sells exactly through kill -9 of %s', async (rung, victim) => {
   const { tries, facts, notHeld, open } = await sellThrough(rung, kills[victim]);
-  expect(tries.filter(isUnknown).length + tries.filter(isRefusedForNow).length).toBeGreaterThan(0);
+  const askedAnother = Math.max(0, facts.history.filter(isReceived).length - tries.length);
+  const hit = tries.filter((each) => isUnknown(each) || isRefusedForNow(each));
+  expect(hit.length + askedAnother).toBeGreaterThan(0);
   expect(notHeld).toEqual([]);
   expect(open).toEqual([]);
   const { orders } = facts.mysql;
@@ -111,7 +115,7 @@ test('a voucher that no instance could read yet is sold once the database is bac
   const store = lab().server(database());
   await store.kill();
   const { tries, facts, notHeld, open } = await sellDuring(voucherId, () => store.start());
-  const received = facts.history.filter(({ event }) => event === 'received');
+  const received = facts.history.filter(isReceived);
   expect(tries.length - received.length).toBeGreaterThan(0); // So many came before it was read.
   expect(notHeld).toEqual([]);
   expect(open).toEqual([]);
