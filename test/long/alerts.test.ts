@@ -66,13 +66,14 @@ async function startPrometheus(targets: readonly string[]): Promise<() => Promis
   };
 }
 
-async function deploy(): Promise<Deployment> {
+async function deploy(settings: Readonly<Record<string, string>> = {}): Promise<Deployment> {
   const stores = await ownStores();
   const connections = await openProcess(stores);
   const primary = await ownPorts(19_960, 4);
   const { port, pid } = await startLoggedService({
     ...stores,
     ...{ INSTANCES: '1', METRICS_PORT: String(primary), RECONCILE_EVERY_MS: '500' },
+    ...settings,
   });
   const baseUrl = `http://127.0.0.1:${port}`;
   await waitUntil('the service to be ready', 20_000, async () =>
@@ -157,7 +158,8 @@ describe('an alert', () => {
   }, 120_000);
 
   test('says that a process stands still, and is silent once it runs again', async () => {
-    const deployment = await deploy();
+    // Its primary would kill it sooner.
+    const deployment = await deploy({ PROGRESS_WITHIN_MS: '600000' });
     process.kill(deployment.worker, 'SIGSTOP');
     await untilFires(deployment, 'LockstepProcessDown').finally(() =>
       process.kill(deployment.worker, 'SIGCONT'),

@@ -95,7 +95,7 @@ describe('a process that is stuck although its stores answer', () => {
   });
 
   /** As after a failover behind one address: the sessions of before are on a replica now. */
-  test('a worker whose sessions take no writes is replaced, when new ones do', async () => {
+  test('a worker whose sessions take no writes leaves them, and goes on with new ones', async () => {
     const { connections, voucher, events } = await recordingService();
     onTestFinished(() => newSessions('OFF'));
     await newSessions('ON');
@@ -104,7 +104,7 @@ describe('a process that is stuck although its stores answer', () => {
     await waitUntil('the order to be refused', 20_000, isRefused);
     await onMysql('SET GLOBAL tx_read_only = OFF'); // The sessions of the worker keep it.
     await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, second));
-    expect(events('child-exited')).toMatchObject([{ child: 'api-worker-1', code: 75 }]);
+    expect(events('child-exited')).toEqual([]);
   });
 
   test('an instance whose purchases are not answered is not ready, and is replaced', async () => {
