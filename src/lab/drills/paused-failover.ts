@@ -78,6 +78,9 @@ async function failOver(stage: Stage, cell: Cell, voucherId: string): Promise<Fa
   const promote = await cutPreferred(stage);
   const status = await changeOnce(lab, voucherId, { paused: true });
   await promote();
+  const redis = stage.connections.redis('admin');
+  const isAtMaster = async () => (await redis.role())[0] === 'master';
+  await stage.until('the drill to reach the new master', withinMs, isAtMaster);
   const stateOf = async () => (await changesOf(stage.connections.mysql(), voucherId))[0]?.state;
   if (status !== 200)
     await stage.until('the change to be done', withinMs, async () => (await stateOf()) === 'done');
