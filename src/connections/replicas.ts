@@ -20,13 +20,16 @@ export async function mostReplicas(
 
 async function attachedTo(master: Redis): Promise<number> {
   const info = await master.info('replication');
-  return Number(/^connected_slaves:(\d+)/m.exec(info)?.[1] ?? 0);
+  // A backup by SYNC has no port, and nobody promotes it.
+  return [...info.matchAll(/^slave\d+:.*\bport=[1-9]/gm)].length;
 }
 
 /** As one of its masters knows it; a replica that has failed cannot be promoted. */
 async function ofCluster(masters: readonly Redis[]): Promise<number[]> {
   const asked = masters.map((master) => master.cluster('NODES') as Promise<string>);
-  const nodes = await Promise.any(asked);
+  const nodes = await Promise.any(asked).catch((error: AggregateError) => {
+    throw error.errors[0];
+  });
   const counts = new Map<string, number>();
   for (const line of nodes.split('\n')) {
     const [, , flags = '', master = ''] = line.split(' ');

@@ -1,26 +1,19 @@
 /**
- * An instance that is not ready may be the only one: its link to Redis is cut. What it refuses
- * without having done anything, nginx asks of the next instance.
+ * An instance may be cut off from Redis alone. For a purchase that it could not send, it asks nginx
+ * for the next instance.
  */
-import type { HonoRequest } from 'hono';
-
-/** A place of nginx's configuration. */
-const another = { 'X-Accel-Redirect': '@another' };
+import type { Context } from 'hono';
 
 /** The next instance in turn can be the same one again, since other requests take turns too. */
-const mostRefusals = 5;
+const mostRefusals = 4;
 
 /**
- * The headers of a refusal that did nothing. nginx names the instances that have refused before;
- * without its header, there is no such nginx. When two have refused, the store is away.
+ * Before a refusal of a purchase that changed nothing. nginx names the instances that have refused
+ * it before; without its header, there is no such nginx. When two refuse, Redis is away.
+ * @param own this instance
  */
-export function askAnother(request: HonoRequest): Readonly<Record<string, string>> {
-  const [isAsked, ...refusedBy] = request.header('x-refused-by')?.split(' ') ?? [];
-  if (isAsked === undefined || !isRepeatable(request)) return {};
-  const isStoreAway = new Set(refusedBy).size > 1 || refusedBy.length >= mostRefusals;
-  return isStoreAway ? {} : another;
+export function askAnother(c: Context, own: string): void {
+  const [isAsked, ...refusedBy] = c.req.header('x-refused-by')?.split(' ') ?? [];
+  const isRedisAway = new Set([...refusedBy, own]).size > 1 || refusedBy.length >= mostRefusals;
+  if (isAsked !== undefined && !isRedisAway) c.header('X-Accel-Redirect', '@another');
 }
-
-/** A change of a sale may be half done. A purchase that is not ready has sold nothing. */
-const isRepeatable = ({ method, path }: HonoRequest): boolean =>
-  method === 'GET' || (method === 'POST' && path.endsWith('/orders'));

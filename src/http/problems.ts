@@ -6,7 +6,6 @@ import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { RefusalReason } from '../domain.ts';
-import { askAnother } from './another-instance.ts';
 
 interface Row {
   readonly status: ContentfulStatusCode;
@@ -134,8 +133,7 @@ export function problem<Code extends ProblemCode>(
 ) {
   const { status, headers, body } = describeProblem(code);
   const more = { ...(detail && { detail }), ...(orderId && { orderId }) };
-  const passedOn = code === 'not-ready' ? askAnother(c.req) : {};
-  return c.json({ ...body, ...more }, status as StatusOf<Code>, { ...headers, ...passedOn });
+  return c.json({ ...body, ...more }, status as StatusOf<Code>, headers);
 }
 
 /** The parts of a problem, also for an answer that no route gives. */

@@ -31,10 +31,13 @@ export class SilentChildren {
     child.once('exit', () => this.#silentMs.delete(child));
   }
 
-  /** @param sinceMs the time since the last look */
+  /**
+   * A look counts a quarter at most, because what the children said may not be read yet.
+   * @param sinceMs the time since the last look
+   */
   readonly look = async (sinceMs: number): Promise<null> => {
     for (const [child, beforeMs] of this.#silentMs) {
-      const silentMs = beforeMs + sinceMs;
+      const silentMs = beforeMs + Math.min(sinceMs, this.#mostMs / 4);
       this.#silentMs.set(child, silentMs);
       if (silentMs < this.#mostMs) continue;
       this.#log.error({ event: 'child-silent', pid: child.process.pid, silentMs });

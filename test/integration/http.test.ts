@@ -9,7 +9,7 @@ import { CpuProfile } from '../../src/lab/benchmarks/cpu-profile.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { openInstance } from '../support/instance.ts';
+import { instanceWithout, openInstance } from '../support/instance.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 const hourMs = 3_600_000;
@@ -532,3 +532,19 @@ test('the first sale of docs/deployment.md sells, and its answers are those that
     return 'status' in state && state.status === 'confirmed';
   });
 });
+
+test.each([
+  ['the first to refuse it', { 'x-refused-by': '-' }, '@another'],
+  ['the second one', { 'x-refused-by': '- api-9' }, null],
+  ['not asked through nginx', {}, null],
+])(
+  'an instance without Redis that is %s answers %j with the place %j',
+  async (_, headers, redirect) => {
+    const { app, known } = await instanceWithout('Redis');
+    const authorization = `Bearer ${await tokenFor('8')}`;
+    const init = { method: 'POST', headers: { authorization, ...headers } };
+    const answer = await app.request(`/vouchers/${known}/orders`, init);
+    expect(await answer.json()).toMatchObject({ code: 'not-ready' });
+    expect(answer.headers.get('x-accel-redirect')).toBe(redirect);
+  },
+);

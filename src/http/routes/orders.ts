@@ -17,6 +17,7 @@ import type { Vouchers } from '../../purchase/vouchers.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
 import { tracePurchase } from '../../trace/traces.ts';
+import { askAnother } from '../another-instance.ts';
 import { requestIdOf } from '../headers.ts';
 import { Id, idInPath, notAnId } from '../ids.ts';
 import { jsonWith } from '../json-answer.ts';
@@ -195,10 +196,15 @@ function sellNow(
     record('received', order);
     return whenKnown(buy(c, service, order, voucher), (outcome) => {
       onOutcome(outcome);
+      // Other rungs may have changed something, and ask no Redis or the same MySQL.
+      if (isNotReady(outcome) && isFinalRung(voucher.rung)) askAnother(c, service.instance);
       return answer(c, order, outcome);
     });
   });
 }
+
+const isNotReady = (outcome: Outcome): boolean =>
+  outcome.kind === 'refused' && outcome.reason === 'not-ready';
 
 /** A voucher with lab options is sold in the lab only. */
 function isAllowed({ allowedRungs, connections }: Service, { rung, lab }: Voucher): boolean {
