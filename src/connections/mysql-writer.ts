@@ -53,11 +53,15 @@ export function followWriter(pool: Pool, wires: ReadonlySet<Wire>, askEveryMs: n
     const wire = opened as unknown as Wire; // The types name another class.
     timer ??= setInterval(ask, askEveryMs).unref();
     wire.stream.once('close', () => idle.delete(wire));
-    onError(wire, (error) => (isReadOnly(error) || givesNoSession(error)) && leaveAll());
+    onError(wire, (error) => isOver(error) && leaveAll());
     const release = wire.release.bind(wire);
     wire.release = () => (left.has(wire) ? wire.destroy() : release());
   });
 }
+
+/** After KILL QUERY (1317) the session goes on. */
+const isOver = (error: unknown): boolean =>
+  isReadOnly(error) || (givesNoSession(error) && (error as { errno?: unknown }).errno !== 1317);
 
 const isOnReader = (pool: Pool): Promise<boolean> =>
   pool.query<RowDataPacket[]>(roleQuery).then(

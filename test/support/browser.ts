@@ -43,6 +43,9 @@ export async function openTab(
 /** @returns how many pixels the page is wider than a phone: then it scrolls sideways */
 export async function widerThanAPhone(tab: Page): Promise<number> {
   await tab.setViewportSize({ width: 390, height: 844 });
+  // A chart is drawn anew for the width a moment later.
+  const fits = () => document.documentElement.scrollWidth <= innerWidth;
+  await tab.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => {});
   return tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 }
 

@@ -118,7 +118,7 @@ export const mutants = {
   'no-rollback': {
     defence: 'every error of a transaction is followed by a rollback',
     trial: 'statement-killed',
-    turnsRed: 'orders-settle',
+    turnsRed: 'no-lost-orders',
     code: {
       file: 'connections/mysql',
       find: 'connection.rollback().then(',
