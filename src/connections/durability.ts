@@ -40,7 +40,7 @@ export function weakSettings(promised: Promised, settings: RedisSettings): strin
 }
 
 /**
- * @returns what is too weak, on each master; null when Redis does not allow CONFIG.
+ * @returns what is too weak, on each master; null when Redis does not allow these questions.
  * @throws the error of a Redis that does not answer.
  */
 export async function weakDurability(connections: Connections): Promise<string[] | null> {
@@ -86,7 +86,7 @@ export async function agreeOnDurability(connections: Connections, log: Logger): 
   const { ORDER_DURABILITY } = connections.config;
   const weak = await weakDurability(connections);
   if (weak === null)
-    log.error({ event: 'durability-not-checked', ORDER_DURABILITY, cause: noConfig });
+    log.error({ event: 'durability-not-checked', ORDER_DURABILITY, cause: notAllowed });
   else if (weak.length > 0) throw new DurabilityTooWeak(ORDER_DURABILITY, weak);
 }
 
@@ -120,7 +120,9 @@ export async function agreeOnCommits(connections: Connections): Promise<void> {
   if (weak.length > 0) throw new MysqlLosesCommits(weak);
 }
 
-const noConfig = 'Redis does not allow CONFIG GET: compare its settings by hand.';
+const notAllowed =
+  'Redis does not allow CONFIG GET, INFO or CLUSTER NODES: compare its settings, and the number ' +
+  'of its replicas, by hand.';
 
 /** Warns when a replica may be promoted that does not have every accepted order. */
 export function warnOfPromotion(config: Config, log: Logger): void {

@@ -6,7 +6,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
-import { givesNoSession, isReadOnly } from './mysql.ts';
+import { givesNoSession, isInterrupted, isReadOnly } from './mysql.ts';
 
 /** A connection below its promises. */
 export interface Wire extends EventEmitter {
@@ -59,9 +59,8 @@ export function followWriter(pool: Pool, wires: ReadonlySet<Wire>, askEveryMs: n
   });
 }
 
-/** After KILL QUERY (1317) the session goes on. */
 const isOver = (error: unknown): boolean =>
-  isReadOnly(error) || (givesNoSession(error) && (error as { errno?: unknown }).errno !== 1317);
+  isReadOnly(error) || (givesNoSession(error) && !isInterrupted(error));
 
 const isOnReader = (pool: Pool): Promise<boolean> =>
   pool.query<RowDataPacket[]>(roleQuery).then(

@@ -112,6 +112,11 @@ export const isFull = (error: unknown): boolean =>
   isOneOf(full, error) ||
   (errorNumber(error) === engineError && noSpace.test((error as Error).message));
 
+/** KILL QUERY ended the statement; the session goes on. */
+const interrupted = 1317;
+
+export const isInterrupted = (error: unknown): boolean => errorNumber(error) === interrupted;
+
 /**
  * The server gives no session, or has ended this one: too many connections (1040, 1203, 1226), a
  * shutdown (1053), KILL (1317, 1927), an administrator (4031); Galera without a quorum (1047), and

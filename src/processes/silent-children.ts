@@ -14,33 +14,33 @@ export function tellPrimary(): void {
   tell();
 }
 
-export class SilentChildren {
-  readonly #mostMs: number;
-  readonly #log: Logger;
-  /** How long each child has been silent, in milliseconds. */
-  readonly #silentMs = new Map<Worker, number>();
+/**
+ * Looks of the primary, and not its time: after it stood still itself, what the children said
+ * meanwhile is read between two looks. There are four in PROGRESS_WITHIN_MS.
+ */
+const mostLooks = 4;
 
-  constructor(mostMs: number, log: Logger) {
-    this.#mostMs = mostMs;
+export class SilentChildren {
+  readonly #log: Logger;
+  /** The looks since each child was heard. */
+  readonly #looks = new Map<Worker, number>();
+
+  constructor(log: Logger) {
     this.#log = log;
   }
 
   /** From its first message on: until then it starts. */
   listenTo(child: Worker): void {
-    child.on('message', () => this.#silentMs.set(child, 0));
-    child.once('exit', () => this.#silentMs.delete(child));
+    child.on('message', () => this.#looks.set(child, 0));
+    child.once('exit', () => this.#looks.delete(child));
   }
 
-  /**
-   * A look counts a quarter at most, because what the children said may not be read yet.
-   * @param sinceMs the time since the last look
-   */
-  readonly look = async (sinceMs: number): Promise<null> => {
-    for (const [child, beforeMs] of this.#silentMs) {
-      const silentMs = beforeMs + Math.min(sinceMs, this.#mostMs / 4);
-      this.#silentMs.set(child, silentMs);
-      if (silentMs < this.#mostMs) continue;
-      this.#log.error({ event: 'child-silent', pid: child.process.pid, silentMs });
+  readonly look = async (): Promise<null> => {
+    for (const [child, before] of this.#looks) {
+      const looks = before + 1;
+      this.#looks.set(child, looks);
+      if (looks < mostLooks) continue;
+      this.#log.error({ event: 'child-silent', pid: child.process.pid });
       child.process.kill('SIGKILL');
     }
     return null;

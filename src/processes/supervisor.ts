@@ -54,7 +54,7 @@ const withMetrics =
  */
 export async function supervise(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const children = new Set<Worker>();
-  const silent = new SilentChildren(config.PROGRESS_WITHIN_MS, log);
+  const silent = new SilentChildren(log);
 
   function start(role: Role, failures = 0): void {
     cluster.setupPrimary({

@@ -44,9 +44,8 @@ test('each address of a name is tried, and the replicas of each master are known
   onTestFinished(() => connections.close());
   connections.redis('admin');
   await connections.ready();
-  const asked = await mostReplicas(
-    connections,
-    cluster.nodes.map(({ redis }) => redis),
-  );
-  expect(asked).toBe(1);
+  const masters = cluster.nodes.map(({ redis }) => redis);
+  expect(await mostReplicas(connections, masters)).toBe(1);
+  for (const redis of masters) await redis.call('ACL', 'SETUSER', 'default', '-cluster|nodes');
+  await expect(mostReplicas(connections, masters)).rejects.toThrow(/^NOPERM/);
 }, 60_000);

@@ -1,6 +1,7 @@
 /** ORDER_DURABILITY: the service checks that Redis keeps it, and `replica` waits for one. */
 import { spawnSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnDurability } from '../../src/connections/durability.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
@@ -53,6 +54,20 @@ test('a service that promises `always` does not start while Redis syncs every se
     expect(ended.status, ended.stdout).toBe(1);
     expect(ended.stdout + ended.stderr).toContain('appendfsync is everysec, and must be always');
   }
+});
+
+test('a backup that reads a master as a replica does is none of its replicas', async () => {
+  const { url: REDIS_URL } = await startOwnRedis({ 'min-replicas-to-write': '1' });
+  const connections = await opened({ REDIS_URL, ORDER_DURABILITY: 'replica' });
+  const port = Number(new URL(REDIS_URL).port);
+  for (const _ of [1, 2]) {
+    const backup = connect(port, '127.0.0.1', () => backup.write('SYNC\r\n')).resume();
+    onTestFinished(() => void backup.destroy());
+  }
+  const redis = connections.redis('admin');
+  const isRead = async () => (await redis.info('replication')).includes('connected_slaves:2');
+  await waitUntil('the backups to read', 10_000, isRead);
+  await agreeOnDurability(connections, quiet);
 });
 
 test('no service starts on a Redis that evicts keys', async () => {

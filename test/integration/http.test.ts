@@ -533,6 +533,14 @@ test('the first sale of docs/deployment.md sells, and its answers are those that
   });
 });
 
+test('an instance without Redis keeps a purchase of a rung that may have changed a store', async () => {
+  const { app, known } = await instanceWithout('Redis', { rung: 'redis-list' });
+  const headers = { authorization: `Bearer ${await tokenFor('8')}`, 'x-refused-by': '-' };
+  const answer = await app.request(`/vouchers/${known}/orders`, { method: 'POST', headers });
+  expect(await answer.json()).toMatchObject({ code: 'not-ready' });
+  expect(answer.headers.get('x-accel-redirect')).toBeNull();
+});
+
 test.each([
   ['the first to refuse it', { 'x-refused-by': '-' }, '@another'],
   ['the second one', { 'x-refused-by': '- api-9' }, null],

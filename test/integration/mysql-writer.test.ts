@@ -69,6 +69,14 @@ test('a connection that was reading meanwhile is left when it is given back', as
   for (let count = 0; count < size; count++) await change(pool, write);
 });
 
+test('a statement that is killed ends no session', async () => {
+  const pool = ownPool(1);
+  const before = await idOf(pool);
+  const killed = "SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317"; // As KILL QUERY answers it.
+  await expect(pool.query(killed)).rejects.toMatchObject({ errno: 1317 });
+  expect(await idOf(pool)).toEqual(before);
+});
+
 test('a pool that only reads leaves a server that has become read-only', async () => {
   const pool = ownPool(1, 100);
   const before = await idOf(pool);

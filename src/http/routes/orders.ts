@@ -196,7 +196,7 @@ function sellNow(
     record('received', order);
     return whenKnown(buy(c, service, order, voucher), (outcome) => {
       onOutcome(outcome);
-      // Other rungs may have changed something, and ask no Redis or the same MySQL.
+      // On another rung, a purchase that is not ready may have changed a store.
       if (isNotReady(outcome) && isFinalRung(voucher.rung)) askAnother(c, service.instance);
       return answer(c, order, outcome);
     });

@@ -357,7 +357,7 @@ const ordersOf = (pool: Pool, voucherId: string, { number, parts }: Users) =>
   select<OrderInMysql>(
     pool,
     `${selectOrders} WHERE voucher_id = ? AND MOD(user_id, CAST(? AS SIGNED)) = ?`,
-    [...[voucherId, parts, number]],
+    [voucherId, parts, number],
   );
 
 const recordedOf = (pool: Pool, voucherId: string) =>
