@@ -68,12 +68,15 @@ export function judgeSales(
   };
 }
 
-/** Sold to buyers whose answer was lost; undefined where nobody knows the answers. */
-function untoldOrders(facts: Facts): number | undefined {
-  const accepted = facts.attempts?.filter(({ outcome }) => outcome === 'accepted');
-  const told = accepted && new Set(accepted.map(({ orderId }) => orderId));
-  return told && confirmed(facts).filter(({ id }) => !told.has(id)).length;
+/** Sold to buyers whose answer was lost; none where nobody knows the answers. */
+function untoldOrders(facts: Facts): number {
+  if (!facts.attempts) return 0;
+  const accepted = facts.attempts.filter(({ outcome }) => outcome === 'accepted');
+  const told = new Set(accepted.map(({ orderId }) => orderId));
+  return confirmed(facts).filter(({ id }) => !told.has(id)).length;
 }
+
+const digits = (count: number): string => count.toLocaleString('en-US');
 
 /** What became of its promises, and of its orders. */
 function conclusionOf({ rung, audited: { facts } }: AuditedSale, found: readonly Found[]): Said {
@@ -82,8 +85,8 @@ function conclusionOf({ rung, audited: { facts } }: AuditedSale, found: readonly
       .filter((each) => each.rung === rung && each.finding.verdict === wanted)
       .map(({ finding }) => finding.check);
   const [broken, unknown] = [named('violated'), named('unknown')];
-  const orders = confirmed(facts).length.toLocaleString('en-US');
-  const untold = untoldOrders(facts)?.toLocaleString('en-US') ?? '0';
+  const orders = digits(confirmed(facts).length);
+  const untold = untoldOrders(facts);
   const en = [
     ...(broken.length > 0 ? [`broke ${broken.join(', ')}`] : []),
     ...(unknown.length > 0 ? [`nobody can tell about ${unknown.join(', ')}`] : []),
@@ -93,8 +96,8 @@ function conclusionOf({ rung, audited: { facts } }: AuditedSale, found: readonly
     ...(unknown.length > 0 ? [`无法判断 ${unknown.join('、')}`] : []),
   ];
   return {
-    en: `${rung}: ${en.join('; ') || 'every promise held'}; MySQL has ${orders} orders${untold === '0' ? '' : `, ${untold} of them without an accepted answer`}.`,
-    zh: `${rung}：${zh.join('；') || '每个承诺都成立'}；MySQL 里有 ${orders} 个订单${untold === '0' ? '' : `，其中 ${untold} 个没有得到接受的回答`}。`,
+    en: `${rung}: ${en.join('; ') || 'every promise held'}; MySQL has ${orders} orders${untold === 0 ? '' : `, ${digits(untold)} of them without an accepted answer`}.`,
+    zh: `${rung}：${zh.join('；') || '每个承诺都成立'}；MySQL 里有 ${orders} 个订单${untold === 0 ? '' : `，其中 ${digits(untold)} 个没有得到接受的回答`}。`,
   };
 }
 

@@ -1,5 +1,4 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
-
 import { groupBy } from '../../grouping.ts';
 import type { LockService } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';

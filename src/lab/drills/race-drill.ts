@@ -9,8 +9,7 @@ import { playRace, raceSettings, type Surroundings } from '../races/play-race.ts
 import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
 import { untilKnown } from '../races/until-known.ts';
-import type { Said } from '../stage/events.ts';
-import type { Judged } from '../stage/result.ts';
+import type { Judged, Said } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Drill } from './drill.ts';
 import { phaseTable } from './phases.ts';

@@ -4,7 +4,6 @@
  * record these. The moment is made: the stock is locked in MySQL, so each worker takes orders and
  * stands still in the middle of recording them.
  */
-
 import { readHistory } from '../../audit/read-history.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { findRecorded } from '../../orders/record-orders.ts';

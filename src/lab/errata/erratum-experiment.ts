@@ -1,6 +1,7 @@
 /** Plays errata on the real servers of the lab. `held`: each was shown. */
-import type { Said } from '../stage/events.ts';
+
 import type { Experiment } from '../stage/experiment.ts';
+import type { Said } from '../stage/result.ts';
 import { type ErratumName, errata } from './errata.ts';
 import type { Erratum } from './erratum.ts';
 

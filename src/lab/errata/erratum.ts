@@ -1,5 +1,5 @@
 /** The contract of every erratum: a sentence of the course notes, and a play that refutes it. */
-import type { Said } from '../stage/events.ts';
+import type { Said } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 
 export interface Erratum {

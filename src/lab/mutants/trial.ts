@@ -1,6 +1,6 @@
 /** The contract of every trial: a sale, and a fault at the moment that decides. */
 import type { CheckName } from '../../domain.ts';
-import type { Said } from '../stage/events.ts';
+import type { Said } from '../stage/result.ts';
 import type { TrialStage } from './trial-stage.ts';
 
 export interface Trial {

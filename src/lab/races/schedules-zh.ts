@@ -1,5 +1,5 @@
 /** The titles and the steps of the races in Chinese, by their English words. */
-import type { Said } from '../stage/events.ts';
+import type { Said } from '../stage/result.ts';
 
 /** English words of a schedule, in both languages. */
 export const said = (text: string): Said => ({ en: text, zh: inChinese[text] ?? text });

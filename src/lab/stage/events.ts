@@ -10,10 +10,7 @@ import type { StepPlace } from '../../ladder/texts/text.ts';
 import type { CheckpointName } from '../../trace/checkpoints.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Said, Told } from './result.ts';
-
 import type { Second } from './seconds.ts';
-
-export type { Said };
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
 export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &

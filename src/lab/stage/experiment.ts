@@ -1,6 +1,5 @@
 /** An experiment is a row: one sentence, and how it is played on a stage. */
-import type { Said } from './events.ts';
-import type { Judged } from './result.ts';
+import type { Judged, Said } from './result.ts';
 import type { Stage } from './stage.ts';
 
 export interface Experiment<Options extends object, Own = unknown> {

@@ -1,5 +1,5 @@
 /** The drills that the page can begin: put here by the build (scripts/page.mjs). */
-import type { Said } from '../../stage/events.ts';
+import type { Said } from '../../stage/result.ts';
 
 export interface DrillRow {
   readonly name: string;

@@ -1,5 +1,6 @@
 /** The lanes of a play or a race, and their rows: what each lane did, one after the other. */
-import type { PlayedLane, Said, StageEvent } from '../../stage/events.ts';
+import type { PlayedLane, StageEvent } from '../../stage/events.ts';
+import type { Said } from '../../stage/result.ts';
 
 export const msOf = ({ at }: StageEvent): number => Number(at) / 1_000_000;
 

@@ -1,5 +1,6 @@
 /** A race whose steps are fixed, as a pure function of its events: the same rows as a play. */
-import type { RaceEvent, Said, StageEvent } from '../../stage/events.ts';
+import type { RaceEvent, StageEvent } from '../../stage/events.ts';
+import type { Said } from '../../stage/result.ts';
 import { type LaneView, msOf, type Row } from './lane-rows.ts';
 
 type Stamped<Kind extends RaceEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;

@@ -3,11 +3,11 @@ import type { Verdict } from '../../../domain.ts';
 import type {
   LockOnServers,
   PartState,
-  Said,
   SaleCounts,
   ScoredCell,
   StageEvent,
 } from '../../stage/events.ts';
+import type { Said } from '../../stage/result.ts';
 import type { Mark, Second } from '../../stage/seconds.ts';
 import { msOf } from './lane-rows.ts';
 

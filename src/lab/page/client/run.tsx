@@ -1,6 +1,6 @@
 /** The view of an experiment that plays itself on the real servers: a race, or a drill. */
 import { rungsOfBreak } from '../../by-hand/break-choice.ts';
-import type { Said } from '../../stage/events.ts';
+import type { Said } from '../../stage/result.ts';
 import { connection } from './api.ts';
 import { ChooseBreak, Counts, EndLoad } from './break.tsx';
 import { Charts } from './charts.tsx';
