@@ -171,6 +171,8 @@ describe('lockstep bench', { timeout: 180_000 }, () => {
     expect(exitCode).toBe(0);
   });
 
+  /** The burst and the rate of `deploymentLimits`, and a half more: the load lasts a second. */
+  const letThroughPerSecond = 900;
   test('floods the service beside purchases, and nginx refuses the flood within its limits', async () => {
     const { result, exitCode } = await bench('flood', '--rate', '200');
     expect(result.faults).toEqual([]);
@@ -179,8 +181,11 @@ describe('lockstep bench', { timeout: 180_000 }, () => {
       expect(answers).toEqual({ accepted: 200 });
       if (flood === null) continue;
       expect(floodPerSecond).toBeGreaterThan(refusedPerSecond);
-      const isRefused = isLimited && flood !== 'readiness'; // That one is answered by nginx.
-      expect(refusedPerSecond > 0, flood).toBe(isRefused);
+      const hasLimit = isLimited && flood !== 'readiness'; // That one is answered by nginx.
+      if (!hasLimit) expect(refusedPerSecond, flood).toBe(0);
+      // A flood on a busy machine may stay below what the limits let through.
+      else if (floodPerSecond > letThroughPerSecond)
+        expect(refusedPerSecond, flood).toBeGreaterThan(0);
     }
     expect(exitCode).toBe(0);
   });
