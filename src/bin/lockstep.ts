@@ -1,43 +1,11 @@
-/** The command line: each command is a file in cli/. */
+/** The command line. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { addAudit } from '../cli/audit.ts';
-import { addBench } from '../cli/bench.ts';
-import { addBenchLocks } from '../cli/bench-locks.ts';
-import { addBreak } from '../cli/break.ts';
-import { addBuy } from '../cli/buy.ts';
-import { addConformance } from '../cli/conformance.ts';
-import { addDeadLetters } from '../cli/dead-letters.ts';
-import { addDemo } from '../cli/demo.ts';
-import { addDocs } from '../cli/docs.ts';
-import { addDown } from '../cli/down.ts';
-import { addDrill } from '../cli/drill.ts';
-import { addEndedSales } from '../cli/ended-sales.ts';
-import { addErratum } from '../cli/erratum.ts';
 import { errorsInChinese, usageInChinese } from '../cli/errors-zh.ts';
-import { addExercise, addHuntBug } from '../cli/exercise.ts';
-import { addFault } from '../cli/fault.ts';
-import { addLadder } from '../cli/ladder.ts';
-import { addLocks } from '../cli/locks.ts';
-import { addMine, addVerify } from '../cli/mine.ts';
-import { addMutants } from '../cli/mutants.ts';
 import { languageOf, languageVariable } from '../cli/options.ts';
-import { exitCodes, printError } from '../cli/output.ts';
-import { addPage } from '../cli/page.ts';
-import { addRace } from '../cli/race.ts';
-import { addReconcile } from '../cli/reconcile.ts';
-import { addReplay } from '../cli/replay.ts';
-import { addRun } from '../cli/run.ts';
-import { addScoreboard } from '../cli/scoreboard.ts';
-import { addSoak } from '../cli/soak.ts';
-import { addStatus } from '../cli/status.ts';
-import { addToken } from '../cli/token.ts';
-import { addTrial } from '../cli/trial.ts';
-import { addUp } from '../cli/up.ts';
-import { addVoucher } from '../cli/voucher.ts';
-import { addWorkshop } from '../cli/workshop.ts';
+import { type AddCommand, exitCodes, printError } from '../cli/output.ts';
 import { LockstepError } from '../errors.ts';
 import { placeOfWork } from '../lab/environment/place.ts';
 import { wrap, wrapLines } from '../lab/report/wrap.ts';
@@ -68,24 +36,45 @@ const program = new Command('lockstep')
     process.exit(exitCode === 0 ? 0 : 2);
   });
 
-const learn = [addLadder, addRun, addRace, addReplay, addDemo, addDrill, addSoak, addScoreboard];
-const byHand = [
-  addUp,
-  addPage,
-  addDown,
-  addStatus,
-  addVoucher,
-  addBuy,
-  addToken,
-  addLocks,
-  addAudit,
-  addFault,
-  addBreak,
-];
-const workshop = [addErratum, addWorkshop, addExercise, addHuntBug, addMine, addVerify];
-const operate = [addDeadLetters, addReconcile, addEndedSales];
-const measure = [addBench, addBenchLocks, addConformance, addMutants, addTrial, addDocs];
-for (const add of [...learn, ...workshop, ...byHand, ...operate, ...measure]) add(program, place);
+/** The file of a command is loaded when it is called: all of them take more than a second. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  ladder: async () => (await import('../cli/ladder.ts')).addLadder,
+  run: async () => (await import('../cli/run.ts')).addRun,
+  race: async () => (await import('../cli/race.ts')).addRace,
+  replay: async () => (await import('../cli/replay.ts')).addReplay,
+  demo: async () => (await import('../cli/demo.ts')).addDemo,
+  drill: async () => (await import('../cli/drill.ts')).addDrill,
+  soak: async () => (await import('../cli/soak.ts')).addSoak,
+  scoreboard: async () => (await import('../cli/scoreboard.ts')).addScoreboard,
+  erratum: async () => (await import('../cli/erratum.ts')).addErratum,
+  workshop: async () => (await import('../cli/workshop.ts')).addWorkshop,
+  exercise: async () => (await import('../cli/exercise.ts')).addExercise,
+  'hunt-bug': async () => (await import('../cli/exercise.ts')).addHuntBug,
+  mine: async () => (await import('../cli/mine.ts')).addMine,
+  verify: async () => (await import('../cli/mine.ts')).addVerify,
+  up: async () => (await import('../cli/up.ts')).addUp,
+  page: async () => (await import('../cli/page.ts')).addPage,
+  down: async () => (await import('../cli/down.ts')).addDown,
+  status: async () => (await import('../cli/status.ts')).addStatus,
+  voucher: async () => (await import('../cli/voucher.ts')).addVoucher,
+  buy: async () => (await import('../cli/buy.ts')).addBuy,
+  token: async () => (await import('../cli/token.ts')).addToken,
+  locks: async () => (await import('../cli/locks.ts')).addLocks,
+  audit: async () => (await import('../cli/audit.ts')).addAudit,
+  fault: async () => (await import('../cli/fault.ts')).addFault,
+  break: async () => (await import('../cli/break.ts')).addBreak,
+  'dead-letters': async () => (await import('../cli/dead-letters.ts')).addDeadLetters,
+  reconcile: async () => (await import('../cli/reconcile.ts')).addReconcile,
+  'ended-sales': async () => (await import('../cli/ended-sales.ts')).addEndedSales,
+  bench: async () => (await import('../cli/bench.ts')).addBench,
+  'bench-locks': async () => (await import('../cli/bench-locks.ts')).addBenchLocks,
+  conformance: async () => (await import('../cli/conformance.ts')).addConformance,
+  mutants: async () => (await import('../cli/mutants.ts')).addMutants,
+  trial: async () => (await import('../cli/trial.ts')).addTrial,
+  docs: async () => (await import('../cli/docs.ts')).addDocs,
+};
+const called = new Map(Object.entries(commands)).get(process.argv[2] ?? '');
+for (const load of called ? [called] : Object.values(commands)) (await load())(program, place);
 
 if (isChinese) tellInChinese(program);
 
