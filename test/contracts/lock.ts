@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { execa } from 'execa';
 import { expect, onTestFinished, vi } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
@@ -18,10 +17,11 @@ import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { noLock } from '../../src/locks/none.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
 import { patient, testConnections } from '../support/connections.ts';
-import { contend, contender, overlap } from '../support/contend.ts';
+import { overlap } from '../support/contend.ts';
 import { ladderLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+import type { Fate, OtherProcesses } from './other-processes.ts';
 
 export interface Contestant {
   readonly name: string;
@@ -31,7 +31,6 @@ export interface Contestant {
 
 type Clause = (contestant: Contestant) => Promise<void>;
 
-const support = (file: string) => new URL(`../support/${file}`, import.meta.url).pathname;
 const someMarkedResource = () => {
   const mark = randomUUID();
   return [`test:${mark}`, mark] as const;
@@ -77,19 +76,6 @@ export const clauses = {
     };
     await Promise.all(Array.from({ length: 20 }, enter));
     expect(most, 'owners at the same time').toBe(1);
-  },
-
-  'excludes other processes': async ({ name, lock }) => {
-    const resource = someResource();
-    await held(lock, resource);
-    const other = await child(['lock-holder.mjs', name, resource, '1000', '50']);
-    expect(other.said).toBe('not in time');
-  },
-
-  'never lets critical sections of several processes overlap': async ({ name }) => {
-    const resource = someResource();
-    const one = contender(name, resource, 20);
-    expect(overlap(await contend([one, one, one], patient))).toBe(false);
   },
 
   'answers null after the wait, and not before': async ({ lock }) => {
@@ -173,24 +159,6 @@ export const clauses = {
     await expectTaken(lock, resource);
   },
 
-  'is free within its own short lease after its owner died': async ({ name, lock }) => {
-    const resource = someResource();
-    const args = ['lock-holder.mjs', name, resource, '700', '1000'];
-    const longDefaults = { LOCK_LEASE_MS: '30000', LOCK_WATCHDOG_MS: '30000' };
-    const holder = await child(args, longDefaults);
-    await expectTaken(lock, resource);
-    holder.kill();
-    await expectFree(lock, resource, 3_000);
-  },
-
-  'is free after its owner died, with the default lease': async ({ name, lock }) => {
-    const resource = someResource();
-    const holder = await child(['lock-holder.mjs', name, resource, 'default', '1000'], {});
-    await expectTaken(lock, resource);
-    holder.kill();
-    await expectFree(lock, resource, 3_000);
-  },
-
   'is free within the lease after a release that was lost': async ({ name, lock }) => {
     const resource = someResource();
     const cut = await openBehindProxies(name);
@@ -235,7 +203,7 @@ export const clauses = {
     expect(asked).toBeLessThanOrEqual(name.startsWith('zookeeper') ? 4 : 0); // Heartbeats.
   },
 
-  'leaves no key, no subscription and no timer behind after 2,000 cycles': async ({ name }) => {
+  'leaves no key, no subscription and no timer behind after 800 cycles': async ({ name }) => {
     const connections = testConnections(patient);
     const lock = openNamed(name, connections);
     connections.redis('admin');
@@ -245,7 +213,7 @@ export const clauses = {
     const mark = randomUUID();
     const timers = liveTimers();
     const cycles = async (resource: string) => {
-      for (let time = 0; time < 20; time++)
+      for (let time = 0; time < 8; time++)
         await (await lock.acquire(resource, { waitMs: 1_000 }))?.release();
     };
     // Two contenders for each of fifty resources: some cycles wait, most do not.
@@ -255,6 +223,24 @@ export const clauses = {
     expect(timers.stop()).toBeLessThan(100); // Some are the connections' own.
   },
 } satisfies Record<string, Clause>;
+
+/** What a lock promises to other processes, which contended for all locks at once. */
+export const processClauses = {
+  'excludes other processes': async (name, { answers }) =>
+    expect((await answers()).get(name)).toBe('not in time'),
+
+  'never lets critical sections of several processes overlap': async (name, { sections }) =>
+    expect(overlap((await sections()).filter(({ lock }) => lock === name))).toBe(false),
+
+  'is free within its own short lease after its owner died': async (name, { afterShortLease }) =>
+    expectFreed((await afterShortLease()).get(name)),
+
+  'is free after its owner died, with the default lease': async (name, { afterDefaultLease }) =>
+    expectFreed((await afterDefaultLease()).get(name)),
+} satisfies Record<string, (name: string, processes: OtherProcesses) => Promise<void>>;
+
+const expectFreed = (fate: Fate | undefined) =>
+  expect(fate).toEqual({ said: 'held', isTaken: true, isFreeLater: true });
 
 /** What a lock with `reentrant: true` promises beside the rest. */
 export const reentrantClauses = {
@@ -338,7 +324,7 @@ export const reentrantClauses = {
     }),
 } satisfies Record<string, Clause>;
 
-export type ClauseName = keyof typeof clauses;
+export type ClauseName = keyof typeof clauses | keyof typeof processClauses;
 
 /**
  * The abort reason that a waiter throws, or an error text when it throws it only after its time is
@@ -446,16 +432,3 @@ async function traces(connections: Connections, mark: string): Promise<number> {
 }
 
 const environment = () => ({ ...process.env, ...ownLab.environment }) as Record<string, string>;
-
-/** Resolves with the first line of its output. It is killed when the test is over. */
-async function child(
-  [file = '', ...args]: readonly string[],
-  changes: Readonly<Record<string, string>> = patient,
-): Promise<{ said: string; kill: () => void }> {
-  const env = { ...environment(), ...changes };
-  const process_ = execa('node', [support(file), ...args], { env, reject: false });
-  const kill = () => void process_.kill('SIGKILL');
-  onTestFinished(kill);
-  const [line] = (await once(process_.stdout, 'data')) as [Buffer];
-  return { said: String(line).trim(), kill };
-}

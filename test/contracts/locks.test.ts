@@ -3,9 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { lockFactories } from '../../src/ladder/factories.ts';
 import type { LockFactory } from '../../src/ladder/rung.ts';
+import type { Lock } from '../../src/locks/lock.ts';
 import { noLock } from '../../src/locks/none.ts';
 import { openConnections, patient, testConnections } from '../support/connections.ts';
-import { type ClauseName, type Contestant, clauses, reentrantClauses } from './lock.ts';
+import {
+  type ClauseName,
+  type Contestant,
+  clauses,
+  processClauses,
+  reentrantClauses,
+} from './lock.ts';
+import { otherProcesses } from './other-processes.ts';
 
 type Exceptions = Partial<Record<ClauseName, string>>;
 
@@ -90,7 +98,7 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
     ...because(
       'its count of fences stays, so that none comes twice',
       'stops waiting at an early or late abort, and leaves nothing behind',
-      'leaves no key, no subscription and no timer behind after 2,000 cycles',
+      'leaves no key, no subscription and no timer behind after 800 cycles',
     ),
   },
   fenced: polls,
@@ -101,7 +109,8 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 
 const locks = new Map<string, LockFactory>([['none', () => noLock()], ...lockFactories()]);
 /** All, unless the project of the tests names some (vitest.config.ts). */
-const chosen = process.env['LOCKS']?.split(',') ?? [...locks.keys()];
+const names = process.env['LOCKS']?.split(',') ?? [...locks.keys()];
+const chosen = [...locks].filter(([name]) => names.includes(name));
 
 /** The locks whose owner may acquire them again. */
 const reentrantLocks = [...locks].filter(([name]) =>
@@ -117,37 +126,49 @@ const reentrantLocks = [...locks].filter(([name]) =>
 
 test('every exception belongs to a lock of the ladder', () => {
   expect([...locks.keys()]).toEqual(expect.arrayContaining(Object.keys(exceptions)));
-  expect([...locks.keys()]).toEqual(expect.arrayContaining(chosen));
+  expect([...locks.keys()]).toEqual(expect.arrayContaining(names));
 });
 
-describe.each([...locks].filter(([name]) => chosen.includes(name)))('%s', (name, open) => {
-  let connections: Connections;
-  let contestant: Contestant;
+let connections: Connections;
+const opened = new Map<string, Lock>();
+const processes = otherProcesses(opened);
 
-  beforeAll(async () => {
-    connections = openConnections(patient);
-    contestant = { name, lock: open(connections), connections };
-    connections.redis('admin');
-    connections.zookeeper();
-    connections.redlockMasters();
-    await connections.ready();
-  });
-  afterAll(() => connections.close());
+beforeAll(async () => {
+  connections = openConnections(patient);
+  for (const [name, open] of chosen) opened.set(name, open(connections));
+  connections.redis('admin');
+  connections.zookeeper();
+  connections.redlockMasters();
+  await connections.ready();
+});
+afterAll(() => connections.close());
+
+function testClause(name: string, clause: ClauseName, check: () => Promise<void>): void {
+  const reason = exceptions[name]?.[clause];
+  if (reason === undefined) test(clause, check);
+  else
+    test(`fails on purpose (${reason}): ${clause}`, async () => {
+      const failure = await check().catch((error: unknown) => error);
+      expect(failure).toMatchObject({ name: 'AssertionError' }); // And not a crash.
+    });
+}
+
+describe.each(chosen)('%s', (name) => {
+  const contestant = (): Contestant => {
+    const lock = opened.get(name);
+    if (!lock) throw new Error(`${name} is not open`);
+    return { name, lock, connections };
+  };
 
   test('says whether its owner may acquire it again', () => {
     const isListed = reentrantLocks.some(([listed]) => listed === name);
-    expect(contestant.lock.reentrant ?? false).toBe(isListed);
+    expect(contestant().lock.reentrant ?? false).toBe(isListed);
   });
 
-  for (const [clause, check] of Object.entries(clauses)) {
-    const reason = exceptions[name]?.[clause as ClauseName];
-    if (reason === undefined) test(clause, () => check(contestant));
-    else
-      test(`fails on purpose (${reason}): ${clause}`, async () => {
-        const failure = await check(contestant).catch((error: unknown) => error);
-        expect(failure).toMatchObject({ name: 'AssertionError' }); // And not a crash.
-      });
-  }
+  for (const [clause, check] of Object.entries(clauses))
+    testClause(name, clause as ClauseName, () => check(contestant()));
+  for (const [clause, check] of Object.entries(processClauses))
+    testClause(name, clause as ClauseName, () => check(name, processes));
 });
 
 describe.each(reentrantLocks)('%s', (name, open) => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Connections } from '../../src/connections/connections.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
-import { type ClauseName, clauses } from '../contracts/lock.ts';
+import { clauses } from '../contracts/lock.ts';
 import { quiet, quietRedis } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someOrder } from '../support/sale.ts';
@@ -130,7 +130,7 @@ describe.each([
 });
 
 /** The clauses that need no other process: those start from the compiled original. */
-const clausesInProcess: readonly ClauseName[] = [
+const clausesInProcess: readonly (keyof typeof clauses)[] = [
   'excludes others in the same process',
   'answers null after the wait, and not before',
   'tries once when the wait is 0',

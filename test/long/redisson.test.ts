@@ -18,7 +18,7 @@ describe.skipIf(classPath === null)('Redisson and the lock that follows it', () 
       const resource = `test:${someVoucherId()}`;
       const args = ['-cp', classPath ?? '', 'Contender', quietRedis()];
       const jvm = { file: 'java', args: [...args, `lock:${resource}`, String(times), kind] };
-      const node = contender(`redis-${kind}`, resource, times);
+      const node = contender({ [`redis-${kind}`]: resource }, times);
       const sections = await contend([jvm, node], { REDIS_URL: quietRedis() });
       expect(sections).toHaveLength(2 * times);
       expect(overlap(sections)).toBe(false);

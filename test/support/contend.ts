@@ -9,6 +9,8 @@ import { ownLab } from './own-lab.ts';
 /** By the clock that all processes of the machine share, in nanoseconds. */
 export interface Section {
   readonly process: number;
+  /** By its rung; a process that contends for one lock need not name it. */
+  readonly lock: string;
   readonly asked: bigint;
   readonly start: bigint;
   readonly end: bigint;
@@ -19,10 +21,13 @@ export interface Command {
   readonly args: readonly string[];
 }
 
-/** A contender in Node; `changes` to its environment. */
-export const contender = (lock: string, resource: string, times: number): Command => ({
+/** A contender in Node for all of these resources at once, each with the lock of a rung. */
+export const contender = (resources: Readonly<Record<string, string>>, times: number): Command => ({
   file: 'node',
-  args: [new URL('lock-contender.mjs', import.meta.url).pathname, lock, resource, String(times)],
+  args: [
+    new URL('lock-contender.mjs', import.meta.url).pathname,
+    ...[JSON.stringify(resources), String(times)],
+  ],
 });
 
 /**
@@ -39,9 +44,11 @@ export async function contend(
   for (const { stdin } of processes) stdin.end('go\n');
   const outputs = await Promise.all(processes);
   const sections = outputs.flatMap(({ stdout }, process) =>
-    [...stdout.matchAll(/^(\d+) (\d+) (\d+)$/gm)].map(([, asked = '', start = '', end = '']) => ({
-      ...{ process, asked: BigInt(asked), start: BigInt(start), end: BigInt(end) },
-    })),
+    [...stdout.matchAll(/^(?:(\S+) )?(\d+) (\d+) (\d+)$/gm)].map(
+      ([, lock = '', asked = '', start = '', end = '']) => ({
+        ...{ process, lock, asked: BigInt(asked), start: BigInt(start), end: BigInt(end) },
+      }),
+    ),
   );
   return sections.sort((one, other) => (one.start < other.start ? -1 : 1));
 }

@@ -1,14 +1,15 @@
-// Opens a lock of the ladder in a process of its own, by the name of a rung that has it; `none` is
-// no lock.
+// Opens locks of the ladder in a process of its own, by the names of rungs that have them; `none`
+// is no lock.
 import { pino } from 'pino';
 import { readConfig } from '../../dist/config.js';
 import { Connections } from '../../dist/connections/connections.js';
 import { ladder } from '../../dist/ladder/rungs.js';
 import { noLock } from '../../dist/locks/none.js';
 
-export async function openLock(name) {
+export async function openLocks(names) {
   const connections = new Connections(readConfig(), pino({ level: 'silent' }));
-  const lock = name === 'none' ? noLock() : ladder[name].lock(connections);
+  const open = (name) => (name === 'none' ? noLock() : ladder[name].lock(connections));
+  const locks = Object.fromEntries(names.map((name) => [name, open(name)]));
   await connections.ready();
-  return lock;
+  return locks;
 }
