@@ -11,7 +11,9 @@ import { LongestFirst } from './test/support/longest-first.ts';
 const realServers = {
   globalSetup: './test/support/lab.ts',
   // So many files at once, each with a lab of its own (test/support/own-lab.ts): they mostly wait.
-  maxWorkers: 3,
+  maxWorkers: 4,
+  isolate: false,
+  setupFiles: './test/support/each-file.ts',
   testTimeout: 60_000,
   hookTimeout: 60_000,
 };

@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { RaceOnRung } from '../../src/lab/drills/demo-plan.ts';
 import { pausesReached, type RunRequest, runRung } from '../../src/lab/drills/run-rung.ts';
+import type { ServiceShape } from '../../src/lab/environment/servers/service.ts';
 import { eventsOfRace } from '../../src/lab/races/race-events.ts';
-import { raceOn } from '../../src/lab/races/race-on.ts';
+import { raceOn, shapeOfRace } from '../../src/lab/races/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { emitter, type StageEvent } from '../../src/lab/stage/events.ts';
 import { type Stage, withStage } from '../../src/lab/stage/stage.ts';
@@ -13,7 +14,8 @@ import { theLab } from './the-lab.ts';
 export function testRaces(pairs: readonly RaceOnRung[]): void {
   const lab = theLab(null);
 
-  const named = pairs.map(({ race, rung }) => [race, rung] as const);
+  const sorted = byShape(pairs, ({ race }) => shapeOfRace(race));
+  const named = sorted.map(({ race, rung }) => [race, rung] as const);
 
   describe.each(named)('%s on %s', (race, rung) => {
     test('is as claimed, with its proof', async () => {
@@ -39,11 +41,17 @@ const isOfRace = ({ kind }: StageEvent) => ['race', 'step', 'race-judged'].inclu
 const withoutTime = ({ number: _, at: __, ...event }: StageEvent) => event;
 
 /** Those of one shape after each other: every change of the shape restarts the service. */
-const shapeOf = ({ instances, balancer }: RunRequest) => `${instances} ${balancer}`;
+function byShape<T>(all: readonly T[], shapeOf: (each: T) => ServiceShape): T[] {
+  const textOf = (each: T) => {
+    const { network, instances, balancer } = shapeOf(each);
+    return [network, instances, balancer].join();
+  };
+  return all.toSorted((one, other) => textOf(one).localeCompare(textOf(other)));
+}
 
 export function testRushes(requests: readonly RunRequest[]): void {
   const lab = theLab(null);
-  const sorted = requests.toSorted((one, other) => shapeOf(one).localeCompare(shapeOf(other)));
+  const sorted = byShape(requests, (request) => request);
 
   describe.each(sorted)('$rung on $instances behind $balancer', (request) => {
     test('is as claimed', async () => {

@@ -3,7 +3,7 @@
  * worker starts it, for itself and for the files after it. Each file first gives it the shape that
  * it needs, and leaves it so: the next one may need the same.
  */
-import { beforeAll, inject } from 'vitest';
+import { inject } from 'vitest';
 import { defaultShape, Lab } from '../../src/lab/environment/lab.ts';
 import { processRef } from '../../src/lab/environment/process-table.ts';
 import { type Database, databases } from '../../src/lab/environment/servers/database.ts';
@@ -35,7 +35,8 @@ export function needShape(needed: ServiceShape | null): void {
   shape = needed;
 }
 
-if (database)
-  beforeAll(async () => {
-    if (shape) await Lab.running(ownLab.folder)?.ensure(shape);
-  });
+/** By each file (each-file.ts), also where this module is loaded once for several. */
+export const ensureShape = async (): Promise<void> => {
+  if (database && shape) await Lab.running(ownLab.folder)?.ensure(shape);
+  shape = defaultShape;
+};

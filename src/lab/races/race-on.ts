@@ -21,19 +21,20 @@ export function tooSlowBecause(
 }
 
 /** @param calm the network of a race without faults in the lock servers. */
+export function shapeOfRace(name: RaceName, calm: Network = 'direct'): ServiceShape {
+  const schedule: Schedule = schedules[name];
+  const network = hasLockFaults(schedule) ? 'proxied' : calm;
+  return { instances: schedule.instances, balancer: 'nginx', settings: raceSettings, network };
+}
+
 export async function raceOn(
   stage: Stage,
   name: RaceName,
   rung: RungName,
   calm: Network = 'direct',
 ): Promise<PlayedRace> {
-  const schedule: Schedule = schedules[name];
-  const shape: ServiceShape = {
-    ...{ instances: schedule.instances, balancer: 'nginx', settings: raceSettings },
-    network: hasLockFaults(schedule) ? 'proxied' : calm,
-  };
   const playIn = async () => {
-    await stage.serve(shape);
+    await stage.serve(shapeOfRace(name, calm));
     return playRace(stage, name, rung);
   };
   return untilKnown(playIn, tooSlowBecause, (text) => stage.note(text), stage.signal);
