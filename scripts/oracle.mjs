@@ -1,0 +1,140 @@
+// `npm run oracle`: plays the ladder whole and compares what came out with test/oracle.json: each
+// verdict of the demo, count of orders, cell of the scoreboard, clause of a lock, test that turns a
+// mutant red, error, and command that repeats a run. A change of the project's shape changes none
+// of them. It takes more than an hour; a part can be named.
+// Usage: node scripts/oracle.mjs [--update] [PART...]
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const oracleFile = join(root, 'test/oracle.json');
+const runs = mkdtempSync(join(tmpdir(), 'lockstep-oracle-'));
+
+const parts = {
+  errors: () => Object.fromEntries(filesUnder('src').flatMap(errorsIn).toSorted()),
+  demo: () => {
+    const { runs, serial, orders, races } = lockstep('demo', '--json');
+    return {
+      rushes: byName([...runs, ...serial], rushName, verdictOf),
+      orders: byName(
+        orders,
+        ({ rung }) => rung,
+        (each) => [each.orders, each.broken.length],
+      ),
+      races: byName(races, ({ race, rung }) => `${race} on ${rung}`, verdictOf),
+    };
+  },
+  scoreboard: () =>
+    byName(
+      lockstep('scoreboard', '--json').cells,
+      ({ rung, fault }) => `${rung}, ${fault}`,
+      cellOf,
+    ),
+  conformance: () =>
+    byName(
+      lockstep('conformance', '--json'),
+      ({ subject }) => subject,
+      ({ results }) =>
+        byName(
+          results,
+          ({ clause }) => clause,
+          ({ verdict }) => verdict,
+        ),
+    ),
+  drills: () =>
+    byName(
+      lockstep('drill', '--list', '--json'),
+      ({ name }) => name,
+      ({ name }) => verdictOf(lockstep('drill', name, '--minutes', '0.05', '--json')),
+    ),
+  mutants: () => testsOf('mutants'),
+};
+
+const verdictOf = ({ verdict, asClaimed, isAsClaimed }) =>
+  (asClaimed ?? isAsClaimed) === false ? `${verdict}, not as claimed` : verdict;
+const rushName = ({ rung, instances, balancer, retries }) =>
+  `${rung} on ${instances} behind ${balancer}${retries ? `, ${retries} retries` : ''}`;
+const cellOf = ({ outcome, asClaimed }) => `${outcome}, as claimed: ${asClaimed}`;
+const byName = (rows, nameOf, valueIn) =>
+  Object.fromEntries(rows.map((row) => [nameOf(row), valueIn(row)]));
+
+function run(program, args) {
+  const { stdout } = spawnSync(program, args, {
+    ...{ cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 },
+    env: { ...process.env, LOCKSTEP_RUNS: runs },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return stdout;
+}
+
+const lockstep = (...args) => JSON.parse(run(process.execPath, ['dist/bin/lockstep.js', ...args]));
+
+/** The state of each test of a project, by its name: that of a mutant names what must fail. */
+function testsOf(project) {
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', project];
+  const { testResults } = JSON.parse(run(process.execPath, [...vitest, '--reporter', 'json']));
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+  return byName(
+    tests,
+    ({ fullName }) => fullName,
+    ({ status }) => status,
+  );
+}
+
+const filesUnder = (folder) =>
+  readdirSync(join(root, folder), { recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(join(root, folder, name), 'utf8'));
+
+/** The texts of a class with a code; a number or a name in them is `…`. */
+function errorsIn(source) {
+  const classes = source.matchAll(/^export class \w+[\s\S]*?^}/gm);
+  return [...classes].flatMap(([text]) => {
+    const code = /readonly code(?:: string)? = '([A-Z_]+)'/.exec(text)?.[1];
+    const texts = [...text.matchAll(/`([^`]*)`|'([^'\n]* [^'\n]*)'/g)];
+    const sentence = texts.map(([, template, plain]) => template ?? plain).join(' | ');
+    return code ? [[code, sentence.replaceAll(/\$\{[^}]*\}/g, '…')]] : [];
+  });
+}
+
+/** Of the runs that a part left in its folder. */
+function commandsIn(folder) {
+  const records = readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith('.json') && !name.startsWith('latest'))
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')));
+  return [...new Set(records.flatMap(({ command }) => command ?? []))].toSorted();
+}
+
+/** The paths at which two values differ. */
+function differences(before, after, path = '') {
+  if (typeof before !== 'object' || typeof after !== 'object' || !before || !after)
+    return before === after ? [] : [`${path}: ${before} before, ${after} now`];
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].flatMap((key) => differences(before[key], after[key], `${path} › ${key}`));
+}
+
+const isUpdate = process.argv.includes('--update');
+const named = process.argv.slice(2).filter((each) => each !== '--update');
+const chosen = named.length > 0 ? named : Object.keys(parts);
+const unknown = chosen.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  console.error(`There is no part "${unknown[0]}". There are: ${Object.keys(parts).join(', ')}.`);
+  process.exit(2);
+}
+
+const before = JSON.parse(readFileSync(oracleFile, 'utf8'));
+const after = { ...before };
+for (const name of chosen) {
+  console.error(`${name} …`);
+  after[name] = parts[name]();
+}
+const commands = commandsIn(runs);
+if (named.length === 0) after.commands = commands;
+rmSync(runs, { recursive: true, force: true });
+if (isUpdate) writeFileSync(oracleFile, `${JSON.stringify(after, null, 1)}\n`);
+const changed = differences(before, after);
+console.log(changed.length === 0 ? 'as before' : changed.join('\n'));
+process.exit(changed.length === 0 || isUpdate ? 0 : 1);
