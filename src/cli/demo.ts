@@ -30,6 +30,7 @@ import {
   ordersHead,
   ordersLine,
   raceLine,
+  racesHead,
   runLines,
 } from '../lab/report/demo-lines.ts';
 import { withoutFacts } from '../lab/report/facts-files.ts';
@@ -180,7 +181,7 @@ async function walk(current: Walk, plan: Plan): Promise<void> {
   const { lab, stream, language, planned, folder } = current;
   stream.print(storyEnd(planned - current.rushes.size, folder));
   await lab.provide(startedSpares, stream.progress);
-  stream.print(demoHead(defaults));
+  stream.print(demoHead(defaults, language));
   let before: Run | undefined;
   for (const request of plan.rushes) {
     const run = current.rushes.get(request) ?? (await rush(current, request));
@@ -188,11 +189,9 @@ async function walk(current: Walk, plan: Plan): Promise<void> {
     before = run;
   }
   for (const request of plan.comparisons) current.comparisons.push(await play(current, request));
-  stream.print(ordersHead);
+  stream.print(ordersHead(language));
   for (const rung of plan.orders) stream.print(ordersLine(await orders(current, rung)));
-  stream.print(
-    '\nRaces, step by step: on the rung with the bug, then on the next rung, which fixes it\n',
-  );
+  stream.print(racesHead(language));
   for (const pair of plan.races) stream.print(raceLine(await race(current, pair)));
 }
 

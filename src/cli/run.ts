@@ -94,6 +94,8 @@ function runText(run: Run, folder: string, language: Language): string {
     '',
     costTable([result], language),
     '',
+    verdictWords[language].costLegend,
+    '',
     wrap(claimSentence(run, language)),
     auditLines(audit, language),
     ...proofLines(run, language),

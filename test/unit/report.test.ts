@@ -4,11 +4,19 @@ import type { Verdict } from '../../src/domain.ts';
 import { allRaces, defaults } from '../../src/lab/drills/demo-plan.ts';
 import type { Run, RunResult } from '../../src/lab/drills/run-rung.ts';
 import type { RaceResult } from '../../src/lab/races/race-verdict.ts';
-import { demoHead, headline, raceLine, runLines } from '../../src/lab/report/demo-lines.ts';
+import {
+  demoHead,
+  headline,
+  ordersHead,
+  raceLine,
+  racesHead,
+  runLines,
+} from '../../src/lab/report/demo-lines.ts';
 import { ladderText } from '../../src/lab/report/ladder-tables.ts';
 import { auditLines, claimSentence, verdictSentence } from '../../src/lab/report/sentences.ts';
 import { headlineTable, storyHead, storyLine } from '../../src/lab/report/story-lines.ts';
-import { legend, runTable } from '../../src/lab/report/tables.ts';
+import { runTable } from '../../src/lab/report/tables.ts';
+import { verdictWords } from '../../src/lab/report/verdict-words.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';
 import { claimOf } from '../../src/ladder/claims.ts';
 import { ladder, rungNames } from '../../src/ladder/rungs.ts';
@@ -98,14 +106,21 @@ describe('the table of runs', () => {
     expect(runTable([result({ balancer: 'nginx' })])).not.toContain('*');
   });
 
-  test('has a legend that fits and explains every column but the plain ones', () => {
-    expect(tooLong(legend)).toEqual([]);
-    const head = runTable([]).trim().split(/\s+/);
-    const plain = ['rung', 'sold', 'left'];
-    expect(head).toEqual(expect.arrayContaining(plain));
-    for (const column of head.filter((name) => !plain.includes(name)))
-      expect(legend).toContain(column);
-  });
+  test.each(languages)(
+    'in %s has legends that fit and explain all but the plain columns',
+    (language) => {
+      const { legend, costLegend, runHead, costHead } = verdictWords[language];
+      const plain = [...runHead.slice(0, 1), ...runHead.slice(3, 5)];
+      for (const [head, words] of [
+        [runHead, legend],
+        [costHead, `${legend}\n${costLegend}`],
+      ] as const) {
+        expect(tooLong(words)).toEqual([]);
+        const isExplained = (name: string) => words.split(/[\s、,]+/).includes(name);
+        expect(head.filter((name) => !plain.includes(name) && !isExplained(name))).toEqual([]);
+      }
+    },
+  );
 });
 
 describe.each(languages)('in %s, the lines of the demo', (language) => {
@@ -163,7 +178,23 @@ describe('the lines of the demo', () => {
     }
   });
 
-  test('begin with a head that fits', () => expect(tooLong(demoHead(defaults))).toEqual([]));
+  test.each(languages)('in %s begin with heads that fit and are explained', (language) => {
+    const head = demoHead(defaults, language);
+    for (const text of [head, ordersHead(language), racesHead(language)])
+      expect(tooLong(text)).toEqual([]);
+    const lines = head.split('\n');
+    const names = (lines.at(-1) ?? '').trim().split(/\s+/);
+    expect(names).toHaveLength(5);
+    const explained = lines.slice(0, -1).join('\n').split(/\s+/);
+    expect(explained).toEqual(expect.arrayContaining(names.slice(1, 4)));
+  });
+
+  test('has its verdicts in the language of the reader, below the heads', () => {
+    const [, head = ''] = /\n([^\n]+)$/.exec(demoHead(defaults, 'zh')) ?? [];
+    const [line = ''] = runLines(run(), undefined, 3, 'zh').split('\n');
+    const at = (text: string, word: string) => columns(text.slice(0, text.indexOf(word)));
+    expect(at(line, '成立')).toBe(at(head, '判定'));
+  });
 
   test('end with the four runs of the story, and the number that was as claimed', () => {
     const runs = [

@@ -130,6 +130,13 @@ describe('the coverage', () => {
     expect(newCells([])).toEqual([]);
   });
 
+  test('its table says what its short words mean', () => {
+    const { legend = {}, head, rows } = coverageTable(full);
+    const words = [...head, ...rows.map(([name]) => name)];
+    expect(Object.keys(legend)).toEqual(['cells', 'new per tenth', 'the tail']);
+    expect(words).toEqual(expect.arrayContaining(Object.keys(legend)));
+  });
+
   test('its table names what was not seen', () => {
     expect(coverageTable(full).rows.slice(0, 2)).toEqual([
       ['seen', '3 of 3'],

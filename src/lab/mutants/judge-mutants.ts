@@ -24,8 +24,26 @@ export function judgeMutants(results: readonly MutantResult[]): Judged {
 const fixed = (seconds: number): string => seconds.toFixed(1);
 const seen = ({ fate, turnsRed }: MutantResult): string => (fate === 'red' ? turnsRed : fate);
 
+const legend = {
+  'check that went red': {
+    en: 'in the trial without the defence; survived: that check held; unknown: it could not be told',
+    zh: '去掉这道防线后变红的检查；survived 是该检查仍然成立；unknown 是无法判定',
+  },
+  'real rung': {
+    en: 'the verdict on the rung with all its defences, under the same fault',
+    zh: '防线齐全的台阶在同一故障下的判定',
+  },
+};
+
 const shortTable = (results: readonly MutantResult[]): Table => ({
   title: 'Mutants',
+  legend: {
+    ...legend,
+    s: {
+      en: 'seconds that the trial took: of the mutant, then of the real rung',
+      zh: '试验用的秒数：先是变异体的，再是真实台阶的',
+    },
+  },
   head: ['mutant', 'check that went red', 's', 'real rung', 's'],
   rows: results.map((result) => [
     ...[result.mutant, seen(result), fixed(result.seconds)],
@@ -35,6 +53,7 @@ const shortTable = (results: readonly MutantResult[]): Table => ({
 
 const wholeTable = (results: readonly MutantResult[]): Table => ({
   title: 'Defences and faults',
+  legend,
   isWide: true,
   head: [
     ...['mutant', 'the defence that is removed', 'fault', 'check that went red', 'seconds'],

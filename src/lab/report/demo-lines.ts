@@ -6,31 +6,62 @@ import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
 import { failedFindings } from './sentences.ts';
 import { headlineTable } from './story-lines.ts';
+import { atRight, padded, verdictWords } from './verdict-words.ts';
 import { wrap } from './wrap.ts';
 
-export const demoHead = ({
-  users,
-  stock,
-  requestsPerEagerUser,
-  workMs,
-}: typeof defaults): string => `
-${wrap(`Every rush: ${users} users want ${stock} vouchers. Every tenth user is eager and sends ${requestsPerEagerUser} requests at once; each sale works ${workMs} ms between its check and its write.`, 79, '')}
+type Rush = typeof defaults;
 
-on: instances behind nginx; * behind Node's own cluster    twice: users with two
-orders    ✓ the verdict is what the ladder claims, ✗ it is not
+interface DemoWords {
+  readonly rush: (rush: Rush) => string;
+  readonly head: readonly string[];
+  readonly legend: string;
+  readonly orders: string;
+  readonly races: string;
+}
 
-${line(['', 'rung', 'on', 'sold', 'twice', 'verdict', ''])}`;
+const en: DemoWords = {
+  rush: ({ users, stock, requestsPerEagerUser, workMs }) =>
+    `Every rush: ${users} users want ${stock} vouchers. Every tenth user is eager and sends ${requestsPerEagerUser} requests at once; each sale works ${workMs} ms between its check and its write.`,
+  head: ['', 'rung', 'on', 'sold', 'twice', 'verdict', ''],
+  legend: `on     instances behind nginx; with * behind Node's own cluster
+sold   with ! more than the stock      twice  users with two orders
+✓ the verdict is what the ladder claims, ✗ it is not`,
+  orders: `Two buyers in two processes, in every order of their steps:
+how many orders break a promise, and one that does.
+Play it: npx lockstep race --choices ABAB --rung …`,
+  races: 'Races, step by step: on the rung with the bug, then on the next, which mends it',
+};
+
+const zh: DemoWords = {
+  rush: ({ users, stock, requestsPerEagerUser, workMs }) =>
+    `每次抢购：${users} 个用户抢 ${stock} 张券。每十个用户里有一个性急，同时发 ${requestsPerEagerUser} 个请求；每次售卖在检查和写入之间工作 ${workMs} ms。`,
+  head: ['', '台阶', '实例', '卖出', '重复', '判定', ''],
+  legend: `实例   nginx 后面的实例数；带 * 是 Node 自己的 cluster
+卖出   带 ! 超过库存      重复   有两个订单的用户数
+✓ 与阶梯所述一致，✗ 不一致`,
+  orders: `两个进程里的两个买家，按每一种先后顺序走他们的步骤：
+有多少种顺序打破承诺，以及其中一种。
+自己试：npx lockstep race --choices ABAB --rung …`,
+  races: '一步一步的竞态：先在有缺陷的台阶上，再在修复它的下一个台阶上',
+};
+
+const words: Readonly<Record<Language, DemoWords>> = { en, zh };
+
+export function demoHead(rush: Rush, language: Language): string {
+  const say = words[language];
+  return `\n${wrap(say.rush(rush), 79, '')}\n\n${say.legend}\n\n${line(say.head)}`;
+}
 
 const widths = [2, 27, 4, 5, 6];
 
 /** Cells in columns; numbers to the right. */
 function line(cells: readonly string[]): string {
-  const padded = cells.map((cell, index) => {
+  const inColumns = cells.map((cell, index) => {
     const width = widths[index];
     if (width === undefined) return cell;
-    return index < 2 ? cell.padEnd(width) : cell.padStart(width);
+    return index < 2 ? padded(cell, width) : atRight(cell, width);
   });
-  return padded.slice(0, 5).join('') + ['', ...padded.slice(5)].join('  ').trimEnd();
+  return inColumns.slice(0, 5).join('') + ['', ...inColumns.slice(5)].join('  ').trimEnd();
 }
 
 /** One line for a run, and below it the lesson when the rung is a new one. */
@@ -49,7 +80,7 @@ export function runLines(
     on(run.result),
     `${orders}${orders > stock ? '!' : ''}`,
     String(usersWithTwoOrders),
-    verdict,
+    verdictWords[language].verdicts[verdict],
     asClaimed ? '✓' : `✗ claim: ${run.claim.verdict}`,
   ]);
   const lesson = isNew ? [wrap(`    ${texts[language].rungs[rung].lesson}`, 79, '    ')] : [];
@@ -59,10 +90,8 @@ export function runLines(
 const on = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
 
-export const ordersHead = `
-Two buyers in two processes, in every order of their steps: how many orders break
-a promise, and one that does. Play it: npx lockstep race --choices ABAB --rung …
-`;
+export const ordersHead = (language: Language): string => `\n${words[language].orders}\n`;
+export const racesHead = (language: Language): string => `\n${words[language].races}\n`;
 
 /** `mutex-per-user  12 of 20 orders ✓  AABBAB` */
 export function ordersLine({ rung, orders, broken, verdict, asClaimed }: OrdersOfRung): string {

@@ -9,7 +9,8 @@ import { colours } from './colours.ts';
 import type { Report } from './report.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
 import { headlineCells } from './story-lines.ts';
-import { costLegend, costTable, serialTable } from './tables.ts';
+import { costTable, serialTable } from './tables.ts';
+import { verdictWords } from './verdict-words.ts';
 
 export const racesFile = 'races.html';
 
@@ -38,9 +39,9 @@ ${runs.map((run) => runRow(run, language))}
 ${orders.length > 0 ? html`<h2 id="orders">Orders</h2><p><small>Two buyers in two processes: every order of their steps was played.</small></p><div class="wide"><table><tr><th>rung</th><th>orders</th><th>break it</th><th>as claimed</th><th>one that breaks it</th></tr>${orders.map((each) => orderRow(each, command))}</table></div>` : ''}
 ${races.length > 0 ? html`<h2 id="races">Races</h2><div class="wide"><table><tr><th>race</th><th>rung</th><th>verdict</th><th>as claimed</th><th>evidence</th></tr>${races.map(raceRow)}</table></div>` : ''}
 <h2 id="cost">Cost</h2>
-<pre>${costTable(results)}
+<pre>${costTable(results, language)}
 
-${costLegend}</pre>
+${verdictWords[language].costLegend}</pre>
 ${serial.length > 0 ? html`<pre>${serialTable(serial.map(({ result }) => result))}</pre>` : ''}
 <h2 id="evidence">Evidence</h2>
 ${runs.map((run) => runEvidence(run, language))}

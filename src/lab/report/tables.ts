@@ -42,7 +42,7 @@ const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
 const on = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
 
-export const { legend } = verdictWords.en;
+export const { legend, costLegend } = verdictWords.en;
 
 /** The sales, and the audit's verdict on them. */
 export function runTable(results: readonly RunResult[], language: Language = 'en'): string {
@@ -55,11 +55,6 @@ export function runTable(results: readonly RunResult[], language: Language = 'en
   });
   return plainTable([...runHead], rows);
 }
-
-export const costLegend = `orders/s orders recorded per second          p50, p99 answer times in ms
-lost     refused because another buyer was faster, although stock was left
-retried  retries of the accepted attempts; an optimistic rung runs twice:
-         without retries, then with up to 20`;
 
 /** The cost of each run. */
 export function costTable(results: readonly RunResult[], language: Language = 'en'): string {

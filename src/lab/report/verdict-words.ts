@@ -25,6 +25,7 @@ interface VerdictWords {
   readonly runHead: readonly string[];
   readonly costHead: readonly string[];
   readonly legend: string;
+  readonly costLegend: string;
 }
 
 const en: VerdictWords = {
@@ -53,6 +54,10 @@ yes/no/? attempts that were accepted / refused / of unknown outcome
 over     orders beyond the stock        twice    users with more than one order
 verdict  of the audit, from MySQL, Redis and the answers to clients
 ok       ✓ the verdict is what the ladder claims, ✗ it is not`,
+  costLegend: `orders/s orders recorded per second          p50, p99 answer times in ms
+lost     refused because another buyer was faster, although stock was left
+retried  retries of the accepted attempts; an optimistic rung runs twice:
+         without retries, then with up to 20`,
 };
 
 const zh: VerdictWords = {
@@ -80,6 +85,9 @@ const zh: VerdictWords = {
 超卖     超过库存的订单数        重复     有多个订单的用户数
 判定     审计的判定，依据 MySQL、Redis 和给客户端的响应
 一致     ✓ 与阶梯所述一致，✗ 不一致`,
+  costLegend: `订单/秒  每秒入库的订单数        p50、p99  响应时间，单位 ms
+落败     还有库存，但别的买家更快，因而被拒绝
+重试     被接受的请求重试的次数；乐观的台阶跑两遍：先不重试，再最多重试 20 次`,
 };
 
 export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };

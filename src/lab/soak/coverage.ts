@@ -40,12 +40,28 @@ export function coverageGaps({ declared, seen, missing, isFlat, curve }: Coverag
 
 const mostMissing = 10;
 
+const legend = {
+  cells: {
+    en: 'a checkpoint, a fault and a state of the sale: seen when a request stood there in that state as the fault came',
+    zh: '一个检查点、一种故障和秒杀的一个状态：故障到来时，有请求停在该检查点，且秒杀处于该状态，才算见过',
+  },
+  'new per tenth': {
+    en: 'the faults in ten parts, in order: how many new cells each brought',
+    zh: '把故障按先后分成十份：每一份带来多少个新单元格',
+  },
+  'the tail': {
+    en: 'flat: the last faults, a tenth of all and five at least, brought no new cell',
+    zh: 'flat：最后的故障（总数的十分之一，至少五个）没有带来新单元格',
+  },
+};
+
 /** For people. */
 export function coverageTable({ declared, seen, curve, missing, isFlat }: Coverage): Table {
   const lastNew = curve.indexOf(curve.at(-1) ?? 0) + 1;
   const more = missing.length - mostMissing;
   return {
     title: 'Coverage',
+    legend,
     head: ['cells', ''],
     rows: [
       ['seen', `${seen} of ${declared}`],

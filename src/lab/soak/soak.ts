@@ -101,6 +101,13 @@ async function playFaults(
 const faultTable = (played: readonly PlayedFault[]): Table => ({
   title: 'Faults in order',
   isWide: true,
+  legend: {
+    ms: { en: 'how long the fault lasted', zh: '故障持续的时间' },
+    'missed because': {
+      en: 'why no cell counts: the fault did not meet what it was planned for',
+      zh: '为什么不计单元格：故障没有碰上计划的情形',
+    },
+  },
   head: ['', 'fault', 'ms', 'cells', 'missed because'],
   rows: played.map(({ text, forMs, cells, missed = '' }, index) => [
     ...[String(index + 1), text, String(forMs), cells.join(', '), missed],
