@@ -178,6 +178,8 @@ test.each(languages)('no title of a hunt in %s has a word of its solution', (lan
     if (isHunt(name)) expect(title).not.toMatch(/c1|2\^53|give|given|header|half|还了|数到|一半/);
 });
 
+const fenced = /```text\n([\s\S]*?)\n```/g;
+
 describe.each(languages)('the slides in %s', (language) => {
   const page = slidesPage(language, { isInPage: true });
   const slides = page.split('<section>').slice(1);
@@ -198,6 +200,18 @@ describe.each(languages)('the slides in %s', (language) => {
     const addresses = /(.{0,3})<code>\/(?:race|run|break|drills|scoreboard)/g;
     for (const [, before] of page.matchAll(addresses)) expect(before).toMatch(/">$/);
     expect(slidesStyle).not.toMatch(/code \{[^}]*color/);
+  });
+
+  test('show a long output on several, so that none scrolls, and each names its command', () => {
+    const outputs = [...page.matchAll(/<code class="language-text">(.*?)\n<\/code>/gs)];
+    const texts = outputs.map(([, text = '']) => text.replaceAll(/<\/?i>/g, ''));
+    expect(texts.filter((text) => text.split('\n').length > 28)).toEqual([]);
+    expect(texts.filter((text) => !text.startsWith('$ npx lockstep'))).toEqual([]);
+    const shown = texts.map((text) => text.replace(/^\$.* …\n\n/, '')).join('');
+    const recorded = stepsIn(language).flatMap(({ seen }) => [...seen.matchAll(fenced)]);
+    const all = recorded.map(([, text = '']) => text).join('');
+    const letters = (text: string) => text.replaceAll(/\s|&\w+;|&#\d+;|[<>&"']/g, '');
+    expect(letters(shown)).toBe(letters(all));
   });
 
   test('have a Chinese letter of an output as wide as two others', () => {

@@ -110,9 +110,26 @@ const choices = ({ choices }: Step, index: number, language: Language) => [
   }),
 ];
 
-/** One slide for each command that was played. */
+/** As many as a slide of 720 pixels shows. */
+const mostLines = 27;
+
+/** One slide for each command that was played; more where it says more, cut at an empty line. */
 const parts = (seen: string): string[] =>
-  [...seen.matchAll(/```text\n[\s\S]*?\n```/g)].map(([block]) => block);
+  [...seen.matchAll(/```text\n([\s\S]*?)\n```/g)].flatMap(([, output = '']) =>
+    pagesOf(output).map((page) => `\`\`\`text\n${page}\n\`\`\``),
+  );
+
+function pagesOf(output: string): string[] {
+  const [command = ''] = output.split('\n');
+  const [first = '', ...paragraphs] = output.split('\n\n');
+  const pages = [first];
+  for (const paragraph of paragraphs) {
+    const longer = `${pages.at(-1)}\n\n${paragraph}`;
+    if (longer.split('\n').length <= mostLines) pages.splice(-1, 1, longer);
+    else pages.push(`${command} …\n\n${paragraph}`);
+  }
+  return pages;
+}
 
 const style = `
 body { margin: 0; font: clamp(1.1rem, 1.9vw, 2.2rem)/1.4 system-ui, sans-serif; }
