@@ -1,6 +1,6 @@
 # The lab with all its servers in one image, as on Debian: for a machine that is none. See
 # docs/lab-in-a-container.md.
-FROM node:24-bookworm-slim
+FROM node:26-bookworm-slim
 WORKDIR /lockstep
 COPY . .
 # tini reaps the lab's servers: they outlive the command that started them.

@@ -3,6 +3,7 @@
 // Usage: node scripts/check-pages.mjs [WORD]     only the commands with this word
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import './on-node.mjs';
 
 const pages = [
   ...['workshop/steps', 'workshop/exercises', 'workshop/bug-hunts', 'workshop/facilitator'],

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exerciseNames } from '../dist/lab/workshop/exercises.js';
 import { hunts } from '../dist/lab/workshop/hunts.js';
+import './on-node.mjs';
 
 const home = mkdtempSync(join(tmpdir(), 'lockstep-workshop-'));
 const env = { ...process.env, LOCKSTEP_WORKSHOP: home, LOCKSTEP_RUNS: join(home, 'runs') };

@@ -4,6 +4,7 @@
 // A step that fails does not stop the others. Exit code: 1 when a step was not as expected, else 2
 // when one could not tell, else 0.
 import { spawnSync } from 'node:child_process';
+import './on-node.mjs';
 
 const lockstep = (...args) => [process.execPath, ['dist/bin/lockstep.js', ...args]];
 const vitest = (...args) => [process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args]];

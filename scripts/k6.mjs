@@ -19,6 +19,7 @@ import {
 import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { k6Version } from './k6-version.mjs';
+import './on-node.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const labFolder = process.env.LOCKSTEP_LAB ?? join(root, '.lockstep', 'main');

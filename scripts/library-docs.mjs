@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import './on-node.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const folder = join(root, '.lockstep');

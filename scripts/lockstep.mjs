@@ -10,6 +10,7 @@ if (!existsSync(at('./built.mjs'))) {
   console.error('and this command, are in a checkout of Lockstep: run `npx lockstep` there.');
   process.exit(2);
 }
+await import('./on-node.mjs');
 const { isBuilt } = await import('./built.mjs');
 if (!isBuilt()) {
   const setup = spawnSync(process.execPath, [fileURLToPath(at('./setup.mjs'))], {

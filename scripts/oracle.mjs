@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import './on-node.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const oracleFile = join(root, 'test/oracle.json');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { begin, withPage } from './page-browser.mjs';
 import { percentile } from './percentile.mjs';
+import './on-node.mjs';
 
 const rounds = 12;
 /** Enough that the 95th percentile is not the longest of them. */

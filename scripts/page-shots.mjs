@@ -1,5 +1,6 @@
 // The screenshots in docs/, each of a real play. Usage: npm run page-shots
 import { begin, choose, withPage } from './page-browser.mjs';
+import './on-node.mjs';
 
 await withPage(async (open) => {
   const race = await open('/race/mutex-per-user');

@@ -3,6 +3,7 @@
 // Exit code: 1 when a step is slower than its limit, a verdict is not as expected, or a 31st joins.
 import { withPage } from './page-browser.mjs';
 import { percentile } from './percentile.mjs';
+import './on-node.mjs';
 
 const seconds = Number(process.argv[2] ?? 60);
 const learners = 30;

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { labTokenSecret } from '../dist/config.js';
 import { shop } from './shop.mjs';
+import './on-node.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const schemathesis = join(root, '.lockstep', 'schemathesis', 'bin', 'schemathesis');

@@ -4,11 +4,12 @@
 //        [--with-chromium] [--with-prometheus] [--with-schemathesis]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuilt } from './built.mjs';
 import { k6Version } from './k6-version.mjs';
+import { ownNode } from './on-node.mjs';
 import { isUnpacked, unpackServers, unstableServers } from './unstable.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -70,15 +71,6 @@ function run(command, args, options = {}) {
   return spawn(command, args, { stdio: 'inherit', ...options }).status === 0;
 }
 
-function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22) return;
-  stop(
-    `Node ${process.versions.node} is too old or unsupported`,
-    'install Node 20.19 or later, or 22.12 or later',
-  );
-}
-
 const packagesStamp = join(root, 'node_modules', '.lockstep-packages');
 
 function expectedPackages() {
@@ -86,8 +78,14 @@ function expectedPackages() {
   return createHash('sha256').update(lock).update(process.version).digest('hex');
 }
 
+/** What npm and npx start as `node`: the one of .lockstep/, where the system's is too old. */
+const nodeLink = join(root, 'node_modules/.bin/node');
+const isLinked = () => !ownNode || existsSync(nodeLink);
+
 const hasPackages = () =>
-  existsSync(packagesStamp) && readFileSync(packagesStamp, 'utf8') === expectedPackages();
+  existsSync(packagesStamp) &&
+  readFileSync(packagesStamp, 'utf8') === expectedPackages() &&
+  isLinked();
 
 function installPackages() {
   if (!run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']))
@@ -95,6 +93,7 @@ function installPackages() {
       'npm ci failed (its message is above)',
       'check the network and the npm registry, then run `npm run setup` again',
     );
+  if (ownNode) symlinkSync(ownNode, nodeLink);
   writeFileSync(packagesStamp, expectedPackages());
 }
 
@@ -251,6 +250,6 @@ function setUp() {
   }
 }
 
-checkNode();
+say(`Node ${process.versions.node}${ownNode ? ', of .lockstep/' : ''}`);
 mkdirSync(home, { recursive: true });
 setUp();

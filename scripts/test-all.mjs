@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import './on-node.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const countsFile = fileURLToPath(new URL('../runs/tests/counts.json', import.meta.url));

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { shop, startBuying } from './shop.mjs';
+import './on-node.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const labEnv = readFileSync(join(root, 'containers/lab.env'), 'utf8');

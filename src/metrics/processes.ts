@@ -1,5 +1,5 @@
 /** The processes of this service, which its primary starts again when they end. */
-import { Counter } from 'prom-client';
+import { Counter } from '@prometheus-io/client';
 import { registers } from './registry.ts';
 
 const restarts = new Counter({

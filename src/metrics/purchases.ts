@@ -1,5 +1,5 @@
 /** How purchases ended in this process, and how long they and their locks took. */
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Histogram } from '@prometheus-io/client';
 import { type Outcome, refusalReasons } from '../domain.ts';
 import { registers } from './registry.ts';
 

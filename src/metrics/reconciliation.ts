@@ -1,5 +1,5 @@
 /** What the last reconciliation of this process found. */
-import { Counter, Gauge } from 'prom-client';
+import { Counter, Gauge } from '@prometheus-io/client';
 import { registers } from './registry.ts';
 
 const differences = new Gauge({

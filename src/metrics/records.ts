@@ -1,5 +1,5 @@
 /** What the order workers of this process did with the orders that were delivered to them. */
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Histogram } from '@prometheus-io/client';
 import { registers } from './registry.ts';
 
 const orders = new Counter({

@@ -1,5 +1,5 @@
 /** The metrics of this process. */
-import { Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 
 export const registry = new Registry();
 export const registers = [registry];

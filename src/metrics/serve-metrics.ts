@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { collectDefaultMetrics } from 'prom-client';
+import { collectDefaultMetrics } from '@prometheus-io/client';
 import { registry } from './registry.ts';
 
 /** @param port 0: none is opened. */

@@ -2,7 +2,7 @@
  * What the stores have of the final rung, read when somebody asks for it. A store that does not
  * answer has no figures, and `lockstep_store_up` is 0.
  */
-import { Gauge } from 'prom-client';
+import { Gauge } from '@prometheus-io/client';
 import { salePlaceOf, stockInRedis } from '../audit/collect.ts';
 import type { Connections } from '../connections/connections.ts';
 import { select } from '../connections/mysql.ts';

@@ -2,7 +2,7 @@
  * A Redis without memory refuses writes that need some. A lock can be released all the same, and
  * its orders are recorded and removed: so it has memory again.
  */
-import type { Counter } from 'prom-client';
+import type { Counter } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
 import { counts, type SalePlace, salePlaceOf } from '../../src/audit/collect.ts';
 import type { Connections } from '../../src/connections/connections.ts';

@@ -213,7 +213,7 @@ test('lose-answers: a write is done, and its answer is lost until the undo', asy
   const undo = await loseAnswers('redis-2').inject(lab());
   const socket = connect(proxyOf('redis-2')).on('error', () => {});
   const heard: Buffer[] = [];
-  socket.on('data', (data) => heard.push(data));
+  socket.on('data', (data: Buffer) => heard.push(data));
   socket.write(`SET ${key} written\r\n`);
   await expect.poll(() => keyOf('redis-2')).toBe('written');
   expect(heard).toEqual([]);

@@ -89,7 +89,8 @@ export function mutation(): Mutation {
 async function run(folder: string, { file, test }: Mutant['red']): Promise<string> {
   const report = join(folder, 'report.json');
   const project = projectOf(file);
-  const name = `^${test.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
+  const escaped = test.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const name = `^${escaped.replaceAll(' ', '( > | )')}$`; // The first one stands between titles.
   const options = ['--reporter', 'json', '--outputFile', report, '--testNamePattern', name];
   const vitest = join(folder, 'node_modules/.bin/vitest');
   rmSync(report, { force: true });

@@ -52,7 +52,7 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
       });
     }
     const isSilent = () => state === 'held' || frozen.has(client);
-    client.on('data', (request) => {
+    client.on('data', (request: Buffer) => {
       if (swallowing && request.includes(swallowing.to)) swallowing.asked.add(client);
       if (frozen.has(client)) late.set(upstream, [...(late.get(upstream) ?? []), request]);
       if (!isSilent()) upstream.write(request);

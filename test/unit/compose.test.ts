@@ -277,7 +277,7 @@ describe('the image', () => {
 
   test('has a Node that is supported, also by this project', () => {
     const majors = [...dockerfile.matchAll(/^FROM node:(\d+)-/gm)].map(([, major]) => major);
-    expect(majors).toEqual(['24', '24']);
+    expect(majors).toEqual(['26', '26']);
   });
 
   test('keeps no cache of npm, and runs without rights', () => {

@@ -39,7 +39,7 @@ export async function openGate(toPort: number): Promise<Gate> {
       if (delayMs > 0) setTimeout(() => master.write(request), delayMs);
       else master.write(request);
     });
-    master.on('data', (answer) => pass(client, answer));
+    master.on('data', (answer: Buffer) => pass(client, answer));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
