@@ -75,8 +75,10 @@ const lockstep = (...args) => JSON.parse(run(process.execPath, ['dist/bin/lockst
 
 /** The state of each test of a project, by its name: that of a mutant names what must fail. */
 function testsOf(project) {
+  const report = join(runs, 'vitest.json');
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', project];
-  const { testResults } = JSON.parse(run(process.execPath, [...vitest, '--reporter', 'json']));
+  run(process.execPath, [...vitest, '--reporter', 'json', '--outputFile', report]);
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
   return byName(
     tests,

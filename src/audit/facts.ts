@@ -3,7 +3,6 @@
  * by hand.
  */
 import type { RefusalReason } from '../domain.ts';
-import { groupBy } from '../grouping.ts';
 import type { HistoryEvent } from '../trace/history.ts';
 
 /** One HTTP request of a client, and its answer. */
@@ -86,6 +85,6 @@ export function firstOrderOf({ mysql }: Facts): (id: string) => string {
 }
 
 export function usersWithSeveralOrders(facts: Facts): number {
-  const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
+  const byUser = Map.groupBy(confirmed(facts), ({ userId }) => userId);
   return [...byUser.values()].filter((orders) => orders.length > 1).length;
 }

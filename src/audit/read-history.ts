@@ -1,7 +1,6 @@
 /** Reads the history of one voucher from the files of all processes, in order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { groupBy } from '../grouping.ts';
 import type { Death, HistoryEvent } from '../trace/history.ts';
 import type { Facts } from './facts.ts';
 
@@ -46,7 +45,7 @@ const parse = <Entry>(lines: readonly string[], mark: string): Entry[] =>
 /** A `died` event for every order that held a lock, or waited for one, when the process died. */
 function diedInside(events: readonly HistoryEvent[], at: string | undefined): HistoryEvent[] {
   if (at === undefined) return [];
-  const byOrder = groupBy(events, ({ orderId }) => orderId);
+  const byOrder = Map.groupBy(events, ({ orderId }) => orderId);
   return [...byOrder.values()].flatMap((all) => {
     const count = (wanted: HistoryEvent['event']) =>
       all.filter(({ event }) => event === wanted).length;

@@ -2,7 +2,6 @@
  * What the history says about critical sections, and about purchases that looked at the same state.
  */
 
-import { groupBy } from '../grouping.ts';
 import type { HistoryEvent } from '../trace/history.ts';
 
 /**
@@ -30,7 +29,7 @@ export function sectionsOf(
   endsAt: 'releasing' | 'released' = 'releasing',
 ): Section[] {
   const end = BigInt(events.at(-1)?.at ?? 0) + 1n;
-  const byOrder = groupBy(events, ({ orderId }) => orderId);
+  const byOrder = Map.groupBy(events, ({ orderId }) => orderId);
   const sections = [...byOrder.values()].flatMap((all) => {
     const granted = all.filter(({ event }) => event === 'granted');
     const ended = all.filter(({ event }) => event === endsAt);

@@ -2,7 +2,7 @@
  * Plays an experiment in the lab: what it emits is printed live, and its result is a folder. Every
  * command that plays one goes through here.
  */
-import { countBy } from '../grouping.ts';
+
 import { defaultProgram, type Place } from '../lab/environment/place.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
@@ -16,6 +16,7 @@ import { fileLine, reportLine } from '../lab/report/file-words.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
 import { resultText } from '../lab/report/result-text.ts';
 import { wrap } from '../lab/report/wrap.ts';
+import { countBy } from '../lab/stage/count-by.ts';
 import type { StageEvent } from '../lab/stage/events.ts';
 import { isAsExpected } from '../lab/stage/result.ts';
 import { play } from '../lab/stage/runner.ts';

@@ -120,7 +120,7 @@ async function settleWithin(
   deliveries: readonly Delivery[],
 ): Promise<ReadonlySet<string>> {
   const late = new AbortController();
-  const { promise: tooLate, resolve: giveUp } = deferred<ReadonlySet<string>>();
+  const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<ReadonlySet<string>>();
   const timer = setTimeout(() => {
     const cause = new BatchTooSlow(deliveries.length, limitMs);
     worker.log.error({ event: 'batch-too-slow', error: cause.message });
@@ -269,13 +269,4 @@ async function discardPoison(
 function traceRecorded(orders: readonly Order[]): void {
   for (const order of orders) record('recorded', order);
   countSettled('recorded', orders.length);
-}
-
-/** `Promise.withResolvers`, which Node 20 does not have. */
-function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

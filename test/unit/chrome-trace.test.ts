@@ -1,7 +1,6 @@
 /** The trace of an experiment: what Perfetto needs so that it shows every slice and every flow. */
 import { describe, expect, test } from 'vitest';
 import type { Facts } from '../../src/audit/facts.ts';
-import { groupBy } from '../../src/grouping.ts';
 import { chromeTrace, type TraceEvent } from '../../src/lab/report/chrome-trace.ts';
 import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
@@ -78,7 +77,7 @@ describe('a trace', () => {
   });
 
   test('has no overlapping slices on a track, also of two faults at once', () => {
-    const tracks = groupBy(of('X'), ({ pid, tid }) => `${pid} ${tid}`);
+    const tracks = Map.groupBy(of('X'), ({ pid, tid }) => `${pid} ${tid}`);
     expect(tracks.size).toBe(6);
     for (const slices of tracks.values())
       for (const [index, slice] of slices.entries()) {

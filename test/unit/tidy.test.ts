@@ -42,7 +42,7 @@ const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) 
     /^errors\.ts$/,
     mayImport(/^spelling\.ts$/),
   ],
-  ['spelling and grouping import nothing', /^(spelling|grouping)\.ts$/, () => false],
+  ['spelling imports nothing', /^spelling\.ts$/, () => false],
   [
     'a lock imports its contract, locks/shared, and no other lock',
     /^locks\//,
@@ -71,11 +71,10 @@ const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) 
     ({ name }) => !implementations.includes(name),
   ],
   [
-    'a check imports the audit, the domain, the grouping, and types of the trace only',
+    'a check imports the audit, the domain, and types of the trace only',
     /^audit\/checks\//,
     ({ name, kind }) =>
-      /^audit\/|^(domain|grouping)\.ts$/.test(name) ||
-      (name.startsWith('trace/') && kind === 'type'),
+      /^audit\/|^domain\.ts$/.test(name) || (name.startsWith('trace/') && kind === 'type'),
   ],
   [
     'the purchase imports contracts, and no implementation',
@@ -122,7 +121,7 @@ describe('the imports', () => {
   test('of the checks load nothing that could read, write or wait', () => {
     const loaded = loadedBy(filesLike(/^audit\/checks\//));
     expect(loaded).toContain('audit/sections.ts');
-    expect(loaded.filter((name) => !/^audit\/|^(domain|grouping)\.ts$/.test(name))).toEqual([]);
+    expect(loaded.filter((name) => !/^audit\/|^domain\.ts$/.test(name))).toEqual([]);
   });
 });
 

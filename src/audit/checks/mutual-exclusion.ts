@@ -3,7 +3,6 @@
  * the one inside left. Where leases have fences, they only grow, and no old fence writes.
  */
 
-import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
@@ -81,7 +80,7 @@ export function incomplete(facts: Facts): Undecided | null {
     ...accepted.map(({ orderId }) => orderId ?? ''),
     ...confirmed(facts).map(({ id }) => id),
   ];
-  const byOrder = groupBy(history, ({ orderId }) => orderId);
+  const byOrder = Map.groupBy(history, ({ orderId }) => orderId);
   const isGranted = (id: string) => byOrder.get(id)?.some(({ event }) => event === 'granted');
   const withoutGrant = sold.find((id) => !isGranted(id));
   if (withoutGrant !== undefined)

@@ -1,6 +1,5 @@
 /** No user has two orders for the voucher. */
 
-import { groupBy } from '../../grouping.ts';
 import type { Check } from '../check.ts';
 import { confirmed } from '../facts.ts';
 
@@ -8,7 +7,7 @@ export const oneOrderPerUser: Check = {
   name: 'one-order-per-user',
   skip: ({ onePerUser }) => (onePerUser ? null : 'this rung does not promise it'),
   cases(facts) {
-    const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
+    const byUser = Map.groupBy(confirmed(facts), ({ userId }) => userId);
     return [...byUser]
       .filter(([, orders]) => orders.length > 1)
       .map(([userId, orders]) => {

@@ -1,6 +1,5 @@
 /** One order id never means two purchases, neither in MySQL nor in the answers to clients. */
 
-import { groupBy } from '../../grouping.ts';
 import { type Check, never, outcomes } from '../check.ts';
 import type { Facts } from '../facts.ts';
 
@@ -28,7 +27,7 @@ function acceptedTwice({ attempts = [] }: Facts) {
 }
 
 function storedTwice({ mysql }: Facts) {
-  const rows = groupBy(mysql.orders, ({ id }) => id);
+  const rows = Map.groupBy(mysql.orders, ({ id }) => id);
   return [...rows]
     .filter(([, same]) => same.length > 1)
     .map(([id, same]) => ({

@@ -5,7 +5,6 @@
  * was left proves nothing.
  */
 
-import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
@@ -41,7 +40,7 @@ function nobodyBought(facts: Facts): Undecided | null {
 /** Requests that did not notice in time that the lock was free. */
 function unnoticed({ history = [] }: Facts): Case[] {
   const sections = sectionsOf(history, 'released');
-  const ofLocks = groupBy(history, ({ resource = '' }) => resource);
+  const ofLocks = Map.groupBy(history, ({ resource = '' }) => resource);
   return history.flatMap((answer) => {
     const mostMs = { denied: noticeMs, granted: wakeUpMs }[String(answer.event)];
     if (mostMs === undefined) return [];
@@ -105,7 +104,7 @@ function wasNeverHeld(
   ofLocks: ReadonlyMap<string, readonly HistoryEvent[]>,
 ): boolean {
   if (event !== 'denied') return false;
-  const byOrder = groupBy(ofLocks.get(resource ?? '') ?? [], (each) => each.orderId);
+  const byOrder = Map.groupBy(ofLocks.get(resource ?? '') ?? [], (each) => each.orderId);
   const own = (byOrder.get(orderId) ?? []).filter((each) => BigInt(each.at) <= BigInt(at));
   const began = own.findLast((each) => each.event === 'requested');
   if (!began || own.some((each) => each.event === 'granted')) return false;

@@ -2,7 +2,6 @@
  * After the drain, Redis and MySQL agree: the same stock, the same buyers, and each buyer's order.
  */
 
-import { groupBy } from '../../grouping.ts';
 import { type Case, type Check, outcomes } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 
@@ -35,7 +34,7 @@ function diedInside(facts: Facts): string[] {
 }
 
 function buyersWithoutOrder(facts: Facts): Case[] {
-  const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
+  const byUser = Map.groupBy(confirmed(facts), ({ userId }) => userId);
   return Object.entries(facts.redis?.buyers ?? {}).flatMap(([userId, id]) => {
     const ids = (byUser.get(userId) ?? []).map((order) => order.id);
     if (ids.includes(id)) return [];

@@ -4,7 +4,6 @@
  * it.
  */
 import { reopensAfterMs } from '../../domain.ts';
-import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import type { Attempt, Facts, OrderRow } from '../facts.ts';
@@ -148,7 +147,7 @@ function soldAfterSoldOut({ attempts = [], mysql, stocks = [] }: Facts): Case[] 
  */
 function historyDisagrees({ attempts = [], history = [] }: Facts): Case[] {
   const events = history.filter(({ event }) => ['accepted', 'refused', 'unknown'].includes(event));
-  const recorded = groupBy(events, ({ requestId }) => requestId);
+  const recorded = Map.groupBy(events, ({ requestId }) => requestId);
   return attempts.flatMap((attempt) => {
     if (attempt.outcome === 'unknown' || attempt.instance === 'nginx') return [];
     const all = recorded.get(attempt.requestId) ?? [];

@@ -1,7 +1,7 @@
 /** What the changes of a sale under load cost, and the verdict from them. Pure. */
 import type { Facts } from '../../audit/facts.ts';
-import { countBy } from '../../grouping.ts';
 import type { VoucherChange } from '../../orders/change-journal.ts';
+import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';

@@ -1,6 +1,5 @@
 /** What became of the accepted orders after a kill at one hop of their way. Pure. */
 import { confirmed, type Facts } from '../../audit/facts.ts';
-import { groupBy } from '../../grouping.ts';
 import type { RaceName } from '../races/schedules.ts';
 
 /**
@@ -34,7 +33,7 @@ type Counts = Omit<Hop, 'rung' | 'hop' | 'asClaimed'>;
 /** @param faultAt of the last fault, in nanoseconds of the history's clock. */
 export function countHop(facts: Facts, faultAt: bigint): Counts {
   const { attempts = [], redis, history = [] } = facts;
-  const byUser = groupBy(confirmed(facts), ({ userId }) => userId);
+  const byUser = Map.groupBy(confirmed(facts), ({ userId }) => userId);
   const accepted = attempts.filter(({ outcome }) => outcome === 'accepted');
   const rows = accepted.map(({ userId }) => byUser.get(userId)?.length ?? 0);
   const stuck = Object.keys(redis?.buyers ?? {}).filter((userId) => !byUser.has(userId)).length;

@@ -3,9 +3,10 @@
  * and nginx are killed and paused at random moments. Then everything is healed and drained, and the
  * orders are counted by SQL and audited.
  */
-import { countBy } from '../../grouping.ts';
+
 import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
+import { countBy } from '../stage/count-by.ts';
 import type { Stage } from '../stage/stage.ts';
 import { createVoucher } from '../workload/create-voucher.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';

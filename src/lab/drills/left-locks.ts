@@ -1,7 +1,6 @@
 /** Locks that a server still has although nobody holds them: nobody can buy until they expire. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lockEvents } from '../../audit/read-history.ts';
-import { groupBy } from '../../grouping.ts';
 import type { LockService } from '../../ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
 import { lockKeys } from '../environment/lock-keys.ts';
@@ -45,6 +44,6 @@ async function lockedByNobody(
     ({ server, holders }) => server !== null && holders.length === 0,
   );
   const blocking = servers.length - needed + 1;
-  const byResource = groupBy(abandoned, ({ resource }) => resource);
+  const byResource = Map.groupBy(abandoned, ({ resource }) => resource);
   return new Set([...byResource].filter(([, on]) => on.length >= blocking).map(([name]) => name));
 }

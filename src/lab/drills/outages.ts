@@ -1,5 +1,4 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
-import { groupBy } from '../../grouping.ts';
 import type { LockService } from '../../ladder/rung.ts';
 import { rungNamed } from '../../ladder/rungs.ts';
 import type { Judged, Said } from '../stage/result.ts';
@@ -127,7 +126,7 @@ export const outageText = ({ servers, masters, away }: Outage): string =>
 
 /** Of each rung: with how many servers away it sold on, and how soon it was back. */
 export function conclusionsOf(outages: readonly Outage[]): Said[] {
-  return [...groupBy(outages, ({ rung }) => rung)].map(([rung, own]) => {
+  return [...Map.groupBy(outages, ({ rung }) => rung)].map(([rung, own]) => {
     const told = (isSelling: boolean) =>
       own.filter((each) => soldMeanwhile(each).sold > 0 === isSelling).map(outageText);
     const back = own.map(resumedAfterMs);

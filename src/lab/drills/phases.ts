@@ -1,5 +1,5 @@
 /** What clients saw in each part of a drill: rows of a table. Pure. */
-import { countBy } from '../../grouping.ts';
+import { countBy } from '../stage/count-by.ts';
 import type { Answered } from '../stage/events.ts';
 import type { Table } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';

@@ -8,10 +8,10 @@ import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts
 import { type MysqlRefusals, mysqlRefusals } from '../../audit/mysql-refusals.ts';
 import { readHistory } from '../../audit/read-history.ts';
 import type { Verdict } from '../../domain.ts';
-import { countBy } from '../../grouping.ts';
 import { type Claim, claimOf } from '../../ladder/claims.ts';
 import { type RungName, rungNamed } from '../../ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
+import { countBy } from '../stage/count-by.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';

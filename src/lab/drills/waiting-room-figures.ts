@@ -1,6 +1,6 @@
 /** What a waiting room did under kills, and the verdict from it. Pure. */
 import type { Facts } from '../../audit/facts.ts';
-import { countBy, groupBy } from '../../grouping.ts';
+import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import type { Look } from '../workload/waiting-line.ts';
@@ -98,7 +98,7 @@ function ownTries({ jumps, tries }: WaitedSale): Try[] {
 }
 
 function placesLost({ looks }: WaitedSale): number {
-  const ofUsers = [...groupBy(looks, ({ userId }) => userId).values()];
+  const ofUsers = [...Map.groupBy(looks, ({ userId }) => userId).values()];
   return ofUsers.flatMap(withoutTurn).length;
 }
 
@@ -110,13 +110,13 @@ function withoutTurn(own: readonly Look[]): string[] {
 }
 
 function placesShared({ looks }: WaitedSale): number {
-  const users = [...groupBy(looks, placeOf).values()];
+  const users = [...Map.groupBy(looks, placeOf).values()];
   return users.filter((all) => new Set(all.map(({ userId }) => userId)).size > 1).length;
 }
 
 /** By the first answer about each place. */
 function inversions({ looks }: WaitedSale): number {
-  return inversionsOf([...groupBy(looks, placeOf).values()].flatMap(([look]) => look ?? []));
+  return inversionsOf([...Map.groupBy(looks, placeOf).values()].flatMap(([look]) => look ?? []));
 }
 
 /** From the last place to the first: whether a later place was answered before it was asked for. */
@@ -133,8 +133,8 @@ export function inversionsOf(first: readonly FirstLook[]): number {
 
 /** The most passes at a time: each counts from its answer until its user buys, or it lapses. */
 function mostPasses(sale: WaitedSale): number {
-  const tries = groupBy(sale.tries, ({ userId }) => userId);
-  const given = [...groupBy(sale.looks.filter(hasPass), placeOf).values()];
+  const tries = Map.groupBy(sale.tries, ({ userId }) => userId);
+  const given = [...Map.groupBy(sale.looks.filter(hasPass), placeOf).values()];
   const moments = given.flatMap(([look]) => (look ? inHand(look, tries.get(look.userId)) : []));
   let passes = 0;
   let most = 0;

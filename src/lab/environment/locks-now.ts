@@ -2,7 +2,6 @@
  * Which purchase has which lock now, and which wait: what the servers have, beside what the history
  * says. A key that no purchase of a living process holds is left over: until its lease ends.
  */
-import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { LockKey } from './lock-keys.ts';
 
@@ -32,9 +31,9 @@ const waits = (events: Lines): boolean =>
 
 /** @param events the lock events of living and dead processes, in order */
 export function locksNow(events: Lines, keys: readonly LockKey[]): LockNow[] {
-  const byResource = groupBy(events, ({ resource = '' }) => resource);
+  const byResource = Map.groupBy(events, ({ resource = '' }) => resource);
   const named = (resource: string, is: (own: Lines) => boolean): string[] => {
-    const byOrder = groupBy(byResource.get(resource) ?? [], ({ orderId }) => orderId);
+    const byOrder = Map.groupBy(byResource.get(resource) ?? [], ({ orderId }) => orderId);
     return [...byOrder.values()].filter(is).map(([first]) => nameOf(first));
   };
   const about = (resource: string, queued = 0) => {

@@ -1,5 +1,5 @@
 /** The results of mutants as one result: each must be red, and the real rung must hold. Pure. */
-import { countBy } from '../../grouping.ts';
+import { countBy } from '../stage/count-by.ts';
 import type { Judged, Table } from '../stage/result.ts';
 import type { MutantResult } from './run-mutants.ts';
 

@@ -4,7 +4,6 @@
  * No two slices of a track overlap. Source: "Trace Event Format", Google, 2016.
  */
 import type { Facts } from '../../audit/facts.ts';
-import { groupBy } from '../../grouping.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
 import type { StageEvent } from '../stage/events.ts';
 import { faultWords } from './fault-words.ts';
@@ -86,7 +85,7 @@ const shortestMicros = 1;
 
 /** From each event of a request to its next one in the same process. */
 function requestSlices(history: readonly HistoryEvent[], numbers: Numbers): TraceEvent[] {
-  const tracks = groupBy(history, (event) => `${event.instance} ${trackOf(event)}`);
+  const tracks = Map.groupBy(history, (event) => `${event.instance} ${trackOf(event)}`);
   return [...tracks.values()].flatMap((track) =>
     track.map((event, index): TraceEvent => {
       const next = track[index + 1];

@@ -1,11 +1,10 @@
 /** The locks of now as lines for an 80-column terminal. */
-import { groupBy } from '../../grouping.ts';
 import type { LockNow } from '../environment/locks-now.ts';
 
 /** Each resource, and under it what each server has of it. */
 export function lockLines(locks: readonly LockNow[]): string {
   if (locks.length === 0) return 'no lock is held, and nobody waits for one';
-  return [...groupBy(locks, ({ resource }) => resource)].map(blockOf).join('\n\n');
+  return [...Map.groupBy(locks, ({ resource }) => resource)].map(blockOf).join('\n\n');
 }
 
 function blockOf([resource, locks]: readonly [string, readonly LockNow[]]): string {

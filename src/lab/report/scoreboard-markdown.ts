@@ -1,5 +1,4 @@
 /** The scoreboard as Markdown: tables, legends; in a report also a sentence for each cell. */
-import { groupBy } from '../../grouping.ts';
 import type { Cell } from '../scoreboard/cell.ts';
 import { faultText, outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
 import { markdownTable } from './markdown-table.ts';
@@ -58,7 +57,7 @@ function faultDetails(fault: string, cells: readonly Cell[]): string[] {
     cells.filter((cell) => cell.fault === fault && cell.rung === rung),
   );
   if (played.length === 0) return [];
-  const lines = [...groupBy(played, cellSentence)].map(([sentence, same]) => {
+  const lines = [...Map.groupBy(played, cellSentence)].map(([sentence, same]) => {
     const rungs = same.map(({ rung }) => `\`${rung}\``).join(', ');
     return `- ${rungs}: ${sentence}`;
   });

@@ -3,10 +3,11 @@
  * other, each while requests stand at the checkpoints that it is about. Then everything is healed,
  * drained and audited.
  */
-import { countBy } from '../../grouping.ts';
+
 import { type Audited, auditAll, factsNotHeld, findingsOf } from '../drills/audited.ts';
 import { stormFigures } from '../drills/storm-figures.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
+import { countBy } from '../stage/count-by.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -1,6 +1,5 @@
 /** What each load of an experiment cost its buyers. Pure. */
 import type { RefusalReason } from '../../domain.ts';
-import { groupBy } from '../../grouping.ts';
 import type { Answered } from './events.ts';
 import type { LoadCost, Mark } from './seconds.ts';
 
@@ -17,7 +16,7 @@ const ofTheSale: readonly (RefusalReason | 'unknown-voucher')[] = [
 ];
 
 export function loadCosts(answers: readonly AnsweredAt[], marks: readonly Mark[]): LoadCost[] {
-  const byLoad = groupBy(answers, ({ load = '' }) => load);
+  const byLoad = Map.groupBy(answers, ({ load = '' }) => load);
   return [...byLoad].map(([load, own]) => {
     const count = (wanted: string) =>
       own.filter(({ attempt }) => attempt.outcome === wanted).length;

@@ -3,10 +3,10 @@
  * was seen until then.
  */
 import { LockstepError } from '../../errors.ts';
-import { countBy } from '../../grouping.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { UntilInterrupted } from '../environment/session.ts';
 import { Interrupted } from '../errors.ts';
+import { countBy } from './count-by.ts';
 import { emitter, type Reader } from './events.ts';
 import type { Experiment } from './experiment.ts';
 import { faultTable } from './fault-table.ts';

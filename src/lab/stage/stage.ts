@@ -9,7 +9,6 @@ import { Agent } from 'undici';
 import type { Attempt, Facts } from '../../audit/facts.ts';
 import { readHistory } from '../../audit/read-history.ts';
 import type { Connections } from '../../connections/connections.ts';
-import { groupBy } from '../../grouping.ts';
 import { signToken } from '../../http/tokens.ts';
 import type { Lab } from '../environment/lab.ts';
 import { openConnections } from '../environment/lab-connections.ts';
@@ -239,7 +238,7 @@ export class Stage {
     this.signal.throwIfAborted();
     await this.connections.ready();
     const collected = await allDrained(this.connections, voucherIds, drainWithinMs);
-    const attempts = groupBy(this.tries, ({ voucherId }) => voucherId);
+    const attempts = Map.groupBy(this.tries, ({ voucherId }) => voucherId);
     return collected.map((facts) => ({
       ...facts,
       attempts: attempts.get(facts.voucherId) ?? [],

@@ -2,8 +2,9 @@
  * What clients saw in each second of a drill, and when loads and faults began and ended. It is kept
  * while the drill runs, so that it can be printed live; the report draws it.
  */
-import { countBy } from '../../grouping.ts';
+
 import { percentiles } from '../workload/percentiles.ts';
+import { countBy } from './count-by.ts';
 import type { Answered, StageEvent } from './events.ts';
 import { type AnsweredAt, loadCosts } from './load-costs.ts';
 import {

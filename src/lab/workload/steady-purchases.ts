@@ -8,7 +8,6 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { Agent } from 'undici';
 import type { Attempt } from '../../audit/facts.ts';
-import { groupBy } from '../../grouping.ts';
 import { signToken } from '../../http/tokens.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
 
@@ -128,6 +127,6 @@ export async function buySteadily(purchases: Iterable<Purchase>, load: SteadyLoa
 
 /** The purchases that no try brought a final answer for. */
 export function unresolved(purchases: readonly Purchase[], tries: readonly Try[]): Purchase[] {
-  const byRequest = groupBy(tries, ({ requestId }) => requestId);
+  const byRequest = Map.groupBy(tries, ({ requestId }) => requestId);
   return purchases.filter(({ requestId }) => !byRequest.get(requestId)?.some(isFinal));
 }

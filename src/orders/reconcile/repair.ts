@@ -10,7 +10,6 @@ import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, reopensAfterMs } from '../../domain.ts';
 import { DataChanged } from '../../errors.ts';
-import { groupBy } from '../../grouping.ts';
 import { BucketTransfers, NotComparable } from '../../inventory/shared/bucket-transfers.ts';
 import { correctBucketStock } from '../bucket-stock.ts';
 import { giveBackFailed } from '../dead-letters.ts';
@@ -158,7 +157,7 @@ export async function repairOne(
 /** @throws DataChanged */
 export async function addBuyers(place: RepairPlace, orders: readonly Order[]): Promise<void> {
   const { shardOf, voucherId, epoch } = place;
-  const byPlace = groupBy(orders, ({ userId }) => shardOf(userId).buyers(voucherId));
+  const byPlace = Map.groupBy(orders, ({ userId }) => shardOf(userId).buyers(voucherId));
   for (const [buyersKey, own] of byPlace) {
     const shard = shardOf(own[0]?.userId ?? '');
     const keys = [buyersKey, shard.epoch, shard.voucher(voucherId)];
