@@ -252,6 +252,26 @@ describe('nginx', () => {
       expect([answer.status, told.length]).toEqual([503, 5]);
     });
 
+    test.each([
+      ['refuses the connection', 'not-ready'],
+      ['vanishes with it', 'outcome-unknown'],
+    ])('and then the next one %s: %s', async (end, code) => {
+      let asked = 0;
+      const only = createServer((request, response) => {
+        if (request.url === '/livez') return void response.end('{}');
+        asked += 1;
+        if (asked === 2) return void request.socket.destroy();
+        if (end === 'refuses the connection') only.close();
+        response.writeHead(503, { connection: 'close', 'X-Accel-Redirect': '@another' }).end();
+      });
+      onTestFinished(() => void only.close());
+      only.listen(0, '127.0.0.1');
+      await once(only, 'listening');
+      const url = await nginxBefore((only.address() as AddressInfo).port);
+      const answer = await fetch(`${url}/vouchers/1/orders`, { method: 'POST', body: '{}' });
+      expect(await answer.json()).toMatchObject({ code });
+    });
+
     test('is refused when two instances refuse it: the store is away', async () => {
       const both = [await cutOff('api-1'), await cutOff('api-2')] as const;
       const url = await nginxBefore(both[0].port, both[1].port);
