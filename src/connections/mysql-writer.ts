@@ -5,7 +5,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { Pool, RowDataPacket } from 'mysql2/promise';
+import type { Pool } from 'mysql2/promise';
 import { givesNoSession, isInterrupted, isReadOnly } from './mysql.ts';
 
 /** A connection below its promises. */
@@ -25,10 +25,10 @@ interface Command extends EventEmitter {
 }
 
 /**
- * Not a write: it would wait while a backup locks all tables, and with it every idle connection.
- * An account that may write to a read-only server only connects more often.
+ * Refused by a server that takes no writes from this account; it waits for no lock, also while a
+ * backup locks all tables. A proxy that sends each SELECT to a reader sends this to the writer.
  */
-const roleQuery = 'SELECT @@global.read_only AS readOnly, @@global.innodb_read_only AS innodb';
+const beginToWrite = 'START TRANSACTION READ WRITE';
 
 /** @param wires the open ones, kept by the caller. */
 export function followWriter(pool: Pool, wires: ReadonlySet<Wire>, askEveryMs: number): void {
@@ -45,7 +45,7 @@ export function followWriter(pool: Pool, wires: ReadonlySet<Wire>, askEveryMs: n
     if (wires.size === 0) timer = void clearInterval(timer);
     // One at least: of a busy pool, none may be idle.
     for (let count = Math.min(wires.size, idle.size || 1); count > 0; count--)
-      void isOnReader(pool).then((isOld) => isOld && leaveAll());
+      askToWrite(pool).catch(() => {});
   };
   pool.on('acquire', (taken) => idle.delete(taken));
   pool.on('release', (given) => idle.add(given));
@@ -62,11 +62,17 @@ export function followWriter(pool: Pool, wires: ReadonlySet<Wire>, askEveryMs: n
 const isOver = (error: unknown): boolean =>
   isReadOnly(error) || (givesNoSession(error) && !isInterrupted(error));
 
-const isOnReader = (pool: Pool): Promise<boolean> =>
-  pool.query<RowDataPacket[]>(roleQuery).then(
-    ([[row]]) => Object.values(row ?? {}).some((value) => !['0', 'OFF'].includes(String(value))),
-    () => false, // `onError` has heard it too.
-  );
+/** What `onError` hears is the answer. */
+async function askToWrite(pool: Pool): Promise<void> {
+  const db = await pool.getConnection();
+  try {
+    await db.query(beginToWrite);
+    await db.rollback();
+    db.release();
+  } catch {
+    db.destroy();
+  }
+}
 
 function onError(wire: Wire, heard: (error: unknown) => void): void {
   const add = wire.addCommand.bind(wire);

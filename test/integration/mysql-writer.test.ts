@@ -6,16 +6,17 @@ import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { testConnections } from '../support/connections.ts';
-import { makeReadOnly } from '../support/own-database.ts';
+import { accountWith, asRoot, makeReadOnly } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 const size = 4;
 const write = 'UPDATE store_epoch SET value = value WHERE id = 0';
 
-function ownPool(connectionLimit = size, askEveryMs = 60_000): Pool {
-  const limits = { connectionLimit, answerMs: 10_000, askEveryMs };
-  const pool = openPool(ownLab.environment['MYSQL_URL'] ?? '', limits);
+const ownUrl = ownLab.environment['MYSQL_URL'] ?? '';
+
+function ownPool(connectionLimit = size, askEveryMs = 60_000, url = ownUrl): Pool {
+  const pool = openPool(url, { connectionLimit, answerMs: 10_000, askEveryMs });
   onTestFinished(() => pool.end());
   return pool;
 }
@@ -84,4 +85,29 @@ test('a pool that only reads leaves a server that has become read-only', async (
   await waitUntil('another connection', 5_000, async () => {
     return JSON.stringify(await idOf(pool)) !== JSON.stringify(before);
   });
+});
+
+/** As behind a proxy that asks a reader what is only read. */
+test('a pool whose writes succeed stays, also where its server says that it is read-only', async () => {
+  const url = await accountWith(ownUrl, 'ALL ON lockstep.*', 'READ_ONLY ADMIN ON *.*');
+  const pool = ownPool(1, 50, url);
+  const before = await idOf(pool);
+  await makeReadOnly();
+  let asked = 0;
+  pool.on('acquire', () => (asked += 1));
+  await waitUntil('the pool to ask ten times', 5_000, () => asked >= 10);
+  await change(pool, write);
+  expect(await idOf(pool)).toEqual(before);
+});
+
+test('a pool is asked while a backup locks all tables, and no connection waits', async () => {
+  const root = await asRoot();
+  onTestFinished(() => root.end());
+  const pool = ownPool(1, 50);
+  await idOf(pool);
+  await root.query('FLUSH TABLES WITH READ LOCK');
+  let released = 0;
+  pool.on('release', () => (released += 1));
+  await waitUntil('ten questions to be answered', 5_000, () => released >= 10);
+  await root.query('UNLOCK TABLES');
 });

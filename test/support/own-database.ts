@@ -10,7 +10,8 @@ import { ownLab } from './own-lab.ts';
 /** The server lets root in on its socket only. */
 const sockets = () => databases.map((database) => join(ownLab.folder, database, 'server.sock'));
 
-const asRoot = () =>
+/** @returns a connection that the caller ends. */
+export const asRoot = () =>
   mysql.createConnection({
     socketPath: sockets().find((path) => existsSync(path)) ?? '',
     user: 'root',
@@ -57,6 +58,12 @@ export async function ownDatabase(): Promise<string> {
 
 /** An account that reads and writes the rows of this database, and no more. @returns its URL */
 export async function accountWithRows(databaseUrl: string): Promise<string> {
+  const rows = `SELECT, INSERT, UPDATE, DELETE ON ${new URL(databaseUrl).pathname.slice(1)}.*`;
+  return accountWith(databaseUrl, rows);
+}
+
+/** An account with these rights. @returns its URL */
+export async function accountWith(databaseUrl: string, ...rights: string[]): Promise<string> {
   const url = new URL(databaseUrl);
   const user = `rows_${randomBytes(6).toString('hex')}`;
   const root = await asRoot();
@@ -65,8 +72,7 @@ export async function accountWithRows(databaseUrl: string): Promise<string> {
     await root.end();
   });
   await root.query(`CREATE USER '${user}'@'127.0.0.1' IDENTIFIED BY 'rows'`);
-  const rights = `SELECT, INSERT, UPDATE, DELETE ON ${url.pathname.slice(1)}.*`;
-  await root.query(`GRANT ${rights} TO '${user}'@'127.0.0.1'`);
+  for (const right of rights) await root.query(`GRANT ${right} TO '${user}'@'127.0.0.1'`);
   url.username = user;
   url.password = 'rows';
   return url.href;
