@@ -35,6 +35,7 @@ export function openCluster(
     // A name stays one: its certificate is compared with it, and each of its addresses is tried.
     dnsLookup: (host, answer) => answer(null, host),
   });
+  keepCauses(cluster);
   // The same commands, events and status; the types differ in a pipeline only.
   return cluster as unknown as Redis;
 }
@@ -83,10 +84,30 @@ export function connectionOf(redis: Redis, key: string): Redis | undefined {
   return undefined;
 }
 
+/**
+ * On a connection of its own ioredis asks a node for the slots, and drops its error: of a
+ * certificate that was refused it only says that the connection is closed.
+ */
+function keepCauses(cluster: Cluster): void {
+  let cause: Error | undefined;
+  cluster.on('+node', (node: Redis) => {
+    const duplicate = node.duplicate.bind(node);
+    node.duplicate = (options) => {
+      cause = undefined; // That of the node before.
+      return duplicate(options).on('error', (error) => {
+        cause = error;
+      });
+    };
+  });
+  cluster.on('error', (error: Error) => {
+    error.cause ??= cause;
+  });
+}
+
 /** Why no node of the cluster could be asked is in the error of the last one only. */
 export function messageOf(error: Error & { readonly lastNodeError?: Error }): string {
-  const { message, lastNodeError } = error;
-  return lastNodeError ? `${message} ${lastNodeError.message}` : message;
+  const { message, lastNodeError, cause = lastNodeError } = error;
+  return cause instanceof Error ? `${message} ${cause.message}` : message;
 }
 
 /** In a cluster: asks the nodes which master has which keys. */
