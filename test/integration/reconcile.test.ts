@@ -10,7 +10,11 @@ import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
-import type { Difference } from '../../src/orders/reconcile/differences.ts';
+import {
+  type Difference,
+  differencesOf,
+  orderDifferences,
+} from '../../src/orders/reconcile/differences.ts';
 import { readSales } from '../../src/orders/reconcile/read-sales.ts';
 import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
 import {
@@ -19,7 +23,7 @@ import {
   reconcile,
 } from '../../src/orders/reconcile/reconcile.ts';
 import { repair, repairVoucher } from '../../src/orders/reconcile/repair.ts';
-import type { SalePart } from '../../src/orders/reconcile/sale.ts';
+import type { Sale, SalePart } from '../../src/orders/reconcile/sale.ts';
 import { quiet } from '../support/connections.ts';
 import { type OwnStores, openProcess, ownStores } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
@@ -288,6 +292,22 @@ test('two repairs at the same time are as one, also while many buy', async () =>
   expect([idsOf(confirmed), failed]).toEqual([idsOf([...recorded, ...sold]), []]);
   const { verdict, vouchers } = await reconcile(connections, voucher.id);
   expect([verdict, vouchers[0]?.stock]).toEqual(['consistent', initialStock - confirmed.length]);
+});
+
+test('an order that MySQL has for another user is told so, also when it is read in parts', async () => {
+  await buyAs(connections, voucher, usersUpTo(6));
+  await workUntilEmpty(connections);
+  const moved = 'UPDATE orders SET user_id = 1001 WHERE voucher_id = ? AND user_id = 4';
+  expect(await change(connections.mysql(), moved, [voucher.id])).toBe(1);
+  const kinds = async (most: number) => {
+    const whole = (sale: Sale, parts: readonly Difference[][]) => differencesOf(sale, parts.flat());
+    const reader = { part: orderDifferences, whole };
+    const { sales } = await readSales(connections, reader, voucher.id, most);
+    return sales.flat().map(({ kind }) => kind);
+  };
+  for (const most of [100, 2]) expect(await kinds(most)).toEqual(['order-of-another-user']);
+  const { after, repaired } = await repair(connections);
+  expect([after.verdict, repaired]).toEqual(['inconsistent', []]);
 });
 
 test('a sale that Redis does not have is found, and a repair leaves it alone', async () => {

@@ -99,6 +99,14 @@ describe('a difference', () => {
       { inMysql: new Map([inMysql('11', '1'), inMysql('13', '2')]), stockInMysql: 8 },
       ['stock', 'buyer-of-another-order'],
     ],
+    [
+      'is a buyer whose order MySQL has for another user, and nothing else then',
+      {
+        ...{ inStream: [], noted: new Set(), stockInMysql: 8 },
+        inMysql: new Map([inMysql('11', '1'), inMysql('12', '3')]),
+      },
+      ['order-of-another-user'],
+    ],
     ['is a queued order without a note', { noted: new Set() }, ['order-without-note']],
     ['is a note of no queued order', { noted: new Set(['11', '12']) }, ['note-without-order']],
     [

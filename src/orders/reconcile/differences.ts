@@ -30,6 +30,8 @@ export type Difference = { readonly identity: Identity; readonly text: string } 
   | { readonly kind: 'buyer-of-failed-order'; readonly order: Order }
   | { readonly kind: 'order-without-buyer'; readonly order: Order }
   | { readonly kind: 'buyer-of-another-order'; readonly order: Order }
+  /** `order`: as Redis has it. */
+  | { readonly kind: 'order-of-another-user'; readonly order: Order }
   | { readonly kind: 'note-without-order'; readonly orderId: string }
   | { readonly kind: 'order-without-note'; readonly entry: InStream }
 );
@@ -38,8 +40,17 @@ export type Difference = { readonly identity: Identity; readonly text: string } 
 export function differencesOf(sale: Sale, orders: readonly Difference[]): Difference[] {
   if (isRemoved(sale)) return [];
   if (sale.redis.stock === null) return [saleMissing(sale)];
+  const told = withoutTwice(orders);
   // The change first: the stock is corrected to that of the last change.
-  return [...changeDifferences(sale), ...stockDifferences(sale, orders), ...orders];
+  return [...changeDifferences(sale), ...stockDifferences(sale, told), ...told];
+}
+
+/** The user that MySQL has is no buyer, but the unit of the order is taken. */
+function withoutTwice(orders: readonly Difference[]): readonly Difference[] {
+  const others = orders.filter(({ kind }) => kind === 'order-of-another-user');
+  const ids = new Set(others.map((each) => 'order' in each && each.order.id));
+  const isTold = (each: Difference) => 'order' in each && ids.has(each.order.id);
+  return [...orders.filter((each) => !isTold(each)), ...others];
 }
 
 /** Those of the second and third identity: one order each. */
@@ -48,6 +59,7 @@ export function orderDifferences(sale: SalePart): Difference[] {
   return [
     ...lost,
     ...buyersOfFailedOrders(sale),
+    ...ordersOfAnotherUser(sale),
     ...ordersWithoutBuyer(sale),
     ...notesWithoutOrder(sale, new Set(lost.map(({ order }) => order.id))),
     ...ordersWithoutNote(sale),
@@ -146,6 +158,22 @@ function buyersOfFailedOrders(sale: SalePart): Difference[] {
       ...{ identity: 'buyers', kind: 'buyer-of-failed-order', order: orderOf(sale, buyer) },
       text: `user ${buyer.userId} is the buyer of order ${buyer.id}, which has failed`,
     }));
+}
+
+/** Somebody changed MySQL by hand: no process does. */
+function ordersOfAnotherUser(sale: SalePart): Difference[] {
+  return [...sale.buyers.values()].flatMap((buyer) => {
+    const found = sale.inMysql.get(buyer.id);
+    const isSame = found?.userId === buyer.userId && found.voucherId === sale.voucherId;
+    if (found?.status !== 'confirmed' || isSame) return [];
+    const text = `user ${buyer.userId} is the buyer of order ${buyer.id}, which in MySQL`;
+    return [
+      {
+        ...{ ...identity, kind: 'order-of-another-user', order: orderOf(sale, buyer) },
+        text: `${text} is of user ${found.userId} and voucher ${found.voucherId}`,
+      },
+    ];
+  });
 }
 
 /** Redis would sell to this user again, unless the user is the buyer of another order. */

@@ -328,7 +328,7 @@ async function withMysql(
   const known = new Set([...inMysql.keys(), ...inStream.map(({ order }) => order.id)]);
   const suspects = [...[...buyers.values()].map(({ id }) => id), ...noted];
   const elsewhere = suspects.filter((id) => !known.has(id));
-  for (const order of await underOtherVouchers(connections.mysql(), elsewhere))
+  for (const order of await ordersNamed(connections.mysql(), elsewhere))
     inMysql.set(order.id, order);
   const askAgain = [...inMysql.values(), ...inStream.map(({ order }) => order)]
     .filter(({ id, userId }) => buyers.get(userId)?.id !== id)
@@ -380,12 +380,12 @@ const selectOrders = `
          CAST(user_id AS CHAR) AS userId, request_id AS requestId, status
   FROM orders`;
 
-/** A failed row may have no voucher, when MySQL refused this column. */
-async function underOtherVouchers(pool: Pool, ids: readonly string[]): Promise<OrderInMysql[]> {
+/** A failed row may have no voucher, when MySQL refused this column; and a row may be wrong. */
+async function ordersNamed(pool: Pool, ids: readonly string[]): Promise<OrderInMysql[]> {
   const found: OrderInMysql[] = [];
   for (let from = 0; from < ids.length; from += pageSize) {
     const [rows] = await pool.query<(OrderInMysql & RowDataPacket)[]>(
-      `${selectOrders} WHERE status = 'failed' AND id IN (?)`,
+      `${selectOrders} WHERE id IN (?)`,
       [ids.slice(from, from + pageSize)],
     );
     found.push(...rows);

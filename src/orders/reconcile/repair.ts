@@ -149,6 +149,7 @@ export async function repairOne(
     case 'buyer-of-another-order': // A worker refuses one of the two, and corrects the buyer.
     case 'sale-missing': // A rebuild restores it.
     case 'stock-of-mysql': // Somebody changed MySQL by hand.
+    case 'order-of-another-user':
     case 'change-of-mysql': // Only a person knows which of the two is right.
       return null;
   }
