@@ -5,6 +5,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { select } from '../../src/connections/mysql.ts';
+import { openPool } from '../../src/connections/mysql-pool.ts';
+import type { Wire } from '../../src/connections/mysql-writer.ts';
 import type { RedisRole } from '../../src/connections/redis.ts';
 import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 import { CommitUnknown, MysqlSilent } from '../../src/errors.ts';
@@ -110,6 +112,24 @@ describe('a frozen connection to MySQL', () => {
     expect(silent).toHaveLength(2);
     expect(silent.every(isStoreUnavailable)).toBe(true);
     expect(frozen.slice(2)).toEqual([[{ one: 'x' }], [{ one: 'x' }]]);
+  });
+
+  test('is replaced while nobody needs it: the next statement does not wait', async () => {
+    const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
+    const proxy = await swallowingProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const pool = openPool(url.href, { connectionLimit: 2, answerMs, askEveryMs: 100 });
+    onTestFinished(() => pool.end());
+    let replaced = 0;
+    pool.on('connection', (opened) => {
+      (opened as unknown as Wire).stream.once('close', () => (replaced += 1));
+    });
+    await Promise.all([select(pool, 'SELECT 1'), select(pool, 'SELECT 1')]);
+    proxy.freeze();
+    await waitUntil('both to be replaced', answerMs + reconnectMs, () => replaced === 2);
+    const startedAt = performance.now();
+    await Promise.all([select(pool, 'SELECT 1'), select(pool, 'SELECT 1')]);
+    expect(performance.now() - startedAt).toBeLessThan(answerMs);
   });
 
   test('in a transaction refuses the sale, and at COMMIT its outcome is unknown', async () => {
