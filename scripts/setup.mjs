@@ -30,10 +30,13 @@ const servers = {
   java: 'default-jre-headless',
   '/usr/share/java/zookeeper.jar': 'libzookeeper-java',
   '/usr/lib/rabbitmq/bin/rabbitmq-server': 'rabbitmq-server',
-  // The tests of the page, and a font that has its Chinese.
+  // The tests: of the page, with a font that has its Chinese; of the first sale of a deployment, by
+  // hand; and of TLS.
   ...(asked('chromium') && {
     '/usr/bin/chromium': 'chromium',
     '/usr/share/fonts/truetype/wqy/wqy-microhei.ttc': 'fonts-wqy-microhei',
+    curl: 'curl',
+    openssl: 'openssl',
   }),
   // The tests of the alerts.
   ...(asked('prometheus') && { prometheus: 'prometheus', promtool: 'prometheus' }),
