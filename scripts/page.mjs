@@ -14,7 +14,6 @@ import { outageFaults, safetyFaults, scoredRungs } from '../dist/lab/scoreboard/
 import { racesOf } from '../dist/lab/scoreboard/plan.js';
 import { claimOf, showsInRush } from '../dist/ladder/claims.js';
 import { rungNamed, rungNames } from '../dist/ladder/rungs.js';
-import './on-node.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const from = `${root}src/lab/page/client`;
