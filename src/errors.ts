@@ -250,6 +250,18 @@ export class RebuildUnfinished extends LockstepError {
   }
 }
 
+/** Their list would not fit in memory. */
+export class TooManyDifferences extends LockstepError {
+  readonly code = 'TOO_MANY_DIFFERENCES';
+
+  constructor(most: number) {
+    super(
+      `Redis and MySQL differ in more than ${most} orders, and were not compared to the end. ` +
+        'If Redis has lost data, `reconcile --rebuild` makes it whole in parts; nothing is sold meanwhile.',
+    );
+  }
+}
+
 /** Another command rebuilds Redis. */
 export class RebuildRunning extends LockstepError {
   readonly code = 'REBUILD_RUNNING';

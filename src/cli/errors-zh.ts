@@ -116,6 +116,8 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
     'MySQL 里缺表，而这个进程的账号没有建表的权限。先启动有权限的进程：容器里是订单消费者，或者设置 MYSQL_OWNER_URL。',
   TOKEN_KEYS_UNAVAILABLE: '读不到令牌签发方的公钥。检查 TOKEN_JWKS_URL 和签发方。',
   TOO_MANY_CODES: '错误的加入码太多了。等一会儿再输入。',
+  TOO_MANY_DIFFERENCES:
+    'Redis 和 MySQL 的差异太多，没有比较完。Redis 丢了数据的话，用 `reconcile --rebuild` 分批重建；期间停止售卖。',
   TRIAL_NOT_PLAYED: '关键的那一刻没有出现，什么也证明不了。再跑一次。',
   UNKNOWN_CHOICE: '这一步没有这个选项，可选的在下面。',
   UNKNOWN_DEAD_LETTER:

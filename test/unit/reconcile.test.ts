@@ -1,10 +1,12 @@
 /** The three identities of a sale: what is a difference, and what is only an order on its way. */
 import { describe, expect, test } from 'vitest';
+import { TooManyDifferences } from '../../src/errors.ts';
 import {
   differencesOf,
   isRemoved,
   orderDifferences,
 } from '../../src/orders/reconcile/differences.ts';
+import { upTo } from '../../src/orders/reconcile/reconcile.ts';
 import {
   type OrderInMysql,
   recordedIn,
@@ -117,6 +119,14 @@ describe('a difference', () => {
   ])('%s', (_, changes, expected) => {
     expect(kinds(changes)).toEqual(expected);
   });
+});
+
+test('a list of differences has an end, over all parts: it would not fit in memory', () => {
+  const compare = upTo(3);
+  const lost = sale({ inStream: [], noted: new Set(), inMysql: new Map() });
+  expect(compare(lost).differences).toHaveLength(2);
+  expect(() => compare(lost)).toThrow(TooManyDifferences);
+  expect(upTo(4)(lost).differences).toHaveLength(2);
 });
 
 test('a sale that is over may be removed from Redis, when nothing is in the stream', () => {

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
-import { RebuildUnfinished } from '../../errors.ts';
+import { RebuildUnfinished, TooManyDifferences } from '../../errors.ts';
 import { finishChanges } from '../voucher-changes.ts';
 import { type Difference, differencesOf, orderDifferences } from './differences.ts';
 import { type ReadSales, readSales } from './read-sales.ts';
@@ -49,7 +49,8 @@ export interface Compared {
 
 /**
  * @param voucherId only this one; every voucher of the final rung without it.
- * @throws RebuildUnfinished, EpochsDiffer, or the error of a store that did not answer.
+ * @throws RebuildUnfinished, EpochsDiffer, TooManyDifferences, or the error of a store that did not
+ *   answer.
  */
 export async function reconcile(
   connections: Connections,
@@ -93,7 +94,8 @@ interface Reading extends ReadSales<ReconciledVoucher> {
 
 /** Of each sale, only its numbers and differences are kept: its orders may be many. */
 async function read(connections: Connections, voucherId?: string): Promise<Reading> {
-  const found = await readSales(connections, { part: compared, whole: reconciled }, voucherId);
+  const reader = { part: upTo(mostDifferences), whole: reconciled };
+  const found = await readSales(connections, reader, voucherId);
   const keys = found.sales.flatMap((each) => each.differences.map((one) => keyOf(each, one)));
   return { ...found, keys: new Set(keys) };
 }
@@ -107,6 +109,20 @@ const compared = (part: SalePart): ComparedPart => ({
   inFlight: inFlight(part).length,
   differences: orderDifferences(part),
 });
+
+/** A list of as many as a part of a sale has orders. */
+const mostDifferences = 100_000;
+
+/** Of one reading. @param most differences of all parts together */
+export function upTo(most: number): (part: SalePart) => ComparedPart {
+  let count = 0;
+  return (part) => {
+    const found = compared(part);
+    count += found.differences.length;
+    if (count > most) throw new TooManyDifferences(most);
+    return found;
+  };
+}
 
 const reconciled = (sale: Sale, parts: readonly ComparedPart[]): ReconciledVoucher => ({
   ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
