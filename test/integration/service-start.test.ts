@@ -87,7 +87,8 @@ test('an instance whose Redis ends in the middle of its start waits, and is not 
 });
 
 test('the service gives up when MySQL does not answer within START_WAIT_MS', async () => {
-  const { env } = await serviceWith(await ownPorts(19_950), { START_WAIT_MS: '800' });
+  // Long enough that it asks twice, also on a busy machine.
+  const { env } = await serviceWith(await ownPorts(19_950), { START_WAIT_MS: '2000' });
   const options = { env, reject: false, timeout: 20_000 };
   const { exitCode, stdout } = await execa(process.execPath, [entry], options);
   expect(exitCode).toBe(1);
