@@ -384,7 +384,7 @@ function countQuestions(lock: string, connections: Connections): () => number {
   const commands = tracingChannel('ioredis:command');
   commands.start.subscribe(count);
   const session = lock.startsWith('zookeeper') ? connections.zookeeper().session() : undefined;
-  const ask = session && vi.spyOn(session, 'ask');
+  const ask = session && vi.spyOn(session, 'ask').mockClear(); // All locks share one session.
   return () => {
     commands.start.unsubscribe(count);
     return questions + (ask?.mock.calls.length ?? 0);
