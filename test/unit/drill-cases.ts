@@ -1,0 +1,57 @@
+/** What the tests of the drills share: tries by hand, and a table of cases for each verdict. */
+import { expect, test } from 'vitest';
+import type { Attempt } from '../../src/audit/facts.ts';
+import type { Verdict } from '../../src/domain.ts';
+import type { Judged } from '../../src/lab/stage/result.ts';
+import type { Try } from '../../src/lab/workload/steady-purchases.ts';
+import { timed } from './facts.ts';
+
+export const at = (ms: number): bigint => BigInt(ms) * 1_000_000n;
+
+export const tried = (attempt: Attempt, sentMs: number, answeredMs = sentMs + 1): Try => ({
+  ...{ voucherId: '9', ...timed(attempt, sentMs, answeredMs) },
+});
+
+type Answer = Pick<Try, 'outcome' | 'reason'>;
+export const sold: Answer = { outcome: 'accepted' };
+export const away: Answer = { outcome: 'refused', reason: 'lock-service-unavailable' };
+
+/** Four seconds: a request of another user each 100 ms, answered 5 ms later. */
+export const load = (answer: (ms: number) => Answer): Try[] =>
+  Array.from({ length: 40 }, (_, index) => {
+    const user = { userId: String(1_001 + index), requestId: `load-${index}`, latencyMs: 5 };
+    return tried({ ...user, ...answer(index * 100) }, index * 100, index * 100 + 5);
+  });
+
+type Cases<Changes> = Readonly<Record<string, Changes>>;
+
+/** @param judge what a drill has seen with these changes; without one it must be held. */
+export const verdictsOf = <Changes>(
+  drill: string,
+  judge: (changes: Changes) => Pick<Judged, 'verdict' | 'reasons'>,
+) => ({
+  /** Each key says what is different, and does not matter. */
+  holds(cases: Cases<Changes>) {
+    test.each(Object.entries(cases))(`${drill} is held when %s`, (_, changes) => {
+      expect(judge(changes)).toMatchObject({ verdict: 'held', reasons: [] });
+    });
+  },
+
+  /** Each key is the reason, or a part of it; no other one is given. */
+  is(wanted: Verdict, cases: Cases<Changes>) {
+    test.each(Object.entries(cases))(`${drill} is ${wanted}: %s`, (reason, changes) => {
+      const { verdict, reasons } = judge(changes);
+      const one = [expect.stringContaining(reason)];
+      expect({ verdict, reasons }).toEqual({ verdict: wanted, reasons: one });
+    });
+  },
+
+  /** Each key is one of the reasons, or a part of one. */
+  isAlso(wanted: Verdict, cases: Cases<Changes>) {
+    test.each(Object.entries(cases))(`${drill} is ${wanted}, also: %s`, (reason, changes) => {
+      const { verdict, reasons } = judge(changes);
+      expect(verdict).toBe(wanted);
+      expect(reasons.join('\n')).toContain(reason);
+    });
+  },
+});
