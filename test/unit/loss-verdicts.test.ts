@@ -1,0 +1,198 @@
+/** The drills in which orders may be lost: a loss that is claimed must show, and no other may. */
+import { describe, expect, test } from 'vitest';
+import type { Attempt } from '../../src/audit/facts.ts';
+import type { Durability } from '../../src/config.ts';
+import type { Verdict } from '../../src/domain.ts';
+import {
+  type HopPlay,
+  hops,
+  judgeHops,
+  queueRungs,
+} from '../../src/lab/drills/accepted-is-not-sold.ts';
+import { auditAll } from '../../src/lab/drills/audited.ts';
+import {
+  durabilityReasons,
+  type Endured,
+  survivalOf,
+} from '../../src/lab/drills/durability-verdict.ts';
+import { type FlushSeen, judgeFlush } from '../../src/lab/drills/flush-figures.ts';
+import { countHop } from '../../src/lab/drills/hops.ts';
+import type { Loss } from '../../src/lab/drills/survival.ts';
+import { at, tried, verdictsOf } from './drill-cases.ts';
+import { accepted, facts, type Given, history, refused, row, unknown } from './facts.ts';
+
+describe('what a durability promises', () => {
+  /** Two of three sold; both were answered 10 ms after the start, and the fault came at 20. */
+  const attempts = [tried(accepted('1', 'a'), 5, 10), tried(accepted('2', 'b'), 5, 10)];
+  const endured = (durability: Durability, loss: Loss, changes: Given = {}): Endured => ({
+    ...{ durability, loss, isOver: false, atRisk: 1 },
+    ...{ calmFrom: 0n, brokenAt: at(20), until: at(1_000) },
+    facts: facts({ attempts, history: [], locked: false, ...changes }),
+  });
+  const judged = (each: Endured) => durabilityReasons([each], auditAll([each.facts]));
+
+  const onlyFirst = { buyers: { 1: 'a' }, stock: 2 };
+  /** Redis and MySQL have only one of the two. */
+  const oneLost: Given = { orders: [row('a', '1')], redis: onlyFirst, stock: 2 };
+  /** MySQL has both, and Redis only the first. */
+  const oneForgotten: Given = { redis: onlyFirst };
+
+  test.each<[Durability, Loss, Given, string]>([
+    ['always', 'kill', {}, 'held'],
+    ['always', 'power-loss', {}, 'held'],
+    ['replica', 'promotion', {}, 'held'],
+    ['everysec', 'kill', {}, 'held'],
+    ['everysec', 'kill', oneLost, 'held'],
+    ['everysec', 'power-loss', oneLost, 'held'],
+    ['always', 'promotion', oneLost, 'held'],
+    ['everysec', 'kill', oneForgotten, 'held'],
+    ['always', 'kill', oneForgotten, 'violated'],
+    ['everysec', 'kill', { redis: { ...onlyFirst, stock: 3 } }, 'violated'],
+    ['always', 'kill', oneLost, 'violated'],
+    ['always', 'power-loss', oneLost, 'violated'],
+    ['replica', 'promotion', oneLost, 'violated'],
+    ['everysec', 'power-loss', {}, 'violated'],
+    ['always', 'promotion', {}, 'violated'],
+    ['everysec', 'power-loss', { ...oneLost, stock: 1 }, 'violated'],
+  ])('%s, %s with %o is %s', (durability, loss, changes, verdict) => {
+    const result = judged(endured(durability, loss, changes));
+    expect(result.verdict, result.reasons.join()).toBe(verdict);
+  });
+
+  const claimed = verdictsOf('a claimed loss', (atRisk: number) =>
+    judged({ ...endured('everysec', 'promotion', oneLost), atRisk }),
+  );
+  claimed.holds({ 'every order is lost that was at risk': 1 });
+  claimed.is('violated', { 'everysec, promotion: 2 orders were at risk, and 1 were lost': 2 });
+
+  const kill = verdictsOf('a kill', (changes: Partial<Endured>) =>
+    judged({ ...endured('always', 'kill'), ...changes }),
+  );
+  kill.is('unknown', { 'always, kill: nobody bought before': { brokenAt: at(1) } });
+  kill.is('violated', {
+    'always, kill: no sale afterwards': { isOver: true },
+    'always, kill: 10.99 s without a sale': { until: at(11_000) },
+  });
+
+  test('is counted once for each accepted order, and each that MySQL does not have', () => {
+    const again = [...attempts, tried(accepted('2', 'b'), 11, 15), unknown('3')];
+    const survival = survivalOf(endured('everysec', 'kill', { ...oneLost, attempts: again }));
+    const counts = { accepted: 2, lost: 1, unknown: 1, secondsWithoutSales: 0.985 };
+    expect(survival).toMatchObject(counts);
+  });
+});
+
+describe('a FLUSHALL in a rush', () => {
+  const sale = (userId: string, orderId: string, ms: number) => ({
+    ...tried(accepted(userId, orderId), ms),
+    requestId: `r-${userId}-${ms}`,
+  });
+  const [first, third, fourth] = [sale('1', '11', 10), sale('3', '13', 310), sale('4', '14', 320)];
+  const refusal = tried(refused('9', 'not-ready'), 150);
+  const attempts: Attempt[] = [first, sale('2', '12', 20), refusal, third, fourth];
+  const orders = [row('11', '1'), row('13', '3'), row('14', '4')];
+  const buyers = { '1': '11', '3': '13', '4': '14' };
+  /** Three in stock; order 12 was lost in the flush at 100 ms, and its unit was sold again. */
+  const judge = ({ isConsistent = true, ...given }: Given & Partial<FlushSeen>) =>
+    judgeFlush({
+      facts: facts({
+        ...{ orders, attempts, locked: false, stock: 0, ...given },
+        redis: { stock: 0, buyers, ...given.redis },
+      }),
+      ...{ flushAt: at(100), flushedAt: at(110), rebuildAt: at(200), rebuiltAt: at(300) },
+      isConsistent,
+    });
+
+  test('has lost an order, which is counted and claimed', () => {
+    const { figures, asClaimed } = judge({});
+    expect(figures).toMatchObject({ accepted: 4, recorded: 3, lostAccepted: 1, oversold: 0 });
+    expect(asClaimed).toHaveLength(1);
+  });
+
+  const flush = verdictsOf('it', judge);
+  /** Four in stock, and order 12 was recorded before the flush. */
+  const nothingLost: Given = {
+    ...{ initialStock: 4, orders: [...orders, row('12', '2')] },
+    redis: { buyers: { ...buyers, '2': '12' } },
+  };
+  flush.holds({ 'what was in Redis alone is lost, and nothing else': {} });
+  flush.isAlso('violated', {
+    '1 orders are lost that were accepted after the rebuild': {
+      attempts: [...attempts, sale('5', '15', 330)],
+    },
+    '1 purchases were accepted before Redis was rebuilt': {
+      attempts: attempts.with(3, sale('3', '13', 150)),
+    },
+    'one-order-per-user violated': { orders: orders.with(2, row('14', '3')) },
+    'no-oversell violated': { orders: [...orders, row('16', '6')], stock: -1 },
+    'Redis and MySQL do not agree in the end': { isConsistent: false },
+  });
+  flush.is('unknown', {
+    'no accepted order was in Redis alone at the flush': nothingLost,
+    'nobody bought while Redis was rebuilt': { attempts: attempts.toSpliced(2, 1) },
+    'no order was recorded before the flush': {
+      attempts: attempts.with(0, sale('1', '11', 305)),
+    },
+    'the voucher is not sold out': { initialStock: 4, stock: 1, redis: { stock: 1 } },
+  });
+});
+
+describe('a fault at a hop of an order', () => {
+  const told = (userId: string) => accepted(userId, userId);
+  const seen = facts({
+    ...{ rung: 'redis-list', initialStock: 9, stock: 6 },
+    orders: [row('1', '1'), row('2', '2'), row('3', '2')],
+    redis: { stock: 5, buyers: { 1: '1', 2: '2', 3: '3', 4: '4' } },
+    attempts: [told('1'), told('2'), told('3'), unknown('4'), refused('5', 'sold-out')],
+  });
+
+  test('is counted by how often MySQL has what was accepted, and by the users who are stuck', () => {
+    expect(countHop(seen, 0n)).toEqual({
+      ...{ accepted: 3, once: 1, twice: 1, never: 1, stuck: 2, seconds: null },
+    });
+  });
+
+  test('is over after seconds: from the fault to the last order, when all are recorded', () => {
+    const { redis: _, ...rest } = seen;
+    const recorded = history('1000 1 1 recorded', '4500 2 2 recorded');
+    const complete = { ...rest, attempts: [told('1'), told('2')], history: recorded };
+    expect(countHop(complete, at(2_000)).seconds).toBe(2.5);
+    expect(countHop(complete, at(9_000)).seconds).toBe(0);
+  });
+
+  test('is played at every hop, on every queue that a rush does not break', () => {
+    expect(hops).toHaveLength(9);
+    const expected = ['memory', 'redis-list', 'redis-pubsub', 'rabbitmq', 'lua-stream'];
+    expect(queueRungs).toEqual(expect.arrayContaining(expected));
+    expect(queueRungs).not.toContain('redis-commands');
+  });
+
+  const cell = (verdict: Verdict, claim: Verdict): HopPlay => ({
+    race: {
+      ...{ race: 'worker-dies', title: '', rung: 'redis-list', shows: 'no-lost-orders' },
+      ...{ verdict, claim, asClaimed: verdict === claim, steps: [], isSlow: false, stops: [] },
+      ...{ facts: seen, evidence: 'order 3 does not exist', waitsFor: 'store', alsoBroken: [] },
+    },
+    hop: {
+      ...{ rung: 'redis-list', hop: 'worker-dies', asClaimed: verdict === claim },
+      ...{ accepted: 1, once: 0, twice: 0, never: 1, stuck: 1, seconds: null },
+    },
+  });
+
+  test('is held when what was claimed has shown, and says what that was', () => {
+    const result = judgeHops([cell('violated', 'violated'), cell('held', 'held')]);
+    expect(result).toMatchObject({ verdict: 'held', reasons: [], facts: [] });
+    expect(result.asClaimed).toEqual(['worker-dies on redis-list: order 3 does not exist']);
+    expect(result.figures).toMatchObject({ hopsPlayed: 2, accepted: 2, neverRecorded: 2 });
+  });
+
+  test.each([
+    ['violated', 'an order is lost that its row keeps', cell('violated', 'held')],
+    ['violated', 'a claimed loss does not show', cell('held', 'violated')],
+    ['unknown', 'a cell cannot tell', cell('unknown', 'held')],
+  ] as const)('is %s when %s', (verdict, _, wrong) => {
+    const result = judgeHops([cell('held', 'held'), wrong]);
+    expect(result).toMatchObject({ verdict, facts: [seen] });
+    expect(result.reasons).toEqual([expect.stringContaining('the ladder claims')]);
+  });
+});
