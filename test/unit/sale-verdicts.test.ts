@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { auditAll } from '../../src/lab/drills/audited.ts';
 import { type ChangedSale, judgeChangedSale } from '../../src/lab/drills/changed-sale-figures.ts';
+import { type FloodedSale, judgeFlood } from '../../src/lab/drills/flood-figures.ts';
 import {
   bucketFigures,
   type HotSale,
@@ -101,18 +102,25 @@ const judgeScale = ({ facts: own, ...changes }: Partial<Omit<ScaleStep, 'facts'>
   ]);
 const judgeKilled = (changes: Partial<Killed>) => judgeScale({ killed: { ...killed, ...changes } });
 
+const floods = [
+  { name: 'the list', answers: { '200': 400, 'too-many-requests': 9_000 } },
+  { name: 'readiness', answers: { 'not-found': 9_000 } },
+];
+const judgeFlooded = (changes: Partial<FloodedSale>) => judgeFlood({ ...sale, floods, ...changes });
+
 const storm = verdictsOf('a storm', judgeStorm);
 const hot = verdictsOf('a hot voucher', judgeHot);
 const changed = verdictsOf('a changed sale', judgeChanged);
 const line = verdictsOf('a waiting line', judgeLine);
 const scaled = verdictsOf('a step of workers', judgeScale);
+const flooded = verdictsOf('a sale in a flood', judgeFlooded);
 const dead = verdictsOf('a dead worker', judgeKilled);
 
 describe('every drill that sells', () => {
   const twice = { orders: [row('a', '1'), row('b', '2'), row('c', '2')], stock: -1 };
   const oneMore = [...purchases, purchase('4')];
 
-  for (const drill of [storm, hot, changed, line, scaled]) {
+  for (const drill of [storm, hot, changed, line, scaled, flooded]) {
     drill.holds({ 'all is sold, recorded and answered': {} });
     drill.isAlso('violated', {
       '1 accepted orders were lost': { facts: factsOf({ orders: [row('a', '1')], stock: 1 }) },
@@ -126,7 +134,7 @@ describe('every drill that sells', () => {
 
   test('keeps the facts that its audit is about', () => {
     const stolen = factsOf({ stock: -1 });
-    for (const judge of [judgeHot, judgeChanged, judgeLine, judgeScale]) {
+    for (const judge of [judgeHot, judgeChanged, judgeLine, judgeScale, judgeFlooded]) {
       expect(judge({ facts: stolen }).facts).toEqual([stolen]);
       expect(judge({}).facts).toEqual([]);
     }
@@ -223,26 +231,17 @@ describe('a hot voucher', () => {
 
   const end = { ...left, stock: 3 };
   const lost = facts({ initialStock: 8, stock: 3 });
-  const [one, two] = [tried(refused('4', 'sold-out'), 1), tried(accepted('5', 'e'), 3)];
+  const unlent = { facts: factsOf({ initialStock: 8 }), demands: [1, 9] };
+  const last = tried(accepted('5', 'e'), 3);
+  const early = tried(refused('4', 'sold-out'), 1);
+  const retry = tried(refused('4', 'not-ready'), 1);
   test.each<[string, Partial<HotSale>, object]>([
     ['units as stranded only as far as users were turned away', { end }, { stranded: 1 }],
-    ['no unit as stranded when nobody was', { end, tries: [two] }, { stranded: 0 }],
+    ['no unit as stranded when nobody was', { end, tries: [last] }, { stranded: 0 }],
     ['units as stranded that Redis lost, and MySQL never sold', { facts: lost }, { stranded: 1 }],
-    [
-      '"sold out" as wrong when a later purchase was sold',
-      { tries: [one, ...tries] },
-      { soldOutWrongly: 1 },
-    ],
-    [
-      'who was asked to try again',
-      { tries: [tried(refused('1', 'not-ready'), 1), two] },
-      { askedToRetry: 1 },
-    ],
-    [
-      'what stays without lending',
-      { facts: factsOf({ initialStock: 8 }), demands: [1, 9] },
-      { strandedWithoutLending: 3 },
-    ],
+    ['"sold out" as wrong before a sale', { tries: [early, ...tries] }, { soldOutWrongly: 1 }],
+    ['who was asked to try again', { tries: [retry, last] }, { askedToRetry: 1 }],
+    ['what stays in the buckets without lending', unlent, { strandedWithoutLending: 3 }],
   ])('counts %s', (_, changes, figures) => {
     expect(bucketFigures([hotSale(changes)])).toMatchObject(figures);
   });
@@ -357,5 +356,27 @@ describe('a step of workers', () => {
       '2 workers, claimed after ms': 2_100,
       ...{ accepted: 2, recorded: 2, lost: 0, usersWithTwoOrders: 0 },
     });
+  });
+});
+
+describe('a sale in a flood', () => {
+  const ofList = (answers: Readonly<Record<string, number>>) => ({
+    floods: [{ name: 'the list', answers }],
+  });
+  const failures = { '500': 1, '502': 2, 'not-ready': 3, 'too-many-requests': 9_000 };
+  const taken = tried(refused('2', 'too-many-requests'), 10);
+  flooded.is('violated', {
+    // A buyer was taken for the flood.
+    '1 answers do not belong to this sale': { tries: [taken, ...tries] },
+    '6 requests of the flood failed': ofList(failures),
+  });
+  flooded.is('unknown', {
+    'a flood of the list had 500 answers only': ofList({ '200': 100, 'too-many-requests': 400 }),
+    'nginx refused nothing of a flood of the list': ofList({ '200': 9_000 }),
+  });
+
+  test('has the answers of the flood in its figures', () => {
+    const { figures } = judgeFlooded({});
+    expect(figures).toMatchObject({ floodAnswers: 18_400, floodRefused: 9_000, floodFailed: 0 });
   });
 });
