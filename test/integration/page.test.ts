@@ -281,6 +281,17 @@ test('keys that come faster than the steps are played in their order, and no oth
   expect(new URL(tab.url()).search).toBe('?do=AABBAB');
 });
 
+test.each(['en-US', 'zh-CN'])('a race that is over fits a projector, in %s', async (language) => {
+  const tab = await openPage('/race/mutex-per-user?do=AABBAB', { language });
+  await tab.locator('[data-predict=one]').click();
+  await tab.locator('[data-outcome=two]').waitFor();
+  const beyond = await tab.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return { width: scrollWidth - innerWidth, height: scrollHeight - innerHeight };
+  });
+  expect(beyond).toEqual({ width: 0, height: 0 });
+});
+
 test('the language changes without a reload', async () => {
   const tab = await predicted('/race/redis-atomic?do=AAB');
   await tab.locator('g[data-kind=waits]').waitFor();

@@ -51,12 +51,12 @@ function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
           </button>
         )}
       </div>
-      {race && (
-        <small>
-          <b>{race.name}</b>: {race.title[language.value]}
-        </small>
-      )}
       <small>
+        {race && (
+          <>
+            <b>{race.name}</b>: {race.title[language.value]} ·{' '}
+          </>
+        )}
         {row && ladder.value.rungs[row.name].idea}
         {of && row?.canAim && ` · ${aim(row.sale)}`}
       </small>

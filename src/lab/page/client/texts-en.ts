@@ -15,7 +15,7 @@ export const en: PageText = {
     ladder: 'Ladder',
     race: 'Race',
     language: '中文',
-    open: 'connected to the page',
+    open: 'connected',
     lost: 'the page’s server does not answer; trying again',
     noKey: 'This browser has no key. Run this, and open the address that it prints:',
     entering: 'connecting …',
