@@ -15,6 +15,7 @@ await withPage(async (open) => {
   await race.screenshot({ path: 'docs/page-compare.png' });
   const dark = await open('/ladder/3', { colorScheme: 'dark', locale: 'zh-CN' });
   await dark.locator('[data-rung=redis-atomic]').click();
+  await dark.locator('[data-connection=open]').waitFor();
   await dark.screenshot({ path: 'docs/page-ladder.png' });
   await race.context().close(); // Nobody plays while a load has the lab.
   const broken = await open('/break?rung=redlock&load=100');
