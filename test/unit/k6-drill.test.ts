@@ -79,12 +79,16 @@ AVAILABILITY  1141 orders (76.0 %) for 1500 users
 
   drill.holds({ 'every threshold was met, and the audit held': {} });
   drill.is('violated', {
-    'k6: ✗ nothing is oversold: 1141 orders': { ran: failed(summary.replace('✓', '✗')) },
+    'k6: ✗ nothing is oversold: 1141 orders, 1550 in stock': {
+      ran: failed(summary.replace('✓', '✗')),
+    },
     // Although k6 was content.
-    'voucher 9, no-oversell violated': { audited: [facts({ stock: 0, redis: { stock: 0 } })] },
+    'voucher 9, no-oversell violated…': { audited: [facts({ stock: 0, redis: { stock: 0 } })] },
   });
   drill.is('unknown', {
-    'k6: ? nothing is oversold': { ran: failed(summary.replace('✓', '?')) },
+    'k6: ? nothing is oversold: 1141 orders, 1550 in stock': {
+      ran: failed(summary.replace('✓', '?')),
+    },
     'k6: a threshold was not met, and the summary does not say which': { ran: failed(summary) },
     'k6 ended with exit code 2: k6 is missing on PATH': { ran: missing, audited: [] },
     'nobody bought': { ran: { ...run, summary: summary.replace(/^ {2}accepted.*$/m, '') } },

@@ -161,15 +161,19 @@ describe('an outage of the database', () => {
     'it fills Redis, and most are refused': { fillsRedis: true, tries },
   });
   outage.is('violated', {
-    'sold 0 in 1 attempts meanwhile': { tries: [first, tried(unknown('2'), 25, 30), last] },
-    'sold 1 in 4 attempts meanwhile': { tries },
+    'stop mysql: sold 0 in 1 attempts meanwhile': {
+      tries: [first, tried(unknown('2'), 25, 30), last],
+    },
+    'stop mysql: sold 1 in 4 attempts meanwhile': { tries },
     'stop mysql: nothing was sold afterwards': { tries: [first, second] },
     'stop mysql: 1 were sold, and at most 0 orders waited': { waitingMost: 0 },
     'stop mysql: not every order was recorded afterwards': { recordedAt: null },
-    'never said so: "unanswered":["MySQL"]': { readiness: ok },
-    'never said so: "readOnly":["MySQL"]': { state: 'readOnly' },
-    'never said so: "status":"degraded"': { state: 'behind' },
-    'never said so: "status":"degraded","unanswered":[]': { state: 'behind', readiness: ok },
+    'stop mysql: /readyz never said so: "unanswered":["MySQL"]': { readiness: ok },
+    'stop mysql: /readyz never said so: "readOnly":["MySQL"]': { state: 'readOnly' },
+    'stop mysql: /readyz never said so: "status":"degraded","unanswered":[],"readOnly":[]': {
+      state: 'behind',
+    },
+    'stop mysql: /readyz never said so: "status":"degraded"…': { state: 'behind', readiness: ok },
     'stop mysql: 1 processes were replaced, and none was stuck': { replaced: 1 },
   });
   outage.isAlso('violated', {

@@ -85,9 +85,9 @@ describe('a race under load, beside one that went as claimed,', () => {
     'a lock stays busy for a user of the load, which is a cost': busyFor('1001'),
   });
   race.is('violated', {
-    'stale-promotion on redis-reentrant: held, and the ladder claims violated': unshown,
-    'stale-promotion on multilock: violated, and the ladder claims held': outOf(twice),
-    'no-phantom-orders, which the ladder does not claim: order z of user 1001': outOf(phantom),
+    'stale-promotion on redis-reentrant: held, and the ladder claims violated…': unshown,
+    'stale-promotion on multilock: violated, and the ladder claims held…': outOf(twice),
+    '…no-phantom-orders, which the ladder does not claim: order z of user 1001…': outOf(phantom),
     'stale-promotion on multilock: no sale after it': holds({ load: loadOf(unsold) }),
     'stale-promotion on multilock: MySQL refused no write': holds({ refusesWrite: true }),
   });
@@ -97,14 +97,16 @@ describe('a race under load, beside one that went as claimed,', () => {
     'progress, which the ladder does not claim': busyFor('7'),
   });
   race.is('unknown', {
-    'nobody of the load bought before it': holds({
+    'stale-promotion on multilock: nobody of the load bought before it': holds({
       load: loadOf(load((ms) => (ms < 2_500 ? away : sold))),
     }),
-    'nobody of the load tried meanwhile': holds({ load: loadOf(untried) }),
-    'no fault was injected': holds({ faults: 0 }),
-    'unknown: a fault': holds({ at: unreached }),
-    'a step was not played': breaks({ at: unreached }),
-    'user 7 was answered lock-service-unavailable': outOf(once, unavailable),
+    'stale-promotion on multilock: nobody of the load tried meanwhile': holds({
+      load: loadOf(untried),
+    }),
+    'stale-promotion on multilock: no fault was injected': holds({ faults: 0 }),
+    'stale-promotion on multilock: unknown: a fault…': holds({ at: unreached }),
+    'stale-promotion on redis-reentrant: a step was not played': breaks({ at: unreached }),
+    '…user 7 was answered lock-service-unavailable…': outOf(once, unavailable),
   });
   race.isAlso('unknown', {
     'the machine is too slow': play('redis-reentrant', addedTo(once, refused('7', 'lease-lost')), {
