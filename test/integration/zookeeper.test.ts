@@ -78,7 +78,12 @@ test('a lock that is held is seen with its owner and its waiters, and no more af
 
 test('waiters are served in the order of their arrival, whichever process they wait in', async () => {
   const processes = [await someProcess(), await someProcess()];
-  const lease = await held((await someProcess()).lock, 'in-order');
+  const owner = await someProcess();
+  const lease = await held(owner.lock, 'in-order');
+  const inLine = async () => {
+    const isOurs = (resource: string) => resource === 'in-order';
+    return (await zookeeperLocks(owner.connections.zookeeper(), isOurs))[0]?.queued;
+  };
   const served: number[] = [];
   const waiting: Promise<void>[] = [];
   for (let turn = 0; turn < 10; turn++) {
@@ -88,7 +93,7 @@ test('waiters are served in the order of their arrival, whichever process they w
       await next?.release();
     };
     waiting.push(wait());
-    await sleep(30);
+    await expect.poll(inLine).toBe(turn + 1);
   }
   await lease.release();
   await Promise.all(waiting);

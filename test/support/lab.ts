@@ -19,7 +19,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Where the workers start none themselves. */
     readonly lab: TestLab;
-    /** How many files of the project run at the same time. */
+    /** So many workers have a number: their labs and ports are their own. */
     readonly workers: number;
   }
 }
@@ -37,9 +37,10 @@ export const testLabFolder = (root: string, database: string, worker: number): s
 
 export default function setup(project: TestProject): () => Promise<void> {
   const { config } = project;
-  project.provide('workers', config.maxWorkers);
+  const most = config.maxWorkers + 1; // A worker of another project may still be ending.
+  project.provide('workers', most);
   const database = config.env['LAB_DATABASE'] ?? '';
-  const workers = Array.from({ length: config.maxWorkers }, (_, index) => index + 1);
+  const workers = Array.from({ length: most }, (_, index) => index + 1);
   return async () => {
     const folders = workers.map((worker) => testLabFolder(config.root, database, worker));
     await Promise.all(folders.map((folder) => Lab.stop(folder)));

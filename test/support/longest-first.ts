@@ -1,4 +1,4 @@
-/** The longest files of a group begin first, so that none of them runs alone at the end. */
+/** The longest files of a project begin first, so that none of them runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** In this order. Those that are not named take less than half a minute. */
@@ -32,9 +32,13 @@ const longest = [
   'contracts/inventories',
 ].map((name) => `/test/${name}.test.ts`);
 
-const rank = ({ moduleId }: TestSpecification): number => {
+/** Files of one project follow each other: a worker loads its modules anew for another project. */
+const projects = ['contracts', 'drills', 'security', 'integration'];
+
+const rank = ({ moduleId, project }: TestSpecification): number => {
   const place = longest.findIndex((name) => moduleId.endsWith(name));
-  return place < 0 ? longest.length : place;
+  const group = projects.indexOf(project.name) * longest.length * 2;
+  return group + (place < 0 ? longest.length : place);
 };
 
 export class LongestFirst extends BaseSequencer {
