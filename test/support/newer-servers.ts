@@ -40,7 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     LAB: '1',
     ...shortLeases,
   };
-  project.provide('workers', project.config.maxWorkers);
+  project.provide('workers', project.config.maxWorkers + 1); // As in lab.ts.
   project.provide('lab', { folder, baseUrl: '', environment });
   return async () => {
     for (const server of running) await stopProcess(server);

@@ -110,8 +110,8 @@ const compared = (part: SalePart): ComparedPart => ({
   differences: orderDifferences(part),
 });
 
-/** A list of as many as a part of a sale has orders. */
-const mostDifferences = 100_000;
+/** The list takes 130 MB then. */
+const mostDifferences = 300_000;
 
 /** Of one reading. @param most differences of all parts together */
 export function upTo(most: number): (part: SalePart) => ComparedPart {
