@@ -118,7 +118,7 @@ export const mutants = {
   'no-rollback': {
     defence: 'every error of a transaction is followed by a rollback',
     trial: 'statement-killed',
-    turnsRed: 'no-lost-orders',
+    turnsRed: 'no-oversell', // The next transaction of its connection commits it.
     code: {
       file: 'connections/mysql',
       find: 'connection.rollback().then(',
