@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { Connections } from '../../src/connections/connections.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
 import { isCopyOf, roleOf } from '../../src/lab/environment/replication.ts';
-import { lookEvery, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
+import { fieldOfReplica, lookEvery, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import { killServer } from '../../src/lab/faults/processes/kill-server.ts';
@@ -90,6 +90,13 @@ test('an old master that comes back follows the new one', async () => {
 
 test('the second replica is promoted when the first is away; heal loses nothing either', async () => {
   await pauseServer('redis-replica').inject(lab());
+  const away = lab().portOf('redis-replica');
+  // One that does not know it yet may choose this replica, and then waits for it.
+  await waitUntil('the Sentinels to miss it', 20_000, async () => {
+    const ports = sentinels.map((name) => lab().portOf(name));
+    const seen = await Promise.all(ports.map((port) => fieldOfReplica(port, away, 'flags')));
+    return seen.every((flags) => flags.includes('s_down'));
+  });
   await killServer('redis-main').inject(lab());
   const second = () => roleOf(lab().portOf('redis-replica-2'));
   await waitUntil('a promotion', 20_000, async () => (await second()) === 'master');

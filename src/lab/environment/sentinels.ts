@@ -7,7 +7,7 @@ import {
   defaultLookEveryMs,
   lookEvery,
   masterName,
-  sawReplica,
+  sawMainAsReplica,
   viewOf,
 } from './servers/sentinel.ts';
 import type { Ports } from './state.ts';
@@ -79,14 +79,15 @@ async function failBack(ports: SentinelPorts, master: number): Promise<void> {
 
 /**
  * A Sentinel that last saw redis-main as a master takes it for an old one that came back, and makes
- * it a replica again just when it is promoted.
+ * it a replica again just when it is promoted. One that has not read its priority may promote
+ * another replica.
  */
 async function seenAsReplica({ redisMain, sentinels }: SentinelPorts): Promise<void> {
   const look = (everyMs: number) => Promise.all(sentinels.map((port) => lookEvery(port, everyMs)));
   try {
     await look(200);
     await waitUntil('the Sentinels to see a replica', settledWithinMs, async () => {
-      const saw = await Promise.all(sentinels.map((port) => sawReplica(port, redisMain)));
+      const saw = await Promise.all(sentinels.map((port) => sawMainAsReplica(port, redisMain)));
       return saw.every(Boolean);
     });
   } finally {

@@ -6,6 +6,7 @@ import { mysqlServer } from './servers/mysql.ts';
 import { pageServer } from './servers/page.ts';
 import { rabbitmqServers, rabbitmqUrl } from './servers/rabbitmq.ts';
 import { orderRedisSettings, redisServer } from './servers/redis.ts';
+import { priorityOfMain } from './servers/sentinel.ts';
 import type { Server } from './servers/server.ts';
 import type { ServiceShape } from './servers/service.ts';
 import { zookeeperServer } from './servers/zookeeper.ts';
@@ -22,7 +23,7 @@ export function stores(
     sql(folder, mysql),
     redisServer('redis-lab', folder, redisLab, 'never'),
     redisServer('redis-main', folder, redisMain, 'always', {
-      'replica-priority': '50', // Before both replicas: the master is given back to it.
+      'replica-priority': priorityOfMain,
       ...orderRedisSettings(shape),
     }),
   ];

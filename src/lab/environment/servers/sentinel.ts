@@ -58,13 +58,21 @@ export const viewOf = (port: number): Promise<View> =>
 const fieldOf = (answer: readonly string[], name: string): string =>
   answer[answer.indexOf(name) + 1] ?? '';
 
-/** True when the replica on this port was one when this Sentinel last looked. */
-export const sawReplica = (port: number, replica: number): Promise<boolean> =>
+/** A field of what this Sentinel knows of the replica on a port; empty when it knows none there. */
+export const fieldOfReplica = (port: number, replica: number, name: string): Promise<string> =>
   withRedis(port, async (sentinel) => {
     const answers = (await sentinel.call('SENTINEL', 'REPLICAS', masterName)) as string[][];
     const own = answers.find((answer) => fieldOf(answer, 'port') === String(replica));
-    return own !== undefined && fieldOf(own, 'role-reported') === 'slave';
+    return own ? fieldOf(own, name) : '';
   });
+
+/** Before both replicas: the master is given back to it. */
+export const priorityOfMain = '50';
+
+/** True when this Sentinel has looked at redis-main as a replica: before, it takes it for a 100. */
+export const sawMainAsReplica = async (port: number, redisMain: number): Promise<boolean> =>
+  (await fieldOfReplica(port, redisMain, 'role-reported')) === 'slave' &&
+  (await fieldOfReplica(port, redisMain, 'slave-priority')) === priorityOfMain;
 
 /** What Sentinel does by itself. */
 export const defaultLookEveryMs = 10_000;
