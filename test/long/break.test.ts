@@ -3,6 +3,7 @@ import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { someFolder } from '../support/folder.ts';
+import { lacksK6 } from '../support/k6.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
@@ -63,14 +64,18 @@ test('buyers come in a rush, and no more of them after the end', async () => {
   expect(stdout).toMatch(/attempts: 200\n[\s\S]*verdict: held/); // The next 200 would come in 10 s.
 }, 120_000);
 
-test('k6/failover.js buys while an instance is killed, and says which promises it saw kept', async () => {
-  const { selling, stderr } = await begun('lua-stream', ['--arrivals', 'k6', '--minutes', '0.2']);
-  expect((await lockstep('fault', 'kill', 'api-2')).stdout).toMatch(/^api-2 is killed/);
-  const { stdout, exitCode } = await selling;
-  expect(exitCode, stdout).toBe(0);
-  expect(stdout).toMatch(/recorded: [\d,]+\n[\s\S]*faults: 1 × kill api-2\n[\s\S]*verdict: held/);
-  expect(stderr()).toMatch(/k6: ✓ every accepted order is recorded: \d+ accepted/);
-}, 120_000);
+test.skipIf(lacksK6)(
+  'k6/failover.js buys while an instance is killed, and says which promises it saw kept',
+  async () => {
+    const { selling, stderr } = await begun('lua-stream', ['--arrivals', 'k6', '--minutes', '0.2']);
+    expect((await lockstep('fault', 'kill', 'api-2')).stdout).toMatch(/^api-2 is killed/);
+    const { stdout, exitCode } = await selling;
+    expect(exitCode, stdout).toBe(0);
+    expect(stdout).toMatch(/recorded: [\d,]+\n[\s\S]*faults: 1 × kill api-2\n[\s\S]*verdict: held/);
+    expect(stderr()).toMatch(/k6: ✓ every accepted order is recorded: \d+ accepted/);
+  },
+  120_000,
+);
 
 test('another rung goes beside a rung, not beside k6, and k6 is not asked for too much', async () => {
   const both = ['break', 'redlock', '--beside'];

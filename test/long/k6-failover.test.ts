@@ -1,23 +1,15 @@
 /** k6/failover.js through four faults: nothing is lost, and the timeline has every attempt. */
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { k6Failover } from '../../src/lab/drills/k6-failover.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { playIn } from '../support/judged-drill.ts';
+import { lacksK6 } from '../support/k6.ts';
 import { theLab } from '../support/the-lab.ts';
-
-const folders = [
-  join(process.cwd(), '.lockstep', 'bin'),
-  ...(process.env['PATH'] ?? '').split(delimiter),
-];
-const isMissing = !folders.some((folder) => existsSync(join(folder, 'k6')));
-if (isMissing) console.warn('k6 IS MISSING: its drill is skipped.');
 
 const lab = theLab();
 
-test.skipIf(isMissing)(
+test.skipIf(lacksK6)(
   'k6 loses no order while redis-main, an instance and nginx fail',
   async () => {
     const result = await playIn(lab(), k6Failover, { seed: 2, minutes: 0.35 });

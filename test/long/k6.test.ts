@@ -1,28 +1,18 @@
 /** The k6 scripts as people run them: they pass where promises hold, and fail where they break. */
 
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { purchaseAnswers } from '../../src/http/routes/orders.ts';
 import { tokenFor } from '../support/client.ts';
+import { lacksK6 } from '../support/k6.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
-
-const folders = [
-  join(process.cwd(), '.lockstep', 'bin'),
-  ...(process.env['PATH'] ?? '').split(delimiter),
-];
-const isMissing = !folders.some((folder) => existsSync(join(folder, 'k6')));
-if (isMissing)
-  console.warn(
-    'k6 IS MISSING: its tests are skipped. ' +
-      'Get it: Go 1.26 and `npm run setup -- --with-k6`, or https://grafana.com/docs/k6',
-  );
 
 const thresholdsFailed = 99;
 const couldNotTell = 2;
@@ -65,7 +55,7 @@ async function withoutEveryTenthRead(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe.skipIf(isMissing)('rush.js', () => {
+describe.skipIf(lacksK6)('rush.js', () => {
   test('passes on the final rung: exactly the stock is sold', async () => {
     const { exitCode, stdout, section } = await k6('rush.js', { SECONDS: '2', STOCK: '100' });
     expect(stdout).toMatch(/^ {2}accepted +100$/m);
@@ -91,7 +81,7 @@ describe.skipIf(isMissing)('rush.js', () => {
   });
 });
 
-describe.skipIf(isMissing)('a load that was not there', () => {
+describe.skipIf(lacksK6)('a load that was not there', () => {
   test('cannot tell when k6 dropped iterations, although nothing is wrong', async () => {
     // Each sale takes four seconds, so that all 50 virtual users wait.
     const load = { RATE: '50', SECONDS: '2', RUNG: 'redis-atomic', WORK_MS: '4000' };
@@ -129,7 +119,7 @@ describe.skipIf(isMissing)('a load that was not there', () => {
 /** A sentence alone: no stack, and no line that no terminal can show. */
 const sentence = /^test aborted: [^\n]{10,200}$/;
 
-describe.skipIf(isMissing)('what cannot be judged is refused at once', () => {
+describe.skipIf(lacksK6)('what cannot be judged is refused at once', () => {
   test.each([
     ['no number', { STOCK: 'abc' }, [], 'STOCK must be at least 1, not abc'],
     ['no flag', { AVAILABILITY: 'yes' }, [], 'AVAILABILITY must be 0 or 1, not yes'],
@@ -160,7 +150,7 @@ describe.skipIf(isMissing)('what cannot be judged is refused at once', () => {
   });
 });
 
-describe.skipIf(isMissing)('a load that is interrupted', () => {
+describe.skipIf(lacksK6)('a load that is interrupted', () => {
   /** Ctrl-C after the first sales. */
   async function interrupted(script: string, settings: Settings) {
     const folder = mkdtempSync(join(tmpdir(), 'lockstep-k6-'));
@@ -194,7 +184,7 @@ describe.skipIf(isMissing)('a load that is interrupted', () => {
   });
 });
 
-describe.skipIf(isMissing)('a load from two generators', () => {
+describe.skipIf(lacksK6)('a load from two generators', () => {
   test('has one voucher, and one verdict when both have ended', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lockstep-k6-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -226,7 +216,7 @@ describe.skipIf(isMissing)('a load from two generators', () => {
   });
 });
 
-describe.skipIf(isMissing)('the latency', () => {
+describe.skipIf(lacksK6)('the latency', () => {
   test('is told for each kind of answer, and fails the run above P99_MS', async () => {
     const settings = { SECONDS: '1', STOCK: '20', RATE: '100', P99_MS: '60000' };
     const { exitCode, section } = await k6('rush.js', settings);
@@ -246,7 +236,7 @@ describe.skipIf(isMissing)('the latency', () => {
   });
 });
 
-describe.skipIf(isMissing)('ready tokens', () => {
+describe.skipIf(lacksK6)('ready tokens', () => {
   test('sell where the secret is not known: an operator’s, and a file of users’', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lockstep-tokens-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -262,7 +252,7 @@ describe.skipIf(isMissing)('ready tokens', () => {
   });
 });
 
-describe.skipIf(isMissing)('ramp.js, spike.js and mixed.js', () => {
+describe.skipIf(lacksK6)('ramp.js, spike.js and mixed.js', () => {
   test('a growing load has its latency for each fifth', async () => {
     const settings = { RATE: '150', SECONDS: '4', MOST_TIMES_SLOWER: '1000' };
     const { exitCode, stdout, section } = await k6('ramp.js', settings);
@@ -311,7 +301,7 @@ describe.skipIf(isMissing)('ramp.js, spike.js and mixed.js', () => {
   });
 });
 
-describe.skipIf(isMissing)('waiting-room.js', () => {
+describe.skipIf(lacksK6)('waiting-room.js', () => {
   const load = { RATE: '100', SECONDS: '2', MOST_TIMES_SLOWER: '1000' };
 
   test('lets everybody wait in line, and everybody buys', async () => {
@@ -332,7 +322,7 @@ describe.skipIf(isMissing)('waiting-room.js', () => {
   });
 });
 
-describe.skipIf(isMissing)('same-user.js', () => {
+describe.skipIf(lacksK6)('same-user.js', () => {
   test('passes on the final rung: every user has one order', async () => {
     const { exitCode, section } = await k6('same-user.js', { USERS: '50' });
     expect(section('SAFETY')).not.toMatch(/[✗?]/);
@@ -356,7 +346,7 @@ describe.skipIf(isMissing)('same-user.js', () => {
   });
 });
 
-describe.skipIf(isMissing)('soak.js', () => {
+describe.skipIf(lacksK6)('soak.js', () => {
   test('sells one voucher after another, and audits each', async () => {
     const { exitCode, stdout, section } = await k6('soak.js', {
       ...{ SECONDS: '4', USERS: '40', MOST_TIMES_SLOWER: '1000' },
@@ -369,7 +359,7 @@ describe.skipIf(isMissing)('soak.js', () => {
   });
 });
 
-describe.skipIf(isMissing)('failover.js', () => {
+describe.skipIf(lacksK6)('failover.js', () => {
   test('looks up every accepted order, and counts the seconds without a sale', async () => {
     const { exitCode, section } = await k6('failover.js', { SECONDS: '3', ANSWER_SECONDS: '2' });
     expect(section('SAFETY')).not.toMatch(/[✗?]/);
@@ -379,7 +369,7 @@ describe.skipIf(isMissing)('failover.js', () => {
   });
 });
 
-describe.skipIf(isMissing)('npm run k6', () => {
+describe.skipIf(lacksK6)('npm run k6', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'lockstep-k6-'));

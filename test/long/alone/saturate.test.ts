@@ -1,6 +1,4 @@
 /** The open model of `bench saturate`: neither a slow service nor a late k6 can hide an answer. */
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { select } from '../../../src/connections/mysql.ts';
@@ -8,11 +6,8 @@ import { measureRate } from '../../../src/lab/benchmarks/saturation.ts';
 import { withConnections } from '../../../src/lab/environment/lab-connections.ts';
 import { childrenWith } from '../../../src/lab/environment/process-table.ts';
 import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
+import { lacksK6 } from '../../support/k6.ts';
 import { theLab } from '../../support/the-lab.ts';
-
-const folders = [...(process.env['PATH'] ?? '').split(delimiter), '.lockstep/bin'];
-const isMissing = !folders.some((folder) => existsSync(join(folder, 'k6')));
-if (isMissing) console.warn('k6 IS MISSING: the tests of bench saturate are skipped.');
 
 const lab = theLab();
 const rate = 50;
@@ -48,7 +43,7 @@ function k6(): number {
 const standsStillMs = 1_500;
 const leastMedianMs = 300;
 
-describe.skipIf(isMissing)('the open model', () => {
+describe.skipIf(lacksK6)('the open model', () => {
   test('sends what is due and no more, and every accepted order is recorded', async () => {
     const { answers, dropped, recorded, cpu } = await measure();
     const { accepted = 0 } = answers;
