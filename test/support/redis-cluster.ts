@@ -18,8 +18,8 @@ import { worker } from './own-ports.ts';
 const password = 'one password for all nodes';
 /** A master that is silent for this time is down for the others. */
 const nodeTimeoutMs = 2_000;
-/** Below the labs: the ports of the bus are then below those of outgoing connections. */
-const firstPort = 16_000;
+/** The ports of the bus, 10,000 higher, are then between those of the labs and `ownPorts`. */
+const firstPort = 9_600;
 const portsOfWorker = 100;
 const masterCount = 3;
 
