@@ -111,10 +111,12 @@ function commandsIn(folder) {
   return [...new Set(records.flatMap(({ command }) => command ?? []))].toSorted();
 }
 
+const shown = (value) => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 60));
+
 /** The paths at which two values differ. */
 function differences(before, after, path = '') {
   if (typeof before !== 'object' || typeof after !== 'object' || !before || !after)
-    return before === after ? [] : [`${path}: ${before} before, ${after} now`];
+    return before === after ? [] : [`${path}: ${shown(before)} before, ${shown(after)} now`];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].flatMap((key) => differences(before[key], after[key], `${path} › ${key}`));
 }
