@@ -1,4 +1,4 @@
-// Imported first by each script. Where Node is older than the project supports, the script runs
+// Imported by each script. Where Node is older than the project supports, the script runs
 // again on Node 26, which it installs in .lockstep/ from the npm registry. Built-ins only.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ export const ownNode = process.execPath === program ? program : undefined;
 
 function install() {
   const { node } = process.versions;
-  console.error(`set-up: Node ${node} is too old: Node ${version} is installed in .lockstep/ …`);
+  console.error(`set-up: Node ${node} is too old, installing Node ${version} in .lockstep/ …`);
   mkdirSync(folder, { recursive: true });
   const options = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder];
   const npm = spawnSync('npm', ['install', ...options, `${packageName}@${version}`], {

@@ -59,8 +59,17 @@ const verdictOf = ({ verdict, asClaimed, isAsClaimed }) =>
 const rushName = ({ rung, instances, balancer, retries }) =>
   `${rung} on ${instances} behind ${balancer}${retries ? `, ${retries} retries` : ''}`;
 const cellOf = ({ outcome, asClaimed }) => `${outcome}, as claimed: ${asClaimed}`;
-const byName = (rows, nameOf, valueIn) =>
-  Object.fromEntries(rows.map((row) => [nameOf(row), valueIn(row)]));
+
+/** A name that is there twice has both values, where they differ. */
+function byName(rows, nameOf, valueIn) {
+  const named = {};
+  for (const row of rows) {
+    const [name, value] = [nameOf(row), valueIn(row)];
+    const isOther = name in named && named[name] !== value;
+    named[name] = isOther ? `${named[name]}; ${value}` : value;
+  }
+  return named;
+}
 
 function run(program, args) {
   const { stdout } = spawnSync(program, args, {

@@ -110,7 +110,7 @@ const compared = (part: SalePart): ComparedPart => ({
   differences: orderDifferences(part),
 });
 
-/** The list takes 130 MB then. */
+/** A list of so many takes 130 MB. */
 const mostDifferences = 300_000;
 
 /** Of one reading. @param most differences of all parts together */
