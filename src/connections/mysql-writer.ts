@@ -30,6 +30,9 @@ interface Command extends EventEmitter {
  */
 const beginToWrite = 'START TRANSACTION READ WRITE';
 
+/** In each statement of the question: a log of the server shows what is of no purchase. */
+export const ofWriterQuestion = '/* asks for the writer */';
+
 /** @param wires the open ones, kept by the caller. */
 export function followWriter(pool: Pool, wires: ReadonlySet<Wire>, askEveryMs: number): void {
   const idle = new Set<unknown>();
@@ -66,8 +69,8 @@ const isOver = (error: unknown): boolean =>
 async function askToWrite(pool: Pool): Promise<void> {
   const db = await pool.getConnection();
   try {
-    await db.query(beginToWrite);
-    await db.rollback();
+    await db.query(`${beginToWrite} ${ofWriterQuestion}`);
+    await db.query(`ROLLBACK ${ofWriterQuestion}`);
     db.release();
   } catch {
     db.destroy();

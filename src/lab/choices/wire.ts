@@ -5,6 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
+import { ofWriterQuestion } from '../../connections/mysql-writer.ts';
 import type { Rung } from '../../ladder/rung.ts';
 import { connectAsRoot, endGeneralLog, rootUser } from '../environment/database-root.ts';
 import { waitUntil } from '../environment/wait-until.ts';
@@ -149,10 +150,12 @@ export class Wire {
 }
 
 const msOf = (time: string): string => `UNIX_TIMESTAMP(${time}) * 1000`;
-/**
- * A statement that was prepared before the log began is logged with `?` for its values. The epoch
- * is of no play: a process also reads it by itself, once in a while.
- */
+/** A statement that was prepared before the log began is logged with `?` for its values. */
 const isNameless = (text: string): boolean =>
-  (text.includes('?') && !text.includes('store_epoch')) ||
-  /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text);
+  !isOfItsProcess(text) &&
+  (text.includes('?') ||
+    /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text));
+
+/** What a process asks by itself, once in a while. */
+const isOfItsProcess = (text: string): boolean =>
+  text.includes('store_epoch') || text.includes(ofWriterQuestion);
