@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import './scripts/on-node.mjs'; // What the tests start has its code compiled already.
 
 const realServers = {
   globalSetup: './test/support/lab.ts',

@@ -208,6 +208,7 @@ function installSchemathesis() {
 }
 
 function build() {
+  rmSync(join(home, 'compile-cache'), { recursive: true, force: true }); // Of the old code.
   if (!run('npm', ['run', '--silent', 'build'])) stop('the build failed (its message is above)');
 }
 
