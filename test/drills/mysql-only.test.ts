@@ -50,12 +50,17 @@ async function sellThrough(rung: string, fault: (inside: HistoryEvent) => Promis
 const voucherOn = (rung: string): Promise<string> =>
   putOnSale({ rung, stock, lab: { workMs: 400, retries: 20 } });
 
-async function sellDuring(voucherId: string, happens: () => Promise<unknown>) {
+async function sellDuring(
+  voucherId: string,
+  happens: (firstAnswer: Promise<void>) => Promise<unknown>,
+) {
   const plan = planPurchases(voucherId, users, 11);
+  const firstAnswer = Promise.withResolvers<void>();
   const giveUp = AbortSignal.timeout(40_000);
-  const load = { baseUrl: lab().baseUrl, tokenSecret: labTokenSecret, giveUp };
+  const onTry = () => firstAnswer.resolve();
+  const load = { baseUrl: lab().baseUrl, tokenSecret: labTokenSecret, giveUp, onTry };
   const buying = buySteadily(plan, { ...load, purchasesPerSecond: 1_000, clients: 90 });
-  await happens();
+  await happens(firstAnswer.promise);
   const tries = await buying;
   const connections = testConnections();
   connections.redis('admin');
@@ -114,7 +119,10 @@ test('a voucher that no instance could read yet is sold once the database is bac
   await redis.del(copy); // No instance can read it there.
   const store = lab().server(database());
   await store.kill();
-  const { tries, facts, notHeld, open } = await sellDuring(voucherId, () => store.start());
+  const { tries, facts, notHeld, open } = await sellDuring(voucherId, async (firstAnswer) => {
+    await firstAnswer;
+    await store.start();
+  });
   const received = facts.history.filter(isReceived);
   expect(tries.length - received.length).toBeGreaterThan(0); // So many came before it was read.
   expect(notHeld).toEqual([]);

@@ -16,7 +16,7 @@ const longest = [
   'long/lock-storm',
   'long/progress',
   'long/accepted-is-not-sold',
-  'long/alive-not-consuming',
+  'long/drills',
   'drills/command-line',
   'long/sentinel-network',
   'long/conformance',
