@@ -77,7 +77,7 @@ export const projects = [
   onMariadb('integration', 1, 'test/integration/*.test.ts'),
   onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
-  onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 2 }),
+  onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 3 }),
   // Their verdict is about time: how soon a lock sells again, how long an answer takes.
   onMariadb('long alone', 6, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),
   mysql,
