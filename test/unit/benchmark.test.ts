@@ -30,21 +30,10 @@ import { fallen, judgeTarget } from '../../src/lab/benchmarks/targets.ts';
 import { bucketsText } from '../../src/lab/report/bench-buckets-text.ts';
 import { saturationText } from '../../src/lab/report/bench-saturation-text.ts';
 import { ladder, rungNames } from '../../src/ladder/rungs.ts';
+import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
+import { tooWide } from './terminal.ts';
 
-const cpu = Object.fromEntries(cpuRoles.map((role) => [role, 1])) as Measured['cpu'];
-const measured = (given: Partial<Measured> = {}): Measured => ({
-  seconds: 100,
-  ...{
-    requestsPerSecond: 1,
-    answers: { accepted: 100 },
-    broken: 0,
-    p50Ms: 1,
-    p99Ms: 1,
-    cpu,
-    otherWork: 0,
-  },
-  ...given,
-});
+const answered = (answers: Measured['answers']) => measured({ answers });
 const sale = (given: Partial<MeasuredSale> = {}): MeasuredSale => ({
   ...{ voucherId: '1', purchase: measured(), accepted: 100, acceptedPerSecond: 1 },
   ...{ recorded: 100, recordedPerSecond: 1, lagMs: 1, deepest: 1 },
@@ -58,8 +47,8 @@ describe('the figures of a sale count', () => {
   });
 
   test.each<[string, Partial<MeasuredSale>]>([
-    ['a purchase was refused', { purchase: measured({ answers: { accepted: 100, busy: 1 } }) }],
-    ['all were refused, fast', { purchase: measured({ answers: { accepted: 0 } }) }],
+    ['a purchase was refused', { purchase: answered({ accepted: 100, busy: 1 }) }],
+    ['all were refused, fast', { purchase: answered({ accepted: 0 }) }],
     ['a purchase got no answer', { purchase: measured({ broken: 1 }) }],
     ['an accepted order is not recorded', { recorded: 99 }],
     ['more is recorded than was requested', { recorded: 109 }],
@@ -69,88 +58,77 @@ describe('the figures of a sale count', () => {
   });
 
   test('with the refusals that a rung may give, and with no others', () => {
-    const lost = measured({ answers: { accepted: 100, conflict: 900 } });
-    expect(faultsOfSale('version-check', sale({ purchase: lost }), 8)).toEqual([]);
-    expect(faultsOfSale('redis-no-retry', sale({ purchase: lost }), 8)).toHaveLength(1);
-    const soldOut = measured({ answers: { accepted: 100, 'sold-out': 1 } });
-    expect(faultsOfSale('version-check', sale({ purchase: soldOut }), 8)).toHaveLength(1);
-  });
-
-  test('of the final rung only without a refusal: it has no lock to be busy', () => {
+    const faults = (rung: string, refusals: Measured['answers']) =>
+      faultsOfSale(rung, sale({ purchase: answered({ accepted: 100, ...refusals }) }), 8);
+    expect(faults('version-check', { conflict: 900 })).toEqual([]);
+    expect(faults('redis-no-retry', { conflict: 900 })).toHaveLength(1);
+    expect(faults('version-check', { 'sold-out': 1 })).toHaveLength(1);
     expect(legitimateRefusals(ladder['lua-stream'])).toEqual([]);
     expect(legitimateRefusals(ladder['redis-no-retry'])).toContain('busy');
   });
 });
 
 describe('the figures of a round count', () => {
-  const soldOut = measured({ answers: { 'sold-out': 100 } });
-  const requests = {
-    ...{ nginx: measured(), node: measured(), bare: measured() },
-    ...{ noop: measured(), purchase: measured() },
-    'sold-out': soldOut,
+  const right = {
+    ...{ nginx: measured(), node: measured(), bare: measured(), noop: measured() },
+    ...{ purchase: measured(), 'sold-out': answered({ 'sold-out': 100 }) },
   };
-  const round = (given: Partial<Round['requests']> = {}): Round => ({
-    requests: { ...requests, ...given },
-    sale: sale(),
-  });
+  const faults = (given: Partial<Round['requests']>) =>
+    faultsOfRound({ requests: { ...right, ...given }, sale: sale() }, 8);
 
   test('when every answer is the expected one', () => {
-    expect(faultsOfRound(round(), 8)).toEqual([]);
+    expect(faults({})).toEqual([]);
   });
 
-  test.each<[string, Partial<Round['requests']>]>([
-    ['a no-op was refused', { noop: measured({ answers: { accepted: 9, unauthenticated: 1 } }) }],
-    ['nginx did not answer', { nginx: measured({ answers: {} }) }],
-    ['bare node:http did not answer', { node: measured({ answers: {} }) }],
-    ['the bare route is not there', { bare: measured({ answers: { 'not-ready': 100 } }) }],
-    [
-      'a sold-out voucher was sold',
-      { 'sold-out': measured({ answers: { 'sold-out': 9, accepted: 1 } }) },
-    ],
-    ['a refusal has another reason', { 'sold-out': measured({ answers: { 'not-ready': 9 } }) }],
-  ])('not when %s', (_, given) => {
-    expect(faultsOfRound(round(given), 8)).not.toEqual([]);
+  test.each(['nginx', 'node', 'bare', 'noop', 'sold-out'] as const)(
+    'not when %s was answered something else, or nothing',
+    (name) => {
+      for (const answers of [{ 'not-ready': 9 }, {}])
+        expect(faults({ [name]: answered(answers) }).join()).toMatch(`${name}: `);
+    },
+  );
+
+  test('not when a sold-out voucher was sold', () => {
+    expect(faults({ 'sold-out': answered({ 'sold-out': 9, accepted: 1 }) })).toHaveLength(1);
   });
 });
 
-describe('the ratio that a purchase could reach', () => {
-  const cpuOf = (times: Partial<Record<(typeof cpuRoles)[number], number | null>>) => {
-    const spread = (time: number | null = 0) => (time === null ? null : spreadOf([time]));
-    const all = cpuRoles.map((role) => [role, spread(times[role])] as const);
-    return {
-      cpu: Object.fromEntries(all) as Record<(typeof cpuRoles)[number], (typeof all)[0][1]>,
-    };
-  };
-  const bare = cpuOf({ load: 20, nginx: 20, api: 60 });
-
-  test('leaves out what the API itself could save', () => {
-    const purchase = cpuOf({ load: 90, nginx: 90, api: 900, redis: 15, worker: 8, database: 2 });
-    expect(reachableRatio({ bare, purchase })).toBe(0.8);
+test('a purchase could reach the ratio that leaves out what the API itself could save', () => {
+  const timesOf = (times: Record<string, number | null>) => ({
+    cpu: cpuOf((role) => spreadOfKnown([times[role] === null ? null : (times[role] ?? 0)])),
   });
-
-  test('is unknown when a process ended meanwhile', () => {
-    expect(reachableRatio({ bare, purchase: cpuOf({ redis: null }) })).toBeNull();
-  });
+  const bare = timesOf({ load: 20, nginx: 20, api: 60 });
+  const purchase = timesOf({ load: 90, nginx: 90, api: 900, redis: 15, worker: 8, database: 2 });
+  expect(reachableRatio({ bare, purchase })).toBe(0.8);
+  // A process of Redis ended meanwhile.
+  expect(reachableRatio({ bare, purchase: timesOf({ redis: null }) })).toBeNull();
 });
 
 describe('a target', () => {
   const least = { name: 'ratio', atLeast: 0.6, because: 'a reason' };
   const most = { name: 'lag', atMost: 3, because: 'a reason' };
+  type Target = typeof least | typeof most;
 
-  test('is met by the median', () => {
-    expect(judgeTarget(least, spreadOf([0.5, 0.6, 0.7]), 3).answer).toBe('met');
-    expect(judgeTarget(most, spreadOf([1, 3, 9]), 3).answer).toBe('met');
+  test.each<[answer: string, target: Target, rounds: number[]]>([
+    ['met', least, [0.5, 0.6, 0.7]],
+    ['met', most, [1, 3, 9]],
+    // By more than the spread: no round meets it.
+    ['missed', least, [0.4, 0.5, 0.59]],
+    ['missed', most, [3.1, 4]],
+    ['unclear', least, [0.4, 0.5, 0.7]],
+    ['unclear', most, [2, 4, 5]],
+    // One round has no spread.
+    ['unknown', least, [0.1]],
+  ])('is %s by the median: %j in rounds of %j', (answer, target, rounds) => {
+    expect(judgeTarget(target, spreadOf(rounds), rounds.length).answer).toBe(answer);
   });
 
-  test('is missed by more than the spread when no round meets it', () => {
-    expect(judgeTarget(least, spreadOf([0.4, 0.5, 0.59]), 3).answer).toBe('missed');
-    expect(judgeTarget(most, spreadOf([3.1, 4]), 2).answer).toBe('missed');
-    expect(judgeTarget(least, spreadOf([0.4, 0.5, 0.7]), 3).answer).toBe('unclear');
-    expect(judgeTarget(most, spreadOf([2, 4, 5]), 3).answer).toBe('unclear');
+  test('is not judged without a figure', () => {
+    expect(judgeTarget(least, null, 5).answer).toBe('unknown');
   });
 
   test('fails a gate only when no round is as good as the worst one of the recorded run', () => {
-    const now = (target: typeof least | typeof most, ...rounds: number[]) =>
+    const now = (target: Target, ...rounds: number[]) =>
       judgeTarget(target, spreadOf(rounds), rounds.length);
     const recorded = new Map([
       ['ratio', spreadOf([0.5, 0.6])],
@@ -173,13 +151,8 @@ describe('a target', () => {
     writeFileSync(file, JSON.stringify({ targets, seconds: 1 }));
     expect(readRecordedFigures(file)).toEqual(new Map([['ratio', spreadOf([0.5, 0.6])]]));
     writeFileSync(file, '{}');
-    expect(() => readRecordedFigures(file)).toThrow(/name the bench.json/);
-    expect(() => readRecordedFigures(join(folder, 'none'))).toThrow(/name the bench.json/);
-  });
-
-  test('is not judged on one round, which has no spread, and not without a figure', () => {
-    expect(judgeTarget(least, spreadOf([0.1]), 1).answer).toBe('unknown');
-    expect(judgeTarget(least, null, 5).answer).toBe('unknown');
+    for (const other of [file, join(folder, 'none')])
+      expect(() => readRecordedFigures(other)).toThrow(/name the bench.json/);
   });
 });
 
@@ -190,31 +163,28 @@ describe('a spread', () => {
   });
 
   test('is never made of what is no number', () => {
-    expect(() => spreadOf([1, Number.NaN])).toThrow(RangeError);
-    expect(() => spreadOf([])).toThrow(RangeError);
+    for (const values of [[], [1, Number.NaN]]) expect(() => spreadOf(values)).toThrow(RangeError);
     for (const unknown of [null, Number.NaN, Number.POSITIVE_INFINITY])
       expect(spreadOfKnown([1, unknown])).toBeNull();
     expect(spreadOfKnown([])).toBeNull();
   });
 });
 
-describe('the rungs that a queue is compared with', () => {
-  test('write order by order, and no rush breaks them', () => {
-    const names = rungNames.filter(isCorrectOrderByOrder);
-    expect(names).toEqual(expect.arrayContaining(['stock-positive', 'row-lock', 'redis-atomic']));
-    for (const wrong of ['read-then-write', 'check-then-insert', 'mutex-per-user', 'lua-stream'])
-      expect(names).not.toContain(wrong);
-  });
+test('a queue is compared with rungs that write order by order, and that no rush breaks', () => {
+  const names = rungNames.filter(isCorrectOrderByOrder);
+  expect(names).toEqual(expect.arrayContaining(['stock-positive', 'row-lock', 'redis-atomic']));
+  for (const wrong of ['read-then-write', 'check-then-insert', 'mutex-per-user', 'lua-stream'])
+    expect(names).not.toContain(wrong);
 });
 
 describe('the search for the highest rate', () => {
   const limits = { first: 100, least: 10, most: 10_000 };
-  /** A service that sustains `knee`; the answers to `hiccups` are wrong. */
-  function search(knee: number, hiccups: readonly number[] = [], more: Partial<RateLimits> = {}) {
+  /** A service that sustains `knee`; the answer to `hiccup` is wrong. */
+  function search(knee: number, hiccup = 0, more: Partial<RateLimits> = {}) {
     let count = 0;
     const measure = async (rate: number) => {
       count += 1;
-      return { rate, isGood: rate <= knee !== hiccups.includes(count) };
+      return { rate, isGood: rate <= knee !== (count === hiccup) };
     };
     return searchRate(measure, { ...limits, ...more });
   }
@@ -228,23 +198,22 @@ describe('the search for the highest rate', () => {
   });
 
   test('goes down when the first rate is too high, and gives up at the least', async () => {
-    const { best } = await search(30);
-    expect(best).toBeLessThanOrEqual(30);
+    expect((await search(30)).best).toBeLessThanOrEqual(30);
     expect((await search(5)).best).toBeNull();
   });
 
   test('ends at the most, and where no whole rate is between', async () => {
-    expect((await search(1e9, [], { most: 500 })).best).toBeLessThanOrEqual(500);
-    expect((await search(3, [], { first: 4, least: 1 })).best).toBe(3);
+    expect((await search(1e9, 0, { most: 500 })).best).toBeLessThanOrEqual(500);
+    expect((await search(3, 0, { first: 4, least: 1 })).best).toBe(3);
   });
 
-  const allHiccups = Array.from({ length: 30 }, (_, index) => [index + 1]);
-
-  test.each(allHiccups)('is not misled by one hiccup or one lucky measurement: %i', async (at) => {
-    const { best, steps } = await search(1_000, [at]);
-    expect(best).toBe((await search(1_000)).best);
-    const goodOnes = steps.filter(({ rate, isGood }) => rate === best && isGood);
-    expect(goodOnes).toHaveLength(2);
+  test('is not misled by one hiccup or one lucky measurement, whenever it comes', async () => {
+    const { best: right } = await search(1_000);
+    for (let hiccup = 1; hiccup <= 30; hiccup++) {
+      const { best, steps } = await search(1_000, hiccup);
+      expect(best, `${hiccup}`).toBe(right);
+      expect(steps.filter(({ rate, isGood }) => rate === best && isGood)).toHaveLength(2);
+    }
   });
 });
 
@@ -256,22 +225,29 @@ describe('a rate is not sustained', () => {
   });
 
   test.each([
-    ['when an iteration was dropped', { dropped: 1 }],
-    ['when a hundredth was not sent', { answers: { accepted: 490 } }],
-    ['when the p99 is too high', { p99Ms: 50.1 }],
-    ['when the p99 is no number', { p99Ms: Number.NaN }],
-    ['when a purchase was refused', { answers: { accepted: 499, 'not-ready': 1 } }],
-    ['when an outcome is unknown', { answers: { accepted: 499, unknown: 1 } }],
-  ])('%s', (_, given) => {
+    ['an iteration was dropped', { dropped: 1 }],
+    ['a hundredth was not sent', { answers: { accepted: 490 } }],
+    ['the p99 is too high', { p99Ms: 50.1 }],
+    ['the p99 is no number', { p99Ms: Number.NaN }],
+    ['a purchase was refused', { answers: { accepted: 499, 'not-ready': 1 } }],
+    ['an outcome is unknown', { answers: { accepted: 499, unknown: 1 } }],
+  ])('when %s', (_, given) => {
     expect(reasonsAgainst({ ...k6, ...given }, 500)).toHaveLength(1);
   });
 
-  test('and the figures do not count when an accepted order is not recorded', () => {
-    const step = { rate: 100, answers: { accepted: 500, unknown: 2 }, accepted: 500 };
-    for (const recorded of [500, 502]) expect(faultsOfStep({ ...step, recorded })).toEqual([]);
-    for (const recorded of [499, 503]) expect(faultsOfStep({ ...step, recorded })).toHaveLength(1);
-    const soldOut = { ...step, answers: { accepted: 500, 'sold-out': 1 }, recorded: 500 };
-    expect(faultsOfStep(soldOut)).toHaveLength(1);
+  test.each([
+    [500, 0],
+    [502, 0],
+    [499, 1],
+    [503, 1],
+  ])('of 500 accepted orders and 2 unknown, %i are recorded: %i faults', (recorded, faults) => {
+    const step = { rate: 100, answers: { accepted: 500, unknown: 2 }, accepted: 500, recorded };
+    expect(faultsOfStep(step)).toHaveLength(faults);
+  });
+
+  test('and its figures do not count when it sold out', () => {
+    const answers = { accepted: 500, 'sold-out': 1 };
+    expect(faultsOfStep({ rate: 100, answers, accepted: 500, recorded: 500 })).toHaveLength(1);
   });
 });
 
@@ -282,36 +258,30 @@ describe('the growth of a voucher', () => {
     expect(marksUpTo(1_000_000)).toHaveLength(7);
   });
 
-  const exactly = (value: number) => spreadOf([value]);
   const row = (given: Partial<GrowthRow> = {}): GrowthRow => ({
     ...{ orders: 1, acceptedPerSecond: exactly(1), p99Ms: exactly(10), lagMs: exactly(1) },
-    workerMb: exactly(1),
-    ...{ cpuPerOrder: exactly(100), redisBytesPerOrder: exactly(200) },
+    ...{ workerMb: exactly(1), cpuPerOrder: exactly(100), redisBytesPerOrder: exactly(200) },
     ...given,
   });
-  const answers = (last: Partial<GrowthRow>) =>
-    flatness([row(), row(), row(last)]).map(({ answer }) => answer);
 
-  test('is flat when the last orders cost what the first did', () => {
-    expect(answers({})).toEqual(['met', 'met', 'met']);
+  test.each<[what: string, last: Partial<GrowthRow>, answers: string]>([
+    ['the last orders cost what the first did', {}, 'met met met'],
+    ['the CPU grows with the orders', { cpuPerOrder: exactly(200) }, 'missed met met'],
+    ['the p99 grows', { p99Ms: exactly(30) }, 'met missed met'],
+    ['the memory of Redis grows', { redisBytesPerOrder: exactly(400) }, 'met met missed'],
+    ['a slice is as fast as before', { p99Ms: spreadOf([5, 30, 40]) }, 'met unclear met'],
+  ])('when %s', (_, last, answers) => {
+    const judged = flatness([row(), row(), row(last)]);
+    expect(judged.map(({ answer }) => answer).join(' ')).toBe(answers);
+  });
+
+  test('is not judged by one slice', () => {
     expect(flatness([row()])).toEqual([]);
-  });
-
-  test.each<[string, Partial<GrowthRow>]>([
-    ['the CPU', { cpuPerOrder: exactly(200) }],
-    ['the p99', { p99Ms: exactly(30) }],
-    ['the memory of Redis', { redisBytesPerOrder: exactly(400) }],
-  ])('is not flat when %s grows with the orders', (_, last) => {
-    expect(answers(last).filter((answer) => answer === 'missed')).toHaveLength(1);
-  });
-
-  test('is unclear when the slices are further apart than the growth', () => {
-    expect(answers({ p99Ms: spreadOf([5, 30, 40]) })).toEqual(['met', 'unclear', 'met']);
   });
 });
 
 describe('a load by the script alone', () => {
-  const time = Object.fromEntries(cpuRoles.map((role) => [role, 300])) as Measured['cpu'];
+  const time: Measured['cpu'] = cpuOf(() => 300);
   const bought = (answers: Record<string, number>) => ({ seconds: 2, p99Ms: 1, answers });
 
   test('counts what all servers took for an accepted order, without the load itself', () => {
@@ -326,8 +296,10 @@ describe('a load by the script alone', () => {
     ['100 orders accepted, 99 recorded', { accepted: 100 }, 99, time],
     ['100 orders accepted, 101 recorded', { accepted: 100 }, 101, time],
     ['a process ended or started', { accepted: 100 }, 100, { ...time, redis: null }],
-  ])('does not count with %s', (fault, answers, recorded, cpu) => {
-    expect(figuresOfScript(bought(answers), cpu, recorded).faults).toEqual([`by script: ${fault}`]);
+  ])('does not count with %s', (fault, answers, recorded, used) => {
+    expect(figuresOfScript(bought(answers), used, recorded).faults).toEqual([
+      `by script: ${fault}`,
+    ]);
   });
 });
 
@@ -337,13 +309,10 @@ describe('a voucher in buckets', () => {
     strandedWithoutLending: 30,
   };
   const spread = { median: 23_456.7, least: 12_345.6, most: 34_567.8 };
-  const cpu = { median: 123.4, least: 101.2, most: 156.7 };
-  const row = (buckets: number) => ({
-    ...{ buckets, acceptedPerSecond: spread, mastersCpu: [cpu, cpu, cpu], apiCpu: cpu, end },
-  });
+  const used = { median: 123.4, least: 101.2, most: 156.7 };
 
   test('costs nothing that fails the command, but for units and users that it got wrong', () => {
-    expect(faultsOfEnd(row(2))).toEqual([]);
+    expect(faultsOfEnd({ buckets: 2, end })).toEqual([]);
     expect(faultsOfEnd({ buckets: 2, end: { ...end, stranded: 3, soldOutWrongly: 1 } })).toEqual([
       '2 buckets, the end of stock: 3 stranded',
       '2 buckets, the end of stock: 1 soldOutWrongly',
@@ -351,12 +320,15 @@ describe('a voucher in buckets', () => {
   });
 
   test('is shown in 80 columns', () => {
+    const row = (buckets: number) => ({
+      ...{ buckets, acceptedPerSecond: spread, mastersCpu: [used, used, used], apiCpu: used, end },
+    });
     const text = bucketsText({
-      ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, masters: 3, otherWork: cpu },
+      ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, masters: 3, otherWork: used },
       ...{ endOfStock: { stock: 1_200, users: 1_320 }, rows: [1, 2, 3, 4].map(row) },
       ...{ targets: [], faults: [] },
     });
-    expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(tooWide(text)).toEqual([]);
   });
 });
 
@@ -364,16 +336,18 @@ describe('other work on the machine', () => {
   // user nice system idle iowait irq softirq steal guest guest_nice
   const before = machineTime('cpu  100 0 100 800 0 0 0 0 50 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n');
   const after = machineTime('cpu  150 5 120 900 10 5 5 5 90 0\n');
-  const none = Object.fromEntries(cpuRoles.map((role) => [role, 0])) as Measured['cpu'];
 
-  test('is the busy time of all cores without that of the lab; the host’s part counts', () => {
-    expect(otherShare(before, after, none)).toBeCloseTo(90 / 200);
-    expect(otherShare(before, after, { ...none, api: 700_000 })).toBeCloseTo(20 / 200);
+  test.each([
+    ['is the busy time of all cores', 0, 90 / 200],
+    ['is without that of the lab; the host’s part counts', 700_000, 20 / 200],
+    ['is never negative', 1_000_000, 0],
+  ])('%s', (_, ofApi, share) => {
+    const lab: Measured['cpu'] = { ...cpuOf(() => 0), api: ofApi };
+    expect(otherShare(before, after, lab)).toBeCloseTo(share);
   });
 
-  test('is never negative, and unknown when the lab’s time is', () => {
-    expect(otherShare(before, after, { ...none, api: 1_000_000 })).toBe(0);
-    expect(otherShare(before, after, { ...none, api: null })).toBeNull();
+  test('is unknown when the lab’s time is', () => {
+    expect(otherShare(before, after, { ...cpu, api: null })).toBeNull();
   });
 
   test('is read from this machine', () => {
@@ -402,7 +376,7 @@ describe('the curve of the highest rate', () => {
     expect(text).toContain('use 1.26 cores, and k6 uses 3.00.');
     expect(text.match(/^12000 .*2 of 3 ★$/gm)).toHaveLength(1);
     expect(text.match(/^18000 .*0 of 1$/gm)).toHaveLength(1);
-    expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(tooWide(text)).toEqual([]);
   });
 
   test('says so when no rate is sustained', () => {
@@ -416,21 +390,17 @@ describe('the target of the reentrant lock', () => {
     ...{ lock, rounds },
     alone: { cyclesPerSecond: rounds[0] ?? 0, p99Ms: 1 },
   });
-  const judged = (rounds: number[], ofFloor = [1_000, 2_000, 4_000]) =>
-    lockTarget([cost(floor, ofFloor), cost('redis-reentrant', rounds)]);
 
-  test('compares it with the floor of the same round', () => {
-    expect(judged([900, 1_800, 3_600])).toMatchObject({
-      ...{ answer: 'met', measured: { median: 0.9, least: 0.9, most: 0.9 } },
-    });
-  });
-
-  test('is missed by less than the spread when a round meets it', () => {
-    expect(judged([900, 1_600, 3_200]).answer).toBe('unclear');
-    expect(judged([800, 1_600, 3_200]).answer).toBe('missed');
-  });
-
-  test('is unknown without the floor', () => {
-    expect(judged([900, 1_800, 3_600], []).answer).toBe('unknown');
+  test.each<[answer: string, rounds: number[], ofFloor: number[]]>([
+    ['met', [900, 1_800, 3_600], [1_000, 2_000, 4_000]],
+    // One round meets it, and none.
+    ['unclear', [900, 1_600, 3_200], [1_000, 2_000, 4_000]],
+    ['missed', [800, 1_600, 3_200], [1_000, 2_000, 4_000]],
+    ['unknown', [900, 1_800, 3_600], []],
+  ])('is %s by %j cycles, compared with the floor of the same round: %j', (answer, ...rounds) => {
+    const [ours, ofFloor] = rounds;
+    const judged = lockTarget([cost(floor, ofFloor), cost('redis-reentrant', ours)]);
+    expect(judged.answer).toBe(answer);
+    if (answer === 'met') expect(judged.measured).toEqual(exactly(0.9));
   });
 });

@@ -4,23 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  type BesideBenchmark,
   faultsOfSeller,
   ratiosOf,
   type SellerRound,
 } from '../../src/lab/benchmarks/beside-benchmark.ts';
-import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import type { Measured } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
 import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
 import { OtherServiceInvalid } from '../../src/lab/errors.ts';
 import { besideText } from '../../src/lab/report/bench-beside-text.ts';
+import { cpuOf, exactly, measured } from './bench-figures.ts';
+import { tooWide } from './terminal.ts';
 
-const cpu = Object.fromEntries(cpuRoles.map((role) => [role, 1])) as Measured['cpu'];
-const purchase = (answers: Measured['answers'], broken = 0): Measured => ({
-  ...{ seconds: 4, requestsPerSecond: 25, answers, broken, p50Ms: 1, p99Ms: 2, cpu },
-  otherWork: 0,
-});
+const purchase = (answers: Measured['answers'], broken = 0): Measured =>
+  measured({ answers, broken });
 const recordingOf = (recorded: number): NonNullable<SellerRound['recording']> => ({
   ...{ recorded, duringPerSecond: 1, afterPerSecond: 1, drainSeconds: 1, perSecond: 20 },
 });
@@ -42,10 +39,8 @@ describe('the description of another service', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, 'tokens.txt'), tokens);
     const file = join(folder, 'beside.json');
-    writeFileSync(
-      file,
-      typeof description === 'string' ? description : JSON.stringify(description),
-    );
+    const text = typeof description === 'string' ? description : JSON.stringify(description);
+    writeFileSync(file, text);
     return file;
   }
 
@@ -113,30 +108,26 @@ describe('the ratio to another service', () => {
   });
 });
 
-test('The text fits 80 columns, and has no figure for what a service does not name', () => {
-  const one = (value: number) => spreadOf([value]);
+test('the text fits 80 columns, and has no figure for what a service does not name', () => {
   const speeds = {
-    ...{ requestsPerSecond: one(12_345), acceptedPerSecond: spreadOf([12_345, 23_456]) },
-    ...{ p50Ms: one(123.4), p99Ms: spreadOf([1_234.5, 2_345.6]) },
+    ...{ requestsPerSecond: exactly(12_345), acceptedPerSecond: spreadOf([12_345, 23_456]) },
+    ...{ p50Ms: exactly(123.4), p99Ms: spreadOf([1_234.5, 2_345.6]) },
   };
-  const costs = (api: number) => {
-    const all = cpuRoles.map((role) => [role, one(role === 'api' ? api : 0)]);
-    return Object.fromEntries(all) as BesideBenchmark['sellers'][number]['cpu'];
-  };
+  const costs = (api: number) => cpuOf((role) => exactly(role === 'api' ? api : 0));
   const recording = {
-    ...{ recorded: one(1), duringPerSecond: one(12_345), afterPerSecond: one(123) },
-    ...{ drainSeconds: one(123.4), perSecond: one(123) },
+    ...{ recorded: exactly(1), duringPerSecond: exactly(12_345), afterPerSecond: exactly(123) },
+    ...{ drainSeconds: exactly(123.4), perSecond: exactly(123) },
   };
   const text = besideText({
-    ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, otherWork: one(0) },
+    ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, otherWork: exactly(0) },
     sellers: [
       { name: 'lockstep', ...speeds, cpu: costs(100), recording },
       { name: 'sixteen-columns-', ...speeds, cpu: costs(0), recording: null },
     ],
-    ratios: { accepted: one(2), recorded: null, p99: one(0.5) },
+    ratios: { accepted: exactly(2), recorded: null, p99: exactly(0.5) },
     ...{ targets: [], faults: [] },
   });
-  expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  expect(tooWide(text)).toEqual([]);
   expect(text).toMatch(/sixteen-columns- +(– +){7}\?/);
   expect(text).toContain('NOBODY COUNTED THE ORDERS of sixteen-columns-: ');
 });

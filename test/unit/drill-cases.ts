@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../src/audit/facts.ts';
 import type { Verdict } from '../../src/domain.ts';
+import type { Outage } from '../../src/lab/drills/outages.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import { timed } from './facts.ts';
@@ -22,6 +23,14 @@ export const load = (answer: (ms: number) => Answer): Try[] =>
     const user = { userId: String(1_001 + index), requestId: `load-${index}`, latencyMs: 5 };
     return tried({ ...user, ...answer(index * 100) }, index * 100, index * 100 + 5);
   });
+
+/** Locks of which one of three servers is stopped from 1 s to 2 s; it sells again at 2.3 s. */
+export const stopped: Outage = {
+  ...{ rung: 'multilock', servers: ['redis-2'], away: 'stopped', masters: 3, sells: false },
+  ...{ calmFrom: at(0), stopAt: at(990), downAt: at(1_000), startAt: at(2_000) },
+  ...{ backAt: at(2_100), until: at(4_000), leavesLocks: false, leftLocks: 0 },
+  tries: load((ms) => (ms >= 1_000 && ms < 2_300 ? away : sold)),
+};
 
 type Cases<Changes> = Readonly<Record<string, Changes>>;
 

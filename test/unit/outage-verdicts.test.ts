@@ -29,20 +29,13 @@ import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import { languages } from '../../src/ladder/texts/texts.ts';
-import { at, away, load, sold, tried, verdictsOf } from './drill-cases.ts';
+import { at, away, load, sold, stopped, tried, verdictsOf } from './drill-cases.ts';
 import { accepted, facts, refused, row, unknown } from './facts.ts';
 
 describe('an outage of lock servers', () => {
-  /** Stopped from 1 s to 2 s, back at 2.1 s; it sells again at 2.3 s. */
   const answerAt = (ms: number) => (ms >= 1_000 && ms < 2_300 ? away : sold);
-  const unavailable: Outage = {
-    ...{ rung: 'multilock', servers: ['redis-2'], away: 'stopped', masters: 3, sells: false },
-    ...{ calmFrom: at(0), stopAt: at(990), downAt: at(1_000), startAt: at(2_000) },
-    ...{ backAt: at(2_100), until: at(4_000), tries: load(answerAt) },
-    ...{ leavesLocks: false, leftLocks: 0 },
-  };
-  const available = { ...unavailable, rung: 'redlock', sells: true, tries: load(() => sold) };
-  const dead = { ...unavailable, tries: load((ms) => (ms < 1_000 ? sold : away)) };
+  const available = { ...stopped, rung: 'redlock', sells: true, tries: load(() => sold) };
+  const dead = { ...stopped, tries: load((ms) => (ms < 1_000 ? sold : away)) };
 
   const finding = (check: CheckName, verdict: Verdict): Finding => ({
     ...{ check, verdict, count: verdict === 'violated' ? 1 : 0, first: 'user 7 has 2 orders' },
@@ -50,14 +43,14 @@ describe('an outage of lock servers', () => {
   type Changes = Partial<Outage> & { readonly audited?: Verdict };
   const outage = verdictsOf('it', ({ audited = 'held', ...changes }: Changes) => {
     const found = { voucherId: '7', finding: finding('one-order-per-user', audited) };
-    return outageReasons([{ ...unavailable, ...changes }], [found]);
+    return outageReasons([{ ...stopped, ...changes }], [found]);
   });
 
   outage.holds({
     'nothing was sold, and it was said': {},
     'enough servers were left, and it went on selling': available,
     'an attempt still waited when the servers started again': {
-      tries: [...unavailable.tries, tried(accepted('1', 'a'), 1_998, 2_003)],
+      tries: [...stopped.tries, tried(accepted('1', 'a'), 1_998, 2_003)],
     },
     'locks are left, and the rung claims to leave some': { leftLocks: 19, leavesLocks: true },
     'its locks are not in Redis': { leftLocks: null },
@@ -68,7 +61,7 @@ describe('an outage of lock servers', () => {
       tries: load((ms) => (ms === 1_500 ? sold : answerAt(ms))),
     },
     'redlock, 1 of 3 stopped: sold 0 in 10 attempts, and should go on selling': {
-      ...{ ...available, tries: unavailable.tries },
+      ...{ ...available, tries: stopped.tries },
     },
     'multilock, 1 of 3 stopped: no attempt was refused as lock-service-unavailable': {
       tries: load((ms) => (answerAt(ms) === away ? busy : sold)),
@@ -86,7 +79,7 @@ describe('an outage of lock servers', () => {
       tries: load((ms) => (ms < 2_300 ? away : sold)),
     },
     'redlock, 1 of 3 stopped: nobody tried meanwhile': {
-      ...{ ...available, tries: unavailable.tries.filter(({ outcome }) => outcome === 'accepted') },
+      ...{ ...available, tries: stopped.tries.filter(({ outcome }) => outcome === 'accepted') },
     },
   });
 
@@ -102,7 +95,7 @@ describe('an outage of lock servers', () => {
 
   test('has phases: the attempts by outcome, the gap, and the time until the next sale', () => {
     const because = 'lock-service-unavailable';
-    expect(phasesOf(unavailable)).toMatchObject([
+    expect(phasesOf(stopped)).toMatchObject([
       { phase: 'before', accepted: 10, refusedBecause: {}, p99Ms: 5 },
       {
         ...{ phase: '1 of 3 stopped', accepted: 0, refusedBecause: { [because]: 10 }, unknown: 0 },
@@ -114,7 +107,7 @@ describe('an outage of lock servers', () => {
   });
 
   test('has its phases as a table in the text of the drill', () => {
-    const table = phaseTable(phasesOf(unavailable));
+    const table = phaseTable(phasesOf(stopped));
     const judged = { verdict: 'held', reasons: [], figures: {}, faults: {} } as const;
     const text = resultText({ ...judged, tables: [table] });
     expect(text).toMatch(/multilock 1 of 3 stopped +0 +10 +10 +0 +5 +1400 +205/);
@@ -127,7 +120,7 @@ describe('an outage of lock servers', () => {
   });
 
   test('comes to one sentence for each rung: where it sold on, and when it was back', () => {
-    const two = { ...unavailable, rung: 'redlock', servers: ['redis-2', 'redis-3'] };
+    const two = { ...stopped, rung: 'redlock', servers: ['redis-2', 'redis-3'] };
     expect(conclusionsOf([dead, available, two]).map(({ en }) => en)).toEqual([
       'multilock sold nothing with 1 of 3 stopped; it did not sell again after each of them.',
       'redlock sold on with 1 of 3 stopped; sold nothing with 2 of 3 stopped; it sold again within 205 ms.',

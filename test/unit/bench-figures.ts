@@ -1,0 +1,19 @@
+/** The figures of a load, by hand, for the tests of the benchmarks. */
+import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
+import type { Measured } from '../../src/lab/benchmarks/measure.ts';
+import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
+
+type Role = (typeof cpuRoles)[number];
+
+export const cpuOf = <Value>(of: (role: Role) => Value): Record<Role, Value> =>
+  Object.fromEntries(cpuRoles.map((role) => [role, of(role)])) as Record<Role, Value>;
+
+export const cpu = cpuOf(() => 1);
+
+export const measured = (given: Partial<Measured> = {}): Measured => ({
+  ...{ seconds: 100, requestsPerSecond: 1, answers: { accepted: 100 }, broken: 0 },
+  ...{ p50Ms: 1, p99Ms: 1, cpu, otherWork: 0 },
+  ...given,
+});
+
+export const exactly = (value: number) => spreadOf([value]);
