@@ -12,17 +12,15 @@ import type { Lease, Lock } from '../../src/locks/lock.ts';
 import { noLock } from '../../src/locks/none.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { testConnections } from '../support/connections.ts';
-import { ladderLock } from '../support/ladder-lock.ts';
+import { held, openLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
 
 const someResource = () => `test:${someVoucherId()}`;
 const lease = () => endlessLease(async () => {});
-const grant = async (lock: Lock, resource: string): Promise<Lease> => {
-  const granted = await lock.acquire(resource, { waitMs: 0 });
-  if (!granted) return expect.unreachable();
-  return granted;
-};
+const grant = (lock: Lock, resource: string): Promise<Lease> => held(lock, resource, { waitMs: 0 });
+const writes = (pool: Pool, resource: string) => (fence: string) =>
+  transaction(pool, 'READ COMMITTED', (db) => checkFence(db, resource, fence));
 
 test('every lease gets a larger fence than all before it, also from many connections at once', async () => {
   const pool = testConnections().mysql();
@@ -46,9 +44,9 @@ test('fences of many resources are given at once', async () => {
 });
 
 test('a lease has a larger fence than the one before it, also when Redis has lost its data', async () => {
-  const connections = testConnections({ REDIS_URL: (await startOwnRedis()).url });
-  const lock = ladderLock('fenced', connections);
-  await connections.ready();
+  const { lock, connections } = await openLock('fenced', {
+    REDIS_URL: (await startOwnRedis()).url,
+  });
   const resource = someResource();
   for (const _ of [1, 2]) await (await grant(lock, resource)).release();
   const before = await grant(lock, resource);
@@ -64,8 +62,7 @@ test('a fence that is counted in Redis grows, and comes again when Redis has los
   await connections.ready();
   const resource = someResource();
   const lock = fencedByRedisLock(noLock(), redis, pool);
-  const write = ({ fence = '' }: Lease) =>
-    transaction(pool, 'READ COMMITTED', (db) => checkFence(db, resource, fence));
+  const write = ({ fence = '' }: Lease) => writes(pool, resource)(fence);
   const first = await grant(lock, resource);
   const second = await grant(lock, resource);
   expect([first.fence, second.fence]).toEqual(['1', '2']);
@@ -97,8 +94,7 @@ test('a lease whose fence MySQL cannot give is released, and the error names the
 test('the newest fence writes, and an older one never', async () => {
   const pool = testConnections().mysql();
   const resource = someResource();
-  const write = (fence: string) =>
-    transaction(pool, 'READ COMMITTED', (db) => checkFence(db, resource, fence));
+  const write = writes(pool, resource);
   const older = await nextFence(pool, resource);
   const newer = await nextFence(pool, resource);
   await expect(write(older)).rejects.toBeInstanceOf(StaleFence);

@@ -8,10 +8,9 @@ import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
 import type { Lock } from '../../src/locks/lock.ts';
-import { testConnections } from '../support/connections.ts';
-import { ladderLock } from '../support/ladder-lock.ts';
+import { held, openLock } from '../support/ladder-lock.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
-import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/swallowing-proxy.ts';
 
 /** How many servers each lock has, and how many of them hang. */
 const locks: readonly (readonly [lock: RungName, servers: number, hung: number])[] = [
@@ -35,13 +34,11 @@ interface Answers {
   failed: number;
 }
 
-async function openLock(name: RungName, urls: readonly string[]) {
+async function openOver(name: RungName, urls: readonly string[]) {
   const main = urls[0] ?? '';
   const stores = { REDIS_URL: main, REDLOCK_URLS: urls.join(','), ORDER_DURABILITY: 'everysec' };
-  const connections = testConnections({ ...stores, ...longLeases });
-  const lock = ladderLock(name, connections);
+  const { lock, connections } = await openLock(name, { ...stores, ...longLeases });
   const clients = [connections.redis('lock'), ...connections.redlockMasters()];
-  await connections.ready();
   await Promise.all(clients.map((redis) => redis.ping())); // After all that a client sends first.
   return { lock, clients };
 }
@@ -72,6 +69,7 @@ function startUsers(lock: Lock) {
 }
 
 const portOf = ({ url }: OwnRedis): number => Number(new URL(url).port);
+const urlsOf = (servers: readonly { readonly url: string }[]) => servers.map(({ url }) => url);
 
 /** Locks, and places in the line of a fair one. */
 async function leftOn(server: OwnRedis): Promise<string[]> {
@@ -95,8 +93,7 @@ async function hangAndLook(
   servers: readonly OwnRedis[],
   hung: number,
 ): Promise<string[]> {
-  const urls = servers.map(({ url }) => url);
-  const { lock } = await openLock(name, urls);
+  const { lock } = await openOver(name, urlsOf(servers));
   const { answers, stop } = startUsers(lock);
   await waitUntil('connections that are in use', 20_000, async () => answers.granted > 10);
   for (const server of servers.slice(0, hung)) server.pause();
@@ -126,15 +123,10 @@ async function releaseFirst(
   hung: number,
   closes = false,
 ): Promise<string[]> {
-  const proxies: SwallowingProxy[] = [];
-  for (const server of servers) proxies.push(await swallowingProxy(portOf(server)));
-  const urls = proxies.map(({ port }) => `redis://127.0.0.1:${port}`);
-  const { lock: other } = await openLock(
-    name,
-    servers.map(({ url }) => url),
-  );
-  await (await other.acquire('before', { waitMs: 0 }))?.release(); // The scripts are loaded.
-  const { lock, clients } = await openLock(name, urls); // It has asked nothing yet.
+  const proxies = await Promise.all(urlsOf(servers).map(proxyBefore));
+  const { lock: other } = await openOver(name, urlsOf(servers));
+  await (await held(other, 'before')).release(); // The scripts are loaded.
+  const { lock, clients } = await openOver(name, urlsOf(proxies)); // It has asked nothing yet.
   const silent = servers.slice(0, hung);
   const before = await Promise.all(silent.map(scriptsOn));
   for (const proxy of proxies.slice(0, hung)) proxy.freeze();

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
 import { testConnections } from '../support/connections.ts';
-import { ladderLock } from '../support/ladder-lock.ts';
+import { held, openLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
@@ -30,19 +30,15 @@ describe.each(locks)('%s', (name) => {
   test('counts its lease from the request, and not from the late answer', async () => {
     const { url } = await startOwnRedis();
     const proxy = await proxyBefore(Number(new URL(url).port));
-    const connections = testConnections({
+    const { lock } = await openLock(name, {
       ...{ REDIS_URL: `redis://127.0.0.1:${proxy.port}`, ORDER_DURABILITY: 'everysec' },
       LOCK_LEASE_MS: String(leaseMs),
     });
-    connections.redis('admin');
-    const lock = ladderLock(name, connections);
-    await connections.ready();
-    await (await lock.acquire('seat', { waitMs: 0 }))?.release(); // Redis knows its scripts.
+    await (await held(lock, 'seat')).release(); // Redis knows its scripts.
     await proxy.setToxics([late]);
-    const lease = await lock.acquire('seat', { waitMs: 0, leaseMs });
-    expect(lease?.remainingMs()).toBeLessThanOrEqual(leaseMs - lateMs + exactMs);
+    const lease = await held(lock, 'seat', { leaseMs });
+    expect(lease.remainingMs()).toBeLessThanOrEqual(leaseMs - lateMs + exactMs);
     await proxy.setToxics([]);
-    await lease?.release();
   });
 });
 

@@ -4,13 +4,13 @@ import type { Redis } from 'ioredis';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { LeaseLost, LockMastersMissing } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { Lease, Lock } from '../../src/locks/lock.ts';
+import type { AcquireOptions, Lock } from '../../src/locks/lock.ts';
 import { asOneOwner } from '../../src/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { ladderLock } from '../support/ladder-lock.ts';
+import { held, ladderLock, openLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
-import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/swallowing-proxy.ts';
 
 /** Nobody listens there. The lock asks the first of them first, and the second one last. */
 const [nobody, nobodyElse] = ['redis://:secret@127.0.0.1:1', 'redis://:secret@127.0.0.1:2'];
@@ -44,27 +44,19 @@ async function lockOver(
 
 /** The same lock, with a proxy before each master. */
 async function lockBehindProxies(changes: Record<string, string> = {}) {
-  const proxies = await Promise.all(
-    urls().map((url) => swallowingProxy(Number(new URL(url).port))),
-  );
-  const behind = proxies.map(({ port }) => `127.0.0.1:${port}`).sort();
+  const proxies = await Promise.all(urls().map(proxyBefore));
   const lock = await lockOver(
-    behind.map((address) => `redis://${address}`),
+    proxies.map(({ url }) => url),
     changes,
   );
-  const at = (address = '') =>
-    proxies.find(({ port }) => address.endsWith(`:${port}`)) as SwallowingProxy;
-  const [firstAddress = '', , lastAddress = ''] = behind;
-  const ends = { first: at(firstAddress), last: at(lastAddress) };
-  return { lock, ...ends, firstAddress, lastAddress };
+  // In the order in which the lock asks them.
+  const sorted = proxies.sort((one, other) => (one.url < other.url ? -1 : 1));
+  return { lock, first: sorted[0] as Proxied, last: sorted[2] as Proxied };
 }
+type Proxied = Awaited<ReturnType<typeof proxyBefore>>;
 
-async function held(lock: Lock, options: { waitMs: number; leaseMs?: number } = { waitMs: 2_000 }) {
-  const lease = (await lock.acquire(resource, options)) as Lease;
-  expect(lease, 'a free lock').not.toBeNull();
-  onTestFinished(() => lease.release().catch(() => {}));
-  return lease;
-}
+const acquire = (lock: Lock, options: Partial<AcquireOptions> = {}) =>
+  held(lock, resource, { waitMs: 2_000, ...options });
 
 async function onHowMany(): Promise<number> {
   const exists = await Promise.all(masters.map((redis) => redis.exists(key)));
@@ -72,10 +64,13 @@ async function onHowMany(): Promise<number> {
 }
 
 /** How many masters have the lock, in the end. */
-async function expectOn(count: number, withinMs = 1_200): Promise<void> {
-  const isSo = async () => (await onHowMany()) === count;
-  await waitUntil('the masters to have the lock or not', withinMs, isSo).catch(() => {});
-  expect(await onHowMany(), 'masters that have the lock').toBe(count);
+const expectOn = (count: number, timeout = 1_200) =>
+  expect.poll(onHowMany, { timeout, message: 'masters that have the lock' }).toBe(count);
+
+/** Until the test is over. */
+async function giveToSomebody(redis = masters[2]): Promise<void> {
+  await redis?.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 20_000).exec();
+  onTestFinished(async () => void (await redis?.del(key)));
 }
 
 async function refusalOf(lock: Lock): Promise<LockMastersMissing> {
@@ -117,33 +112,32 @@ test('a master that answers with an error is missing, and the others are freed',
 });
 
 test('a grant whose answer was lost is released, as are the others', async () => {
-  const { lock, first, firstAddress } = await lockBehindProxies();
-  await (await held(lock)).release(); // Its scripts are known now.
+  const { lock, first } = await lockBehindProxies();
+  await (await acquire(lock)).release(); // Its scripts are known now.
   first.swallowNextAnswer(key);
-  expect((await refusalOf(lock)).missing).toEqual([firstAddress]);
+  expect((await refusalOf(lock)).missing).toEqual([addressOf(first.url)]);
   await expectOn(0);
 });
 
 test('a master that hangs costs one answer time, and the others are freed', async () => {
-  const { lock, last, lastAddress } = await lockBehindProxies();
+  const { lock, last } = await lockBehindProxies();
   last.hold();
   const askedAt = performance.now();
-  expect((await refusalOf(lock)).missing).toEqual([lastAddress]);
+  expect((await refusalOf(lock)).missing).toEqual([addressOf(last.url)]);
   expect(performance.now() - askedAt, 'milliseconds').toBeLessThan(1_000); // LOCK_ANSWER_MS: 500.
   await expectOn(0);
 });
 
 test('an owner that finds one master taken frees the others, and gets null', async () => {
   const lock = await lockOver(urls());
-  await masters[2]?.hset(key, 'somebody', 1);
-  onTestFinished(async () => void (await masters[2]?.del(key)));
+  await giveToSomebody();
   expect(await lock.acquire(resource, { waitMs: 100 })).toBeNull();
   await expectOn(1);
 });
 
 test('one master that remembers keeps all others out; the lease is lost with the last', async () => {
   const lock = await lockOver(urls(), { LOCK_WATCHDOG_MS: '600', LOCK_ANSWER_MS: '200' });
-  const lease = await asOneOwner(() => held(lock));
+  const lease = await asOneOwner(() => acquire(lock));
   for (const redis of masters.slice(0, 2)) await redis.del(key);
   expect(await lock.acquire(resource, { waitMs: 1_000 })).toBeNull(); // Longer than a lease.
   expect(lease.signal.aborted).toBe(false);
@@ -158,12 +152,15 @@ test('one master that remembers keeps all others out; the lease is lost with the
 
 test('a release goes on past a dead master, names it, and nobody renews the lease', async () => {
   const short = { LOCK_WATCHDOG_MS: '900', LOCK_ANSWER_MS: '200' };
-  const { lock, first, firstAddress } = await lockBehindProxies(short);
-  const lease = await held(lock);
+  const { lock, first } = await lockBehindProxies(short);
+  const lease = await acquire(lock);
   first.cut();
   const release = lease.release().catch((error: unknown) => error);
   await expectOn(1, 500);
-  expect(await release).toMatchObject({ code: 'LOCK_MASTERS_MISSING', missing: [firstAddress] });
+  expect(await release).toMatchObject({
+    code: 'LOCK_MASTERS_MISSING',
+    missing: [addressOf(first.url)],
+  });
   first.mend();
   await expectOn(0, 3_000);
 });
@@ -171,7 +168,7 @@ test('a release goes on past a dead master, names it, and nobody renews the leas
 test('while it waits its leases last twice the wait, then as long as it asked for', async () => {
   const lock = await lockOver(urls());
   const ends = () => Promise.all(masters.map((redis) => redis.pttl(key)));
-  await masters[2]?.hset(key, 'somebody', 1);
+  await giveToSomebody();
   const waiting = lock.acquire(resource, { waitMs: 3_000, leaseMs: 400 });
   await expectOn(3);
   for (const end of (await ends()).slice(0, 2)) expect(end).toBeGreaterThan(3_000);
@@ -184,15 +181,11 @@ test('while it waits its leases last twice the wait, then as long as it asked fo
 });
 
 test('a lease that another owner has by now is not renewed, and is lost', async () => {
-  const connections = testConnections({ REDIS_URL: quietRedis() });
-  const lock = ladderLock('redis-reentrant', connections);
-  await connections.ready();
-  const redis = masters[0] as Redis;
-  const lease = await held(lock, { waitMs: 2_000, leaseMs: 20_000 });
-  await redis.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 20_000).exec();
-  onTestFinished(async () => void (await redis.del(key)));
+  const { lock } = await openLock('redis-reentrant', { REDIS_URL: quietRedis() });
+  const lease = await acquire(lock, { leaseMs: 20_000 });
+  await giveToSomebody(masters[0]);
   await lease.renew?.(100);
-  expect(await redis.pttl(key)).toBeGreaterThan(10_000);
+  expect(await masters[0]?.pttl(key)).toBeGreaterThan(10_000);
   expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
 });
 
@@ -200,7 +193,7 @@ test('processes with the masters in another order do not wait for each other', a
   const locks = [await lockOver(urls()), await lockOver(urls().toReversed())];
   for (let time = 0; time < 20; time++) {
     const startedAt = performance.now();
-    await Promise.all(locks.map(async (lock) => (await held(lock)).release()));
+    await Promise.all(locks.map(async (lock) => (await acquire(lock)).release()));
     expect(performance.now() - startedAt, 'milliseconds for both').toBeLessThan(1_900);
   }
 });
@@ -208,18 +201,17 @@ test('processes with the masters in another order do not wait for each other', a
 test('a lease inside another is a new one when the outer one expired during a stall', async () => {
   const lock = await lockOver(urls());
   await asOneOwner(async () => {
-    const outer = await held(lock, { waitMs: 0, leaseMs: 200 });
+    const outer = await acquire(lock, { leaseMs: 200 });
     const until = performance.now() + 300;
     while (performance.now() < until);
-    expect((await held(lock)).remainingMs()).toBeGreaterThan(0);
+    expect((await acquire(lock)).remainingMs()).toBeGreaterThan(0);
     expect(outer.remainingMs()).toBe(0);
   });
 });
 
 test('after a wait without an end, each master has the lease that was asked for', async () => {
   const lock = await lockOver(urls());
-  const lease = await held(lock, { waitMs: Number.POSITIVE_INFINITY, leaseMs: 20_000 });
+  await acquire(lock, { waitMs: Number.POSITIVE_INFINITY, leaseMs: 20_000 });
   const expiries = await Promise.all(masters.map((redis) => redis.pttl(key)));
   expect(Math.max(...expiries)).toBeLessThanOrEqual(20_000); // Each is its own, and was renewed.
-  await lease.release();
 });

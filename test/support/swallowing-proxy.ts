@@ -32,6 +32,16 @@ export interface SwallowingProxy {
   mend(): void;
 }
 
+/** Before the server of this URL; its own URL is the same but for the port. */
+export async function proxyBefore(
+  url: string,
+): Promise<SwallowingProxy & { readonly url: string }> {
+  const behind = new URL(url);
+  const proxy = await swallowingProxy(Number(behind.port));
+  behind.port = String(proxy.port);
+  return { ...proxy, url: behind.href };
+}
+
 export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> {
   let swallowing: { readonly to: string; readonly asked: WeakSet<Socket> } | null = null;
   let state: 'open' | 'cut' | 'held' = 'open';
