@@ -1,6 +1,6 @@
-// Imported by each script. Where Node is older than the project supports, the script runs
-// again on Node 26, which it installs in .lockstep/ from the npm registry. And it keeps the compiled
-// code: the service, too, starts in three quarters of the time. Built-ins only.
+// Imported by each script. Where Node is older than the project supports, the script runs again on
+// Node 26, which it installs in .lockstep/ from the npm registry. And it keeps the compiled code:
+// the service, too, starts in three quarters of the time. Built-ins only.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
