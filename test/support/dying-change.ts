@@ -1,4 +1,4 @@
-/** A change of a voucher whose process dies in the middle of it. */
+/** A change of a voucher whose process dies, or stands still, in the middle of it. */
 import { expect } from 'vitest';
 import { type CheckpointName, installGate } from '../../src/trace/checkpoints.ts';
 
@@ -12,4 +12,17 @@ export async function dieAt(place: CheckpointName, change: () => Promise<unknown
   } finally {
     installGate(() => Promise.resolve());
   }
+}
+
+/** The next change stands still at this place: `asleep` resolves there, and `wake` ends it. */
+export function standStillAt(place: CheckpointName) {
+  const asleep = Promise.withResolvers<void>();
+  const woken = Promise.withResolvers<void>();
+  installGate(async (reached) => {
+    if (reached !== place) return;
+    installGate(() => Promise.resolve());
+    asleep.resolve();
+    await woken.promise;
+  });
+  return { asleep: asleep.promise, wake: woken.resolve };
 }

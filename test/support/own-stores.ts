@@ -25,9 +25,7 @@ export async function ownStores(): Promise<OwnStores> {
 }
 
 /** A process of the service: its connections are open. Closed with the test. */
-export async function openProcess(
-  stores: OwnStores & { readonly SALE_SHARDS?: string },
-): Promise<Connections> {
+export async function openProcess(stores: Readonly<Record<string, string>>): Promise<Connections> {
   const connections = testConnections({ ...stores, CLAIM_IDLE_MS: '100', BATCH_GATHER_MS: '0' });
   for (const role of ['admin', 'purchase'] as const) connections.redis(role);
   await connections.ready();
@@ -35,7 +33,9 @@ export async function openProcess(
 }
 
 /** A process that has compared the epochs, as every process of the service does when it starts. */
-export async function startedProcess(stores: OwnStores): Promise<Connections> {
+export async function startedProcess(
+  stores: Readonly<Record<string, string>>,
+): Promise<Connections> {
   const connections = await openProcess(stores);
   await agreeOnEpoch(connections, quiet);
   return connections;

@@ -1,4 +1,5 @@
 /** Sells and records in the test's own process, and counts what MySQL has. */
+import type { Redis } from 'ioredis';
 import type { Connections } from '../../src/connections/connections.ts';
 import { select } from '../../src/connections/mysql.ts';
 import type { Order, Outcome, Voucher } from '../../src/domain.ts';
@@ -60,8 +61,16 @@ export function startWorker(connections: Connections): () => Promise<void> {
   const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
   return async () => {
     stop.abort();
+    await wakeConsumers(connections.redis('admin')).catch(() => {}); // They look up by themselves.
     await working;
   };
+}
+
+/** Those that wait for orders look up at once. */
+async function wakeConsumers(redis: Redis): Promise<void> {
+  const clients = String(await redis.client('LIST'));
+  for (const [, id = ''] of clients.matchAll(/^id=(\d+) .* cmd=xreadgroup /gm))
+    await redis.client('UNBLOCK', id);
 }
 
 export async function workUntilEmpty(connections: Connections): Promise<void> {

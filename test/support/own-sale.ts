@@ -1,0 +1,196 @@
+/**
+ * A sale of the final rung, or of buckets, in the test's own process: users buy, workers record,
+ * operators change it, and both stores say what they have of it.
+ */
+import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import { type Connections, readEpoch } from '../../src/connections/connections.ts';
+import { type Pool, select } from '../../src/connections/mysql.ts';
+import type { ShardKeys } from '../../src/connections/sale-keys.ts';
+import type { Order, Outcome, Voucher } from '../../src/domain.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
+import { stockOfBuckets } from '../../src/inventory/shared/bucket-stock.ts';
+import { freeLease } from '../../src/locks/none.ts';
+import { changesOf } from '../../src/orders/change-journal.ts';
+import { deadLetter } from '../../src/orders/dead-letters.ts';
+import { findOrder } from '../../src/orders/find-order.ts';
+import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
+import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import type { Records } from '../../src/orders/record-orders.ts';
+import { changeSale, type VoucherEdit } from '../../src/orders/voucher-changes.ts';
+import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { quietRedis } from './connections.ts';
+import { openProcess, ownStores, startedProcess } from './own-stores.ts';
+import { openLuaStream, someOrder } from './sale.ts';
+import { inMysql, workUntilEmpty } from './selling.ts';
+
+const hourMs = 3_600_000;
+type Settings = Readonly<Record<string, string>>;
+
+/** On stores of its own. Whatever is compared or finished there is of this sale alone. */
+export async function ownSale(changes: Partial<Voucher>, settings: Settings = {}) {
+  const stores = { ...(await ownStores()), ...settings };
+  return saleOn(await startedProcess(stores), changes, stores);
+}
+
+/** On the quiet Redis and the lab's database. The streams are empty. */
+export async function quietSale(changes: Partial<Voucher>, settings: Settings = {}) {
+  const stores = { REDIS_URL: quietRedis(), ...settings };
+  const connections = await openProcess(stores);
+  const epoch = await readEpoch(connections.mysql());
+  for (const shard of connections.saleKeys.shards) {
+    await connections.redis('admin').del(shard.orders, shard.queued, shard.dead, shard.replayed);
+    await connections.redis('admin').set(shard.epoch, epoch);
+  }
+  return saleOn(connections, changes, stores);
+}
+
+/** A voucher whose sale is open: nobody has bought yet. */
+export async function saleOn(
+  connections: Connections,
+  changes: Partial<Voucher>,
+  stores: Settings = {},
+): Promise<OwnSale> {
+  const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + hourMs)];
+  const rung = changes.buckets === undefined ? 'lua-stream' : 'lua-buckets';
+  const voucher = { title: 'test', stock: 3, beginTime, endTime, rung, ...changes };
+  const { prepare } = inventoryOf(connections, voucher);
+  return new OwnSale(connections, await openVouchers(connections).create(voucher, prepare), stores);
+}
+
+/** As a process has it that remembers nothing. */
+const inventoryOf = (connections: Connections, { rung }: Pick<Voucher, 'rung'>): Inventory =>
+  rung === 'lua-buckets'
+    ? luaBuckets(connections.redis('purchase'), connections.saleKeys, { epoch: connections.epoch })
+    : openLuaStream(connections);
+
+export class OwnSale {
+  readonly connections: Connections;
+  readonly voucher: Voucher;
+  readonly id: string;
+  readonly redis: Redis;
+  readonly pool: Pool;
+  readonly records: Records;
+  /** Of its shard, and of its buckets: without a number of them it is one. */
+  readonly keys: ShardKeys;
+  readonly buckets: readonly ShardKeys[];
+  readonly #stores: Settings;
+  #inventory: Inventory;
+
+  constructor(connections: Connections, voucher: Voucher, stores: Settings) {
+    this.connections = connections;
+    this.voucher = voucher;
+    this.id = voucher.id;
+    this.redis = connections.redis('admin');
+    this.pool = connections.mysql();
+    this.records = { pool: this.pool, vouchers: openVouchers(connections) };
+    this.keys = connections.saleKeys.of(voucher.id);
+    const { id, buckets } = voucher;
+    this.buckets = buckets ? connections.saleKeys.bucketsOf(id, buckets) : [this.keys];
+    this.#stores = stores;
+    this.#inventory = inventoryOf(connections, voucher);
+  }
+
+  /** Another process of the service. */
+  async otherProcess(): Promise<Connections> {
+    const other = await openProcess(this.#stores);
+    other.epoch.set(this.connections.epoch.value);
+    return other;
+  }
+
+  order(user: number | string, requestId?: string): Order {
+    return someOrder(this.id, String(user), requestId);
+  }
+
+  async sell(order: Order): Promise<Outcome> {
+    return this.#inventory.sell(order, this.voucher, freeLease);
+  }
+
+  buy(user: number | string, requestId?: string): Promise<Outcome> {
+    return this.sell(this.order(user, requestId));
+  }
+
+  /** @returns the order, which must be accepted. */
+  async bought(user: number | string, requestId?: string): Promise<Order> {
+    const order = this.order(user, requestId);
+    expect(await this.sell(order)).toMatchObject({ kind: 'accepted' });
+    return order;
+  }
+
+  /** One after the other. @returns the orders that were accepted. */
+  async buyAs(users: readonly number[]): Promise<Order[]> {
+    const accepted: Order[] = [];
+    for (const user of users) {
+      const order = this.order(user);
+      if ((await this.sell(order)).kind === 'accepted') accepted.push(order);
+    }
+    return accepted;
+  }
+
+  /** Until nothing waits in the stream. */
+  record(): Promise<void> {
+    return workUntilEmpty(this.connections);
+  }
+
+  find({ id }: Pick<Order, 'id'>) {
+    return findOrder(this.connections, id);
+  }
+
+  recorded() {
+    return inMysql(this.voucher, this.connections);
+  }
+
+  async inMysql() {
+    const [row] = await select<{ initial: number; stock: number }>(
+      this.pool,
+      'SELECT initial_stock AS initial, stock FROM seckill_stock WHERE voucher_id = ?',
+      [this.id],
+    );
+    return row;
+  }
+
+  /** The fields of the sale; of a voucher in buckets, those of the first one. */
+  inRedis(): Promise<Record<string, string>> {
+    return this.redis.hgetall(this.buckets[0]?.voucher(this.id) ?? '');
+  }
+
+  /** Of all its buckets. */
+  async stockInRedis(): Promise<number | null> {
+    const { redis, connections, id, voucher } = this;
+    if (!voucher.buckets) return Number((await this.inRedis())['stock']);
+    return (await stockOfBuckets(redis, connections.saleKeys, id, voucher.buckets)).stock;
+  }
+
+  edit(asked: VoucherEdit) {
+    return changeSale(this.connections, this.id, '99', asked);
+  }
+
+  changes(after?: number) {
+    return changesOf(this.pool, this.id, after);
+  }
+
+  /** As the worker does at the fifth refusal. */
+  deadLetter(order: Order): Promise<void> {
+    const death = { reason: 'undeliverable', deliveries: 5 } as const;
+    return deadLetter(this.pool, this.redis, this.connections.saleKeys, order, death);
+  }
+
+  /** The whole Redis. The process knows the new epoch, and nothing else any more. */
+  async rebuild(): Promise<void> {
+    const { epoch } = await rebuild(this.connections, () => {}, 0);
+    this.connections.epoch.set(epoch);
+    this.#inventory = inventoryOf(this.connections, this.voucher);
+  }
+
+  /** What was sold is recorded, once for each user, and both stores have the rest. */
+  async expectConsistent(initial: number): Promise<void> {
+    await this.record();
+    const { confirmed, failed, users } = await this.recorded();
+    const stock = initial - confirmed.length;
+    expect([failed, users]).toEqual([[], confirmed.length]);
+    expect(await this.inMysql()).toEqual({ initial, stock });
+    expect(await this.stockInRedis()).toBe(stock);
+    expect(await reconcile(this.connections)).toMatchObject({ verdict: 'consistent' });
+  }
+}
