@@ -2,212 +2,165 @@
  * The audit that reads a voucher in parts finds what the audit of all facts finds, also beyond one
  * part.
  */
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { type Audit, audit } from '../../src/audit/audit.ts';
 import { auditInParts } from '../../src/audit/audit-in-parts.ts';
 import { collectFacts } from '../../src/audit/collect.ts';
 import { confirmed, usersWithSeveralOrders } from '../../src/audit/facts.ts';
-import type { Connections } from '../../src/connections/connections.ts';
 import { change } from '../../src/connections/mysql.ts';
-import type { Voucher } from '../../src/domain.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
-import { openConnections, quietRedis } from '../support/connections.ts';
+import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { someOrder } from '../support/sale.ts';
-import { onSale, usersUpTo } from '../support/selling.ts';
+import { usersUpTo } from '../support/selling.ts';
 
 /** More than two parts of 5,000 users. */
 const buyers = 11_300;
-let connections: Connections;
+let sale: OwnSale;
 
 beforeEach(async () => {
-  connections = openConnections({ REDIS_URL: quietRedis() });
-  onTestFinished(() => connections.close());
-  for (const role of ['admin', 'purchase'] as const) connections.redis(role);
-  await connections.ready();
+  sale = await quietSale({});
 });
 
 /** As if a worker had recorded them; MySQL's last line is off. */
-async function insertOrders(voucher: Voucher, users: readonly number[], status = 'confirmed') {
-  const orders = users.map((user) => someOrder(voucher.id, String(user)));
-  const rows = orders.map(({ id, userId, requestId }) => [
-    id,
-    voucher.id,
-    userId,
-    requestId,
-    status,
-  ]);
+async function insertOrders(id: string, users: readonly number[], status = 'confirmed') {
+  const orders = users.map((user) => someOrder(id, String(user)));
+  const rows = orders.map((order) => [order.id, id, order.userId, order.requestId, status]);
   const insert = 'INSERT INTO orders (id, voucher_id, user_id, request_id, status) VALUES ?';
-  await connections.mysql().query(insert, [rows]);
+  await sale.pool.query(insert, [rows]);
   return orders;
 }
 
-async function sold(stock: number, users: readonly number[]): Promise<Voucher> {
-  const voucher = await onSale(connections, stock);
-  const orders = await insertOrders(voucher, users);
-  const keys = connections.saleKeys.of(voucher.id);
-  const redis = connections.redis('admin');
-  const fields = orders.flatMap(({ userId, id, requestId }) => [userId, `${id}:${requestId}`]);
-  await redis.hset(keys.buyers(voucher.id), ...fields);
-  await redis.hset(keys.voucher(voucher.id), 'stock', stock - users.length);
-  await stockInMysql(voucher, stock - users.length);
-  return voucher;
+const stockInMysql = (stock: number) =>
+  change(sale.pool, 'UPDATE seckill_stock SET stock = ? WHERE voucher_id = ?', [stock, sale.id]);
+const setStock = (stock: number) => sale.redis.hset(sale.keys.voucher(sale.id), { stock });
+const addBuyers = (...fields: string[]) => sale.redis.hset(sale.keys.buyers(sale.id), ...fields);
+
+/** As many as there are `buyers` have bought of this stock. */
+async function sold(stock: number): Promise<void> {
+  sale = await sale.another({ stock });
+  const orders = await insertOrders(sale.id, usersUpTo(buyers));
+  await addBuyers(...orders.flatMap((each) => [each.userId, `${each.id}:${each.requestId}`]));
+  await setStock(stock - buyers);
+  await stockInMysql(stock - buyers);
 }
 
-const stockInMysql = ({ id }: Voucher, stock: number) =>
-  change(connections.mysql(), 'UPDATE seckill_stock SET stock = ? WHERE voucher_id = ?', [
-    stock,
-    id,
-  ]);
+const numbers = ({ verdict, findings, skipped }: Audit) => ({
+  ...{ verdict, skipped },
+  findings: findings.map(({ check, verdict: of, count }) => ({ check, of, count })),
+});
 
-/** The numbers of both audits. */
-async function both({ id }: Voucher) {
-  const facts = await collectFacts(connections, id);
-  const inParts = await auditInParts(connections, id);
+/** @returns what the audit in parts found, which is what the other one finds. */
+async function found(id = sale.id) {
+  const facts = await collectFacts(sale.connections, id);
+  const inParts = await auditInParts(sale.connections, id);
   if (!facts || !inParts) throw new Error(`voucher ${id} is gone`);
   const whole = audit(facts);
-  const numbers = (findings: typeof whole.findings) =>
-    findings.map(({ check, verdict, count }) => ({ check, verdict, count }));
+  expect(numbers(inParts)).toEqual(numbers(whole));
+  const { orders, usersWithTwoOrders } = inParts;
+  expect(orders).toBe(confirmed(facts).length);
+  expect(usersWithTwoOrders).toEqual(usersWithSeveralOrders(facts));
+  const violated = inParts.findings.filter(({ verdict }) => verdict === 'violated');
   return {
-    whole: {
-      verdict: whole.verdict,
-      orders: confirmed(facts).length,
-      usersWithTwoOrders: usersWithSeveralOrders(facts),
-      findings: numbers(whole.findings),
-      skipped: whole.skipped,
-    },
-    inParts: {
-      verdict: inParts.verdict,
-      orders: inParts.orders,
-      usersWithTwoOrders: inParts.usersWithTwoOrders,
-      findings: numbers(inParts.findings),
-      skipped: inParts.skipped,
-    },
+    ...{ verdict: inParts.verdict, orders, usersWithTwoOrders },
+    violated: violated.map(({ check, count }) => [check, count]),
   };
 }
 
+/** Does it over and over while the audit goes on. */
+async function meanwhile<T>(
+  audited: () => Promise<T>,
+  goesOn: (turn: number) => Promise<unknown>,
+): Promise<T> {
+  let isOver = false;
+  const going = (async () => {
+    for (let turn = 1; !isOver; turn++) await goesOn(turn);
+  })();
+  const result = await audited();
+  isOver = true;
+  await going;
+  return result;
+}
+
 test('a sale without a fault held', async () => {
-  const voucher = await sold(buyers + 5, usersUpTo(buyers));
-  const { whole, inParts } = await both(voucher);
-  expect(inParts).toMatchObject({ verdict: 'held', orders: buyers });
-  expect(inParts).toEqual(whole);
+  await sold(buyers + 5);
+  expect(await found()).toMatchObject({ verdict: 'held', orders: buyers });
 });
 
 test('a voucher that nobody bought held', async () => {
-  const { whole, inParts } = await both(await onSale(connections, 3));
-  expect(inParts).toMatchObject({ verdict: 'held', orders: 0 });
-  expect(inParts).toEqual(whole);
+  expect(await found()).toMatchObject({ verdict: 'held', orders: 0 });
 });
 
 test('users with two orders, also those at the border of two parts, are counted once each', async () => {
-  const voucher = await sold(2 * buyers, usersUpTo(buyers));
-  await insertOrders(voucher, [1, 4_999, 5_000, 5_001, 10_000, buyers]);
-  await stockInMysql(voucher, 2 * buyers - buyers - 6);
-  const { whole, inParts } = await both(voucher);
-  expect(inParts).toMatchObject({ verdict: 'violated', usersWithTwoOrders: 6 });
-  expect(inParts).toEqual(whole);
+  await sold(2 * buyers);
+  await insertOrders(sale.id, [1, 4_999, 5_000, 5_001, 10_000, buyers]);
+  await stockInMysql(2 * buyers - buyers - 6);
+  expect(await found()).toMatchObject({ verdict: 'violated', usersWithTwoOrders: 6 });
 });
 
 test('a user with more orders than a part has users is one case', async () => {
-  const voucher = await sold(buyers + 6_000, usersUpTo(buyers));
-  await insertOrders(
-    voucher,
-    Array.from({ length: 6_000 }, () => 7),
-  );
-  await stockInMysql(voucher, 0);
-  const { whole, inParts } = await both(voucher);
-  expect(inParts.usersWithTwoOrders).toBe(1);
-  expect(inParts).toEqual(whole);
+  await sold(buyers + 6_000);
+  await insertOrders(sale.id, Array<number>(6_000).fill(7));
+  await stockInMysql(0);
+  expect(await found()).toMatchObject({ usersWithTwoOrders: 1 });
 });
 
 test('too many orders, and a stock that Redis and MySQL tell differently', async () => {
-  const voucher = await sold(buyers, usersUpTo(buyers));
-  await insertOrders(voucher, [90_001, 90_002]);
-  const { whole, inParts } = await both(voucher);
-  const wrong = inParts.findings.filter(({ verdict }) => verdict === 'violated');
-  expect(wrong.map(({ check, count }) => [check, count])).toEqual([
+  await sold(buyers);
+  await insertOrders(sale.id, [90_001, 90_002]);
+  const { violated } = await found();
+  expect(violated).toEqual([
     ['no-oversell', 2],
     ['redis-matches-mysql', 2],
   ]);
-  expect(inParts).toEqual(whole);
 });
 
 test('buyers without an order, and buyers whose order has failed', async () => {
-  const voucher = await sold(buyers + 10, usersUpTo(buyers));
-  const keys = connections.saleKeys.of(voucher.id);
-  const redis = connections.redis('admin');
-  await redis.hset(keys.buyers(voucher.id), '90001', '5:x', '90002', '6:x');
-  await insertOrders(voucher, [90_003], 'failed');
-  await redis.hset(keys.buyers(voucher.id), '90003', '7:x');
-  const { whole, inParts } = await both(voucher);
-  const found = inParts.findings.find(({ check }) => check === 'redis-matches-mysql');
-  expect(found).toMatchObject({ verdict: 'violated', count: 3 });
-  expect(inParts).toEqual(whole);
+  await sold(buyers + 10);
+  await addBuyers('90001', '5:x', '90002', '6:x', '90003', '7:x');
+  await insertOrders(sale.id, [90_003], 'failed');
+  expect((await found()).violated).toContainEqual(['redis-matches-mysql', 3]);
 });
 
 test('an order that waits makes it unknown', async () => {
-  const voucher = await sold(buyers + 1, usersUpTo(buyers));
-  const keys = connections.saleKeys.of(voucher.id);
-  const redis = connections.redis('admin');
-  await redis.hset(keys.queued, '12345', `${voucher.id}:90001`);
-  onTestFinished(async () => void (await redis.hdel(keys.queued, '12345')));
-  const { whole, inParts } = await both(voucher);
-  expect(inParts.verdict).toBe('unknown');
-  expect(inParts).toEqual(whole);
+  await sold(buyers + 1);
+  await sale.redis.hset(sale.keys.queued, '12345', `${sale.id}:90001`);
+  expect((await found()).verdict).toBe('unknown');
 });
 
 test('a sale that goes on is unknown, whatever a part has found', async () => {
-  const voucher = await sold(buyers + 1, usersUpTo(buyers));
-  const keys = connections.saleKeys.of(voucher.id);
-  const redis = connections.redis('admin');
-  await redis.hset(keys.buyers(voucher.id), '90001', '5:x'); // Its order is on its way.
-  let isOver = false;
-  const selling = (async () => {
-    for (let stock = 1; !isOver; stock++)
-      await redis.hset(keys.voucher(voucher.id), 'stock', stock);
-  })();
-  const audited = await auditInParts(connections, voucher.id);
-  isOver = true;
-  await selling;
-  const found = audited?.findings.find(({ check }) => check === 'redis-matches-mysql');
-  expect(found).toMatchObject({ verdict: 'unknown', first: expect.stringContaining('running') });
+  await sold(buyers + 1);
+  await addBuyers('90001', '5:x'); // Its order is on its way.
+  const audited = await meanwhile(() => auditInParts(sale.connections, sale.id), setStock);
+  const finding = audited?.findings.find(({ check }) => check === 'redis-matches-mysql');
+  expect(finding).toMatchObject({ verdict: 'unknown', first: expect.stringContaining('running') });
 });
 
 test('a sale that is over is decided while another one goes on', async () => {
-  const voucher = await sold(buyers, usersUpTo(buyers));
-  const { queued } = connections.saleKeys.of(voucher.id);
-  const redis = connections.redis('admin');
-  let isOver = false;
-  const selling = (async () => {
-    for (let order = 1; !isOver; order++) await redis.hset(queued, `${order}`, '4711:1');
-  })();
-  const { whole, inParts } = await both(voucher);
-  isOver = true;
-  await selling;
-  await redis.del(queued);
-  expect(inParts.verdict).toBe('held');
-  expect(inParts).toEqual(whole);
+  await sold(buyers);
+  const { redis, keys } = sale;
+  const { verdict } = await meanwhile(found, (order) =>
+    redis.hset(keys.queued, `${order}`, '4711:1'),
+  );
+  expect(verdict).toBe('held');
+  await redis.del(keys.queued);
 });
 
 test('units that are sold to no order, and an order without a unit, where each unit has a row', async () => {
-  const { inventory } = await openRung('unit-rows', connections, { onReleaseFailed: () => {} });
-  const sale = { title: 'test', stock: 6, beginTime: new Date(0), endTime: new Date() };
   const rung = 'unit-rows';
-  const voucher = await openVouchers(connections).create({ ...sale, rung }, inventory.prepare);
-  const [first, second, failed] = [
-    ...(await insertOrders(voucher, [1, 2])),
-    ...(await insertOrders(voucher, [3], 'failed')),
-  ];
+  const { inventory } = await openRung(rung, sale.connections, { onReleaseFailed: () => {} });
+  const times = { beginTime: new Date(0), endTime: new Date() };
+  const terms = { title: 'test', stock: 6, ...times, rung };
+  const { id } = await openVouchers(sale.connections).create(terms, inventory.prepare);
+  const [first] = await insertOrders(id, [1, 2]); // The second has no unit.
+  const [failed] = await insertOrders(id, [3], 'failed');
   const give = 'UPDATE voucher_units SET order_id = ? WHERE voucher_id = ? AND unit = ?';
-  for (const [unit, id] of [first?.id, '4711', failed?.id].entries())
-    await change(connections.mysql(), give, [id ?? null, voucher.id, unit + 1]);
-  expect(second).toBeDefined(); // It has no unit.
-  const { whole, inParts } = await both(voucher);
-  const found = inParts.findings.find(({ check }) => check === 'no-oversell');
-  expect(found).toMatchObject({ verdict: 'violated' });
-  expect(inParts).toEqual(whole);
+  for (const [unit, orderId] of [first?.id, '4711', failed?.id].entries())
+    await change(sale.pool, give, [orderId ?? null, id, unit + 1]);
+  const { violated } = await found(id);
+  expect(violated.map(([check]) => check)).toContain('no-oversell');
 });
 
 test('there is no audit of a voucher that does not exist', async () => {
-  expect(await auditInParts(connections, '999999999999')).toBeNull();
+  expect(await auditInParts(sale.connections, '999999999999')).toBeNull();
 });

@@ -9,12 +9,10 @@ import type { SaleKeys, ShardKeys } from '../../src/connections/sale-keys.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
 import { stockOfBuckets } from '../../src/inventory/shared/bucket-stock.ts';
 import { BucketTransfers } from '../../src/inventory/shared/bucket-transfers.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis } from '../support/connections.ts';
+import { openProcess } from '../support/own-stores.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
 
-const [lendScript, putScript, settleScript] = ['lend', 'put', 'settle'].map((name) =>
-  loadScript(`buckets/${name}`),
-) as [ReturnType<typeof loadScript>, ReturnType<typeof loadScript>, ReturnType<typeof loadScript>];
 const hourMs = 3_600_000;
 const count = 3;
 
@@ -24,10 +22,8 @@ let voucherId: string;
 let buckets: readonly ShardKeys[];
 
 beforeEach(async () => {
-  const settings = { REDIS_URL: quietRedis(), SALE_SHARDS: '2' };
-  const connections = testConnections(settings);
+  const connections = await openProcess({ REDIS_URL: quietRedis(), SALE_SHARDS: '2' });
   redis = connections.redis('admin');
-  await connections.ready();
   keys = connections.saleKeys;
   voucherId = someVoucherId();
   buckets = keys.bucketsOf(voucherId, count);
@@ -37,6 +33,7 @@ const bucket = (number: number) => buckets[number] as ShardKeys;
 const voucherOf = (number: number) => bucket(number).voucher(voucherId);
 const transfersOf = (number: number) => bucket(number).transfers(voucherId);
 const touched = (of: number) => [voucherOf(of), transfersOf(of), bucket(of).epoch];
+const scriptNamed = (name: string) => loadScript(`buckets/${name}`);
 
 async function onSale(...stocks: number[]): Promise<void> {
   const times = { beginMs: Date.now() - hourMs, endMs: Date.now() + hourMs };
@@ -45,26 +42,32 @@ async function onSale(...stocks: number[]): Promise<void> {
 }
 
 const lend = (from: number, to: number | '', epoch = '') =>
-  runScript(redis, lendScript, touched(from), [String(to), epoch]) as Promise<string[]>;
+  runScript(redis, scriptNamed('lend'), touched(from), [String(to), epoch]) as Promise<string[]>;
 const put = (from: number, to: number, number: string, units: string, epoch = '') =>
-  runScript(redis, putScript, touched(to), [String(from), number, units, epoch]);
+  runScript(redis, scriptNamed('put'), touched(to), [String(from), number, units, epoch]);
 const settle = (from: number, to: number, number: string, epoch = '') =>
-  runScript(redis, settleScript, touched(from).slice(1), [String(to), number, epoch]);
-const stocks = () =>
-  Promise.all([...buckets.keys()].map((each) => redis.hget(voucherOf(each), 'stock')));
-const everything = () =>
-  Promise.all(
-    [...buckets.keys()].map(async (each) => ({
-      voucher: await redis.hgetall(voucherOf(each)),
-      transfers: await redis.hgetall(transfersOf(each)),
-    })),
-  );
+  runScript(redis, scriptNamed('settle'), touched(from).slice(1), [String(to), number, epoch]);
+const ofEach = <T>(read: (number: number) => Promise<T>) => Promise.all([0, 1, 2].map(read));
+const stocks = () => ofEach((number) => redis.hget(voucherOf(number), 'stock'));
+const everything = async () => [
+  await ofEach((number) => redis.hgetall(voucherOf(number))),
+  await ofEach((number) => redis.hgetall(transfersOf(number))),
+];
+const whole = () => stockOfBuckets(redis, keys, voucherId, count);
 
 /** A user who is sold from this bucket. */
 function userOf(number: number): string {
   for (let user = 1; ; user++)
     if (keys.bucketOf(voucherId, String(user), count) === bucket(number)) return String(user);
 }
+/** A client that does this before each script. */
+const beforeScripts = (act: (digest: unknown) => Promise<void>): Redis =>
+  Object.assign(Object.create(redis) as Redis, {
+    evalsha: async (...args: Parameters<Redis['evalsha']>) => {
+      await act(args[0]);
+      return redis.evalsha(...args);
+    },
+  });
 const noEpoch = { value: '', refresh: () => {} };
 const transfers = (client = redis) => new BucketTransfers(client, keys, noEpoch);
 const borrow = (number: number, by = transfers()) =>
@@ -79,9 +82,8 @@ describe('the script that lends', () => {
     await onSale(0, 5, 0);
     expect(await lend(1, 0)).toEqual(['lent', '1', '3']);
     expect(await stocks()).toEqual(['0', '2', '0']);
-    expect(await redis.hgetall(transfersOf(1))).toEqual({
-      ...{ 'open:0': '1:3', 'sent:0': '1', moves: '1' },
-    });
+    const noted = { 'open:0': '1:3', 'sent:0': '1', moves: '1' };
+    expect(await redis.hgetall(transfersOf(1))).toEqual(noted);
   });
 
   test('takes once, however often it is sent, until the transfer is settled', async () => {
@@ -203,123 +205,107 @@ describe('every script', () => {
   });
 });
 
-describe('a bucket that borrows', () => {
-  test('gets half of the next bucket that has some, and leaves nothing open', async () => {
-    await onSale(0, 0, 7);
-    expect(await borrow(0)).toEqual({ word: 'found' });
-    expect(await stocks()).toEqual(['4', '0', '3']);
-    expect((await stockOfBuckets(redis, keys, voucherId, count)).open).toEqual([]);
-  });
+interface Borrowing {
+  readonly before: readonly [number, number, number];
+  readonly how: () => Promise<unknown>;
+  readonly word: object;
+  readonly after: readonly string[];
+}
+const [found, unsure] = [{ word: 'found' }, { word: 'unsure' }];
+const nameSoldOut = () => redis.hset(voucherOf(0), 'soldOutBy', '77');
+const reopens = (number: number) => redis.hset(voucherOf(number), 'reopensMs', Date.now() + hourMs);
 
-  test('finishes a transfer to it that was cut after the units were taken out', async () => {
-    await onSale(0, 7, 0);
-    await lend(1, 0);
-    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
-      stock: 7,
-      inTransit: 4,
-    });
-    expect(await borrow(0)).toEqual({ word: 'found' });
-    expect(await stocks()).toEqual(['4', '3', '0']);
-    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
-      stock: 7,
-      inTransit: 0,
-    });
+/** Of the first bucket. */
+const borrowings: Readonly<Record<string, Borrowing>> = {
+  'gets half of the next bucket that has some': {
+    ...{ before: [0, 0, 7], how: async () => {} },
+    ...{ word: found, after: ['4', '0', '3'] },
+  },
+  'finishes a transfer to it that was cut after the units were taken out': {
+    ...{ before: [0, 7, 0], how: () => lend(1, 0) },
+    ...{ word: found, after: ['4', '3', '0'] },
+  },
+  'also finishes what was on its way to another bucket, and borrows it from there': {
+    ...{ before: [0, 1, 0], how: () => lend(1, 2) }, // The last unit of all.
+    ...{ word: found, after: ['1', '0', '0'] },
+  },
+  'also finishes what its own bucket has lent and nobody put': {
+    ...{ before: [1, 0, 0], how: () => lend(0, 2) },
+    ...{ word: found, after: ['1', '0', '0'] },
+  },
+  'knows that the voucher is sold out when every bucket is empty': {
+    ...{ before: [0, 0, 0], how: nameSoldOut },
+    ...{ word: { ...proven, soldOutBy: '77' }, after: ['0', '0', '0'] },
+  },
+  'says sold-out, but gives no name to remember it by, while stock is about to come back': {
+    ...{ before: [0, 1, 0], how: async () => [await nameSoldOut(), await reopens(1)] },
+    ...{ word: { ...proven, soldOutBy: '', reopens: true }, after: ['0', '1', '0'] },
+  },
+  'is unsure, and borrows nothing, while its own stock is about to come back': {
+    ...{ before: [1, 8, 0], how: () => reopens(0) },
+    ...{ word: unsure, after: ['1', '8', '0'] },
+  },
+};
+
+describe('a bucket that borrows', () => {
+  test.each(Object.entries(borrowings))('%s', async (_, { before, how, word, after }) => {
+    await onSale(...before);
+    await how();
+    const { stock } = await whole();
+    expect(stock).toBe(before[0] + before[1] + before[2]);
+    expect(await borrow(0)).toEqual(word);
+    expect(await stocks()).toEqual(after);
+    expect(await whole()).toMatchObject({ stock, inTransit: 0, open: [] });
   });
 
   test('finishes a transfer that was cut after the units were put in, and adds nothing', async () => {
     await onSale(0, 7, 0);
     await lend(1, 0);
     await put(1, 0, '1', '4');
-    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
-      stock: 7,
-      inTransit: 0,
-    });
-    expect(await borrow(0)).toEqual({ word: 'found' }); // Its own: it need not borrow.
+    expect(await whole()).toMatchObject({ stock: 7, inTransit: 0 });
+    expect(await borrow(0)).toEqual(found); // Its own: it need not borrow.
     await redis.hset(voucherOf(0), 'stock', '0'); // All four are sold.
-    expect(await borrow(0)).toEqual({ word: 'found' });
+    expect(await borrow(0)).toEqual(found);
     expect(await stocks()).toEqual(['0', '3', '0']);
     expect(await redis.hget(transfersOf(1), 'open:0')).toBeNull();
-    expect(await borrow(0)).toEqual({ word: 'found' });
+    expect(await borrow(0)).toEqual(found);
     expect(await stocks()).toEqual(['2', '1', '0']);
-  });
-
-  test('also finishes what was on its way to another bucket, and borrows it from there', async () => {
-    await onSale(0, 1, 0);
-    await lend(1, 2); // The last unit of all, and its process died.
-    expect(await borrow(0)).toEqual({ word: 'found' });
-    expect(await stocks()).toEqual(['1', '0', '0']);
-  });
-
-  test('also finishes what its own bucket has lent and nobody put', async () => {
-    await onSale(1, 0, 0);
-    await lend(0, 2);
-    expect(await borrow(0)).toEqual({ word: 'found' });
-    expect(await stocks()).toEqual(['1', '0', '0']);
   });
 
   test('leaves a transfer open while its units are not put: the next one finishes it', async () => {
     await onSale(0, 7, 0);
-    const deaf = Object.assign(Object.create(redis) as Redis, {
-      evalsha: async (...args: Parameters<Redis['evalsha']>) => {
-        if (args[0] === putScript.digest) throw new Error('the connection is lost');
-        return redis.evalsha(...args);
-      },
+    const deaf = beforeScripts(async (digest) => {
+      if (digest === scriptNamed('put').digest) throw new Error('the connection is lost');
     });
-    expect(await borrow(0, transfers(deaf))).toEqual({ word: 'unsure' });
-    expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
-      stock: 7,
-      inTransit: 4,
-    });
-    expect(await borrow(0)).toEqual({ word: 'found' });
+    expect(await borrow(0, transfers(deaf))).toEqual(unsure);
+    expect(await whole()).toMatchObject({ stock: 7, inTransit: 4 });
+    expect(await borrow(0)).toEqual(found);
     expect(await stocks()).toEqual(['4', '3', '0']);
-  });
-
-  test('knows that the voucher is sold out when every bucket is empty', async () => {
-    await onSale(0, 0, 0);
-    await redis.hset(voucherOf(0), 'soldOutBy', '77');
-    expect(await borrow(0)).toEqual({ ...proven, soldOutBy: '77' });
   });
 
   test('does not believe it while stock moves past it', async () => {
     await onSale(0, 0, 1);
     let asked = 0;
-    const racing = Object.assign(Object.create(redis) as Redis, {
-      evalsha: async (...args: Parameters<Redis['evalsha']>) => {
-        asked += 1;
-        if (asked === 3) await borrow(1); // It has asked bucket 1, and not yet bucket 2.
-        return redis.evalsha(...args);
-      },
+    const racing = beforeScripts(async () => {
+      asked += 1;
+      if (asked === 3) await borrow(1); // It has asked bucket 1, and not yet bucket 2.
     });
-    expect(await borrow(0, transfers(racing))).toEqual({ word: 'found' });
+    expect(await borrow(0, transfers(racing))).toEqual(found);
     expect(await stocks()).toEqual(['1', '0', '0']);
-  });
-
-  test('says sold-out, but gives no name to remember it by, while stock is about to come back', async () => {
-    await onSale(0, 1, 0);
-    await redis.hset(voucherOf(1), 'reopensMs', Date.now() + hourMs);
-    await redis.hset(voucherOf(0), 'soldOutBy', '77');
-    expect(await borrow(0)).toEqual({ ...proven, soldOutBy: '', reopens: true });
-  });
-
-  test('is unsure, and borrows nothing, while its own stock is about to come back', async () => {
-    await onSale(1, 8, 0);
-    await redis.hset(voucherOf(0), 'reopensMs', Date.now() + hourMs);
-    expect(await borrow(0)).toEqual({ word: 'unsure' });
-    expect(await stocks()).toEqual(['1', '8', '0']);
   });
 
   test('is unsure when a bucket is lost, or has data of another epoch', async () => {
     await onSale(0, 0, 0);
     const known = { value: 'other', refresh: () => {} };
-    expect(await borrow(0, new BucketTransfers(redis, keys, known))).toEqual({ word: 'unsure' });
+    expect(await borrow(0, new BucketTransfers(redis, keys, known))).toEqual(unsure);
     await redis.del(voucherOf(2));
-    expect(await borrow(0)).toEqual({ word: 'unsure' });
+    expect(await borrow(0)).toEqual(unsure);
   });
 });
 
 test('the sum stays the same through transfers in all directions at once, cut anywhere', async () => {
   await onSale(20, 20, 20);
-  const sum = async () => (await stockOfBuckets(redis, keys, voucherId, count)).stock;
+  const sum = async () => (await whole()).stock;
   const instances = [transfers(), transfers()];
   for (let round = 0; round < 60; round++) {
     const [from, to] = [randomInt(3), randomInt(3)];
@@ -332,10 +318,7 @@ test('the sum stays the same through transfers in all directions at once, cut an
     expect(await sum()).toBe(60);
   }
   await transfers().finishAll(voucherId, count);
-  expect(await stockOfBuckets(redis, keys, voucherId, count)).toMatchObject({
-    stock: 60,
-    inTransit: 0,
-  });
+  expect(await whole()).toMatchObject({ stock: 60, inTransit: 0 });
   const kept = (await stocks()).map(Number);
   expect(kept.reduce((all, each) => all + each, 0)).toBe(60);
 });

@@ -3,14 +3,18 @@
  * once, and a consumer that is gone leaves no name behind.
  */
 import type { Redis } from 'ioredis';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { orderGroup } from '../../src/connections/sale-keys.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { ConsumerProgress } from '../../src/orders/consumer-progress.ts';
-import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
-import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
+import type { OrderQueue } from '../../src/queues/order-queue.ts';
+import {
+  redisStreamGroupQueue,
+  type StreamGroupOptions,
+} from '../../src/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { consume, idsIn, type Settle } from '../support/consume.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
@@ -55,27 +59,12 @@ async function consumerBehindProxies() {
   return { own, blocking, forAdmin, forConsumer };
 }
 
-/** @returns the ids that were delivered, as they come. */
-function consume(own: OrderQueue, before: () => Promise<void> = async () => {}) {
-  const delivered: string[] = [];
-  const settle: Handle = async (deliveries) => {
-    await before();
-    const ids = deliveries.map(({ order }) => order.id);
-    delivered.push(...ids);
-    return new Set(ids);
-  };
-  const stop = new AbortController();
-  const consuming = own.consume(settle, stop.signal);
-  const end = () => {
-    stop.abort();
-    return consuming;
-  };
-  onTestFinished(end);
-  return { delivered, end };
-}
-
 const pending = async (): Promise<number> =>
   Number(((await redis.xpending(stream(), orderGroup)) as [number])[0]);
+
+/** A queue whose consumers claim what was idle for so long. */
+const claiming = (claimIdleMs: number, more: StreamGroupOptions = {}) =>
+  redisStreamGroupQueue(redis, direct.saleKeys, { gatherMs: 0, claimIdleMs, ...more });
 
 /** How often a consumer has looked for idle entries. */
 async function claims(): Promise<number> {
@@ -83,29 +72,38 @@ async function claims(): Promise<number> {
   return Number(/cmdstat_xautoclaim:calls=(\d+)/.exec(statistics)?.[1] ?? 0);
 }
 
-const untilSettled = (withinMs: number) =>
-  waitUntil(
-    'every order to be settled',
-    withinMs,
-    async () => (await redis.xlen(stream())) === 0 && (await pending()) === 0,
-  );
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const isSettled = async () => (await redis.xlen(stream())) === 0 && (await pending()) === 0;
+const untilSettled = (withinMs = 5_000) =>
+  waitUntil('every order to be settled', withinMs, isSettled);
+
+/** An order is settled. Then, round by round, this happens, and its orders are settled too. */
+async function settlesAll(rounds: number, by: OrderQueue, happens: () => Promise<string[]>) {
+  const { delivered } = consume(redis, by);
+  const expected = await publish(1);
+  await untilSettled();
+  for (let round = 0; round < rounds; round++) {
+    expected.push(...(await happens()));
+    await untilSettled(6_000);
+  }
+  expect([...new Set(delivered())].toSorted()).toEqual(expected.toSorted());
+  return delivered();
+}
 
 describe('an order is handled, and not left pending', () => {
   test('when Redis was away, and has orders as soon as it is back', async () => {
     const { own, forAdmin, forConsumer } = await consumerBehindProxies();
-    const { delivered } = consume(own);
-    const expected: string[] = [];
-    for (let round = 0; round < 3; round++) {
-      expected.push(...(await publish(10)));
-      await untilSettled(5_000);
+    const delivered = await settlesAll(3, own, async () => {
+      const before = await publish(9);
+      await untilSettled();
       for (const proxy of [forAdmin, forConsumer]) proxy.cut();
-      expected.push(...(await publish(50)));
-      // Longer than a read blocks, so that reads fail in all their stages.
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      const meanwhile = await publish(50);
+      await pause(1_500); // Longer than a read blocks, so that reads fail in all their stages.
       for (const proxy of [forAdmin, forConsumer]) proxy.mend();
-      await untilSettled(5_000);
-    }
-    expect(delivered.toSorted()).toEqual(expected.toSorted());
+      return [...before, ...meanwhile];
+    });
+    expect(new Set(delivered).size).toBe(delivered.length);
   });
 
   test('when Redis was killed, and has orders as soon as it is back', async () => {
@@ -119,88 +117,74 @@ describe('an order is handled, and not left pending', () => {
       });
     const [publisher, consumer] = [open(there), open(worker)];
     await Promise.all([there.ready(), worker.ready()]);
-    const { delivered } = consume(consumer);
+    const { delivered } = consume(there.redis('admin'), consumer);
     const expected: string[] = [];
     for (let round = 0; round < 3; round++) {
       await own.kill();
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await pause(1_500);
       await own.start();
       const answers = async () => (await there.redis('admin').ping()) === 'PONG';
       await waitUntil('an answer on the new connection', 10_000, answers);
       expected.push(...(await publish(50, publisher)));
       await waitUntil('every order', 5_000, async () => (await publisher.depth()) === 0);
     }
-    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+    expect([...new Set(delivered())].toSorted()).toEqual(expected.toSorted());
   });
 
   test('when the consumer group was lost, also an order that was there before', async () => {
-    const { delivered } = consume(queue);
-    const expected = await publish(1);
-    await untilSettled(5_000);
-    for (let round = 0; round < 3; round++) {
+    await settlesAll(3, queue, async () => {
       await redis.xgroup('DESTROY', stream(), orderGroup);
-      expected.push(...(await publish(5)));
-      await untilSettled(5_000);
-    }
-    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+      return publish(5);
+    });
   });
 
   test('when the connection died with the answer that had the order', async () => {
     const { own, forConsumer } = await consumerBehindProxies();
-    const { delivered } = consume(own);
-    const expected = await publish(1);
-    await untilSettled(5_000);
-    for (let round = 0; round < 3; round++) {
+    await settlesAll(3, own, async () => {
       forConsumer.swallowNextAnswer();
-      expected.push(...(await publish(1)));
-      await untilSettled(5_000);
-    }
-    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+      return publish(1);
+    });
   });
 
   test('when Redis served a connection that had been dead for a while', async () => {
     const { own, forConsumer } = await consumerBehindProxies();
-    const { delivered } = consume(own);
-    const expected = await publish(1);
-    await untilSettled(5_000);
-    forConsumer.freeze();
-    expected.push(...(await publish(1)));
-    await untilSettled(6_000);
-    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+    await settlesAll(1, own, async () => {
+      forConsumer.freeze();
+      return publish(1);
+    });
   });
 
   test('when Redis still served the old connection after it was replaced', async () => {
     const { own, blocking, forConsumer } = await consumerBehindProxies();
-    const { delivered } = consume(own);
-    const expected = await publish(1);
-    await untilSettled(5_000);
-    for (let round = 0; round < 4; round++) {
+    const untilIs = (status: string) =>
+      waitUntil('the new connection', 5_000, () => blocking.status === status);
+    await settlesAll(4, own, async () => {
       forConsumer.freeze(); // So that Redis does not hear of the end.
       blocking.disconnect(true);
-      await waitUntil('the new connection', 5_000, () => blocking.status === 'reconnecting');
-      await waitUntil('the new connection', 5_000, () => blocking.status === 'ready');
+      await untilIs('reconnecting');
+      await untilIs('ready');
+      const published: string[] = [];
       for (let count = 0; count < 5; count++) {
-        expected.push(...(await publish(1)));
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        published.push(...(await publish(1)));
+        await pause(50);
       }
-      await untilSettled(5_000);
-    }
-    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+      return published;
+    });
   });
 
   test('when its acknowledgement failed, because only that connection was away', async () => {
     const { own, forAdmin } = await consumerBehindProxies();
-    let cuts = 0;
-    const { delivered } = consume(own, async () => {
-      if (++cuts === 1) forAdmin.cut();
+    const { batches, delivered } = consume(redis, own, (deliveries, batch) => {
+      if (batch === 1) forAdmin.cut();
+      return idsIn(deliveries);
     });
     const expected = await publish(5);
-    await waitUntil('the acknowledgement to fail', 5_000, () => cuts > 0);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await waitUntil('the acknowledgement to fail', 5_000, () => batches.length > 0);
+    await pause(1_000);
     expect(await pending()).toBeGreaterThan(0);
     forAdmin.mend();
-    await untilSettled(5_000);
-    expect([...new Set(delivered)].toSorted()).toEqual(expected.toSorted());
+    await untilSettled();
+    expect([...new Set(delivered())].toSorted()).toEqual(expected.toSorted());
   });
 });
 
@@ -210,44 +194,22 @@ describe('while every order of a large backlog is refused', () => {
     const orders = Array.from({ length: count }, (_, user) => someOrder(voucherId, `${user + 1}`));
     await Promise.all(orders.map((order) => queue.publish(order)));
     let isRefused = true;
-    let delivered = 0;
-    const handle: Handle = async (deliveries) => {
-      delivered += deliveries.length;
-      return new Set(isRefused ? [] : deliveries.map(({ order }) => order.id));
-    };
-    const stop = new AbortController();
-    const options = { batchSize: 100, gatherMs: 0, claimIdleMs: 100 };
-    const open = () => redisStreamGroupQueue(redis, direct.saleKeys, options);
-    const consuming = [open(), open()].map((own) => own.consume(handle, stop.signal));
-    onTestFinished(async () => {
-      stop.abort();
-      await Promise.all(consuming);
-    });
+    const settle: Settle = (deliveries) => (isRefused ? [] : idsIn(deliveries));
+    const two = [0, 1].map(() => consume(redis, claiming(100, { batchSize: 100 }), settle));
     const before = await claims();
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    await pause(4_000);
     expect((await claims()) - before).toBeLessThan(40);
-    expect(delivered).toBeLessThan(count);
+    expect(two.flatMap(({ delivered }) => delivered()).length).toBeLessThan(count);
     isRefused = false;
     await untilSettled(10_000);
   });
 
   test('a consumer that pauses ends at once when it is stopped', async () => {
     await publish(1);
-    let refusals = 0;
-    const stop = new AbortController();
-    const refuse: Handle = async () => {
-      refusals += 1;
-      return new Set();
-    };
-    const claiming = { gatherMs: 0, claimIdleMs: 50 };
-    const consuming = redisStreamGroupQueue(redis, direct.saleKeys, claiming).consume(
-      refuse,
-      stop.signal,
-    );
-    await waitUntil('a long pause', 20_000, () => refusals >= 6);
+    const { batches, end } = consume(redis, claiming(50), () => []);
+    await waitUntil('a long pause', 20_000, () => batches.length >= 6);
     const stoppedAt = performance.now();
-    stop.abort();
-    await consuming;
+    await end();
     expect(performance.now() - stoppedAt).toBeLessThan(1_000);
   });
 });
@@ -285,8 +247,8 @@ describe('the name of a consumer', () => {
 
   test('goes with a clean stop', async () => {
     await publish(3);
-    const { end } = consume(queue);
-    await untilSettled(5_000);
+    const { end } = consume(redis, queue);
+    await untilSettled();
     expect(await names()).toHaveLength(1);
     await end();
     expect(await names()).toEqual([]);
@@ -294,22 +256,14 @@ describe('the name of a consumer', () => {
 
   test('stays with a clean stop while an order is pending for it', async () => {
     const [id] = await publish(1);
-    let taken = false;
-    const stop = new AbortController();
-    const keep: Handle = async () => {
-      taken = true;
-      return new Set();
-    };
-    const consuming = queue.consume(keep, stop.signal);
-    await waitUntil('the order to be taken', 5_000, () => taken);
-    stop.abort();
-    await consuming;
+    const { batches, end } = consume(redis, queue, () => []);
+    await waitUntil('the order to be taken', 5_000, () => batches.length > 0);
+    await end();
     expect(await names()).toHaveLength(1);
     expect(await pending()).toBe(1);
-    const claiming = redisStreamGroupQueue(redis, direct.saleKeys, { claimIdleMs: 100 });
-    const { delivered } = consume(claiming);
-    await untilSettled(5_000);
-    expect(delivered).toEqual([id]);
+    const { delivered } = consume(redis, claiming(100));
+    await untilSettled();
+    expect(delivered()).toEqual([id]);
   });
 
   test('of a dead process is removed by another one, but not while an order is pending for it', async () => {
@@ -318,33 +272,21 @@ describe('the name of a consumer', () => {
     const take = ['COUNT', 1, 'STREAMS', stream(), '>'] as const;
     await redis.xreadgroup('GROUP', orderGroup, 'dead-with-an-order', ...take);
     await redis.xgroup('CREATECONSUMER', stream(), orderGroup, 'dead-with-nothing');
-    const living = redisStreamGroupQueue(redis, direct.saleKeys, {
-      ...{ gatherMs: 0, claimIdleMs: 3_000, retireIdleMs: 300 },
-    });
-    const { delivered } = consume(living);
-    await waitUntil(
-      'the name without an order to be removed',
-      10_000,
-      async () => !(await names()).includes('dead-with-nothing'),
-    );
-    expect(delivered).toEqual([]);
+    const { delivered } = consume(redis, claiming(3_000, { retireIdleMs: 300 }));
+    const until = (isTrue: (known: string[]) => boolean) =>
+      waitUntil('a name to be removed', 10_000, async () => isTrue(await names()));
+    await until((known) => !known.includes('dead-with-nothing'));
+    expect(delivered()).toEqual([]);
     expect(await names()).toContain('dead-with-an-order');
     await untilSettled(10_000);
-    expect(delivered).toEqual([id]);
-    await waitUntil(
-      'the other name to be removed',
-      10_000,
-      async () => (await names()).length === 1,
-    );
+    expect(delivered()).toEqual([id]);
+    await until((known) => known.length === 1);
   });
 
   test('of a live process stays, although it has no order', async () => {
     await publish(1);
-    const sweeping = redisStreamGroupQueue(redis, direct.saleKeys, {
-      ...{ gatherMs: 0, claimIdleMs: 50 },
-    });
-    consume(sweeping);
-    await untilSettled(5_000);
+    consume(redis, claiming(50));
+    await untilSettled();
     await redis.xgroup('CREATECONSUMER', stream(), orderGroup, 'just-seen');
     const before = await claims();
     await waitUntil('some sweeps', 10_000, async () => (await claims()) > before + 5);

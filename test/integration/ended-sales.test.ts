@@ -3,109 +3,91 @@ import { beforeEach, expect, test } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
 import { auditInParts } from '../../src/audit/audit-in-parts.ts';
 import { collectFacts } from '../../src/audit/collect.ts';
-import type { Connections } from '../../src/connections/connections.ts';
-import { agreeOnEpoch } from '../../src/connections/epoch.ts';
 import { change } from '../../src/connections/mysql.ts';
 import type { Voucher } from '../../src/domain.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
 import { endedSalesText, removeEndedSales } from '../../src/orders/ended-sales.ts';
 import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { quiet } from '../support/connections.ts';
-import { openProcess, ownStores } from '../support/own-stores.ts';
-import { someOrder } from '../support/sale.ts';
-import { buyAs, onSale, workUntilEmpty } from '../support/selling.ts';
+import { type OwnSale, ownSale } from '../support/own-sale.ts';
 
 const dayMs = 86_400_000;
-let connections: Connections;
+let sale: OwnSale;
 
 beforeEach(async () => {
-  connections = await openProcess(await ownStores());
+  sale = await ownSale({});
 });
 
-const keysOf = ({ id }: Voucher): Promise<number> => {
-  const { voucher, buyers } = connections.saleKeys.of(id);
-  return connections.redis('admin').exists(voucher(id), buyers(id));
-};
+const remove = (days: number) => removeEndedSales(sale.connections, days);
+const removes = (...removed: OwnSale[]) => ({ removed: removed.map(({ id }) => id), waiting: [] });
+const keysOf = ({ id, keys }: OwnSale): Promise<number> =>
+  sale.redis.exists(keys.voucher(id), keys.buyers(id));
 
-/** Its sale was so many days ago, for MySQL and for Redis. */
-async function endAgo(voucher: Voucher, days: number): Promise<Voucher> {
+/** It was so many days ago, for MySQL and for Redis. */
+async function endAgo({ id, keys }: OwnSale, days: number): Promise<void> {
   const endTime = new Date(Date.now() - days * dayMs);
-  await change(connections.mysql(), 'UPDATE vouchers SET end_time = ? WHERE id = ?', [
-    endTime,
-    voucher.id,
-  ]);
-  const hash = connections.saleKeys.of(voucher.id).voucher(voucher.id);
-  await connections.redis('admin').hset(hash, 'endMs', endTime.getTime());
-  return { ...voucher, endTime };
+  await change(sale.pool, 'UPDATE vouchers SET end_time = ? WHERE id = ?', [endTime, id]);
+  await sale.redis.hset(keys.voucher(id), 'endMs', endTime.getTime());
+}
+
+/** Users 1 and 2 have bought, and it ended so many days ago. */
+async function soldAndEnded(days: number) {
+  const [order] = await sale.buyAs([1, 2]);
+  await sale.record();
+  await endAgo(sale, days);
+  return order?.id ?? '';
 }
 
 test('are deleted from so many days after the end, and the stores still agree', async () => {
-  const [old, young, open] = [
-    await onSale(connections, 3),
-    await onSale(connections, 3),
-    await onSale(connections, 3),
-  ];
-  for (const voucher of [old, young, open]) await buyAs(connections, voucher, [1, 2]);
-  await workUntilEmpty(connections);
-  await endAgo(old, 31);
+  const young = await sale.another();
+  const open = await sale.another();
+  for (const each of [young, open]) await each.buyAs([1, 2]);
+  await soldAndEnded(31);
   await endAgo(young, 29);
-  expect(await removeEndedSales(connections, 30)).toEqual({ removed: [old.id], waiting: [] });
-  expect(await Promise.all([old, young, open].map(keysOf))).toEqual([0, 2, 2]);
-  expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent', removed: 1 });
-  expect(await removeEndedSales(connections, 30)).toEqual({ removed: [], waiting: [] });
+  expect(await remove(30)).toEqual(removes(sale));
+  expect(await Promise.all([sale, young, open].map(keysOf))).toEqual([0, 2, 2]);
+  expect(await reconcile(sale.connections)).toMatchObject({ verdict: 'consistent', removed: 1 });
+  expect(await remove(30)).toEqual(removes());
 });
 
 test('stay while an order of the sale waits in the stream, or is noted as queued', async () => {
-  const voucher = await onSale(connections, 3);
-  const [order] = await buyAs(connections, voucher, [1]);
-  await workUntilEmpty(connections);
-  await endAgo(voucher, 0);
-  const keys = connections.saleKeys.of(voucher.id);
-  const redis = connections.redis('admin');
-  const waits = { removed: [], waiting: [voucher.id] };
+  const orderId = await soldAndEnded(0);
+  const { redis, keys, id } = sale;
+  const waits = { removed: [], waiting: [id] };
   await redis.del(keys.orders);
-  await redis.xadd(keys.orders, '1-1', 'orderId', order?.id ?? '', 'voucherId', voucher.id);
-  expect(await removeEndedSales(connections, 0)).toEqual(waits);
+  await redis.xadd(keys.orders, '1-1', 'orderId', orderId, 'voucherId', id);
+  expect(await remove(0)).toEqual(waits);
   await redis.del(keys.orders);
-  await redis.hset(keys.queued, order?.id ?? '', `${voucher.id}:1`);
-  expect(await removeEndedSales(connections, 0)).toEqual(waits);
+  await redis.hset(keys.queued, orderId, `${id}:1`);
+  expect(await remove(0)).toEqual(waits);
   await redis.del(keys.queued);
-  expect(await removeEndedSales(connections, 0)).toEqual({ removed: [voucher.id], waiting: [] });
+  expect(await remove(0)).toEqual(removes(sale));
 });
 
 test('stay while MySQL has fewer orders than Redis has buyers: Redis may have the only copy', async () => {
-  const voucher = await onSale(connections, 3);
-  const [order] = await buyAs(connections, voucher, [1, 2]);
-  await workUntilEmpty(connections);
-  await endAgo(voucher, 1);
-  await change(connections.mysql(), 'DELETE FROM orders WHERE id = ?', [order?.id ?? '']);
-  expect(await removeEndedSales(connections, 0)).toEqual({ removed: [], waiting: [voucher.id] });
-  expect(await keysOf(voucher)).toBe(2);
+  const orderId = await soldAndEnded(1);
+  await change(sale.pool, 'DELETE FROM orders WHERE id = ?', [orderId]);
+  expect(await remove(0)).toEqual({ removed: [], waiting: [sale.id] });
+  expect(await keysOf(sale)).toBe(2);
 });
 
 test('stay while Redis is being rebuilt, or belongs to other data', async () => {
-  await agreeOnEpoch(connections, quiet);
-  const voucher = await onSale(connections, 3);
-  await endAgo(voucher, 1);
-  const { epoch } = connections.saleKeys.of(voucher.id);
-  const redis = connections.redis('admin');
+  await endAgo(sale, 1);
+  const { redis } = sale;
+  const { epoch } = sale.keys;
   const known = (await redis.get(epoch)) ?? '';
   for (const other of [`rebuilding:${known}`, '00000000-0000-4000-8000-000000000000']) {
     await redis.set(epoch, other);
-    await expect(removeEndedSales(connections, 0)).rejects.toThrow();
+    await expect(remove(0)).rejects.toThrow();
   }
   await redis.set(epoch, known);
-  expect(await removeEndedSales(connections, 0)).toMatchObject({ removed: [voucher.id] });
+  expect(await remove(0)).toEqual(removes(sale));
 });
 
 test('are not missed by the audit of the sale', async () => {
-  const voucher = await onSale(connections, 3);
-  await buyAs(connections, voucher, [1, 2]);
-  await workUntilEmpty(connections);
-  await endAgo(voucher, 1);
-  await removeEndedSales(connections, 1);
-  const facts = await collectFacts(connections, voucher.id);
-  const inParts = await auditInParts(connections, voucher.id);
+  await soldAndEnded(1);
+  await remove(1);
+  const facts = await collectFacts(sale.connections, sale.id);
+  const inParts = await auditInParts(sale.connections, sale.id);
   for (const audited of [facts && audit(facts), inParts]) {
     expect(audited?.verdict).toBe('held');
     expect(audited?.skipped.map(({ check }) => check)).toContain('redis-matches-mysql');
@@ -113,26 +95,21 @@ test('are not missed by the audit of the sale', async () => {
 });
 
 test('a younger order of another sale in the stream keeps no ended sale', async () => {
-  const ended = await onSale(connections, 3);
-  await buyAs(connections, ended, [1]);
-  await workUntilEmpty(connections);
-  await endAgo(ended, 1);
-  const open = await onSale(connections, 3);
-  await buyAs(connections, open, [1]);
-  expect(await removeEndedSales(connections, 1)).toEqual({ removed: [ended.id], waiting: [] });
+  await soldAndEnded(1);
+  const open = await sale.another();
+  await open.buyAs([1]);
+  expect(await remove(1)).toEqual(removes(sale));
   expect(await keysOf(open)).toBe(2);
 });
 
 test.each(['lua-stream', 'lua-buckets', 'redis-stream-group'])(
   'a purchase on %s is answered "ended" without the keys, and "not ready" while the sale was open',
   async (rung) => {
-    const open = await onSale(connections, 3);
-    const { purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
-    const buy = (voucher: Voucher) => purchase(someOrder(voucher.id, '7'), { ...voucher, rung });
-    const { voucher, buyers } = connections.saleKeys.of(open.id);
-    await connections.redis('admin').del(voucher(open.id), buyers(open.id));
-    expect(await buy(open)).toMatchObject({ kind: 'refused', reason: 'not-ready' });
-    const over = { ...open, endTime: new Date(Date.now() - 1) };
+    const { purchase } = await openRung(rung, sale.connections, { onReleaseFailed: () => {} });
+    const buy = (voucher: Voucher) => purchase(sale.order(7), { ...voucher, rung });
+    await sale.loseRedis();
+    expect(await buy(sale.voucher)).toMatchObject({ kind: 'refused', reason: 'not-ready' });
+    const over = { ...sale.voucher, endTime: new Date(Date.now() - 1) };
     expect(await buy(over)).toEqual({ kind: 'refused', reason: 'ended' });
   },
 );

@@ -3,24 +3,25 @@
  * refused and delivered again as if it had an entry of its own.
  */
 import type { Redis } from 'ioredis';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { findOrder } from '../../src/orders/find-order.ts';
 import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
 import { repair } from '../../src/orders/reconcile/repair.ts';
 import { recordOne } from '../../src/orders/record-orders.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
-import type { Delivery, OrderQueue, Poison } from '../../src/queues/order-queue.ts';
+import type { Delivery, OrderQueue } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { asFields } from '../../src/queues/shared/order-fields.ts';
 import { acknowledge } from '../../src/queues/shared/stream-entries.ts';
 import { streamReader } from '../../src/queues/shared/stream-reader.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis } from '../support/connections.ts';
+import { consume, idsIn } from '../support/consume.ts';
+import { quietSale } from '../support/own-sale.ts';
+import { openProcess } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
-import { buyOrder, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
+import { usersUpTo } from '../support/selling.ts';
 
 const soonMs = 10_000;
 const voucherId = '7';
@@ -29,10 +30,8 @@ let redis: Redis;
 let shard: ShardKeys;
 
 beforeEach(async () => {
-  connections = testConnections({ REDIS_URL: quietRedis(), CLAIM_IDLE_MS: '100' });
+  connections = await openProcess({ REDIS_URL: quietRedis() });
   redis = connections.redis('admin');
-  connections.redis('purchase');
-  await connections.ready();
   shard = connections.saleKeys.of(voucherId);
   await redis.del(shard.orders, shard.queued, shard.dead);
 });
@@ -48,65 +47,34 @@ async function addEntry(count: number, extra: readonly string[] = []): Promise<O
   return orders;
 }
 
-const idsIn = (deliveries: readonly Delivery[]): string[] =>
-  deliveries.map(({ order }) => order.id);
-
-/** @returns what was delivered, batch by batch. */
-function consume(
-  settle: (
-    deliveries: readonly Delivery[],
-    batch: number,
-  ) => readonly string[] | Promise<readonly string[]>,
-  queue = openQueue(),
-) {
-  const batches: (readonly Delivery[])[] = [];
-  const poisons: Poison[] = [];
-  const stop = new AbortController();
-  const consuming = queue.consume(
-    async (deliveries) => new Set(await settle(deliveries, batches.push(deliveries))),
-    stop.signal,
-    { discard: async (poison) => poisons.push(poison) > 0 },
-  );
-  const end = () => {
-    stop.abort();
-    return consuming;
-  };
-  onTestFinished(end);
-  return { batches, poisons, end };
-}
-
 const untilEmpty = () =>
   waitUntil('the stream to be empty', soonMs, async () => (await redis.xlen(shard.orders)) === 0);
 
+/** In one call of the script. */
+async function soldAtOnce() {
+  const sale = await quietSale({ stock: 5 });
+  const orders = await Promise.all(usersUpTo(4).map((user) => sale.bought(user)));
+  return { sale, orders };
+}
+
 describe('an entry of several orders', () => {
   test('is what one call of the script adds, and each order is recorded', async () => {
-    const voucher = await onSale(connections, 5);
-    const own = connections.saleKeys.of(voucher.id);
-    await redis.del(own.orders, own.queued);
-    const orders = usersUpTo(4).map((user) => someOrder(voucher.id, String(user)));
-    await Promise.all(orders.map((order) => buyOrder(connections, voucher, order)));
-    expect(await redis.xlen(own.orders)).toBe(1);
-    expect(await reconcile(connections, voucher.id)).toMatchObject({ verdict: 'consistent' });
-    await workUntilEmpty(connections);
-    for (const { id } of orders)
-      expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+    const { sale, orders } = await soldAtOnce();
+    expect(await redis.xlen(sale.keys.orders)).toBe(1);
+    expect(await reconcile(connections, sale.id)).toMatchObject({ verdict: 'consistent' });
+    await sale.record();
+    await sale.expectConfirmed(...orders);
   });
 
   test('is repaired when a worker of an earlier version recorded the first order, and dropped the others', async () => {
-    const voucher = await onSale(connections, 5);
-    const own = connections.saleKeys.of(voucher.id);
-    await redis.del(own.orders, own.queued);
-    const orders = usersUpTo(4).map((user) => someOrder(voucher.id, String(user)));
-    await Promise.all(orders.map((order) => buyOrder(connections, voucher, order)));
-    const [entry] = await redis.xrange(own.orders, '-', '+');
-    await redis.xdel(own.orders, entry?.[0] ?? '');
-    await redis.hdel(own.queued, orders[0]?.id ?? '');
-    const records = { pool: connections.mysql(), vouchers: openVouchers(connections) };
-    await recordOne(records, orders[0] as Order);
-    await repair(connections, voucher.id);
-    await workUntilEmpty(connections);
-    for (const { id } of orders)
-      expect(await findOrder(connections, id)).toMatchObject({ status: 'confirmed' });
+    const { sale, orders } = await soldAtOnce();
+    const [first] = orders as [Order];
+    await redis.del(sale.keys.orders);
+    await redis.hdel(sale.keys.queued, first.id);
+    await recordOne(sale.records, first);
+    await repair(connections, sale.id);
+    await sale.record();
+    await sale.expectConfirmed(...orders);
   });
 
   test('counts as so many orders, also those that a consumer has in hand', async () => {
@@ -114,14 +82,14 @@ describe('an entry of several orders', () => {
     await addEntry(3);
     await addEntry(2);
     expect(await queue.depth()).toBe(5);
-    const { batches } = consume(() => []);
+    const { batches } = consume(redis, openQueue(), () => []);
     await expect.poll(() => batches.length, { timeout: soonMs }).toBeGreaterThan(0);
     expect(await queue.inHand?.()).toBe(5);
   });
 
   test('is done when all are settled, and leaves no note', async () => {
     const orders = await addEntry(3);
-    const { batches } = consume(idsIn);
+    const { batches } = consume(redis, openQueue());
     await untilEmpty();
     expect(batches.map(idsIn)).toEqual([orders.map(({ id }) => id)]);
     expect(await redis.hlen(shard.queued)).toBe(0);
@@ -134,9 +102,9 @@ describe('an entry of several orders', () => {
     });
     await redis.xgroup('CREATE', shard.orders, 'recorders', '0').catch(() => {});
     await takenBy(dead);
-    const { batches } = consume(idsIn);
+    const { batches } = consume(redis, openQueue());
     await untilEmpty();
-    expect(batches.flat().map(({ order }) => order.id)).toEqual(orders.map(({ id }) => id));
+    expect(idsIn(batches.flat())).toEqual(orders.map(({ id }) => id));
     expect(batches.flat().every(({ attempt }) => attempt > 1)).toBe(true);
   });
 
@@ -144,7 +112,7 @@ describe('an entry of several orders', () => {
     const [first, refused, last] = await addEntry(3);
     const others = (deliveries: readonly Delivery[], batch: number) =>
       idsIn(deliveries).filter((id) => batch > 1 || id !== refused?.id);
-    const { batches } = consume(others);
+    const { batches } = consume(redis, openQueue(), others);
     await untilEmpty();
     expect(batches.map(idsIn)).toEqual([[first?.id, refused?.id, last?.id], [refused?.id]]);
     expect(await redis.hlen(shard.queued)).toBe(0);
@@ -152,7 +120,9 @@ describe('an entry of several orders', () => {
 
   test('stays whole while none of them can be recorded', async () => {
     const orders = await addEntry(3);
-    const { batches } = consume((deliveries, batch) => (batch < 3 ? [] : idsIn(deliveries)));
+    const { batches } = consume(redis, openQueue(), (deliveries, batch) =>
+      batch < 3 ? [] : idsIn(deliveries),
+    );
     await untilEmpty();
     expect(batches.map(idsIn)).toEqual([1, 2, 3].map(() => orders.map(({ id }) => id)));
   });
@@ -171,7 +141,7 @@ describe('an entry of several orders', () => {
 
   test('with one that is no order: the others are recorded, and it is moved to the dead alone', async () => {
     const orders = await addEntry(2, ['orderId', '5', 'userId', '9']);
-    const { batches, poisons } = consume(idsIn);
+    const { batches, poisons } = consume(redis, openQueue());
     await untilEmpty();
     expect(batches.map(idsIn)).toEqual([orders.map(({ id }) => id)]);
     expect(poisons).toMatchObject([{ orderId: '5', cause: 'voucherId is missing' }]);
@@ -182,14 +152,14 @@ describe('an entry of several orders', () => {
 
   test('of which no part is an order is moved to the dead, part by part', async () => {
     await redis.xadd(shard.orders, '*', ...['orderId', '5', 'userId', '9'], ...['orderId', '6']);
-    const { poisons } = consume(idsIn);
+    const { poisons } = consume(redis, openQueue());
     await untilEmpty();
     expect(poisons.map(({ orderId }) => orderId)).toEqual(['5', '6']);
   });
 
   test('counts in the size of a batch: a backlog is no transaction of all its orders', async () => {
     for (let entries = 0; entries < 10; entries++) await addEntry(10);
-    const { batches } = consume(idsIn, openQueue(30));
+    const { batches } = consume(redis, openQueue(30), idsIn);
     await untilEmpty();
     expect(batches.flat()).toHaveLength(100);
     expect(Math.max(...batches.map(({ length }) => length))).toBeLessThanOrEqual(30);
@@ -203,7 +173,7 @@ describe('an entry of several orders', () => {
       isFirst = false;
       return idsIn(deliveries);
     };
-    const { batches } = consume(whenBacklogged, openQueue(100));
+    const { batches } = consume(redis, openQueue(100), whenBacklogged);
     await expect.poll(() => batches.flat().length, { timeout: soonMs }).toBe(801);
     await untilEmpty();
     expect(batches.map(({ length }) => length)).toEqual([1, ...Array(10).fill(80)]);
@@ -212,15 +182,9 @@ describe('an entry of several orders', () => {
   test('with a part without its order id: that part is moved to the dead, wherever it is', async () => {
     const [one, other] = [someOrder(voucherId, '1'), someOrder(voucherId, '2')];
     const nameless = asFields(someOrder(voucherId, '3')).slice(2);
-    await redis.xadd(
-      shard.orders,
-      '*',
-      ...nameless,
-      ...asFields(one),
-      ...nameless,
-      ...asFields(other),
-    );
-    const { batches, poisons } = consume(idsIn);
+    const parts = [nameless, asFields(one), nameless, asFields(other)];
+    await redis.xadd(shard.orders, '*', ...parts.flat());
+    const { batches, poisons } = consume(redis, openQueue());
     await untilEmpty();
     expect(batches.flat().map(({ order }) => order)).toEqual([one, other]);
     expect(poisons.map(({ cause }) => cause)).toEqual(Array(2).fill('orderId is missing'));
@@ -234,7 +198,9 @@ describe('an entry of several orders', () => {
       const large = ['orderId', '5', ...usersUpTo(size).map(String)];
       const orders = await addEntry(2, large);
       let deliveries = 0;
-      const { batches, poisons } = consume((given) => (++deliveries < 3 ? [] : idsIn(given)));
+      const { batches, poisons } = consume(redis, openQueue(), (given) =>
+        ++deliveries < 3 ? [] : idsIn(given),
+      );
       await untilEmpty();
       expect(batches.flat().length).toBeGreaterThanOrEqual(3 * orders.length);
       expect(poisons.at(-1)).toMatchObject({ orderId: '5', cause: 'voucherId is missing' });
@@ -252,7 +218,7 @@ describe('an entry of several orders', () => {
   test('with a part too large to be split off, of an order whose unit was taken: it is given back', async () => {
     const [order] = await addEntry(1, ['orderId', '6', ...usersUpTo(9_000).map(String)]);
     await redis.hset(shard.queued, '6', `${voucherId}:9`);
-    const { poisons } = consume(idsIn);
+    const { poisons } = consume(redis, openQueue());
     await untilEmpty();
     expect(order).toBeDefined();
     expect(poisons).toMatchObject([{ orderId: '6', noted: { voucherId, userId: '9' } }]);

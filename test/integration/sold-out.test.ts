@@ -4,97 +4,43 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { responsesMatchDatabase } from '../../src/audit/checks/responses-match-database.ts';
-import type { Attempt } from '../../src/audit/facts.ts';
-import type { Connections } from '../../src/connections/connections.ts';
 import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import {
-  type Order,
-  type Outcome,
-  reopensAfterMs,
-  soldOutKeptMs,
-  type Voucher,
-} from '../../src/domain.ts';
-import type { Inventory } from '../../src/inventory/inventory.ts';
+import { type Order, reopensAfterMs, soldOutKeptMs, type Voucher } from '../../src/domain.ts';
 import { SoldOutMemory } from '../../src/inventory/shared/sold-out-memory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { freeLease } from '../../src/locks/none.ts';
-import { deadLetter } from '../../src/orders/dead-letters.ts';
 import { addBuyers, repairPlace } from '../../src/orders/reconcile/repair.ts';
 import type { HistoryEvent } from '../../src/trace/history.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
-import {
-  firstTerms,
-  openLuaStream,
-  someOrder,
-  someVoucher,
-  someVoucherId,
-} from '../support/sale.ts';
+import { type OwnSale, quietSale } from '../support/own-sale.ts';
+import { firstTerms, someOrder, someVoucherId } from '../support/sale.ts';
 import { facts } from '../unit/facts.ts';
 
-let connections: Connections;
+let sale: OwnSale;
 /** Two instances: each has its own connection, and its own memory. */
-let instances: [Inventory, Inventory];
-let voucher: Voucher;
-let attempts: Attempt[];
+let instances: [OwnSale, OwnSale];
 let users = 1_000;
 
-beforeEach(() => {
-  attempts = [];
-});
-
-const now = () => String(process.hrtime.bigint());
-const redis = () => connections.redis('admin');
 const nextUser = () => String(++users);
 
 async function onSale(changes: Partial<Voucher>): Promise<void> {
-  const open = () => testConnections({ REDIS_URL: quietRedis() });
-  connections = open();
-  const other = open();
-  for (const each of [connections, other])
-    for (const role of ['purchase', 'admin'] as const) each.redis(role);
-  await Promise.all([connections.ready(), other.ready()]);
-  instances = [openLuaStream(connections), openLuaStream(other)];
-  voucher = await someVoucher(connections, changes);
-  await instances[0].prepare(voucher);
+  sale = await quietSale(changes);
+  instances = [sale, await sale.elsewhere()];
 }
-
-/** Buys, and keeps the answer for the audit. */
-async function buy(instance: Inventory, order: Order): Promise<Outcome> {
-  const sentAt = now();
-  const outcome = await instance.sell(order, voucher, freeLease);
-  const { userId, requestId } = order;
-  const { kind, ...answer } = outcome;
-  attempts.push({
-    ...answer,
-    outcome: kind,
-    userId,
-    requestId,
-    sentAt,
-    answeredAt: now(),
-    latencyMs: 0,
-  });
-  return outcome;
-}
-
-const buyAs = (instance: Inventory, userId = nextUser()) =>
-  buy(instance, someOrder(voucher.id, userId));
 
 async function sellOut(): Promise<Order[]> {
-  const orders = Array.from({ length: voucher.stock }, () => someOrder(voucher.id, nextUser()));
-  for (const order of orders)
-    expect(await buy(instances[0], order)).toMatchObject({ kind: 'accepted' });
+  const orders: Order[] = [];
+  while (orders.length < sale.voucher.stock) orders.push(await sale.bought(nextUser()));
   return orders;
 }
 
 /** A purchase that costs Redis nothing, as a hundred in a row show. */
-async function remembers(instance: Inventory): Promise<boolean> {
+async function remembers(instance: OwnSale): Promise<boolean> {
   const calls = async () =>
-    Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1]);
+    Number(/cmdstat_evalsha:calls=(\d+)/.exec(await sale.redis.info('commandstats'))?.[1]);
   const before = await calls();
   for (let count = 0; count < 100; count++)
-    expect(await buyAs(instance)).toMatchObject({ reason: 'sold-out' });
+    expect(await instance.buy(nextUser())).toMatchObject({ reason: 'sold-out' });
   return (await calls()) - before <= 3;
 }
 
@@ -120,20 +66,19 @@ test.each<[string, number, number]>([
   ['a voucher that is created without stock', 0, 0],
 ])('is remembered after %s, too', async (how, stock, sold) => {
   await onSale({ stock });
-  for (let count = 0; count < sold; count++)
-    expect(await buyAs(instances[0])).toMatchObject({ kind: 'accepted' });
-  const shard = connections.saleKeys.of(voucher.id);
-  const keys = [shard.voucher(voucher.id), shard.buyers(voucher.id), shard.epoch];
-  const epoch = (await redis().get(shard.epoch)) ?? '';
-  const [begin, end] = [voucher.beginTime, voucher.endTime].map((at) => String(at.getTime()));
+  for (let count = 0; count < sold; count++) await sale.bought(nextUser());
+  const keys = [sale.keys.voucher(sale.id), sale.keys.buyers(sale.id), sale.keys.epoch];
+  const epoch = (await sale.redis.get(sale.keys.epoch)) ?? '';
+  const { beginTime, endTime } = sale.voucher;
+  const [begin, end] = [beginTime, endTime].map((at) => String(at.getTime()));
   const times = [begin ?? '', end ?? '', ''];
   if (how.startsWith('a change')) {
     const args = [epoch, '1', '7', '0', String(sold), ...times, String(reopensAfterMs), ''];
-    const answer = await runScript(redis(), loadScript('sale/change-voucher'), keys, args);
+    const answer = await runScript(sale.redis, loadScript('sale/change-voucher'), keys, args);
     expect(answer).toEqual(['changed', end]);
   } else if (how.startsWith('a repair')) {
     const args = [epoch, String(sold), '', String(reopensAfterMs), '0', '0', '', ...times];
-    const answer = await runScript(redis(), loadScript('sale/correct-sale'), keys, args);
+    const answer = await runScript(sale.redis, loadScript('sale/correct-sale'), keys, args);
     expect(answer).toBe('corrected');
   }
   await untilRemembered();
@@ -143,18 +88,12 @@ test('a buyer is told of the order, by an instance that remembers', async () => 
   await onSale({ stock: 3 });
   const [order] = await sellOut();
   await untilRemembered();
+  const { id: orderId, userId } = order as Order;
+  const queued = { kind: 'accepted', orderId, status: 'queued' };
+  const refused = { kind: 'refused', reason: 'already-ordered', orderId };
   for (const instance of instances) {
-    const { id: orderId, userId } = order as Order;
-    expect(await buy(instance, order as Order)).toEqual({
-      kind: 'accepted',
-      orderId,
-      status: 'queued',
-    });
-    expect(await buyAs(instance, userId)).toEqual({
-      kind: 'refused',
-      reason: 'already-ordered',
-      orderId,
-    });
+    expect(await instance.sell(order as Order)).toEqual(queued);
+    expect(await instance.buy(userId)).toEqual(refused);
   }
 });
 
@@ -164,48 +103,48 @@ test('after the end of the sale no instance remembers', async () => {
   await sellOut();
   await untilRemembered();
   // The memory is kept fresh until the end. Redis has the same clock as this process.
-  while (Date.now() < endTime.getTime()) for (const instance of instances) await buyAs(instance);
+  while (Date.now() < endTime.getTime())
+    for (const instance of instances) await instance.buy(nextUser());
   for (const instance of instances)
-    expect(await buyAs(instance)).toMatchObject({ reason: 'ended' });
+    expect(await instance.buy(nextUser())).toMatchObject({ reason: 'ended' });
 });
 
 test('a connection that broke ends the memory: the next server may know less', async () => {
   await onSale({ stock: 1 });
-  const client = connections.redis('purchase');
+  const client = sale.connections.redis('purchase');
   await sellOut();
   await untilRemembered();
   const closed = once(client, 'close');
   client.disconnect(true);
   await closed;
-  await redis().hset(connections.saleKeys.of(voucher.id).voucher(voucher.id), 'stock', '1');
+  await sale.redis.hset(sale.keys.voucher(sale.id), 'stock', '1');
   await expect.poll(() => client.status).toBe('ready');
-  expect(await buyAs(instances[0])).toMatchObject({ kind: 'accepted' });
+  expect(await sale.buy(nextUser())).toMatchObject({ kind: 'accepted' });
 });
 
 /** Gives the stock of these orders back, as the worker does, and returns its history. */
 async function giveBack(orders: readonly Order[]): Promise<HistoryEvent[]> {
   const events: HistoryEvent[] = [];
   for (const order of orders) {
-    const death = { reason: 'undeliverable', deliveries: 5 } as const;
-    await deadLetter(connections.mysql(), redis(), connections.saleKeys, order, death);
-    const { id: orderId, voucherId, userId, requestId } = order;
-    const what = { event: 'dead-lettered', at: now(), instance: 'worker' } as const;
-    events.push({ ...what, orderId, voucherId, userId, requestId });
+    await sale.deadLetter(order);
+    const at = String(process.hrtime.bigint());
+    const { id: orderId, ...of } = order;
+    events.push({ event: 'dead-lettered', at, instance: 'worker', orderId, ...of });
   }
   return events;
 }
 
 test('stock that comes back is for sale in no instance before it is in all of them', async () => {
   await onSale({ stock: 5 });
-  const [first, second, third] = await sellOut();
+  const failed = (await sellOut()).slice(0, 3);
   await untilRemembered();
-  const failed = [first, second, third] as Order[];
   const history = await giveBack(failed);
   const until = performance.now() + reopensAfterMs + 2 * soldOutKeptMs;
   while (performance.now() < until) {
-    for (const instance of instances) await buyAs(instance);
+    for (const instance of instances) await instance.buy(nextUser());
     await sleep(5);
   }
+  const { attempts } = sale;
   expect(attempts.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(5 + 3);
   const rows = attempts.flatMap(({ outcome, orderId: id = '', userId }) => {
     const isFailed = failed.some((order) => order.id === id);
@@ -214,39 +153,39 @@ test('stock that comes back is for sale in no instance before it is in all of th
       : ({ status: 'confirmed', reason: null } as const);
     return outcome === 'accepted' ? [{ id, userId, ...how }] : [];
   });
-  const sale = { ...facts({ orders: rows, attempts, history }), initialStock: 5 };
-  expect(responsesMatchDatabase.cases(sale)).toEqual([]);
+  const whole = { ...facts({ orders: rows, attempts, history }), initialStock: 5 };
+  expect(responsesMatchDatabase.cases(whole)).toEqual([]);
 });
 
 test('a buyer who was restored by a repair is told of the order, although the voucher stays sold out', async () => {
   await onSale({ stock: 3 });
   await sellOut();
   await untilRemembered();
-  const order = someOrder(voucher.id, nextUser());
-  const { id: voucherId, stock: initialStock } = voucher;
-  const epoch = (await redis().get(connections.saleKeys.of(voucherId).epoch)) ?? '';
-  const sale = { voucherId, initialStock, terms: firstTerms(voucher) };
-  await addBuyers(repairPlace(connections, sale, epoch), [order]);
+  const order = sale.order(nextUser());
+  const { voucher, connections } = sale;
+  const epoch = (await sale.redis.get(sale.keys.epoch)) ?? '';
+  const read = { voucherId: sale.id, initialStock: 3, terms: firstTerms(voucher) };
+  await addBuyers(repairPlace(connections, read, epoch), [order]);
   const accepted = { kind: 'accepted', orderId: order.id };
   await sleep(soldOutKeptMs); // What was remembered before the repair has ended.
   for (const instance of instances)
     for (let times = 0; times < 3; times++) {
       await waitUntil('the instance to remember', 5_000, () => remembers(instance));
-      expect(await buy(instance, order)).toMatchObject(accepted);
+      expect(await instance.sell(order)).toMatchObject(accepted);
     }
 });
 
 test('a voucher for which there is no room is not remembered, and pushes out no other', async () => {
   await onSale({ stock: 1 });
-  const memory = new SoldOutMemory(connections.redis('purchase'));
+  const memory = new SoldOutMemory(sale.connections.redis('purchase'));
   const reads = async () =>
-    Number(/cmdstat_hscan:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1] ?? 0);
+    Number(/cmdstat_hscan:calls=(\d+)/.exec(await sale.redis.info('commandstats'))?.[1] ?? 0);
   const ids = Array.from({ length: 10 }, someVoucherId);
-  const shardOf = (id: string) => connections.saleKeys.of(id);
+  const shardOf = (id: string) => sale.connections.saleKeys.of(id);
   const learn = (id: string, buckets = 1) => {
     const answer = ['sold-out', '', 'last', 60_000];
-    const sale = { ...voucher, id, stock: 1_800_000, buckets };
-    memory.learn(sale, shardOf(id), answer, performance.now());
+    const large = { ...sale.voucher, id, stock: 1_800_000, buckets };
+    memory.learn(large, shardOf(id), answer, performance.now());
   };
   const known = () => ids.filter((id) => memory.isTrueFor(someOrder(id, nextUser()), shardOf(id)));
   const before = await reads();
@@ -267,13 +206,13 @@ test('a voucher for which there is no room is not remembered, and pushes out no 
 test('the buyers of a large sale are read in parts, and each of them is told of the order', async () => {
   const stock = 50_000;
   await onSale({ stock });
-  const { voucher: key, buyers } = connections.saleKeys.of(voucher.id);
+  const { keys: shard, voucher, redis } = sale;
   const all = Array.from({ length: stock }, (_, index) => String(index + 1_000_000));
-  await redis().hset(buyers(voucher.id), Object.fromEntries(all.map((user) => [user, '7:once'])));
-  await redis().hset(key(voucher.id), { stock: 0, soldOutBy: '7' });
-  const memory = new SoldOutMemory(connections.redis('purchase'));
-  const shard = connections.saleKeys.of(voucher.id);
-  const isSoldOutFor = (user: string) => memory.isTrueFor(someOrder(voucher.id, user), shard);
+  const fields = Object.fromEntries(all.map((user) => [user, '7:once']));
+  await redis.hset(shard.buyers(sale.id), fields);
+  await redis.hset(shard.voucher(sale.id), { stock: 0, soldOutBy: '7' });
+  const memory = new SoldOutMemory(sale.connections.redis('purchase'));
+  const isSoldOutFor = (user: string) => memory.isTrueFor(sale.order(user), shard);
   const learn = () =>
     memory.learn(voucher, shard, ['sold-out', '', '7', 60_000], performance.now());
   learn();

@@ -54,7 +54,7 @@ describe('a pause', () => {
     const endTime = fromNow(2 * hourMs);
     await sale.edit({ paused: true, stock: 5, endTime });
     await sale.record();
-    await sale.redis.del(sale.keys.voucher(sale.id), sale.keys.buyers(sale.id));
+    await sale.loseRedis();
     await sale.rebuild();
     const { stock: left, paused, change, endMs } = await sale.inRedis();
     expect({ left, paused, change }).toEqual({ left: '3', paused: '1', change: '1' });
@@ -190,7 +190,7 @@ describe('a change whose process dies', () => {
     await dieAt('change-applied', () => sale.edit({ stock: stock + 3 }));
     await sale.buyAs(usersUpTo(9, 3)); // All eleven are sold.
     await sale.record();
-    await sale.redis.del(sale.keys.voucher(sale.id), sale.keys.buyers(sale.id));
+    await sale.loseRedis();
     await sale.rebuild();
     expect(await sale.buy(50)).toEqual(refusedAs('sold-out'));
     expect(await sale.changes()).toMatchObject([done]);

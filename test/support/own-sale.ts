@@ -3,7 +3,8 @@
  * operators change it, and both stores say what they have of it.
  */
 import type { Redis } from 'ioredis';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import type { Attempt } from '../../src/audit/facts.ts';
 import { type Connections, readEpoch } from '../../src/connections/connections.ts';
 import { type Pool, select } from '../../src/connections/mysql.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
@@ -47,10 +48,10 @@ export async function quietSale(changes: Partial<Voucher>, settings: Settings = 
 }
 
 /** A voucher whose sale is open: nobody has bought yet. */
-export async function saleOn(
+async function saleOn(
   connections: Connections,
   changes: Partial<Voucher>,
-  stores: Settings = {},
+  stores: Settings,
 ): Promise<OwnSale> {
   const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + hourMs)];
   const rung = changes.buckets === undefined ? 'lua-stream' : 'lua-buckets';
@@ -65,6 +66,8 @@ const inventoryOf = (connections: Connections, { rung }: Pick<Voucher, 'rung'>):
     ? luaBuckets(connections.redis('purchase'), connections.saleKeys, { epoch: connections.epoch })
     : openLuaStream(connections);
 
+const now = () => String(process.hrtime.bigint());
+
 export class OwnSale {
   readonly connections: Connections;
   readonly voucher: Voucher;
@@ -75,10 +78,18 @@ export class OwnSale {
   /** Of its shard, and of its buckets: without a number of them it is one. */
   readonly keys: ShardKeys;
   readonly buckets: readonly ShardKeys[];
+  /** What the buyers were answered, for the audit. */
+  readonly attempts: Attempt[];
   readonly #stores: Settings;
   #inventory: Inventory;
 
-  constructor(connections: Connections, voucher: Voucher, stores: Settings) {
+  constructor(
+    connections: Connections,
+    voucher: Voucher,
+    stores: Settings,
+    attempts: Attempt[] = [],
+  ) {
+    this.attempts = attempts;
     this.connections = connections;
     this.voucher = voucher;
     this.id = voucher.id;
@@ -92,11 +103,21 @@ export class OwnSale {
     this.#inventory = inventoryOf(connections, voucher);
   }
 
+  /** Another sale on the same stores. */
+  another(changes: Partial<Voucher> = {}): Promise<OwnSale> {
+    return saleOn(this.connections, changes, this.#stores);
+  }
+
   /** Another process of the service. */
-  async otherProcess(): Promise<Connections> {
-    const other = await openProcess(this.#stores);
+  async otherProcess(changes: Settings = {}): Promise<Connections> {
+    const other = await openProcess({ ...this.#stores, ...changes });
     other.epoch.set(this.connections.epoch.value);
     return other;
+  }
+
+  /** The same sale in another process. */
+  async elsewhere(): Promise<OwnSale> {
+    return new OwnSale(await this.otherProcess(), this.voucher, this.#stores, this.attempts);
   }
 
   order(user: number | string, requestId?: string): Order {
@@ -104,7 +125,13 @@ export class OwnSale {
   }
 
   async sell(order: Order): Promise<Outcome> {
-    return this.#inventory.sell(order, this.voucher, freeLease);
+    const sentAt = now();
+    const outcome = await this.#inventory.sell(order, this.voucher, freeLease);
+    const { kind, ...answer } = outcome;
+    const { userId, requestId } = order;
+    const times = { sentAt, answeredAt: now(), latencyMs: 0 };
+    this.attempts.push({ ...answer, outcome: kind, userId, requestId, ...times });
+    return outcome;
   }
 
   buy(user: number | string, requestId?: string): Promise<Outcome> {
@@ -133,8 +160,19 @@ export class OwnSale {
     return workUntilEmpty(this.connections);
   }
 
+  /** Redis has lost the sale, and who has bought. */
+  async loseRedis(): Promise<void> {
+    for (const { voucher, buyers } of this.buckets)
+      await this.redis.del(voucher(this.id), buyers(this.id));
+  }
+
   find({ id }: Pick<Order, 'id'>) {
     return findOrder(this.connections, id);
+  }
+
+  async expectConfirmed(...orders: readonly Pick<Order, 'id'>[]): Promise<void> {
+    for (const order of orders)
+      expect(await this.find(order)).toMatchObject({ status: 'confirmed' });
   }
 
   recorded() {
@@ -155,6 +193,24 @@ export class OwnSale {
     return this.redis.hgetall(this.buckets[0]?.voucher(this.id) ?? '');
   }
 
+  /** Of its buckets; whether there are more, their number does not say. */
+  remaining() {
+    return this.#inventory.remaining(this.voucher);
+  }
+
+  /** `order id:request id` of what this user bought, as Redis has it. */
+  buyer(user: number | string): Promise<string | null> {
+    const { bucketOf } = this.connections.saleKeys;
+    const { buckets } = this.voucher;
+    const { buyers } = buckets ? bucketOf(this.id, String(user), buckets) : this.keys;
+    return this.redis.hget(buyers(this.id), String(user));
+  }
+
+  /** The fields of each dead letter of its shard. */
+  async letters(): Promise<string[][]> {
+    return (await this.redis.xrange(this.keys.dead, '-', '+')).map(([, fields]) => fields);
+  }
+
   /** Of all its buckets. */
   async stockInRedis(): Promise<number | null> {
     const { redis, connections, id, voucher } = this;
@@ -168,6 +224,19 @@ export class OwnSale {
 
   changes(after?: number) {
     return changesOf(this.pool, this.id, after);
+  }
+
+  /** MySQL refuses every order with this value, until it is lifted or the test is over. */
+  async ban(column: string, value: string): Promise<() => Promise<void>> {
+    const alter = 'ALTER TABLE orders';
+    await this.pool.query(`${alter} ADD CONSTRAINT banned CHECK (${column} <> '${value}')`);
+    let lifting: Promise<unknown> | undefined;
+    const lift = async () => {
+      lifting ??= this.pool.query(`${alter} DROP CONSTRAINT banned`);
+      await lifting;
+    };
+    onTestFinished(lift);
+    return lift;
   }
 
   /** As the worker does at the fifth refusal. */

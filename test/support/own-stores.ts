@@ -26,7 +26,7 @@ export async function ownStores(): Promise<OwnStores> {
 
 /** A process of the service: its connections are open. Closed with the test. */
 export async function openProcess(stores: Readonly<Record<string, string>>): Promise<Connections> {
-  const connections = testConnections({ ...stores, CLAIM_IDLE_MS: '100', BATCH_GATHER_MS: '0' });
+  const connections = testConnections({ CLAIM_IDLE_MS: '100', BATCH_GATHER_MS: '0', ...stores });
   for (const role of ['admin', 'purchase'] as const) connections.redis(role);
   await connections.ready();
   return connections;

@@ -67,7 +67,7 @@ export function startWorker(connections: Connections): () => Promise<void> {
 }
 
 /** Those that wait for orders look up at once. */
-async function wakeConsumers(redis: Redis): Promise<void> {
+export async function wakeConsumers(redis: Redis): Promise<void> {
   const clients = String(await redis.client('LIST'));
   for (const [, id = ''] of clients.matchAll(/^id=(\d+) .* cmd=xreadgroup /gm))
     await redis.client('UNBLOCK', id);
