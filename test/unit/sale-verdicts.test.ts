@@ -144,10 +144,6 @@ describe('every drill that sells', () => {
 describe('a storm', () => {
   const refusals = ['unknown-voucher', 'sale-paused'].map((why) => tried(refused('1', why), 0));
   const failed = { ...tried(unknown('1'), 0), reason: 'internal-error' };
-  const told = ['not-ready', 'already-ordered'].map((why) => tried(refused('1', why), 50));
-  storm.holds({
-    'users are told to come again, and of their order': { tries: [...tries, ...told] },
-  });
   storm.is('violated', {
     '3 answers do not belong to this sale': { tries: [failed, ...refusals, ...tries] },
   });
@@ -183,8 +179,7 @@ describe('a storm', () => {
     JSON.stringify(faultsOf(seed).map(({ fault, ...times }) => [fault.name, times]));
 
   test('has the same faults for the same seed, and others for another', () => {
-    expect(summary(3)).toBe(summary(3));
-    expect(new Set([1, 2, 3, 4, 5].map(summary)).size).toBe(5);
+    expect(new Set([1, 2, 3, 3, 4].map(summary)).size).toBe(4);
   });
 
   test('has every kind of fault before any comes again, on every server in the end', () => {
@@ -192,17 +187,13 @@ describe('a storm', () => {
     const kindsOf = (from: number) => new Set(all.slice(from, from + 4).map(({ kind }) => kind));
     const four = ['kill redis-main', 'kill instance', 'pause redis-main', 'pause instance'];
     for (let from = 0; from < all.length; from += 4) expect(kindsOf(from)).toEqual(new Set(four));
-    const names = ['api-1', 'api-2', 'redis-main'].flatMap((name) => [
-      `kill ${name}`,
-      `pause ${name}`,
-    ]);
-    expect(new Set(all.map(({ fault }) => fault.name))).toEqual(new Set(names));
+    const servers = new Set(all.map(({ fault }) => fault.name.replace(/^(kill|pause) /, '')));
+    expect(servers).toEqual(new Set(['api-1', 'api-2', 'redis-main']));
   });
 
   test('has every user once, and every tenth twice, with a key for each purchase', () => {
     const plan = planPurchases('7', 10, 1);
-    expect(plan).toHaveLength(11);
-    expect(new Set(plan.map(({ requestId }) => requestId)).size).toBe(11);
+    expect([plan.length, new Set(plan.map(({ requestId }) => requestId)).size]).toEqual([11, 11]);
     expect(new Set(plan.map(({ userId }) => userId)).size).toBe(10);
   });
 });
@@ -230,16 +221,11 @@ describe('a hot voucher', () => {
   });
 
   const end = { ...left, stock: 3 };
-  const lost = facts({ initialStock: 8, stock: 3 });
   const unlent = { facts: factsOf({ initialStock: 8 }), demands: [1, 9] };
   const last = tried(accepted('5', 'e'), 3);
-  const early = tried(refused('4', 'sold-out'), 1);
   const retry = tried(refused('4', 'not-ready'), 1);
   test.each<[string, Partial<HotSale>, object]>([
     ['units as stranded only as far as users were turned away', { end }, { stranded: 1 }],
-    ['no unit as stranded when nobody was', { end, tries: [last] }, { stranded: 0 }],
-    ['units as stranded that Redis lost, and MySQL never sold', { facts: lost }, { stranded: 1 }],
-    ['"sold out" as wrong before a sale', { tries: [early, ...tries] }, { soldOutWrongly: 1 }],
     ['who was asked to try again', { tries: [retry, last] }, { askedToRetry: 1 }],
     ['what stays in the buckets without lending', unlent, { strandedWithoutLending: 3 }],
   ])('counts %s', (_, changes, figures) => {
@@ -284,13 +270,10 @@ describe('a changed sale', () => {
 });
 
 describe('a waiting line', () => {
-  const late = look('1', 1, 11, { answeredAt: at(14) });
-  const soon = look('2', 2, 12, { ...waits, called: 1 });
   line.holds({
     'a user whose turn was over has another place': {
       looks: [...looks, look('1', 3, 50, { ...waits, called: 2 })],
     },
-    'users who asked at the same time have any order': { looks: [late, soon, ...looks.slice(2)] },
   });
   line.is('violated', {
     '1 users lost their place': { looks: looks.with(2, look('2', 3, 31, { pass: undefined })) },
@@ -325,7 +308,6 @@ describe('a waiting line', () => {
 });
 
 describe('a step of workers', () => {
-  scaled.holds({ 'one worker alone is not killed': { workers: 1, killed: undefined } });
   scaled.is('violated', {
     '2 workers: no consumer of its own: api-worker-1, shard 1': {
       withoutConsumer: ['api-worker-1, shard 1'],
@@ -340,7 +322,6 @@ describe('a step of workers', () => {
   });
   scaled.is('unknown', {
     '2 workers: no worker was killed': { killed: undefined },
-    '2 workers: no order waited': { waiting: 0 },
     '1 worker: no order waited': { workers: 1, killed: undefined, waiting: 0 },
   });
   dead.is('unknown', {
