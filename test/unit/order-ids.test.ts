@@ -18,7 +18,7 @@ const clocks: Record<string, () => () => number> = {
     let reads = 0;
     return () => start + Math.floor(reads++ / 1_000);
   },
-  'stands still': () => () => start,
+  'stands still': () => still,
   'steps back by two seconds several times': () => {
     let reads = 0;
     return () => start + Math.floor(reads++ / 1_000) - (reads % 30_000 < 10_000 ? 2_000 : 0);
@@ -26,7 +26,8 @@ const clocks: Record<string, () => () => number> = {
 };
 
 const make = (count: number, next: () => string): string[] => Array.from({ length: count }, next);
-const standingStill = (workerId: number) => snowflakes(always(workerId), quiet, () => start);
+const still = () => start;
+const standingStill = (workerId: number) => snowflakes(always(workerId), quiet, still);
 const millisecondsOf = (id: string): number => Number(BigInt(id) >> 22n);
 
 describe('snowflakes', () => {
@@ -48,13 +49,6 @@ describe('snowflakes', () => {
     expect(aheadMs).toBe(Math.floor((many - 1) / 4_096));
   });
 
-  test('do not fit in a number, and keep every digit in JSON because they are strings', () => {
-    const ids = make(100, standingStill(1_023));
-    for (const id of ids) expect(BigInt(id)).toBeGreaterThan(BigInt(Number.MAX_SAFE_INTEGER));
-    expect(JSON.parse(JSON.stringify(ids))).toEqual(ids);
-    expect(ids.map((id) => String(Number(id)))).not.toEqual(ids);
-  });
-
   test('are ids that the service accepts, and fit in a BIGINT for decades', () => {
     const decadesOn = snowflakes(always(1_023), quiet, () => Date.UTC(2090, 0));
     for (const id of [...make(5_000, standingStill(512)), decadesOn()])
@@ -63,11 +57,7 @@ describe('snowflakes', () => {
 
   test('ascend when a lower worker id replaces another within a millisecond', () => {
     let stretch = always(9)();
-    const next = snowflakes(
-      () => stretch,
-      quiet,
-      () => start,
-    );
+    const next = snowflakes(() => stretch, quiet, still);
     const before = make(3, next);
     stretch = always(2)();
     expect(firstOutOfOrder([...before, ...make(3, next)])).toBeUndefined();
@@ -75,18 +65,15 @@ describe('snowflakes', () => {
 
   test('stay within the reserved stretch of time', () => {
     const clock = setClock(start);
-    let stretch: Stretch | undefined = {
-      workerId: 1,
-      fromMs: start + 1_000,
-      untilMs: start + 2_000,
-    };
+    const reserved: Stretch = { workerId: 1, fromMs: start + 1_000, untilMs: start + 2_000 };
+    let stretch: Stretch | undefined = reserved;
     const next = snowflakes(() => stretch, quiet, clock.now);
     expect(millisecondsOf(next())).toBe(start + 1_000 - Date.UTC(2026, 0));
     clock.step(1_999);
     next();
     clock.step(1);
     expect(next).toThrow(WorkerIdUnavailable);
-    stretch = { ...stretch, untilMs: start + 3_000 };
+    stretch = { ...reserved, untilMs: start + 3_000 };
     next();
     stretch = undefined;
     expect(next).toThrow(WorkerIdUnavailable);
@@ -122,13 +109,8 @@ describe('a clock that steps back', () => {
   });
 
   test('before the first id stops the ids as well', () => {
-    const stretch = { workerId: 3, fromMs: start, untilMs: Infinity };
-    const next = snowflakes(
-      () => stretch,
-      quiet,
-      () => start - hourMs,
-    );
-    expect(next).toThrow(ClockSteppedBack);
+    const stretch = { workerId: 3, fromMs: start + hourMs, untilMs: Infinity };
+    expect(snowflakes(() => stretch, quiet, still)).toThrow(ClockSteppedBack);
   });
 
   test('to 1970 makes no negative ids', () => {
@@ -209,12 +191,6 @@ describe('ids of the Redis worker', () => {
     expect(composeId(start, 4_294_967_295)).toBe((seconds * 2n ** 32n + 4_294_967_295n).toString());
   });
 
-  test('exceed the exact integers of a number 25 days after their epoch', () => {
-    const exact = BigInt(Number.MAX_SAFE_INTEGER);
-    expect(BigInt(composeId(Date.UTC(2022, 0, 25), 1))).toBeLessThan(exact);
-    expect(BigInt(composeId(Date.UTC(2022, 0, 26), 1))).toBeGreaterThan(exact);
-  });
-
   test('fit in a BIGINT for decades', () => {
     expect(Id.safeParse(composeId(Date.UTC(2090, 0), 4_294_967_295)).success).toBe(true);
   });
@@ -230,41 +206,12 @@ describe('ids of the Redis worker', () => {
 });
 
 describe('an id at the edge', () => {
-  test.each(['1', '7', '10', '9007199254740993', '999999999999999999', '9223372036854775807'])(
-    'may be %j, and stays as it is',
-    (id) => {
-      expect(Id.parse(id)).toBe(id);
-    },
-  );
+  const edges = ['1', '7', '10', '9007199254740993', '999999999999999999', '9223372036854775807'];
+  test.each(edges)('may be %j, and stays as it is', (id) => expect(Id.parse(id)).toBe(id));
 
   test.each([
-    '0',
-    '007',
-    ' 7',
-    '7 ',
-    '7\n',
-    '-1',
-    '+1',
-    '1.5',
-    '1e3',
-    '0x10',
-    '1_000',
-    '٧',
-    '9223372036854775808',
-    '9999999999999999999',
-    '99999999999999999999',
-    '',
-    'abc',
-    '1\r\nFLUSHALL',
-    '{1}',
-  ])('may not be %j', (id) => {
-    expect(Id.safeParse(id).success).toBe(false);
-  });
-
-  test.each([7, 7n, ['7'], null, undefined])(
-    'may not be anything but a string, such as %s',
-    (id) => {
-      expect(Id.safeParse(id).success).toBe(false);
-    },
-  );
+    ...['0', '007', ' 7', '7 ', '7\n', '-1', '+1', '1.5', '1e3', '0x10', '1_000', '٧', '', 'abc'],
+    ...['9223372036854775808', '9999999999999999999', '99999999999999999999', '{1}'],
+    ...['1\r\nFLUSHALL', 7, 7n, ['7'], null, undefined],
+  ])('may not be %o', (id) => expect(Id.safeParse(id).success).toBe(false));
 });

@@ -12,13 +12,20 @@ const resource = 'voucher:1:user:1';
 const leaseOf = (lease: Lease | null): Lease =>
   lease ?? expect.unreachable('the lock could not be acquired');
 
+/** A mutex that has an owner. */
+async function ownedMutex() {
+  const lock = processMutex();
+  const acquire = (waitMs: number, signal?: AbortSignal) =>
+    lock.acquire(resource, { waitMs, ...(signal && { signal }) });
+  return { acquire, owner: leaseOf(await acquire(0)) };
+}
+
 describe('the in-memory mutex', () => {
   test('serves waiters in the order of their requests', async () => {
-    const lock = processMutex();
-    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+    const { acquire, owner } = await ownedMutex();
     const served: number[] = [];
     const waiters = [1, 2, 3, 4, 5].map(async (waiter) => {
-      const lease = leaseOf(await lock.acquire(resource, { waitMs: 1_000 }));
+      const lease = leaseOf(await acquire(1_000));
       served.push(waiter);
       await sleep(1);
       await lease.release();
@@ -29,35 +36,32 @@ describe('the in-memory mutex', () => {
   });
 
   test('is not granted to a waiter whose wait is over', async () => {
-    const lock = processMutex();
-    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
-    const late = lock.acquire(resource, { waitMs: 10 });
-    const patient = lock.acquire(resource, { waitMs: 1_000 });
+    const { acquire, owner } = await ownedMutex();
+    const late = acquire(10);
+    const patient = acquire(1_000);
     expect(await late).toBeNull();
     await owner.release();
     await leaseOf(await patient).release();
-    await leaseOf(await lock.acquire(resource, { waitMs: 0 })).release();
+    await leaseOf(await acquire(0)).release();
   });
 
   test('rejects an aborted wait at once with its reason, and is free after the owner', async () => {
-    const lock = processMutex();
-    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+    const { acquire, owner } = await ownedMutex();
     const caller = new AbortController();
     const reason = new Error('the client disconnected');
-    const waiting = lock.acquire(resource, { waitMs: 10_000, signal: caller.signal });
+    const waiting = acquire(10_000, caller.signal);
     caller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
-    expect(await lock.acquire(resource, { waitMs: 0 })).toBeNull();
+    expect(await acquire(0)).toBeNull();
     await owner.release();
-    expect(await lock.acquire(resource, { waitMs: 0 })).not.toBeNull();
+    expect(await acquire(0)).not.toBeNull();
   });
 
   test('hands the turn of an aborted waiter over to the next one', async () => {
-    const lock = processMutex();
-    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
+    const { acquire, owner } = await ownedMutex();
     const caller = new AbortController();
-    const aborted = lock.acquire(resource, { waitMs: 1_000, signal: caller.signal });
-    const next = lock.acquire(resource, { waitMs: 1_000 });
+    const aborted = acquire(1_000, caller.signal);
+    const next = acquire(1_000);
     caller.abort(new Error('aborted'));
     await expect(aborted).rejects.toThrow('aborted');
     await owner.release();
@@ -65,9 +69,8 @@ describe('the in-memory mutex', () => {
   });
 
   test('tries once and does not queue without a wait', async () => {
-    const lock = processMutex();
-    const owner = leaseOf(await lock.acquire(resource, { waitMs: 0 }));
-    const asking = lock.acquire(resource, { waitMs: 0 });
+    const { acquire, owner } = await ownedMutex();
+    const asking = acquire(0);
     await owner.release();
     expect(await asking).toBeNull();
   });
