@@ -1,5 +1,5 @@
 /** The workshop: its pages, its exercises, and what a group is shown. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { addExercise, addHuntBug } from '../../src/cli/exercise.ts';
 import { languageOf } from '../../src/cli/options.ts';
 import { addWorkshop } from '../../src/cli/workshop.ts';
 import { placeOfWork } from '../../src/lab/environment/place.ts';
-import { errata, erratumNames } from '../../src/lab/errata/errata.ts';
+import { erratumNames } from '../../src/lab/errata/errata.ts';
 import { evidenceIn } from '../../src/lab/report/evidence-zh.ts';
 import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
 import { exerciseNamed } from '../../src/lab/workshop/find-exercise.ts';
@@ -19,7 +19,7 @@ import { filesOf, Mine, projectFolder, startOf } from '../../src/lab/workshop/mi
 import type { Progress } from '../../src/lab/workshop/progress.ts';
 import { slidesPage, slidesStyle } from '../../src/lab/workshop/slides.ts';
 import { seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
-import { type Step, stepsIn } from '../../src/lab/workshop/steps.ts';
+import { stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { workshopTexts } from '../../src/lab/workshop/texts.ts';
 import { type Language, languages } from '../../src/ladder/texts/texts.ts';
@@ -29,7 +29,8 @@ const read = (path: string): string => readFileSync(join(projectFolder, path), '
 const taskNames = [...exerciseNames, ...hunts.map((_, index) => huntName(index + 1))];
 const withoutLanguage = (words: readonly string[]): string =>
   words.join(' ').replace(' --language zh', '');
-const allPlays = (steps: readonly Step[]) => steps.map(({ plays }) => plays.map(withoutLanguage));
+
+const wordsOfSolutions = /c1|2\^53|give|given|header|half|还了|数到|一半/;
 
 describe.each(languages)('the steps in %s', (language) => {
   const steps = stepsIn(language);
@@ -37,32 +38,20 @@ describe.each(languages)('the steps in %s', (language) => {
   test('are ten, each with three choices of which one is right', () => {
     expect(steps).toHaveLength(10);
     for (const { title, choices, right } of steps) {
-      expect(
-        choices.map(({ letter }) => letter),
-        title,
-      ).toEqual(['A', 'B', 'C']);
-      expect(['A', 'B', 'C'], title).toContain(right);
+      const letters = choices.map(({ letter }) => letter);
+      expect(letters, title).toEqual(['A', 'B', 'C']);
+      expect(letters, title).toContain(right);
     }
   });
 
-  test('name code that is there', () => {
-    for (const { title, places } of steps) {
-      expect(places.length, title).toBeGreaterThan(0);
+  test('name code and exercises that are there, and show what each command printed', () => {
+    for (const { title, places, plays, seen, exercise } of steps) {
+      expect(Math.min(places.length, plays.length), title).toBeGreaterThan(0);
       for (const { file, text } of places) expect(read(file), `${title}: ${file}`).toContain(text);
-    }
-  });
-
-  test('show what each of their commands printed', () => {
-    for (const { plays, seen } of steps) {
-      expect(plays.length).toBeGreaterThan(0);
       for (const words of plays) expect(seen).toContain(`$ npx lockstep ${words.join(' ')}\n`);
-    }
-  });
-
-  test('name exercises that are there', () => {
-    for (const { exercise } of steps)
       for (const [, name = ''] of exercise.matchAll(/npx lockstep exercise ([\w-]+)/g))
         expect(() => exerciseNamed(name)).not.toThrow();
+    }
   });
 
   test('have a text, hints and a solution for every exercise and every hunt', () => {
@@ -71,29 +60,22 @@ describe.each(languages)('the steps in %s', (language) => {
     for (const [name, { title, text, hints, solution }] of tasks) {
       expect(hints, name).toHaveLength(3);
       for (const part of [title, text, solution, ...hints]) expect(part.length).toBeGreaterThan(2);
+      if (isHunt(name)) expect(title).not.toMatch(wordsOfSolutions);
     }
   });
 });
 
 test('both languages play the same', () => {
-  expect(allPlays(stepsIn('zh'))).toEqual(allPlays(stepsIn('en')));
-  expect(stepsIn('zh').map(({ right }) => right)).toEqual(stepsIn('en').map(({ right }) => right));
+  const played = (language: Language) =>
+    stepsIn(language).map(({ plays, right }) => [right, ...plays.map(withoutLanguage)]);
+  expect(played('zh')).toEqual(played('en'));
 });
 
-describe.each(taskNames)('%s', (name) => {
+test.each(taskNames)('%s changes files of the project, and is tried by commands', (name) => {
   const exercise = exerciseNamed(name);
-
-  test('changes files of the project, each of its texts once', () => {
-    for (const path of filesOf(exercise)) {
-      expect(existsSync(join(projectFolder, path))).toBe(true);
-      expect(startOf(name, exercise, path)).not.toBe(read(path));
-    }
-  });
-
-  test('is tried by the commands that the learner is told', () => {
-    expect(exercise.plays.length).toBeGreaterThan(0);
-    for (const play of exercise.plays) expect(play).toMatch(/^(race|run|trial) /);
-  });
+  for (const path of filesOf(exercise)) expect(startOf(name, exercise, path)).not.toBe(read(path)); // Each of its texts once.
+  expect(exercise.plays.length).toBeGreaterThan(0);
+  for (const play of exercise.plays) expect(play).toMatch(/^(race|run|trial) /);
 });
 
 /** @returns what the command printed */
@@ -173,21 +155,16 @@ test('a hunt tells neither its defect nor its files before it is asked for hints
   rmSync(home, { recursive: true });
 });
 
-test.each(languages)('no title of a hunt in %s has a word of its solution', (language) => {
-  for (const [name, { title }] of tasksIn(language))
-    if (isHunt(name)) expect(title).not.toMatch(/c1|2\^53|give|given|header|half|还了|数到|一半/);
-});
-
 const fenced = /```text\n([\s\S]*?)\n```/g;
 
 describe.each(languages)('the slides in %s', (language) => {
   const page = slidesPage(language, { isInPage: true });
   const slides = page.split('<section>').slice(1);
 
-  test('begin with a picture of the sale', () => {
+  test('begin with a picture of the sale, and the titles', () => {
     const { picture } = workshopTexts[language];
-    const parts = ['nginx', 'api-1', 'api-4', 'Redis', picture.worker, 'MySQL'];
-    for (const part of parts) expect(slides[0]).toContain(`>${part}</text>`);
+    for (const part of ['nginx', 'api-1', 'api-4', 'Redis', picture.worker, 'MySQL'])
+      expect(slides[0]).toContain(`>${part}</text>`);
     for (const { title } of stepsIn(language)) expect(slides[1]).toContain(title);
   });
 
@@ -202,9 +179,12 @@ describe.each(languages)('the slides in %s', (language) => {
     expect(slidesStyle).not.toMatch(/code \{[^}]*color/);
   });
 
+  const outputs = [...page.matchAll(/<code class="language-text">(.*?)\n<\/code>/gs)].map(
+    ([, output = '']) => output,
+  );
+
   test('show a long output on several, so that none scrolls, and each names its command', () => {
-    const outputs = [...page.matchAll(/<code class="language-text">(.*?)\n<\/code>/gs)];
-    const texts = outputs.map(([, text = '']) => text.replaceAll(/<\/?i>/g, ''));
+    const texts = outputs.map((output) => output.replaceAll(/<\/?i>/g, ''));
     expect(texts.filter((text) => text.split('\n').length > 28)).toEqual([]);
     expect(texts.filter((text) => !text.startsWith('$ npx lockstep'))).toEqual([]);
     const shown = texts.map((text) => text.replace(/^\$.* …\n\n/, '')).join('');
@@ -215,9 +195,8 @@ describe.each(languages)('the slides in %s', (language) => {
   });
 
   test('have a Chinese letter of an output as wide as two others', () => {
-    const outputs = [...page.matchAll(/<code class="language-text">(.*?)<\/code>/gs)];
     expect(outputs.length).toBeGreaterThan(20);
-    for (const [, text = ''] of outputs) expect(text).not.toMatch(/[^>][\u2e80-\uffef]/);
+    expect(outputs.join('\n')).not.toMatch(/[^>][\u2e80-\uffef]/);
   });
 });
 
@@ -252,39 +231,28 @@ describe('a step in a terminal', () => {
     },
   };
 
-  test('asks for a prediction, and says no more', () => {
-    const text = stepInTerminal(steps, begun, 'en');
-    expect(text).toContain('workshop predict A|B|C');
-    expect(text).not.toContain('Both transactions read');
-  });
-
-  test('then says what to do, and not why', () => {
-    const text = stepInTerminal(steps, predicted, 'en');
-    expect(text).toContain('npx lockstep race lost-update');
-    expect(text).not.toContain('Both transactions read');
-  });
-
-  test('says why once it was played, and whether the prediction was right', () => {
-    const text = stepInTerminal(steps, seen, 'en');
-    expect(text).toContain('You predicted A. B is right.');
-    expect(text).toContain('✓ race lost-update');
-    expect(text).toContain('Both transactions read');
+  test('asks for a prediction, then says what to do, and why once it was played', () => {
+    const why = 'Both transactions read';
+    const said = (progress: Progress) => stepInTerminal(steps, progress, 'en');
+    expect(said(begun)).toContain('workshop predict A|B|C');
+    expect(said(begun)).not.toContain(why);
+    expect(said(predicted)).toContain('npx lockstep race lost-update');
+    expect(said(predicted)).not.toContain(why);
+    for (const part of ['You predicted A. B is right.', '✓ race lost-update', why])
+      expect(said(seen)).toContain(part);
   });
 
   test('is part of the findings, with the prediction and the verdict', () => {
-    const found = { steps, progress: seen, time: 'now', machine: { node: 'v20' } };
-    const page = findingsPage(found, 'en');
-    expect(page).toContain('0 of 1 predictions were right.');
-    expect(page).toContain('A ✗');
-    expect(page).toContain('violated, as the ladder claims');
-    expect(page).toContain(step?.title);
-    expect(page).toContain('Left out: 2, 3, 4, 5, 6, 7, 8, 9, 10.');
+    const found = { progress: seen, time: 'now', machine: { node: 'v20' } };
+    const page = findingsPage({ steps, ...found }, 'en');
+    for (const part of [
+      ...['0 of 1 predictions were right.', 'A ✗', 'violated, as the ladder claims'],
+      ...[step?.title, 'Left out: 2, 3, 4, 5, 6, 7, 8, 9, 10.'],
+    ])
+      expect(page).toContain(part);
     expect(page.match(/<tr>/g)).toHaveLength(2); // The head, and the one that was done.
-  });
-
-  test('is part of the Chinese findings, with the verdict in Chinese', () => {
-    const found = { steps: stepsIn('zh'), progress: seen, time: 'now', machine: { node: 'v20' } };
-    expect(findingsPage(found, 'zh')).toContain('被打破，与阶梯所述一致');
+    const inChinese = findingsPage({ steps: stepsIn('zh'), ...found }, 'zh');
+    expect(inChinese).toContain('被打破，与阶梯所述一致');
   });
 
   test('says what else broke, beside a promise that held', () => {
@@ -305,22 +273,9 @@ describe('a step in a terminal', () => {
   });
 });
 
-describe('the errata', () => {
-  test('are listed in both languages, each with its command', () => {
-    for (const path of ['docs/errata.md', 'docs/zh/errata.md'])
-      for (const name of erratumNames) expect(read(path)).toContain(`npx lockstep erratum ${name}`);
-  });
-
-  test('of the pages are those that are there', () => {
-    const named = [...read('docs/errata.md').matchAll(/npx lockstep erratum ([a-z][\w-]+)/g)];
-    for (const [, name = ''] of named) expect(erratumNames).toContain(name);
-  });
-
-  test('say in both languages what the notes say, and what is so', () => {
-    for (const { says, truth } of Object.values(errata))
-      for (const text of [says.en, says.zh, truth.en, truth.zh])
-        expect(text.length).toBeGreaterThan(3);
-  });
+test.each(['docs/errata.md', 'docs/zh/errata.md'])('%s lists the errata by command', (path) => {
+  const named = [...read(path).matchAll(/npx lockstep erratum ([a-z][\w-]+)/g)];
+  expect([...new Set(named.map(([, name]) => name))].sort()).toEqual([...erratumNames].sort());
 });
 
 describe('the errors of the command line', () => {
@@ -336,54 +291,57 @@ describe('the errors of the command line', () => {
       expect(sentence).toMatch(/[\u4e00-\u9fff]/);
   });
 
-  test('are in the language of the command, else in that of LANG', () => {
-    expect(languageOf(['race', '--language', 'zh'], {})).toBe('zh');
-    expect(languageOf(['race', '--language=zh'], {})).toBe('zh');
-    expect(languageOf([], { LANG: 'zh_CN.UTF-8' })).toBe('zh');
-    expect(languageOf(['--language', 'en'], { LANG: 'zh_CN.UTF-8' })).toBe('en');
-    expect(languageOf([], { LANG: 'de_DE' })).toBe('en');
-    expect(languageOf([], {})).toBe('en');
+  test.each([
+    ['zh', ['race', '--language', 'zh'], undefined],
+    ['zh', ['race', '--language=zh'], undefined],
+    ['zh', [], 'zh_CN.UTF-8'],
+    ['en', ['--language', 'en'], 'zh_CN.UTF-8'],
+    ['en', [], 'de_DE'],
+    ['en', [], undefined],
+  ])('are in %s with %j, and LANG %j', (language, words, LANG) => {
+    expect(languageOf(words, { LANG })).toBe(language);
   });
 });
 
+const auditFiles = readdirSync(join(projectFolder, 'src/audit'), { recursive: true });
+/** What the first group of the pattern is in the source of the audit, or of a folder of it. */
+const writtenIn = (folder: string, pattern: RegExp): string[] =>
+  auditFiles
+    .map((file) => `src/audit/${file}`)
+    .filter((file) => file.startsWith(folder) && file.endsWith('.ts'))
+    .flatMap((file) => [...read(file).matchAll(pattern)].map(([, each = '']) => each));
+const expectInChinese = (sentences: readonly string[]) => {
+  for (const each of sentences)
+    expect.soft(evidenceIn('zh', each), each).toMatch(/[\u4e00-\u9fff]/);
+};
+
 test('every reason for which the audit does not judge has its form in Chinese', () => {
-  const folder = join(projectFolder, 'src/audit');
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  const written = /(?:\bnull : |undecided: |locked\) return )'([^']+ [^']+)'/g;
-  const reasons = files
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) => [...read(`src/audit/${file}`).matchAll(written)])
-    .map(([, each = '']) => each);
+  const pattern = /(?:\bnull : |undecided: |locked\) return )'([^']+ [^']+)'/g;
+  const reasons = writtenIn('src/audit/', pattern);
   expect(new Set(reasons).size).toBe(10);
-  for (const each of reasons) expect.soft(evidenceIn('zh', each), each).toMatch(/[\u4e00-\u9fff]/);
+  expectInChinese(reasons);
 });
 
 test('every sentence of the audit has its form in Chinese', () => {
-  const checks = readdirSync(join(projectFolder, 'src/audit/checks')).map((file) =>
-    read(`src/audit/checks/${file}`),
-  );
-  const written = /(?:evidence(?:: | =\s+)|[?:] |caseOf\(id, )`([^`]*)`/g;
-  const sentences = checks.flatMap((text) =>
-    [...text.matchAll(written)].map(([, each]) => each ?? ''),
-  );
+  const pattern = /(?:evidence(?:: | =\s+)|[?:] |caseOf\(id, )`([^`]*)`/g;
   const isPart = /^( |order \$\{[^}]+\}$|accepted \()/; // Of another one.
-  const whole = sentences.filter((each) => !isPart.test(each));
-  const filled = whole.map((each) =>
-    each
-      .replaceAll(/\$\{fault\}/g, 'does not exist')
-      .replaceAll(/\$\{did\}/g, 'was granted')
-      .replaceAll(/\$\{text\(\w+\)\}/g, 'user 7 on api-1 from 1 ms to 2 ms (order 7)')
-      .replaceAll(/\$\{[^}]*\}/g, '7'),
-  );
+  const filled = writtenIn('src/audit/checks/', pattern)
+    .filter((each) => !isPart.test(each))
+    .map((each) =>
+      each
+        .replaceAll(/\$\{fault\}/g, 'does not exist')
+        .replaceAll(/\$\{did\}/g, 'was granted')
+        .replaceAll(/\$\{text\(\w+\)\}/g, 'user 7 on api-1 from 1 ms to 2 ms (order 7)')
+        .replaceAll(/\$\{[^}]*\}/g, '7'),
+    );
   expect(filled.length).toBeGreaterThan(15);
-  for (const each of filled) expect.soft(evidenceIn('zh', each), each).toMatch(/[\u4e00-\u9fff]/);
+  expectInChinese(filled);
   expect(evidenceIn('en', 'stock is -1')).toBe('stock is -1');
   expect(evidenceIn('zh', 'stock is -1')).toBe('库存变成了 -1');
 });
 
 test('the contract of an exercise or a hunt is named in Chinese, but for the name of its rung', () => {
-  const names = [...exerciseNames, ...hunts.map((_, index) => huntName(index + 1))];
-  for (const { contract } of names.map(exerciseNamed))
+  for (const { contract } of taskNames.map(exerciseNamed))
     expect.soft(evidenceIn('zh', `the contract of ${contract.subject}`)).not.toMatch(/[a-z] [a-z]/);
   expect(evidenceIn('zh', 'the contract of lua-stream')).toBe('lua-stream 的契约测试');
 });
