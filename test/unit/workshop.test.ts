@@ -73,7 +73,8 @@ test('both languages play the same', () => {
 
 test.each(taskNames)('%s changes files of the project, and is tried by commands', (name) => {
   const exercise = exerciseNamed(name);
-  for (const path of filesOf(exercise)) expect(startOf(name, exercise, path)).not.toBe(read(path)); // Each of its texts once.
+  // Each of its texts once.
+  for (const path of filesOf(exercise)) expect(startOf(name, exercise, path)).not.toBe(read(path));
   expect(exercise.plays.length).toBeGreaterThan(0);
   for (const play of exercise.plays) expect(play).toMatch(/^(race|run|trial) /);
 });
