@@ -1,14 +1,12 @@
 /** `lockstep bench` in a short form: its figures count, or the command says why not and fails. */
-import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { instancesByDefault } from '../../src/config.ts';
 import { newDataFolder } from '../support/data-home.ts';
+import { httpServer } from '../support/http-server.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
 /** Rungs that look fast, and sell nothing. */
@@ -96,18 +94,15 @@ const figure = { median: expect.any(Number), least: expect.any(Number), most: ex
 async function otherService(sells: (count: number) => boolean): Promise<string> {
   let count = 0;
   const users = new Set<string | undefined>();
-  const server = createServer((request, response) => {
+  const { url } = await httpServer((request, response) => {
     users.add(request.headers.authorization);
     response.end(JSON.stringify({ success: sells(++count) && request.method === 'POST' }));
   });
-  server.listen({ host: '127.0.0.1', port: 0 });
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
   writeFileSync(join(folder, 'users.txt'), 'user 1\nuser 2\nuser 3\n');
   const file = join(folder, 'beside.json');
   const description = {
     ...{ name: 'other', tokens: 'users.txt', sold: '"success":true' },
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url: `${url}/`,
     processes: { api: [process.pid] },
   };
   writeFileSync(file, JSON.stringify(description));

@@ -1,15 +1,14 @@
 /** The k6 scripts as people run them: they pass where promises hold, and fail where they break. */
 
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { purchaseAnswers } from '../../src/http/routes/orders.ts';
 import { tokenFor } from '../support/client.ts';
+import { httpServer } from '../support/http-server.ts';
 import { lacksK6 } from '../support/k6.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
@@ -38,7 +37,7 @@ async function k6(script: string, settings: Settings = {}, ...options: string[])
 /** A server before the lab. @returns its address */
 async function withoutEveryTenthRead(): Promise<string> {
   let reads = 0;
-  const server = createServer((asked, answer) => {
+  const { url: before } = await httpServer((asked, answer) => {
     const { method, url = '', headers } = asked;
     const isRead = method === 'GET' && /^\/vouchers\/\d+$/.test(url);
     if (isRead && ++reads % 10 === 0) return void answer.writeHead(503).end();
@@ -48,11 +47,7 @@ async function withoutEveryTenthRead(): Promise<string> {
     });
     asked.pipe(forwarded);
   });
-  server.listen(0, '127.0.0.1');
-  onTestFinished(() => server.closeAllConnections());
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return before;
 }
 
 describe.skipIf(lacksK6)('rush.js', () => {

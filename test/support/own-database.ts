@@ -17,63 +17,47 @@ export const asRoot = () =>
     user: 'root',
   });
 
-/** The whole server, until the test is over. */
-export async function makeReadOnly(): Promise<void> {
+/** Done now, and undone when the test is over. */
+async function untilTestEnds(statements: readonly string[], undo: string): Promise<void> {
   const root = await asRoot();
   onTestFinished(async () => {
-    await root.query('SET GLOBAL read_only = OFF');
+    await root.query(undo);
     await root.end();
   });
-  await root.query('SET GLOBAL read_only = ON');
+  for (const statement of statements) await root.query(statement);
 }
 
 /** A variable of the whole server, until the test is over; then it is as before. */
-export async function setGlobal(
-  name: string,
-  value: number | string,
-  before: number | string = 1,
-): Promise<void> {
-  const root = await asRoot();
-  onTestFinished(async () => {
-    await root.query(`SET GLOBAL ${name} = ${before}`);
-    await root.end();
-  });
-  await root.query(`SET GLOBAL ${name} = ${value}`);
-}
+export const setGlobal = (name: string, value: number | string, before: number | string = 1) =>
+  untilTestEnds([`SET GLOBAL ${name} = ${value}`], `SET GLOBAL ${name} = ${before}`);
+
+/** The whole server, until the test is over. */
+export const makeReadOnly = () => setGlobal('read_only', 'ON', 'OFF');
+
+const newName = (kind: string) => `${kind}_${randomBytes(6).toString('hex')}`;
 
 /** @returns its MYSQL_URL. */
 export async function ownDatabase(): Promise<string> {
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  const root = await asRoot();
-  onTestFinished(async () => {
-    await root.query(`DROP DATABASE ${name}`);
-    await root.end();
-  });
-  await root.query(`CREATE DATABASE ${name}`);
-  await root.query(`GRANT ALL ON ${name}.* TO 'lockstep'@'127.0.0.1'`);
+  const name = newName('test');
+  const grant = `GRANT ALL ON ${name}.* TO 'lockstep'@'127.0.0.1'`;
+  await untilTestEnds([`CREATE DATABASE ${name}`, grant], `DROP DATABASE ${name}`);
   const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
   url.pathname = name;
   return url.href;
 }
 
 /** An account that reads and writes the rows of this database, and no more. @returns its URL */
-export async function accountWithRows(databaseUrl: string): Promise<string> {
+export function accountWithRows(databaseUrl: string): Promise<string> {
   const rows = `SELECT, INSERT, UPDATE, DELETE ON ${new URL(databaseUrl).pathname.slice(1)}.*`;
   return accountWith(databaseUrl, rows);
 }
 
 /** An account with these rights. @returns its URL */
 export async function accountWith(databaseUrl: string, ...rights: string[]): Promise<string> {
-  const url = new URL(databaseUrl);
-  const user = `rows_${randomBytes(6).toString('hex')}`;
-  const root = await asRoot();
-  onTestFinished(async () => {
-    await root.query(`DROP USER '${user}'@'127.0.0.1'`);
-    await root.end();
-  });
-  await root.query(`CREATE USER '${user}'@'127.0.0.1' IDENTIFIED BY 'rows'`);
-  for (const right of rights) await root.query(`GRANT ${right} TO '${user}'@'127.0.0.1'`);
-  url.username = user;
-  url.password = 'rows';
-  return url.href;
+  const username = newName('rows');
+  const account = `'${username}'@'127.0.0.1'`;
+  const grants = rights.map((right) => `GRANT ${right} TO ${account}`);
+  const create = `CREATE USER ${account} IDENTIFIED BY 'rows'`;
+  await untilTestEnds([create, ...grants], `DROP USER ${account}`);
+  return Object.assign(new URL(databaseUrl), { username, password: 'rows' }).href;
 }
