@@ -5,10 +5,9 @@
 import { expect, test } from 'vitest';
 import { change } from '../../src/connections/mysql.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
-import { startLoggedService } from '../support/logged-service.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
+import { deploy, startLoggedService } from '../support/service-process.ts';
 
 /** The sum of all series of this name that have these labels; null without one. */
 async function metric(port: number, name: string, labels = ''): Promise<number | null> {
@@ -25,30 +24,14 @@ test('every process counts what it did, and the observer says what MySQL has los
   const connections = await openProcess(stores);
   const primary = await ownPorts(19_960, 4);
   const [api, worker, observer] = [primary + 1, primary + 2, primary + 3];
-  const { port, events } = await startLoggedService({
+  const { events, onSale, buy, place, isReady } = await deploy({
     ...stores,
-    ...{ INSTANCES: '1', METRICS_PORT: String(primary), RECONCILE_EVERY_MS: '500' },
+    ...{ METRICS_PORT: String(primary), RECONCILE_EVERY_MS: '500' },
   });
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const isReady = async () => (await fetch(`${baseUrl}/readyz`).catch(() => null))?.ok === true;
-  await waitUntil('the service to be ready', 20_000, isReady);
-  const operator = await tokenFor('1', 'operator', deploymentSecret);
-  const created = await call('/vouchers', {
-    ...{ method: 'POST', token: operator, body: openSale({ stock: 100 }), baseUrl },
-  });
-  const { id } = (await created.json()) as { id: string };
-  const buyAs = async (user: number) => {
-    const token = await tokenFor(String(user), 'user', deploymentSecret);
-    return (await call(`/vouchers/${id}/orders`, { method: 'POST', token, baseUrl })).status;
-  };
-  const room = await call('/vouchers', {
-    ...{ method: 'POST', token: operator, body: openSale({ passesAtOnce: 1 }), baseUrl },
-  });
-  const { id: line } = (await room.json()) as { id: string };
-  for (const user of ['1', '2', '3']) {
-    const token = await tokenFor(user, 'user', deploymentSecret);
-    await call(`/vouchers/${line}/place`, { method: 'POST', token, baseUrl });
-  }
+  const id = await onSale({ stock: 100 });
+  const line = await onSale({ passesAtOnce: 1 });
+  for (const user of [1, 2, 3]) await place(line, user);
+  const buyAs = async (user: number) => (await buy(id, user)).httpStatus;
   for (let user = 1; user <= 80; user++) expect(await buyAs(user)).toBe(202);
   expect(await buyAs(1)).toBe(409);
 

@@ -4,43 +4,26 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { labTokenSecret } from '../../src/config.ts';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, select } from '../../src/connections/mysql.ts';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { counterKey } from '../../src/order-ids/redis-worker.ts';
-import { call, putOnSale, tokenFor } from '../support/client.ts';
-import { testConnections } from '../support/connections.ts';
+import { call, clientOf, get, putOnSale } from '../support/client.ts';
+import { readyConnections, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { serviceEntry, startService } from '../support/service-process.ts';
 
 const users = ['1', '2', '3', '4', '5'];
 
 /** One more API instance, beside those of the lab, which record what it sells. */
-async function instanceWith(orderIds: string): Promise<string> {
-  const port = await ownPorts(19_950);
-  const service = startProcess({
-    command: process.execPath,
-    args: [new URL('../../dist/bin/service.js', import.meta.url).pathname],
-    env: {
-      ...ownLab.environment,
-      PORT: String(port),
-      INSTANCES: '1',
-      ORDER_WORKERS: '0',
-      ORDER_IDS: orderIds,
-    },
-    logFile: join(ownLab.folder, `${orderIds}.log`),
-  });
-  onTestFinished(() => stopProcess(service));
-  const baseUrl = `http://127.0.0.1:${port}`;
-  await waitUntil(
-    `the instance with ${orderIds}`,
-    15_000,
-    async () => (await fetch(`${baseUrl}/readyz`)).ok,
-  );
-  return baseUrl;
-}
+const instanceWith = async (ORDER_IDS: string): Promise<string> => {
+  const settings = { ...ownLab.environment, ORDER_WORKERS: '0', ORDER_IDS };
+  return (await startService(serviceEntry, settings)).baseUrl;
+};
+
+const clientAt = (baseUrl: string) => clientOf(baseUrl, labTokenSecret);
 
 interface Bought {
   readonly id: string;
@@ -49,8 +32,7 @@ interface Bought {
 }
 
 async function buyAt(baseUrl: string, voucherId: string, userId: string): Promise<Bought> {
-  const token = await tokenFor(userId);
-  const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl });
+  const answer = await clientAt(baseUrl).post(`/vouchers/${voucherId}/orders`, userId);
   const json = await answer.text();
   expect(answer.status).toBe(202);
   const [, id = ''] = /"id":"(\d+)"/.exec(json) ?? [];
@@ -66,9 +48,7 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
   let connections: Connections;
 
   const open = async () => {
-    connections = testConnections();
-    connections.redis('admin');
-    await connections.ready();
+    connections = await readyConnections();
     return instanceWith(orderIds);
   };
 
@@ -86,15 +66,12 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
       .redis('admin')
       .hmget(connections.saleKeys.of(voucherId).buyers(voucherId), ...users);
     expect(buyers.map((value) => value?.split(':')[0])).toEqual(ids);
-    await waitUntil(
-      'MySQL to have them',
-      10_000,
-      async () => (await idsInMysql(connections, voucherId)).length === 5,
-    );
+    const areThere = async () => (await idsInMysql(connections, voucherId)).length === 5;
+    await waitUntil('MySQL to have them', 10_000, areThere);
     expect(await idsInMysql(connections, voucherId)).toEqual(ids);
     for (const [index, id] of ids.entries()) {
-      const token = await tokenFor(users[index] ?? '');
-      expect(await (await call(`/orders/${id}`, { token })).text()).toContain(`"id":"${id}"`);
+      const answer = await get(`/orders/${id}`, users[index] ?? '');
+      expect(await answer.text()).toContain(`"id":"${id}"`);
     }
   });
 
@@ -106,16 +83,13 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
     await change(connections.mysql(), none, [voucherId]);
     const { id } = await buyAt(baseUrl, voucherId, '7');
     const log = () => readFileSync(join(ownLab.folder, 'service.log'), 'utf8');
-    await waitUntil('the log to tell of the order', 10_000, () =>
-      log().includes(`"orderId":"${id}"`),
-    );
+    const isTold = () => log().includes(`"orderId":"${id}"`);
+    await waitUntil('the log to tell of the order', 10_000, isTold);
   });
 });
 
-async function stepClock(baseUrl: string, ms: number): Promise<void> {
-  const token = await tokenFor('1', 'operator');
-  await call(`/lab/step-clock?ms=${ms}`, { method: 'POST', token, baseUrl });
-}
+const stepClock = (baseUrl: string, ms: number) =>
+  clientAt(baseUrl).operate('POST', `/lab/step-clock?ms=${ms}`);
 
 /** Of the /readyz of an instance, before and while its clock is a minute late, and after that. */
 async function readinessAround(baseUrl: string): Promise<[status: number, body: unknown][]> {
@@ -165,15 +139,10 @@ test('without an order id a purchase is refused as not-ready, and nothing is sol
   const today = counterKey(Date.now());
   await redis.del(today);
   await redis.lpush(today, 'not a counter');
-  const options = { method: 'POST', token: await tokenFor('7'), baseUrl };
-  const refused = await call(`/vouchers/${voucherId}/orders`, options);
+  const { buy } = clientAt(baseUrl);
+  expect(await buy(voucherId, '7')).toMatchObject({ httpStatus: 503, code: 'not-ready' });
   await redis.del(today);
-  expect([refused.status, await refused.json()]).toEqual([
-    503,
-    expect.objectContaining({ code: 'not-ready' }),
-  ]);
-  expect(await redis.hget(connections.saleKeys.of(voucherId).voucher(voucherId), 'stock')).toBe(
-    '5',
-  );
-  expect((await call(`/vouchers/${voucherId}/orders`, options)).status).toBe(202);
+  const { voucher } = connections.saleKeys.of(voucherId);
+  expect(await redis.hget(voucher(voucherId), 'stock')).toBe('5');
+  expect((await buy(voucherId, '7')).httpStatus).toBe(202);
 });

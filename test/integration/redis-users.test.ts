@@ -3,17 +3,16 @@
  * operator do all that they do, and nobody flushes, configures or stops Redis.
  */
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { execa } from 'execa';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { migrate } from '../../src/connections/schema.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
+import { deploymentSecret } from '../support/client.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
-import { startService } from '../support/service-process.ts';
+import { deploy } from '../support/service-process.ts';
 
 const usersFile = resolve('containers/lab-redis-users');
 const dangerous = [
@@ -48,26 +47,13 @@ async function storesWithUsers() {
 test('a deployment sells, is changed, compared and rebuilt as the user of the service', async () => {
   const { redis, stores } = await storesWithUsers();
   const env = { ...stores, TOKEN_SECRET: deploymentSecret };
-  const { baseUrl, stop } = await startService(join('dist', 'bin', 'service.js'), env);
-  onTestFinished(async () => void (await stop()));
-  const token = await tokenFor('1', 'operator', deploymentSecret);
-  const id = await putOnSale({}, { baseUrl, token });
-  const buyer = await tokenFor('7', 'user', deploymentSecret);
-  const bought = await call(`/vouchers/${id}/orders`, { method: 'POST', token: buyer, baseUrl });
-  const path = bought.headers.get('location') ?? '';
-  const state = async () => (await call(path, { token: buyer, baseUrl })).json();
-  await waitUntil('the order to be recorded', 20_000, async () => {
-    return ((await state()) as { status: string }).status === 'confirmed';
-  });
-  const line = await putOnSale({ passesAtOnce: 1 }, { baseUrl, token });
-  const waiting = { method: 'POST', token: buyer, baseUrl };
-  const { pass = '' } = (await (await call(`/vouchers/${line}/place`, waiting)).json()) as {
-    pass?: string;
-  };
-  const withPass = { ...waiting, headers: { 'purchase-pass': pass } };
-  expect((await call(`/vouchers/${line}/orders`, withPass)).status).toBe(202);
-  const body = { stock: 9, paused: true };
-  const changed = await call(`/vouchers/${id}`, { method: 'PATCH', token, body, baseUrl });
+  const { onSale, buy, confirmed, place, operate } = await deploy(env);
+  const id = await onSale();
+  await confirmed((await buy(id, 7)).location, 7);
+  const line = await onSale({ passesAtOnce: 1 });
+  const { pass = '' } = await place(line, 7);
+  expect((await buy(line, 7, { 'purchase-pass': pass })).httpStatus).toBe(202);
+  const changed = await operate('PATCH', `/vouchers/${id}`, { stock: 9, paused: true });
   expect(changed.status).toBe(200);
   await redis.kill();
   await redis.start(); // It plays its file, and drops without a word what `default` may not do.

@@ -5,24 +5,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { Lab } from '../../src/lab/environment/lab.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { isAlive, processRef } from '../../src/lab/environment/process-table.ts';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, deploymentSecret, openSale, putOnSale, tokenFor } from '../support/client.ts';
+import { buy, call, deploymentSecret, openSale, putOnSale } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { startLoggedService } from '../support/logged-service.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownStores } from '../support/own-stores.ts';
+import { deploy, startLoggedService } from '../support/service-process.ts';
+import { theLab } from '../support/the-lab.ts';
 
-let lab: Lab;
-
-beforeAll(() => {
-  const running = Lab.running(ownLab.folder);
-  if (!running) throw new Error('the lab is gone');
-  lab = running;
-});
+const lab = theLab();
 
 /** Never a signal to pid 0: that is everybody in this process's group. */
 function there(pid: number | undefined): number {
@@ -30,7 +24,7 @@ function there(pid: number | undefined): number {
   return pid;
 }
 
-const primary = () => there(lab.servers.find(({ name }) => name === 'service')?.pid);
+const primary = () => there(lab().servers.find(({ name }) => name === 'service')?.pid);
 const children = (of = primary()): number[] =>
   readFileSync(`/proc/${of}/task/${of}/children`, 'utf8').trim().split(' ').map(Number);
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -46,93 +40,50 @@ describe('the primary', () => {
     const killed = there(children().find((pid) => commandOf(pid).includes(program)));
     const before = children().length;
     process.kill(killed, 'SIGKILL');
-    await waitUntil(
-      'a replacement',
-      10_000,
-      () => !children().includes(killed) && children().length === before,
-    );
-    await waitUntil(
-      'four instances to answer',
-      10_000,
-      async () => (await instancesAnswering()) === 4,
-    );
+    const isReplaced = () => !children().includes(killed) && children().length === before;
+    await waitUntil('a replacement', 10_000, isReplaced);
+    const areAll = async () => (await instancesAnswering()) === 4;
+    await waitUntil('four instances to answer', 10_000, areAll);
   });
 
   test('takes its children with it when it is killed', async () => {
     const orphans = children().flatMap((pid) => processRef(pid) ?? []);
     process.kill(primary(), 'SIGKILL');
     await waitUntil('the children to end', 10_000, () => !orphans.some(isAlive));
-    await lab.serve({ instances: 4, balancer: 'nginx' });
+    await lab().serve(defaultShape);
   });
 });
 
 describe('SIGTERM', () => {
-  afterEach(() => lab.serve({ instances: 4, balancer: 'nginx' }));
+  afterEach(() => lab().serve(defaultShape));
 
   test('lets the request in flight finish, takes no new ones, and ends every process', async () => {
     const redis = testConnections().redis('admin');
     const voucherId = await putOnSale({ rung: 'redis-atomic', lab: { workMs: 1_000 } });
-    const buying = call(`/vouchers/${voucherId}/orders`, {
-      method: 'POST',
-      token: await tokenFor('7'),
-    });
-    const service = processRef(primary());
-    const all = children().flatMap((pid) => processRef(pid) ?? []);
+    const buying = buy(voucherId, 7);
+    const all = [primary(), ...children()].flatMap((pid) => processRef(pid) ?? []);
     const lock = `lock:voucher:${voucherId}:user:7`;
-    await waitUntil(
-      'the request to hold its lock',
-      5_000,
-      async () => (await redis.exists(lock)) === 1,
-      5,
-    );
+    const isHeld = async () => (await redis.exists(lock)) === 1;
+    await waitUntil('the request to hold its lock', 5_000, isHeld, 5);
     process.kill(primary(), 'SIGTERM');
-    expect((await buying).status).toBe(201);
-    await waitUntil(
-      'every process to end',
-      15_000,
-      () => ![...all, ...(service ? [service] : [])].some(isAlive),
-    );
-    await expect(
-      fetch(`http://127.0.0.1:${lab.servers.find(({ name }) => name === 'service')?.port}/livez`),
-    ).rejects.toThrow();
+    expect((await buying).httpStatus).toBe(201);
+    await waitUntil('every process to end', 15_000, () => !all.some(isAlive));
+    const { port } = lab().servers.find(({ name }) => name === 'service') ?? {};
+    await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow();
   });
 });
 
 describe('outside the lab', () => {
   test('a deployment sells by its allowed rungs only, keeps the rails on, and has no lab routes', async () => {
-    const port = '17990';
     const { LAB: _lab, ALLOWED_RUNGS: _rungs, ...environment } = ownLab.environment;
-    const service = startProcess({
-      command: process.execPath,
-      args: [new URL('../../dist/bin/service.js', import.meta.url).pathname],
-      env: {
-        ...environment,
-        TOKEN_SECRET: deploymentSecret,
-        PORT: port,
-        INSTANCES: '1',
-        ORDER_WORKERS: '0',
-      },
-      logFile: join(ownLab.folder, 'deployment.log'),
-    });
-    try {
-      const baseUrl = `http://127.0.0.1:${port}`;
-      await waitUntil('the deployment', 15_000, async () => (await fetch(`${baseUrl}/readyz`)).ok);
-      const operator = await tokenFor('1', 'operator', deploymentSecret);
-      const create = (changes: object) =>
-        call('/vouchers', {
-          method: 'POST',
-          token: operator,
-          body: openSale({ ...changes }),
-          baseUrl,
-        });
-      const token = await tokenFor('7', 'user', deploymentSecret);
-      expect((await create({ rung: 'read-then-write' })).status).toBe(400);
-      expect((await create({ lab: { workMs: 5 } })).status).toBe(400);
-      expect((await create({})).status).toBe(201);
-      expect((await call('/lab/noop', { method: 'POST', token, baseUrl })).status).toBe(404);
-    } finally {
-      await stopProcess(service);
-    }
+    const own = { TOKEN_SECRET: deploymentSecret, ORDER_WORKERS: '0' };
+    const { operate, post } = await deploy({ ...environment, ...own });
+    const create = async (changes: object) =>
+      (await operate('POST', '/vouchers', openSale({ ...changes }))).status;
+    expect(await create({ rung: 'read-then-write' })).toBe(400);
+    expect(await create({ lab: { workMs: 5 } })).toBe(400);
+    expect(await create({})).toBe(201);
+    expect((await post('/lab/noop', 7)).status).toBe(404);
   });
 
   test('children that stand still are killed and replaced, and a primary that did so kills none', async () => {

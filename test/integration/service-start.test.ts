@@ -1,194 +1,117 @@
 /** The service starts before MySQL, and waits for it; but not without end. */
-import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { execa } from 'execa';
+import { readdirSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isAlive } from '../../src/lab/environment/process-table.ts';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
+import { Toxic } from '../../src/lab/environment/proxy/toxic.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { firstOf } from '../support/first-command.ts';
 import { someFolder } from '../support/folder.ts';
-import { startLoggedService } from '../support/logged-service.ts';
 import { setGlobal } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { ownStores } from '../support/own-stores.ts';
+import { deploy, launchService } from '../support/service-process.ts';
 
-const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
-
-/** The settings of a service whose MySQL is on this port, and the service's own port. */
-async function serviceWith(mysqlPort: number, changes: Readonly<Record<string, string>> = {}) {
-  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-  const realPort = Number(url.port);
-  url.port = String(mysqlPort);
-  const port = await ownPorts(19_910);
-  const { REDIS_URL } = await ownStores(); // Empty: the service cannot sell without MySQL.
-  const stores = { MYSQL_URL: url.href, REDIS_URL, TOKEN_SECRET: deploymentSecret };
-  const numbers = { PORT: String(port), INSTANCES: '1', ORDER_WORKERS: '1' };
-  const settings = { ...numbers, ORDER_DURABILITY: 'everysec' };
-  return { realPort, port, env: { ...stores, ...settings, ...changes } };
+/** MySQL is behind a proxy that refuses connections until it listens. */
+async function behindProxy(MYSQL_URL: string) {
+  const url = new URL(MYSQL_URL);
+  const port = await ownPorts(19_950);
+  const proxy = new TcpProxy(port, Number(url.port));
+  url.port = String(port);
+  const goAway = () => proxy.setToxics([Toxic.parse({ type: 'down' })]);
+  onTestFinished(goAway);
+  return { MYSQL_URL: url.href, listen: () => proxy.listen(), goAway };
 }
 
-/** MySQL listens here from now on. @returns what ends that, and every connection. */
-async function listenFor(realPort: number, port: number): Promise<() => void> {
-  const clients = new Set<Socket>();
-  const server = createServer((client) => {
-    clients.add(client);
-    const mysql = connect(realPort, '127.0.0.1');
-    for (const end of [client, mysql]) {
-      end.on('error', () => {});
-      end.on('close', () => [client, mysql].forEach((each) => void each.destroy()));
-    }
-    client.pipe(mysql).pipe(client);
-  });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const stop = () => {
-    server.close();
-    for (const client of clients) client.destroy();
-  };
-  onTestFinished(stop);
-  return stop;
+/** Of a service on stores of its own, whose MySQL is away, and can come. */
+async function storesWithoutMysql() {
+  const stores = await ownStores();
+  const { MYSQL_URL, listen, goAway } = await behindProxy(stores.MYSQL_URL);
+  const settings = { ...stores, MYSQL_URL, PROGRESS_WITHIN_MS: '10000' };
+  return { stores, settings, listen, goAway };
 }
 
 test('the service that starts before MySQL waits for it, and its order worker makes progress', async () => {
   const folder = someFolder();
-  const mysqlPort = await ownPorts(19_950);
-  const { realPort, port, env } = await serviceWith(mysqlPort, { HEARTBEAT_FOLDER: folder });
-  const logFile = join(folder, 'service.log');
-  const service = startProcess({ command: process.execPath, args: [entry], env, logFile });
-  onTestFinished(() => stopProcess(service));
-  const log = () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : '');
-  await waitUntil('a refused connection', 10_000, () => log().includes('store-not-ready'));
-  await listenFor(realPort, mysqlPort);
-  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-  await waitUntil('the service to be ready', 20_000, isReady);
+  const { REDIS_URL } = await ownStores(); // Empty: the service cannot sell without MySQL.
+  const { MYSQL_URL, listen } = await behindProxy(ownLab.environment['MYSQL_URL'] ?? '');
+  const service = await launchService({ MYSQL_URL, REDIS_URL, HEARTBEAT_FOLDER: folder });
+  const isRefused = () => service.events('store-not-ready').length > 0;
+  await waitUntil('a refused connection', 10_000, isRefused);
+  await listen();
+  await service.ready();
   const beats = () => readdirSync(folder).filter((name) => name.endsWith('.progress'));
   await waitUntil('progress of the order worker', 10_000, () => beats().length === 1);
 });
 
 test('an instance whose Redis ends in the middle of its start waits, and is not replaced', async () => {
-  const { port, events } = await startLoggedService({
-    REDIS_URL: quietRedis(),
-    INSTANCES: '1',
-    ORDER_WORKERS: '0',
-    NODE_OPTIONS: `--import ${new URL('../support/refuse-once.mjs', import.meta.url).pathname}`,
-    REFUSE_ROLE: 'admin',
-    REFUSE_COMMAND: 'evalsha', // It leases a worker id for its order ids.
-    REFUSE_MARK: join(someFolder(), 'refused'),
+  const { events, ready } = await launchService({
+    ...{ REDIS_URL: quietRedis(), ORDER_WORKERS: '0' },
+    ...firstOf('admin', 'evalsha', 'refuses'), // It leases a worker id for its order ids.
   });
-  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-  await waitUntil('the instance to be ready', 20_000, isReady);
+  await ready();
   expect(events('store-not-ready')).toHaveLength(1);
   expect(events('child-exited')).toEqual([]);
 });
 
-test('the service gives up when MySQL does not answer within START_WAIT_MS', async () => {
-  // Long enough that it asks twice, also on a busy machine.
-  const { env } = await serviceWith(await ownPorts(19_950), { START_WAIT_MS: '2000' });
-  const options = { env, reject: false, timeout: 20_000 };
-  const { exitCode, stdout } = await execa(process.execPath, [entry], options);
-  expect(exitCode).toBe(1);
-  expect(stdout).toMatch(/store-not-ready[\s\S]*uncaught-exception[\s\S]*ECONNREFUSED/);
-});
-
-test('the service does not wait when MySQL answers that it refuses the account', async () => {
-  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-  const { env } = await serviceWith(Number(url.port), { MYSQL_PASSWORD: 'wrong' });
-  const options = { env, reject: false, timeout: 20_000 };
-  const { exitCode, stdout } = await execa(process.execPath, [entry], options);
-  expect(exitCode).toBe(1);
-  expect(stdout).not.toContain('store-not-ready');
-});
-
-/** A service on stores of the test's own, whose MySQL can go away and come back. */
-async function serviceOnOwnStores() {
-  const stores = await ownStores();
-  const mysqlPort = await ownPorts(19_950);
-  const url = new URL(stores.MYSQL_URL);
-  const realPort = Number(url.port);
-  url.port = String(mysqlPort);
-  const port = await ownPorts(19_910);
-  const env = {
-    ...stores,
-    ...{ MYSQL_URL: url.href, TOKEN_SECRET: deploymentSecret, PORT: String(port) },
-    ...{ INSTANCES: '1', ORDER_WORKERS: '1', PROGRESS_WITHIN_MS: '10000' },
+describe('the service ends', () => {
+  const endOf = async (settings: Readonly<Record<string, string>>) => {
+    const { REDIS_URL } = await ownStores();
+    const service = await launchService({ REDIS_URL, ...settings });
+    await waitUntil('the end of the service', 20_000, service.hasEnded);
+    expect(await service.stop()).toBe(1);
+    return service.log();
   };
-  const logFile = join(someFolder(), 'service.log');
-  const log = () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : '');
-  const start = () => {
-    const service = startProcess({ command: process.execPath, args: [entry], env, logFile });
-    onTestFinished(() => stopProcess(service));
-    return service;
-  };
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const isReady = async () => (await fetch(`${baseUrl}/readyz`)).ok;
-  const ready = () => waitUntil('the service to be ready', 20_000, isReady);
-  const listenAgain = () => listenFor(realPort, mysqlPort);
-  return { stores, env, baseUrl, log, start, ready, listenAgain };
-}
+
+  test('when MySQL does not answer within START_WAIT_MS', async () => {
+    const { MYSQL_URL } = await behindProxy(ownLab.environment['MYSQL_URL'] ?? '');
+    // Long enough that it asks twice, also on a busy machine.
+    const log = await endOf({ MYSQL_URL, START_WAIT_MS: '2000' });
+    expect(log).toMatch(/store-not-ready[\s\S]*uncaught-exception[\s\S]*ECONNREFUSED/);
+  });
+
+  test('at once, when MySQL answers that it refuses the account', async () => {
+    expect(await endOf({ MYSQL_PASSWORD: 'wrong' })).not.toContain('store-not-ready');
+  });
+
+  test('on a MySQL that may lose what it commits, unless that is said', async () => {
+    await setGlobal('innodb_flush_log_at_trx_commit', 2);
+    expect(await endOf({})).toContain('MYSQL_LOSES_COMMITS');
+    await deploy({ REDIS_URL: (await ownStores()).REDIS_URL, MYSQL_MAY_LOSE_COMMITS: '1' });
+  });
+});
 
 describe('a service that starts while MySQL is away', () => {
   test('sells the vouchers that Redis knows, says so, and records their orders when MySQL is back', async () => {
-    const { baseUrl, log, start, ready, listenAgain } = await serviceOnOwnStores();
-    const goAway = await listenAgain();
-    const first = start();
-    await ready();
-    const operator = await tokenFor('1', 'operator', deploymentSecret);
-    const sale = { method: 'POST', token: operator, body: openSale({ stock: 5 }), baseUrl };
-    const { id } = (await (await call('/vouchers', sale)).json()) as { id: string };
-    await stopProcess(first);
-    goAway();
-    start();
-    await ready();
+    const { settings, listen, goAway } = await storesWithoutMysql();
+    await listen();
+    const first = await deploy(settings);
+    const id = await first.onSale();
+    await first.stop();
+    await goAway();
+    const { baseUrl, log, buy, confirmed } = await deploy(settings);
     const readiness = await (await fetch(`${baseUrl}/readyz`)).json();
     expect(readiness).toMatchObject({ status: 'degraded', unanswered: ['MySQL'] });
-    const token = await tokenFor('7', 'user', deploymentSecret);
-    const buy = () => call(`/vouchers/${id}/orders`, { method: 'POST', token, baseUrl });
-    const sold = await buy();
-    expect(sold.status).toBe(202);
-    const unknown = await call('/vouchers/999999999/orders', { method: 'POST', token, baseUrl });
-    expect(unknown.status).toBe(503); // Only MySQL knows that there is none.
+    const sold = await buy(id, 7);
+    expect(sold.httpStatus).toBe(202);
+    expect((await buy('999999999', 7)).httpStatus).toBe(503); // Only MySQL knows of none.
     expect(log()).toContain('"event":"started-without-mysql"');
-    await listenAgain();
-    const { id: orderId } = (await sold.json()) as { id: string };
-    const isRecorded = async () => {
-      const order = await call(`/orders/${orderId}`, { token, baseUrl });
-      return ((await order.json()) as { status: string }).status === 'confirmed';
-    };
-    await waitUntil('the order in MySQL', 30_000, isRecorded);
+    await listen();
+    await confirmed(sold.location, 7);
     await waitUntil('the comparison', 10_000, () => log().includes('"event":"mysql-is-back"'));
-    expect((await buy()).status).toBe(409);
+    expect((await buy(id, 7)).httpStatus).toBe(409);
   });
 
   test('ends when the MySQL that comes back belongs to other data', async () => {
-    const { stores, log, start, ready, listenAgain } = await serviceOnOwnStores();
-    const goAway = await listenAgain();
-    const first = start();
-    await ready();
-    await stopProcess(first);
-    goAway();
-    const later = start();
-    await ready();
-    const mysql = testConnections(stores).mysql();
-    await mysql.query('UPDATE store_epoch SET value = UUID()');
-    await listenAgain();
-    await waitUntil('the end of the service', 20_000, () => !isAlive(later));
+    const { stores, settings, listen, goAway } = await storesWithoutMysql();
+    await listen();
+    await (await deploy(settings)).stop();
+    await goAway();
+    const { log, hasEnded } = await deploy(settings);
+    await testConnections(stores).mysql().query('UPDATE store_epoch SET value = UUID()');
+    await listen();
+    await waitUntil('the end of the service', 20_000, hasEnded);
     expect(log()).toMatch(/"event":"stores-differ","error":"EpochsDiffer: /);
   });
-});
-
-test('a service is not started on a MySQL that may lose what it commits, unless that is said', async () => {
-  const { start, ready, log, listenAgain, env } = await serviceOnOwnStores();
-  await listenAgain();
-  await setGlobal('innodb_flush_log_at_trx_commit', 2);
-  const refused = start();
-  await waitUntil('the end of the service', 20_000, () => !isAlive(refused));
-  expect(log()).toContain('MYSQL_LOSES_COMMITS');
-  Object.assign(env, { MYSQL_MAY_LOSE_COMMITS: '1' });
-  start();
-  await ready();
 });

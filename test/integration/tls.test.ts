@@ -1,6 +1,5 @@
 /** A deployment reaches its stores by TLS: it sells and records, and trusts its own CA only. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { execa } from 'execa';
 import mysql from 'mysql2/promise';
 import { expect, onTestFinished, test } from 'vitest';
@@ -9,15 +8,13 @@ import { databaseUrl } from '../../src/lab/environment/servers/database.ts';
 import { mariadbServer } from '../../src/lab/environment/servers/mariadb.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { type Certificates, certificates, redisTls } from '../support/certificates.ts';
-import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
+import { deploymentSecret } from '../support/client.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
-import { startService } from '../support/service-process.ts';
-
-const entry = join('dist', 'bin', 'service.js');
+import { deploy, serviceEntry } from '../support/service-process.ts';
 
 async function redisWithTls(made: Certificates): Promise<string> {
   const port = await ownPorts(19_350);
@@ -51,10 +48,7 @@ test('it sells and records by TLS, and does not start where it cannot trust a st
     ...{ REDIS_URL: await redisWithTls(made), MYSQL_URL: await databaseWithTls(made) },
     ...{ TOKEN_SECRET: deploymentSecret, ORDER_DURABILITY: 'always' },
   };
-  const trusting = { ...stores, NODE_EXTRA_CA_CERTS: made.ca };
-  const { baseUrl, stop } = await startService(entry, trusting);
-  onTestFinished(async () => void (await stop()));
-  await sellAndRecord(baseUrl);
+  await sellAndRecord({ ...stores, NODE_EXTRA_CA_CERTS: made.ca });
   const plain = await ownStores();
   for (const url of ['REDIS_URL', 'MYSQL_URL'] as const) {
     const { exitCode, stdout } = await started({ ...stores, ...plain, [url]: stores[url] });
@@ -65,21 +59,16 @@ test('it sells and records by TLS, and does not start where it cannot trust a st
 
 /** The service, in vain. */
 const started = (settings: Readonly<Record<string, string>>) =>
-  execa(process.execPath, [entry], {
+  execa(process.execPath, [serviceEntry], {
     env: { PATH: process.env['PATH'], ...settings, START_WAIT_MS: '1500', PORT: '19899' },
     ...{ extendEnv: false, reject: false, timeout: 20_000 },
   });
 
-async function sellAndRecord(baseUrl: string): Promise<void> {
-  const operator = await tokenFor('1', 'operator', deploymentSecret);
-  const id = await putOnSale({}, { baseUrl, token: operator });
-  const token = await tokenFor('7', 'user', deploymentSecret);
-  const bought = await call(`/vouchers/${id}/orders`, { method: 'POST', token, baseUrl });
-  expect(bought.status).toBe(202);
-  const path = bought.headers.get('location') ?? '';
-  const state = async () =>
-    (await (await call(path, { token, baseUrl })).json()) as { status: string };
-  await waitUntil('the order', 20_000, async () => (await state()).status === 'confirmed');
+async function sellAndRecord(settings: Readonly<Record<string, string>>): Promise<void> {
+  const { onSale, buy, confirmed } = await deploy(settings);
+  const { httpStatus, location } = await buy(await onSale(), 7);
+  expect(httpStatus).toBe(202);
+  await confirmed(location, 7);
 }
 
 const namesHosts = {
@@ -99,9 +88,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
     const REDIS_URL = cluster.url.replace('redis:', 'rediss:').replace('127.0.0.1', 'localhost');
     const stores = { MYSQL_URL, REDIS_URL, REDIS_CLUSTER: '1', SALE_SHARDS: '4' };
     const settings = { ...stores, TOKEN_SECRET: deploymentSecret, NODE_EXTRA_CA_CERTS: made.ca };
-    const { baseUrl, stop } = await startService(entry, settings);
-    onTestFinished(async () => void (await stop()));
-    await sellAndRecord(baseUrl);
+    await sellAndRecord(settings);
     // The log names the cause: a certificate of another address, and one that nobody vouches for.
     const byAddress = REDIS_URL.replace('localhost', '127.0.0.1');
     const other = await started({ ...settings, REDIS_URL: byAddress });

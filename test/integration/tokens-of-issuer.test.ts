@@ -1,17 +1,15 @@
 /** Tokens of an issuer with private keys: which are read, and what happens while it is away. */
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TokenKeysUnavailable } from '../../src/errors.ts';
 import { tokenReader } from '../../src/http/tokens.ts';
 import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
+import { httpServer } from '../support/http-server.ts';
 import { ownStores } from '../support/own-stores.ts';
-import { startService } from '../support/service-process.ts';
+import { deploy } from '../support/service-process.ts';
 
-const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
 const issuer = 'https://issuer.example';
 const audience = 'flash-sale';
 const claims = { sub: '7', role: 'user', iss: issuer, aud: audience };
@@ -46,15 +44,17 @@ async function publish(...pairs: readonly KeyPair[]): Promise<void> {
 }
 
 beforeEach(async () => {
-  server = createServer((_, answer) => void answer.end(JSON.stringify({ keys })));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
+  const { url: base, server: own } = await httpServer((_, answer) => {
+    answer.end(JSON.stringify({ keys }));
   });
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
+  server = own;
+  url = `${base}/keys`;
 });
+
+async function goAway(): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+}
 
 const reader = (onUnavailable?: (error: unknown) => void) =>
   tokenReader(
@@ -179,8 +179,7 @@ test('while the issuer is away, known keys are used, and no token is called wron
   const known = reader();
   expect(await known(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7' });
   const fresh = reader();
-  server.closeAllConnections();
-  await new Promise((closed) => server.close(closed));
+  await goAway();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
   onTestFinished(() => void vi.useRealTimers());
   const token = `Bearer ${await sign(pair)}`;
@@ -196,8 +195,7 @@ test('while the issuer is away, tokens of strangers make it be asked once a seco
   expect(await read(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7' });
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
   onTestFinished(() => void vi.useRealTimers());
-  server.closeAllConnections();
-  await new Promise((closed) => server.close(closed));
+  await goAway();
   const forged = `Bearer ${await sign(await keyPair('two', 'ES256'))}`;
   const many = await Promise.allSettled(Array.from({ length: 50 }, () => read(forged)));
   const reasons = many.map((each) => (each.status === 'rejected' ? each.reason : each.value));
@@ -209,14 +207,16 @@ test('while the issuer is away, tokens of strangers make it be asked once a seco
   expect(failures).toHaveLength(1);
 });
 
+const deployed = async () =>
+  deploy({
+    ...{ ...(await ownStores()), TOKEN_JWKS_URL: url },
+    ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience },
+  });
+
 test('a deployment sells by the tokens of its issuer, and needs its keys', async () => {
   const pair = await keyPair('one', 'EdDSA');
   await publish(pair);
-  const { baseUrl, stop } = await startService(entry, {
-    ...{ ...(await ownStores()), TOKEN_SECRET: deploymentSecret, TOKEN_JWKS_URL: url },
-    ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience },
-  });
-  onTestFinished(async () => void (await stop()));
+  const { baseUrl } = await deployed();
   const voucherId = await putOnSale({}, { baseUrl, token: await sign(pair, { role: 'operator' }) });
   const buy = async (token: string) => {
     const answer = await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl });
@@ -229,13 +229,8 @@ test('a deployment sells by the tokens of its issuer, and needs its keys', async
 
 test('without the keys of the issuer a deployment is not ready, and sells nothing', async () => {
   const pair = await keyPair('one', 'EdDSA');
-  server.closeAllConnections();
-  await new Promise((closed) => server.close(closed));
-  const { baseUrl, stop } = await startService(entry, {
-    ...{ ...(await ownStores()), TOKEN_SECRET: deploymentSecret, TOKEN_JWKS_URL: url },
-    ...{ TOKEN_ISSUER: issuer, TOKEN_AUDIENCE: audience },
-  });
-  onTestFinished(async () => void (await stop()));
+  await goAway();
+  const { baseUrl } = await deployed();
   const request = { method: 'POST', token: await sign(pair), baseUrl };
   const answer = await call('/vouchers/1/orders', request);
   expect(answer.status).toBe(503);

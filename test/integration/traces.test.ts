@@ -1,10 +1,7 @@
 /** Traces: what a collector of OpenTelemetry is sent, and what happens without it. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import {
@@ -13,9 +10,10 @@ import {
   tracePurchase,
   traceRecording,
 } from '../../src/trace/traces.ts';
-import { buy, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
-import { startLoggedService } from '../support/logged-service.ts';
+import { deploymentSecret } from '../support/client.ts';
+import { httpServer } from '../support/http-server.ts';
 import { ownStores } from '../support/own-stores.ts';
+import { deploy } from '../support/service-process.ts';
 
 interface SentSpan {
   readonly traceId: string;
@@ -65,40 +63,21 @@ async function collector() {
   const spans: SentSpan[] = [];
   const sizes: number[] = [];
   const state: { answers: 200 | 503 | 'no-answer' } = { answers: 200 };
-  const server = createServer(async (request, answer) => {
+  const { url } = await httpServer(async (request, answer) => {
     const sent = spansOf((await json(request)) as Message);
     sizes.push(sent.length);
     if (state.answers === 200) spans.push(...sent);
     if (state.answers !== 'no-answer') answer.writeHead(state.answers).end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`;
-  return { url, spans, sizes, state };
+  return { url: `${url}/v1/traces`, spans, sizes, state };
 }
 
 async function tracedService(url: string) {
-  const { events, port } = await startLoggedService({
-    ...(await ownStores()),
-    ...{ INSTANCES: '1', TRACES_URL: url, BATCH_GATHER_MS: '0' },
-  });
-  const baseUrl = `http://127.0.0.1:${port}`;
-  await waitUntil('the service to be ready', 20_000, () =>
-    fetch(`${baseUrl}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  const operator = await tokenFor('1', 'operator', deploymentSecret);
-  const voucherId = await putOnSale({}, { baseUrl, token: operator });
-  const purchase = async (userId: string, headers: Readonly<Record<string, string>>) => {
-    const token = await tokenFor(userId, 'user', deploymentSecret);
-    return buy(voucherId, userId, { authorization: `Bearer ${token}`, ...headers }, baseUrl);
-  };
+  const settings = { ...(await ownStores()), TRACES_URL: url, BATCH_GATHER_MS: '0' };
+  const { events, onSale, buy } = await deploy(settings);
+  const voucherId = await onSale();
+  const purchase = (userId: string, headers: Readonly<Record<string, string>>) =>
+    buy(voucherId, userId, headers);
   return { events, voucherId, purchase };
 }
 

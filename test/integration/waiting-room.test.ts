@@ -8,8 +8,8 @@ import { openWaitingRoom, type WaitingRoom } from '../../src/http/waiting-room/w
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { removeEndedSales } from '../../src/orders/ended-sales.ts';
 import { changeSale } from '../../src/orders/voucher-changes.ts';
-import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
-import { quiet, testConnections } from '../support/connections.ts';
+import { buy, call, operate, place, putOnSale } from '../support/client.ts';
+import { quiet, readyConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { someVoucher } from '../support/sale.ts';
@@ -80,23 +80,18 @@ describe('a line', () => {
     expect(await withPass([1, 3, 4, 5, 6, 7, 8])).toEqual([1, 3, 4]);
   });
 
-  test.each([
-    ['sold-out', true],
-    ['already-ordered', true],
-    ['ended', true],
-    ['busy', false],
-    ['not-ready', false],
-    ['sale-paused', false],
-  ] as const)('after the outcome %s the turn is over: %s', async (reason, isOver) => {
+  test.each<[string, boolean, Outcome]>([
+    ['sold-out', true, { kind: 'refused', reason: 'sold-out' }],
+    ['already-ordered', true, { kind: 'refused', reason: 'already-ordered' }],
+    ['ended', true, { kind: 'refused', reason: 'ended' }],
+    ['busy', false, { kind: 'refused', reason: 'busy' }],
+    ['not-ready', false, { kind: 'refused', reason: 'not-ready' }],
+    ['sale-paused', false, { kind: 'refused', reason: 'sale-paused' }],
+    ['unknown', false, { kind: 'unknown', orderId: '1', cause: 'lost' }],
+  ])('after the outcome %s the turn is over: %s', async (_, isOver, outcome) => {
     await arrive(usersUpTo(4));
-    await leave(1, { kind: 'refused', reason });
+    await leave(1, outcome);
     expect(await withPass([4])).toEqual(isOver ? [4] : []);
-  });
-
-  test('keeps the pass of an order whose outcome is not known', async () => {
-    await arrive(usersUpTo(4));
-    await leave(1, { kind: 'unknown', orderId: '1', cause: 'lost' });
-    expect(await withPass([4])).toEqual([]);
   });
 
   test('takes a user whose turn is over to its end', async () => {
@@ -264,30 +259,20 @@ describe('a line', () => {
 });
 
 describe('over HTTP', () => {
-  const takePlace = async (voucherId: string, user: string) => {
-    const token = await tokenFor(user);
-    const answer = await call(`/vouchers/${voucherId}/place`, { method: 'POST', token });
-    const body = (await answer.json()) as {
-      [Name in 'pass' | 'code']?: string;
-    } & { readonly place?: number; readonly askAgainSeconds?: number };
-    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), ...body };
-  };
   const close = async (voucherId: string) => {
-    const token = await tokenFor('9', 'operator');
-    const body = { endTime: 'now' };
-    const answer = await call(`/vouchers/${voucherId}`, { method: 'PATCH', token, body });
-    expect(answer.status).toBe(200);
+    const closed = await operate('PATCH', `/vouchers/${voucherId}`, { endTime: 'now' });
+    expect(closed.status).toBe(200);
   };
   /** What new users are told at last: each instance looks at the stock once in a second. */
   const waitUntilOver = async (voucherId: string, hasRoom: boolean) => {
     const isOver = async () => {
       const told = await Promise.all(
         usersUpTo(8, 50).flatMap((user) => [
-          buy(voucherId, `${user}`).then(({ httpStatus }) => httpStatus),
-          ...(hasRoom ? [takePlace(voucherId, `${user}`).then(({ status }) => status)] : []),
+          buy(voucherId, user),
+          ...(hasRoom ? [place(voucherId, user)] : []),
         ]),
       );
-      return [...new Set(told)];
+      return [...new Set(told.map(({ httpStatus }) => httpStatus))];
     };
     await waitUntil('every instance to say so', 5_000, async () => (await isOver()).length === 1);
     return isOver();
@@ -295,9 +280,7 @@ describe('over HTTP', () => {
   /** Every instance says so: each looks once in a second. */
   const soldOut = (voucherId: string) =>
     waitUntil('it is sold out', 5_000, async () => {
-      const answers = await Promise.all(
-        usersUpTo(8).map((user) => takePlace(voucherId, `${user}`)),
-      );
+      const answers = await Promise.all(usersUpTo(8).map((user) => place(voucherId, user)));
       return answers.every(({ code }) => code === 'sold-out');
     });
   const left = async (voucherId: string) =>
@@ -313,13 +296,13 @@ describe('over HTTP', () => {
 
   test('the pass of its turn lets a user buy, and a repeated request is the same order', async () => {
     const voucherId = await putOnSale({ passesAtOnce: 1 });
-    const { pass = '' } = await takePlace(voucherId, '7');
-    const second = await takePlace(voucherId, '8');
+    const { pass = '' } = await place(voucherId, '7');
+    const second = await place(voucherId, '8');
     expect(second).toMatchObject({ place: 2, askAgainSeconds: 2, retryAfter: '2' });
     const headers = { 'purchase-pass': pass, 'idempotency-key': 'first' };
     const bought = await buy(voucherId, '7', headers);
     expect(bought.httpStatus).toBe(202);
-    await waitUntil('the turn', 5_000, async () => !!(await takePlace(voucherId, '8')).pass);
+    await waitUntil('the turn', 5_000, async () => !!(await place(voucherId, '8')).pass);
     expect((await buy(voucherId, '7', headers)).id).toBe(bought.id);
     expect(await left(voucherId)).toBe(4);
     expect(await buy(voucherId, '8', headers)).toMatchObject({ code: 'pass-required' });
@@ -329,7 +312,7 @@ describe('over HTTP', () => {
     'of %s: a user who has an order gets it without a pass, also when the sale is over',
     async (rung) => {
       const voucherId = await putOnSale({ passesAtOnce, rung });
-      const { pass = '' } = await takePlace(voucherId, '7');
+      const { pass = '' } = await place(voucherId, '7');
       const key = { 'idempotency-key': 'lost' };
       const { id } = await buy(voucherId, '7', { 'purchase-pass': pass, ...key });
       expect(id).toBeDefined();
@@ -351,14 +334,13 @@ describe('over HTTP', () => {
       const voucherId = await putOnSale({ ...room, rung: 'lua-stream' });
       for (const user of usersUpTo(8)) await buy(voucherId, `${user}`); // Each remembers its end.
       await close(voucherId);
-      const connections = testConnections();
-      const redis = connections.redis('admin');
-      await connections.ready();
+      const connections = await readyConnections();
       const { voucher, buyers } = connections.saleKeys.of(voucherId);
       await waitUntil('the orders to be recorded', 10_000, async () =>
         (await removeEndedSales(connections, 0)).removed.includes(voucherId),
       );
-      expect(await redis.exists(voucher(voucherId), buyers(voucherId))).toBe(0);
+      const kept = [voucher(voucherId), buyers(voucherId)];
+      expect(await connections.redis('admin').exists(kept)).toBe(0);
       const answers = await waitUntilOver(voucherId, 'passesAtOnce' in room);
       expect(answers).toEqual([410]);
     }
@@ -366,8 +348,8 @@ describe('over HTTP', () => {
 
   test('nobody waits for a sale that is sold out, and its buyer is still answered', async () => {
     const voucherId = await putOnSale({ passesAtOnce: 1, stock: 1 });
-    const { pass = '' } = await takePlace(voucherId, '7');
-    await takePlace(voucherId, '8');
+    const { pass = '' } = await place(voucherId, '7');
+    await place(voucherId, '8');
     const key = { 'idempotency-key': 'the-last' };
     const bought = await buy(voucherId, '7', { 'purchase-pass': pass, ...key });
     await soldOut(voucherId);
@@ -377,8 +359,8 @@ describe('over HTTP', () => {
   });
 
   test('a voucher without a waiting room has no places, and one that has says so', async () => {
-    expect(await takePlace(await putOnSale(), '7')).toMatchObject({
-      ...{ status: 404, code: 'no-waiting-room' },
+    expect(await place(await putOnSale(), '7')).toMatchObject({
+      ...{ httpStatus: 404, code: 'no-waiting-room' },
     });
     const voucherId = await putOnSale({ passesAtOnce });
     expect(await (await call(`/vouchers/${voucherId}`)).json()).toMatchObject({ passesAtOnce });
@@ -386,23 +368,22 @@ describe('over HTTP', () => {
 
   test('a sale that Redis has lost is not ready, for those who wait and those who buy', async () => {
     const voucherId = await putOnSale({ passesAtOnce });
-    const connections = testConnections();
-    const redis = connections.redis('admin');
-    await connections.ready();
-    await redis.del(connections.saleKeys.of(voucherId).voucher(voucherId));
-    expect(await takePlace(voucherId, '7')).toMatchObject({ status: 503, code: 'not-ready' });
+    const connections = await readyConnections();
+    const { voucher } = connections.saleKeys.of(voucherId);
+    await connections.redis('admin').del(voucher(voucherId));
+    expect(await place(voucherId, '7')).toMatchObject({ httpStatus: 503, code: 'not-ready' });
     expect(await buy(voucherId, '7')).toMatchObject({ httpStatus: 503, code: 'not-ready' });
   });
 
   test('a sale that has ended has no line', async () => {
     const endTime = new Date(Date.now() - 1_000).toISOString();
     const voucherId = await putOnSale({ passesAtOnce, endTime });
-    expect(await takePlace(voucherId, '7')).toMatchObject({ status: 410, code: 'ended' });
+    expect(await place(voucherId, '7')).toMatchObject({ httpStatus: 410, code: 'ended' });
   });
 
   test('any rung may have one, and only the final ones need no pass once sold out', async () => {
     const voucherId = await putOnSale({ passesAtOnce: 1, stock: 1, rung: 'stock-positive' });
-    const { pass = '' } = await takePlace(voucherId, '7');
+    const { pass = '' } = await place(voucherId, '7');
     expect(await buy(voucherId, '7')).toMatchObject({ code: 'pass-required' });
     expect((await buy(voucherId, '7', { 'purchase-pass': pass })).httpStatus).toBe(201);
     await soldOut(voucherId);

@@ -11,11 +11,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { change, transaction } from '../../src/connections/mysql.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { someFolder } from '../support/folder.ts';
-import { startLoggedService } from '../support/logged-service.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
+import { deploy } from '../support/service-process.ts';
 
 const rules = new URL('../../containers/monitoring/alerts.yml', import.meta.url).pathname;
 const ruleTests = rules.replace('alerts.yml', 'alerts.test.yml');
@@ -66,45 +65,29 @@ async function startPrometheus(targets: readonly string[]): Promise<() => Promis
   };
 }
 
-async function deploy(settings: Readonly<Record<string, string>> = {}): Promise<Deployment> {
+async function monitored(settings: Readonly<Record<string, string>> = {}): Promise<Deployment> {
   const stores = await ownStores();
   const connections = await openProcess(stores);
   const primary = await ownPorts(19_960, 4);
-  const { port, pid } = await startLoggedService({
+  const { pid, onSale, buy, operate } = await deploy({
     ...stores,
-    ...{ INSTANCES: '1', METRICS_PORT: String(primary), RECONCILE_EVERY_MS: '500' },
+    ...{ METRICS_PORT: String(primary), RECONCILE_EVERY_MS: '500' },
+    ...{ PROGRESS_WITHIN_MS: '2000', CLAIM_IDLE_MS: '1000' },
     ...settings,
   });
-  const baseUrl = `http://127.0.0.1:${port}`;
-  await waitUntil('the service to be ready', 20_000, async () =>
-    fetch(`${baseUrl}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  const operator = await tokenFor('1', 'operator', deploymentSecret);
-  const created = await call('/vouchers', {
-    ...{ method: 'POST', token: operator, body: openSale({ stock: 100 }), baseUrl },
-  });
-  const { id: voucherId } = (await created.json()) as { id: string };
+  const voucherId = await onSale({ stock: 100 });
   const firing = await startPrometheus([0, 1, 2, 3].map((child) => `127.0.0.1:${primary + child}`));
-  const buy = async (user: number) => {
-    const token = await tokenFor(String(user), 'user', deploymentSecret);
-    return (await call(`/vouchers/${voucherId}/orders`, { method: 'POST', token, baseUrl })).status;
-  };
-  for (let user = 1; user <= 20; user++) expect(await buy(user)).toBe(202);
+  const buyAs = async (user: number) => (await buy(voucherId, user)).httpStatus;
+  for (let user = 1; user <= 20; user++) expect(await buyAs(user)).toBe(202);
   await waitUntil('nothing to fire', 30_000, async () =>
     firing().then(
       (names) => names.length === 0,
       () => false, // Prometheus starts.
     ),
   );
-  const pause = async () => {
-    const body = { paused: true };
-    const request = { method: 'PATCH', token: operator, body, baseUrl };
-    return (await call(`/vouchers/${voucherId}`, request)).status;
-  };
-  return { connections, voucherId, firing, buy, pause, worker: workerOf(pid) };
+  const pause = async () =>
+    (await operate('PATCH', `/vouchers/${voucherId}`, { paused: true })).status;
+  return { connections, voucherId, firing, buy: buyAs, pause, worker: workerOf(pid) };
 }
 
 /** Never pid 0: a signal to it is one to everybody in this process's group. */
@@ -129,7 +112,7 @@ const untilSilent = ({ firing }: Deployment, name: string) =>
 
 describe('an alert', () => {
   test('says within a minute that MySQL has lost orders, and nothing else', async () => {
-    const deployment = await deploy();
+    const deployment = await monitored();
     const { connections, voucherId } = deployment;
     await change(connections.mysql(), 'DELETE FROM orders WHERE voucher_id = ?', [voucherId]);
     await untilFires(deployment, 'LockstepStoresDiffer');
@@ -137,7 +120,7 @@ describe('an alert', () => {
   }, 120_000);
 
   test('says that accepted orders wait, and is silent once they are recorded', async () => {
-    const deployment = await deploy();
+    const deployment = await monitored();
     const { connections, voucherId } = deployment;
     const lock = 'SELECT stock FROM seckill_stock WHERE voucher_id = ? FOR UPDATE';
     await transaction(connections.mysql(), 'READ COMMITTED', async (db) => {
@@ -149,7 +132,7 @@ describe('an alert', () => {
   }, 200_000);
 
   test('says that an order could not be recorded', async () => {
-    const deployment = await deploy();
+    const deployment = await monitored();
     const { connections } = deployment;
     const { orders } = connections.saleKeys.of('1');
     await connections.redis('admin').xadd(orders, '*', 'orderId', 'no number');
@@ -159,7 +142,7 @@ describe('an alert', () => {
 
   test('says that a process stands still, and is silent once it runs again', async () => {
     // Its primary would kill it sooner.
-    const deployment = await deploy({ PROGRESS_WITHIN_MS: '600000' });
+    const deployment = await monitored({ PROGRESS_WITHIN_MS: '600000' });
     process.kill(deployment.worker, 'SIGSTOP');
     await untilFires(deployment, 'LockstepProcessDown').finally(() =>
       process.kill(deployment.worker, 'SIGCONT'),
@@ -168,14 +151,14 @@ describe('an alert', () => {
   }, 240_000);
 
   test('says that a process ended, although another one is there at once', async () => {
-    const deployment = await deploy();
+    const deployment = await monitored();
     process.kill(deployment.worker, 'SIGKILL');
     await untilFires(deployment, 'LockstepProcessRestarts');
     expect(await deployment.firing()).toEqual(['LockstepProcessRestarts']);
   }, 120_000);
 
   test('says that a change of an operator is not finished: Redis has lost the sale', async () => {
-    const deployment = await deploy();
+    const deployment = await monitored();
     const { connections, voucherId } = deployment;
     await connections.redis('admin').del(connections.saleKeys.of(voucherId).voucher(voucherId));
     expect(await deployment.pause()).toBe(503);
@@ -184,7 +167,7 @@ describe('an alert', () => {
   }, 120_000);
 
   test('says that a store takes no writes, and is silent once it does', async () => {
-    const deployment = await deploy();
+    const deployment = await monitored();
     const { connections } = deployment;
     await change(connections.mysql(), 'RENAME TABLE store_epoch TO gone_epoch', []);
     await untilFires(deployment, 'LockstepStoreDown');

@@ -3,15 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { describeApi } from '../../src/http/described-api.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownStores } from '../support/own-stores.ts';
-import { startService } from '../support/service-process.ts';
+import { serviceEntry, startService } from '../support/service-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const entry = join(root, 'dist/bin/service.js');
 
 /** A folder with the description. */
 function described(changes: object = {}): string {
@@ -67,9 +66,7 @@ test('a client that openapi-typescript makes compiles strictly, and buys', async
   const files = ['--strict', 'client.ts', '--outDir', '.'];
   await execa(join(root, 'node_modules/.bin/tsc'), [...settings, ...types, ...files], { cwd });
 
-  const stores = { ...(await ownStores()), TOKEN_SECRET: deploymentSecret };
-  const { baseUrl, stop } = await startService(entry, stores);
-  onTestFinished(async () => void (await stop()));
+  const { baseUrl } = await startService(serviceEntry, await ownStores());
   const [operator, user] = [
     await tokenFor('1', 'operator', deploymentSecret),
     await tokenFor('7', 'user', deploymentSecret),

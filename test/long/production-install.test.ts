@@ -7,14 +7,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deploymentSecret, openSale } from '../support/client.ts';
 import { quietRedis } from '../support/connections.ts';
-import { ownLab } from '../support/own-lab.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import { onSale } from '../support/selling.ts';
-import { type ServiceProcess, startService } from '../support/service-process.ts';
+import { deploy } from '../support/service-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readJson = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'));
@@ -115,47 +113,24 @@ describe('a production install', () => {
   });
 
   describe.each(['0', '1'])('with LAB=%s', (LAB) => {
-    let service: ServiceProcess;
-
-    beforeEach(async () => {
-      const { MYSQL_URL = '' } = ownLab.environment;
-      const stores = { MYSQL_URL, REDIS_URL: quietRedis(), TOKEN_SECRET: deploymentSecret };
-      const lab = { LAB, HISTORY_FOLDER: LAB === '1' ? join(folder, 'history') : '' };
-      service = await startService(join(folder, 'dist/bin/service.js'), { ...stores, ...lab });
-    });
-    afterEach(() => service?.stop());
-
-    const create = async (changes: Readonly<Record<string, unknown>> = {}) =>
-      call('/vouchers', {
-        method: 'POST',
-        token: await tokenFor('1', 'operator', deploymentSecret),
-        body: openSale(changes),
-        baseUrl: service.baseUrl,
-      });
+    const install = () => {
+      const HISTORY_FOLDER = LAB === '1' ? join(folder, 'history') : '';
+      const settings = { REDIS_URL: quietRedis(), LAB, HISTORY_FOLDER };
+      return deploy(settings, join(folder, 'dist/bin/service.js'));
+    };
 
     test('sells a voucher, records the order, and stops in order', async () => {
-      const { id } = (await (await create()).json()) as { id: string };
-      const user = {
-        token: await tokenFor('7', 'user', deploymentSecret),
-        baseUrl: service.baseUrl,
-      };
-      const sold = await call(`/vouchers/${id}/orders`, { method: 'POST', ...user });
-      expect(sold.status).toBe(202);
-      const order = sold.headers.get('location') ?? '';
-      await waitUntil('the order to be confirmed', 10_000, async () => {
-        const { status } = (await (await call(order, user)).json()) as { status: string };
-        return status === 'confirmed';
-      });
-      expect(await service.stop()).toBe(0);
+      const { onSale, buy, confirmed, stop } = await install();
+      const sold = await buy(await onSale(), 7);
+      expect(sold.httpStatus).toBe(202);
+      await confirmed(sold.location, 7);
+      expect(await stop()).toBe(0);
     });
 
     test(`${LAB === '1' ? 'has' : 'has none of'} the routes and options of the lab`, async () => {
-      const user = {
-        token: await tokenFor('7', 'user', deploymentSecret),
-        baseUrl: service.baseUrl,
-      };
-      const noop = await call('/lab/noop', { method: 'POST', ...user });
-      const withOptions = await create({ lab: { workMs: 5 } });
+      const { post, operate } = await install();
+      const noop = await post('/lab/noop', 7);
+      const withOptions = await operate('POST', '/vouchers', openSale({ lab: { workMs: 5 } }));
       expect([noop.status, withOptions.status]).toEqual(LAB === '1' ? [202, 201] : [404, 400]);
     });
   });

@@ -2,7 +2,6 @@
  * A process that runs and makes no progress: it says so, and it is replaced when a new one could do
  * better. While a store is away it waits, and goes on when the store is back.
  */
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
@@ -17,25 +16,16 @@ import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
-import { someFolder } from '../support/folder.ts';
-import { startLoggedService } from '../support/logged-service.ts';
+import { firstOf } from '../support/first-command.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { startLoggedService } from '../support/service-process.ts';
+import { proxyBefore } from '../support/swallowing-proxy.ts';
 import { theLab } from '../support/the-lab.ts';
 
-const hangOnce = new URL('../support/hang-once.mjs', import.meta.url).pathname;
 const lab = theLab(null);
 const lease = endlessLease(async () => {});
-
-/** The first client that sends these commands never gets an answer. */
-const hanging = (role: string, commands: string) => ({
-  NODE_OPTIONS: `--import ${hangOnce}`,
-  HANG_ROLE: role,
-  HANG_COMMANDS: commands,
-  HANG_MARK: join(someFolder(), 'first'),
-});
 
 async function voucherOf(connections: Connections): Promise<Voucher> {
   connections.redis('purchase');
@@ -86,7 +76,7 @@ describe('a process that is stuck although its stores answer', () => {
     const voucher = await voucherOf(connections);
     const { events } = await startLoggedService({
       REDIS_URL: url,
-      ...hanging('consumer', 'xreadgroup'),
+      ...firstOf('consumer', 'xreadgroup', 'hangs'),
     });
     const order = await bought(connections, voucher, '1');
     await waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, order));
@@ -109,13 +99,13 @@ describe('a process that is stuck although its stores answer', () => {
 
   test('an instance whose purchases are not answered is not ready, and is replaced', async () => {
     const { url } = await startOwnRedis();
-    const { events, port } = await startLoggedService({
+    const { events, baseUrl } = await startLoggedService({
       REDIS_URL: url,
-      ...hanging('purchase', 'setrange,evalsha,eval'),
+      ...firstOf('purchase', 'setrange,evalsha,eval', 'hangs'),
       INSTANCES: '1',
       ORDER_WORKERS: '0',
     });
-    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
+    const ready = async () => (await fetch(`${baseUrl}/readyz`)).status;
     await waitUntil('the instance to listen', 20_000, async () => (await ready()) > 0);
     expect(await ready()).toBe(503);
     await waitUntil('its replacement to be ready', 20_000, async () => (await ready()) === 200);
@@ -129,13 +119,12 @@ describe('while a store is away for longer than the limit, nobody is replaced', 
     const redis = await startOwnRedis();
     const connections = testConnections({ REDIS_URL: redis.url });
     const voucher = await voucherOf(connections);
-    const { events, port, isHealthy } = await startLoggedService({
+    const { events, isReady, isHealthy } = await startLoggedService({
       REDIS_URL: redis.url,
       INSTANCES: '1',
     });
     const first = await bought(connections, voucher, '1');
     await waitUntil('an order to be recorded', 20_000, () => isRecorded(connections, first));
-    const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
     await waitUntil('the instance to be ready', 20_000, isReady);
     await waitUntil('the worker to be healthy', 20_000, isHealthy);
     await redis.kill();
@@ -162,12 +151,10 @@ describe('while a store is away for longer than the limit, nobody is replaced', 
     const { url } = await startOwnRedis();
     const connections = testConnections({ REDIS_URL: url });
     const voucher = await voucherOf(connections);
-    const mysqlUrl = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-    const proxy = await swallowingProxy(Number(mysqlUrl.port));
-    mysqlUrl.port = String(proxy.port);
+    const proxy = await proxyBefore(ownLab.environment['MYSQL_URL'] ?? '');
     const { events, isHealthy } = await startLoggedService({
       REDIS_URL: url,
-      MYSQL_URL: mysqlUrl.href,
+      MYSQL_URL: proxy.url,
       BATCH_LIMIT_MS: '1000',
     });
     await waitUntil('the worker to be healthy', 20_000, isHealthy);

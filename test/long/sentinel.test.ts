@@ -16,10 +16,10 @@ import { workOrders } from '../../src/orders/order-worker.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
-import { startLoggedService } from '../support/logged-service.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { type OwnSentinels, startOwnSentinels } from '../support/own-sentinels.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { startLoggedService } from '../support/service-process.ts';
 
 const lease = endlessLease(async () => {});
 const roles = ['lock', 'purchase', 'subscriber', 'consumer', 'admin', 'pause'] as const;
@@ -101,13 +101,13 @@ async function everyRoleFollows({ sentinels, connections }: Sale): Promise<void>
 
 describe('Redis behind Sentinel', () => {
   test.each([
-    ['killed', 'SIGKILL'],
-    ['frozen', 'SIGSTOP'],
-  ] as const)('the master is %s: purchases and the worker go on', async (_, signal) => {
+    ['killed', 'kill'],
+    ['frozen', 'pause'],
+  ] as const)('the master is %s: purchases and the worker go on', async (_, end) => {
     const own = await sale();
     await oneMoreOrder(own);
     const accepted = buyAllTheTime(own);
-    own.sentinels.signalMaster(signal);
+    await own.sentinels.master[end]();
     await own.sentinels.promoted();
     const lost = accepted.length;
     const since = () => accepted.slice(lost);
@@ -121,12 +121,12 @@ describe('Redis behind Sentinel', () => {
     await oneMoreOrder(own);
     // No command waits on these roles, so no limit of an answer ends their connections.
     const old = new Set(roles.map((role) => own.connections.redis(role).stream));
-    own.sentinels.signalMaster('SIGSTOP');
+    own.sentinels.master.pause();
     await own.sentinels.promoted();
     await waitUntil('the connections to the old master to close', mostMs, () =>
       [...old].every((stream) => stream.destroyed),
     );
-    own.sentinels.signalMaster('SIGCONT');
+    own.sentinels.master.resume();
     await everyRoleFollows(own);
     await oneMoreOrder(own);
   });
@@ -140,12 +140,12 @@ test('the master is frozen: the processes of the service go on, and none is repl
   await connections.ready();
   const inventory = openLuaStream(connections);
   await inventory.prepare(voucher);
-  const { events, port } = await startLoggedService({ ...sentinels.settings, INSTANCES: '1' });
-  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-  await waitUntil('the instance to be ready', 20_000, isReady);
+  const settings = { ...sentinels.settings, INSTANCES: '1' };
+  const { events, isReady, ready } = await startLoggedService(settings);
+  await ready();
   const own = { sentinels, connections, inventory, voucher };
   await oneMoreOrder(own);
-  sentinels.signalMaster('SIGSTOP');
+  sentinels.master.pause();
   await sentinels.promoted();
   await oneMoreOrder(own);
   await waitUntil('the instance to be ready', mostMs, isReady);

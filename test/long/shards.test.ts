@@ -9,7 +9,6 @@ import { openRung } from '../../src/ladder/open-rung.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
 import type { Handle } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
-import { call, deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import {
@@ -18,7 +17,7 @@ import {
   startRedisCluster,
 } from '../support/redis-cluster.ts';
 import { someOrder } from '../support/sale.ts';
-import { startService } from '../support/service-process.ts';
+import { deploy } from '../support/service-process.ts';
 import {
   acceptedOf,
   buyUntilKnown,
@@ -250,27 +249,16 @@ describe('a Redis Cluster', () => {
   });
 
   test('serves the service itself: with four shards it sells and records on each', async () => {
-    const { MYSQL_URL = '' } = ownLab.environment;
-    const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
-    const stores = { MYSQL_URL, TOKEN_SECRET: deploymentSecret, ...onCluster() };
-    const service = await startService(entry, stores);
-    onTestFinished(async () => void (await service.stop()));
-    const { baseUrl } = service;
-    const operator = { token: await tokenFor('1', 'operator', deploymentSecret), baseUrl };
-    const user = { token: await tokenFor('7', 'user', deploymentSecret), baseUrl };
+    const { onSale, buy, confirmed, operate, stop } = await deploy(onCluster());
     for (let count = 0; count < 4; count++) {
-      const created = await call('/vouchers', { method: 'POST', body: openSale(), ...operator });
-      const voucher = created.headers.get('location');
-      const sold = await call(`${voucher}/orders`, { method: 'POST', ...user });
-      expect(sold.status).toBe(202);
-      await waitUntil('the order to be confirmed', 10_000, async () => {
-        const order = await call(sold.headers.get('location') ?? '', user);
-        return ((await order.json()) as { status: string }).status === 'confirmed';
-      });
-      const audited = await call(`${voucher}/audit`, operator);
+      const id = await onSale();
+      const sold = await buy(id, 7);
+      expect(sold.httpStatus).toBe(202);
+      await confirmed(sold.location, 7);
+      const audited = await operate('GET', `/vouchers/${id}/audit`);
       expect(await audited.json()).toMatchObject({ verdict: 'held', orders: 1, stock: 4 });
     }
-    expect(await service.stop()).toBe(0);
+    expect(await stop()).toBe(0);
   });
 
   test('sells on while the slot of a shard moves to another master', async () => {

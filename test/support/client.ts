@@ -1,6 +1,7 @@
-/** A client of the lab: through nginx, with tokens as the lab signs them. */
+/** Those who use a service: an operator and users, with tokens that it reads. */
 import { labTokenSecret } from '../../src/config.ts';
 import { signToken } from '../../src/http/tokens.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { ownLab } from './own-lab.ts';
 
 /** The secret of a deployment: the lab's own is published, and refused outside the lab. */
@@ -59,24 +60,61 @@ export async function putOnSale(
   return id;
 }
 
-export async function buy(
-  voucherId: string,
-  userId: string,
-  headers: Readonly<Record<string, string>> = {},
-  baseUrl = ownLab.baseUrl,
-) {
-  const request = { method: 'POST', token: await tokenFor(userId), headers, baseUrl };
-  const answer = await call(`/vouchers/${voucherId}/orders`, request);
-  const body = (await answer.json()) as {
-    id?: string;
-    status?: string;
-    code?: string;
-    orderId?: string;
-  };
+/** What a purchase, a place in a line or an order is answered: the fields that it has. */
+interface Fields {
+  readonly id?: string;
+  readonly status?: string;
+  readonly code?: string;
+  readonly detail?: string;
+  readonly orderId?: string;
+  readonly place?: number;
+  readonly pass?: string;
+  readonly askAgainSeconds?: number;
+}
+
+const read = async (answer: Response) => ({
+  httpStatus: answer.status,
+  location: answer.headers.get('location'),
+  retryAfter: answer.headers.get('retry-after'),
+  ...((await answer.json()) as Fields),
+});
+
+type User = string | number;
+
+/** @param secret signs the tokens of its users: each request has a fresh one. */
+export function clientOf(baseUrl: string, secret = deploymentSecret) {
+  const get = async (path: string, user: User) =>
+    call(path, { token: await tokenFor(String(user), 'user', secret), baseUrl });
+  const post = async (path: string, user: User, sent: Pick<Call, 'headers' | 'body'> = {}) =>
+    call(path, {
+      ...{ method: 'POST', token: await tokenFor(String(user), 'user', secret), baseUrl },
+      ...sent,
+    });
+  const operator = () => tokenFor('1', 'operator', secret);
   return {
-    status: answer.status,
-    location: answer.headers.get('location'),
-    ...body,
-    httpStatus: answer.status,
+    get,
+    post,
+    /** As an operator. */
+    operate: async (method: string, path: string, body?: unknown) =>
+      call(path, { method, token: await operator(), body, baseUrl }),
+    onSale: async (changes: Readonly<Record<string, unknown>> = {}) =>
+      putOnSale(changes, { baseUrl, token: await operator() }),
+    buy: async (voucherId: string, user: User, headers: Readonly<Record<string, string>> = {}) =>
+      read(await post(`/vouchers/${voucherId}/orders`, user, { headers })),
+    /** In the line of a voucher with a waiting room. */
+    place: async (voucherId: string, user: User) =>
+      read(await post(`/vouchers/${voucherId}/place`, user)),
+    /** Until the order at this path is recorded. */
+    confirmed: (path: string | null, user: User) =>
+      waitUntil('the order to be confirmed', 20_000, async () => {
+        const { status } = await read(await get(path ?? '', user));
+        return status === 'confirmed';
+      }),
   };
 }
+
+/** Of the lab, through nginx. */
+export const { get, post, operate, buy, place, confirmed } = clientOf(
+  ownLab.baseUrl,
+  labTokenSecret,
+);

@@ -2,6 +2,7 @@
 import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { Connections } from '../../src/connections/connections.ts';
+import type { RedisRole } from '../../src/connections/redis.ts';
 import { ownLab } from './own-lab.ts';
 import { quiet } from './quiet.ts';
 
@@ -31,5 +32,16 @@ export function openConnections(changes: Readonly<Record<string, string>> = {}):
 export function testConnections(changes: Readonly<Record<string, string>> = {}): Connections {
   const connections = openConnections(changes);
   onTestFinished(() => connections.close());
+  return connections;
+}
+
+/** The clients of these roles are connected. */
+export async function readyConnections(
+  changes: Readonly<Record<string, string>> = {},
+  ...roles: readonly RedisRole[]
+): Promise<Connections> {
+  const connections = testConnections(changes);
+  for (const role of ['admin', ...roles] as const) connections.redis(role);
+  await connections.ready();
   return connections;
 }

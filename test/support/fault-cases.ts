@@ -1,7 +1,10 @@
+/** Each fault: what is seen while it lasts, and once it is mended. */
 import { connect } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { labTokenSecret } from '../../src/config.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
+import type { Database } from '../../src/lab/environment/servers/database.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
 import { cutOneByOne } from '../../src/lab/faults/connections/cut-one-by-one.ts';
@@ -22,7 +25,7 @@ import { flushAll } from '../../src/lab/faults/redis/flush-all.ts';
 import { holdReplication } from '../../src/lab/faults/redis/hold-replication.ts';
 import { promoteReplica } from '../../src/lab/faults/redis/promote-replica.ts';
 import { restartEmpty } from '../../src/lab/faults/redis/restart-empty.ts';
-import { buy, call, putOnSale, tokenFor } from './client.ts';
+import { clientOf, putOnSale } from './client.ts';
 import { theLab } from './the-lab.ts';
 
 export const lab = theLab({ ...defaultShape, network: 'proxied' });
@@ -55,15 +58,12 @@ export const writeTo = async (name: string) =>
 /** The moment in an order id, in milliseconds. */
 export const timeOf = (id: string) => Number(BigInt(id) >> 22n) + Date.UTC(2026, 0, 1);
 
-/** The status of a purchase at one instance, past nginx. */
-export async function buyOn(instance: string, voucherId: string, userId: string): Promise<number> {
-  const answer = await call(`/vouchers/${voucherId}/orders`, {
-    method: 'POST',
-    token: await tokenFor(userId),
-    baseUrl: `http://127.0.0.1:${lab().portOf(instance)}`,
-  });
-  return answer.status;
-}
+/** At one instance, past nginx. */
+const clientAt = (instance: string) =>
+  clientOf(`http://127.0.0.1:${lab().portOf(instance)}`, labTokenSecret);
+/** @returns the status of a purchase there */
+export const buyOn = async (instance: string, voucherId: string, userId: string) =>
+  (await clientAt(instance).buy(voucherId, userId)).httpStatus;
 
 export const write = (name: string) =>
   withRedis(lab().portOf(name), (redis) => redis.set(key, name).then(() => {}));
@@ -103,69 +103,50 @@ export interface Case {
   readonly healed: unknown;
 }
 
+/** A ping to this port, from a new connection, is answered otherwise. */
+const pinged = (port: () => number, fault: () => Fault, broken: string): Case => ({
+  ...{ fault, seen: () => ping(port()), broken, healed: 'PONG' },
+});
+const atServer = (name: string, fault: (name: string) => Fault, broken: string) =>
+  pinged(
+    () => lab().portOf(name),
+    () => fault(name),
+    broken,
+  );
+const atProxy = (fault: (name: 'redis-2') => Fault, broken: string) =>
+  pinged(
+    () => proxyOf('redis-2'),
+    () => fault('redis-2'),
+    broken,
+  );
+/** What was written before is gone, until it is mended. */
+const emptied = (name: string, fault: (name: string) => Fault): Case => ({
+  before: () => write(name),
+  ...{ fault: () => fault(name), seen: () => keyOf(name), broken: null, healed: name },
+});
+const written = (name: string, broken: string): Case => ({
+  fault: () => verbs['fill-disk'].fault(name),
+  ...{ seen: () => writeTo(name), broken, healed: 'OK' },
+});
+/** MySQL takes no purchase. */
+const unsold = (fault: (database: Database) => Fault): Case => ({
+  fault: () => fault(lab().database),
+  ...{ seen: buyInMysql, broken: 503, healed: 201 },
+});
+
 export const cases: Record<string, Case> = {
-  stop: {
-    fault: () => stopServer('redis-1'),
-    seen: () => ping(lab().portOf('redis-1')),
-    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
-  },
-  kill: {
-    fault: () => killServer('redis-1'),
-    seen: () => ping(lab().portOf('redis-1')),
-    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
-  },
-  pause: {
-    fault: () => pauseServer('redis-replica'),
-    seen: () => ping(lab().portOf('redis-replica')),
-    ...{ broken: 'silence', healed: 'PONG' },
-  },
-  'restart-empty': {
-    before: () => write('redis-1'),
-    fault: () => restartEmpty('redis-1'),
-    seen: () => keyOf('redis-1'),
-    ...{ broken: null, healed: 'redis-1' },
-  },
-  'flush-all': {
-    before: () => write('redis-main'),
-    fault: () => flushAll('redis-main'),
-    seen: () => keyOf('redis-main'),
-    ...{ broken: null, healed: 'redis-main' },
-  },
-  slow: {
-    fault: () => slowConnections('redis-2', 10 * silentMs),
-    seen: () => ping(proxyOf('redis-2')),
-    ...{ broken: 'silence', healed: 'PONG' },
-  },
-  delay: {
-    fault: () => delayRequests('redis-2', 10 * silentMs),
-    seen: () => ping(proxyOf('redis-2')),
-    ...{ broken: 'silence', healed: 'PONG' },
-  },
-  drop: {
-    fault: () => dropConnections('redis-2'),
-    seen: () => ping(proxyOf('redis-2')),
-    ...{ broken: 'silence', healed: 'PONG' },
-  },
-  'drop for one process': {
-    fault: () => dropConnections('redis-2', process.pid),
-    seen: () => ping(proxyOf('redis-2')),
-    ...{ broken: 'silence', healed: 'PONG' },
-  },
-  'drop for another process': {
-    fault: () => dropConnections('redis-2', pidOf('api-1')),
-    seen: () => ping(proxyOf('redis-2')),
-    ...{ broken: 'PONG', healed: 'PONG' },
-  },
-  reset: {
-    fault: () => resetConnections('redis-2'),
-    seen: () => ping(proxyOf('redis-2')),
-    ...{ broken: 'ECONNRESET', healed: 'PONG' },
-  },
-  refuse: {
-    fault: () => refuseConnections('redis-2'),
-    seen: () => ping(proxyOf('redis-2')),
-    ...{ broken: 'ECONNREFUSED', healed: 'PONG' },
-  },
+  stop: atServer('redis-1', stopServer, 'ECONNREFUSED'),
+  kill: atServer('redis-1', killServer, 'ECONNREFUSED'),
+  pause: atServer('redis-replica', pauseServer, 'silence'),
+  'restart-empty': emptied('redis-1', restartEmpty),
+  'flush-all': emptied('redis-main', flushAll),
+  slow: atProxy((name) => slowConnections(name, 10 * silentMs), 'silence'),
+  delay: atProxy((name) => delayRequests(name, 10 * silentMs), 'silence'),
+  drop: atProxy((name) => dropConnections(name), 'silence'),
+  'drop for one process': atProxy((name) => dropConnections(name, process.pid), 'silence'),
+  'drop for another process': atProxy((name) => dropConnections(name, pidOf('api-1')), 'PONG'),
+  reset: atProxy((name) => resetConnections(name), 'ECONNRESET'),
+  refuse: atProxy((name) => refuseConnections(name), 'ECONNREFUSED'),
   'hold-replication': {
     fault: () => holdReplication('redis-main'),
     // Written after the fault, and not seen by the replica before the undo.
@@ -196,49 +177,25 @@ export const cases: Record<string, Case> = {
     seen: () => livez('api-1'),
     ...{ broken: 'silence', healed: '200' },
   },
-  'read-only': {
-    fault: () => readOnlyDatabase(lab().database),
-    seen: () => buyInMysql(),
-    ...{ broken: 503, healed: 201 },
-  },
-  full: {
-    fault: () => fullDatabase(lab().database),
-    seen: () => buyInMysql(),
-    ...{ broken: 503, healed: 201 },
-  },
-  'exhaust-connections': {
-    fault: () => exhaustConnections(lab().database),
-    seen: () => buyInMysql(),
-    ...{ broken: 503, healed: 201 },
-  },
+  'read-only': unsold(readOnlyDatabase),
+  full: unsold(fullDatabase),
+  'exhaust-connections': unsold(exhaustConnections),
   'step-clock-back': {
     fault: () => verbs['step-clock-back'].fault('api-1', 60_000),
-    seen: async () => {
-      const voucher = await putOnSale();
-      return buyOn('api-1', voucher, '7');
-    },
+    seen: async () => buyOn('api-1', await putOnSale(), '7'),
     ...{ broken: 503, healed: 202 },
   },
   'step-clock-forward': {
     fault: () => verbs['step-clock-forward'].fault('api-1', 60_000),
     seen: async () => {
-      const baseUrl = `http://127.0.0.1:${lab().portOf('api-1')}`;
-      const { httpStatus, id = '0' } = await buy(await putOnSale(), '7', {}, baseUrl);
+      const { httpStatus, id = '0' } = await clientAt('api-1').buy(await putOnSale(), 7);
       return { httpStatus, isOfFuture: timeOf(id) > Date.now() + 30_000 };
     },
     broken: { httpStatus: 202, isOfFuture: true },
     healed: { httpStatus: 202, isOfFuture: false },
   },
-  'fill-disk of a Redis that syncs every second': {
-    fault: () => verbs['fill-disk'].fault('redis-2'),
-    seen: () => writeTo('redis-2'),
-    ...{ broken: 'MISCONF', healed: 'OK' },
-  },
-  'fill-disk': {
-    fault: () => verbs['fill-disk'].fault('redis-main'), // It syncs each write.
-    seen: () => writeTo('redis-main'),
-    ...{ broken: 'ECONNREFUSED', healed: 'OK' },
-  },
+  'fill-disk of a Redis that syncs every second': written('redis-2', 'MISCONF'),
+  'fill-disk': written('redis-main', 'ECONNREFUSED'), // It syncs each write.
   'cut one by one': {
     fault: () => cutOneByOne('database', 1, 0),
     seen: async () => (await lab().network('proxied').spoiled('database')) > 0,

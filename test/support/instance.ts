@@ -10,7 +10,7 @@ import { tokenFor } from './client.ts';
 import { quiet, quietRedis, testConnections } from './connections.ts';
 import { ownLab } from './own-lab.ts';
 import { someOrder, someVoucher } from './sale.ts';
-import { type SwallowingProxy, swallowingProxy } from './swallowing-proxy.ts';
+import { proxyBefore } from './swallowing-proxy.ts';
 
 export interface Instance {
   readonly app: App;
@@ -34,15 +34,11 @@ export async function instanceWithout(
   store: 'MySQL' | 'Redis' | 'nothing',
   changes: Partial<Voucher> = {},
 ): Promise<Instance> {
-  const mysqlUrl = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-  const redisUrl = new URL(quietRedis());
-  const proxies: Record<'MySQL' | 'Redis', SwallowingProxy> = {
-    MySQL: await swallowingProxy(Number(mysqlUrl.port)),
-    Redis: await swallowingProxy(Number(redisUrl.port)),
+  const proxies = {
+    MySQL: await proxyBefore(ownLab.environment['MYSQL_URL'] ?? ''),
+    Redis: await proxyBefore(quietRedis()),
   };
-  mysqlUrl.port = String(proxies.MySQL.port);
-  redisUrl.port = String(proxies.Redis.port);
-  const stores = { MYSQL_URL: mysqlUrl.href, REDIS_URL: redisUrl.href };
+  const stores = { MYSQL_URL: proxies.MySQL.url, REDIS_URL: proxies.Redis.url };
   const connections = testConnections({ ...stores, ORDER_DURABILITY: 'everysec' });
   const { service, app } = await openInstance(connections);
   const onSale = async () => {

@@ -4,21 +4,50 @@
  */
 import { rmSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
+import {
+  killWithChildren,
+  signalProcess,
+  startProcess,
+  stopProcess,
+} from '../../src/lab/environment/processes.ts';
 import { redisAnswers, redisServer } from '../../src/lab/environment/servers/redis.ts';
+import type { Server } from '../../src/lab/environment/servers/server.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { newDataFolder } from './data-home.ts';
 import { ownPorts } from './own-ports.ts';
 
-export interface OwnRedis {
-  readonly url: string;
+export interface OwnServer {
+  readonly port: number;
   start(): Promise<void>;
   /** With SIGKILL. */
   kill(): Promise<void>;
   /** With SIGSTOP: its connections stay open, and nothing is answered. */
   pause(): void;
   resume(): void;
+  stop(): Promise<void>;
+}
+
+export interface OwnRedis extends OwnServer {
+  readonly url: string;
+}
+
+/** @param answers when it has started */
+export function ownServer(server: Server, answers = server.answers): OwnServer {
+  let ref: ProcessRef | undefined;
+  const signal = (name: NodeJS.Signals) => ref && signalProcess(ref, name);
+  return {
+    port: server.port,
+    start: async () => {
+      await server.prepare?.();
+      ref = startProcess(server.program());
+      await waitUntil(`${server.name} of a test's own`, 20_000, answers);
+    },
+    kill: async () => ref && killWithChildren(ref),
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    stop: async () => ref && stopProcess(ref),
+  };
 }
 
 /**
@@ -31,30 +60,12 @@ export async function startOwnRedis(
 ): Promise<OwnRedis> {
   const folder = newDataFolder();
   const port = await ownPorts(19_300);
-  const server = redisServer('own', folder, port, 'always', more);
-  await server.prepare?.();
-  let ref: ProcessRef | undefined;
-  const start = async () => {
-    ref = startProcess(server.program());
-    await waitUntil('a Redis of its own', 10_000, () => isReady(port));
-  };
-  const kill = async () => {
-    const killed = ref;
-    if (!killed) return;
-    process.kill(killed.pid, 'SIGKILL');
-    await waitUntil('Redis to end', 5_000, () => !isAlive(killed));
-  };
-  const signal = (name: NodeJS.Signals) => void (ref && process.kill(ref.pid, name));
+  const server = redisServer('redis', folder, port, 'always', more);
+  const own = ownServer(server, () => isReady(port));
   onTestFinished(async () => {
-    if (ref && isAlive(ref)) await stopProcess(ref);
+    await own.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  await start();
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    start,
-    kill,
-    pause: () => signal('SIGSTOP'),
-    resume: () => signal('SIGCONT'),
-  };
+  await own.start();
+  return { ...own, url: `redis://127.0.0.1:${port}` };
 }

@@ -2,20 +2,19 @@
  * A Redis Cluster of three masters on loopback, or of three masters with a replica each, apart from
  * the lab's servers: started for a test and ended after it.
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { Redis } from 'ioredis';
 import { freeClusterPorts } from '../../src/lab/environment/ports.ts';
-import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
-import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { type Certificates, redisTls } from './certificates.ts';
 import { newDataFolder } from './data-home.ts';
 import { worker } from './own-ports.ts';
+import { type OwnServer, ownServer } from './own-redis.ts';
 
-const password = 'one password for all nodes';
+const password = 'one@password:for/all%20nodes'; // Of letters that a URL spells otherwise.
 /** A master that is silent for this time is down for the others. */
 const nodeTimeoutMs = 2_000;
 /** The ports of the bus, 10,000 higher, are then between those of the labs and `ownPorts`. */
@@ -23,15 +22,8 @@ const firstPort = 9_600;
 const portsOfWorker = 100;
 const masterCount = 3;
 
-export interface ClusterNode {
-  readonly port: number;
+export interface ClusterNode extends OwnServer {
   readonly redis: Redis;
-  start(): Promise<void>;
-  kill(): Promise<void>;
-  /** With SIGSTOP: its connections stay open, and nothing is answered. */
-  pause(): void;
-  resume(): void;
-  stop(): Promise<void>;
 }
 
 export interface RedisCluster {
@@ -93,56 +85,30 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
 }
 
 function clusterNode(folder: string, port: number, options: ClusterOptions): ClusterNode {
-  const data = join(folder, String(port));
-  mkdirSync(data);
-  let ref: ProcessRef | undefined;
   const { tls, settings = {} } = options;
   const redis = new Redis({
     ...{ port, password, lazyConnect: true, maxRetriesPerRequest: 1 },
     ...(tls && { tls: { ca: readFileSync(tls.ca) } }),
   });
   redis.on('error', () => {}); // While the node is down.
+  const more = { ...nodeSettings, ...settings, ...(tls && tlsOnly(tls, port)) };
+  const server = redisServer(String(port), folder, port, 'always', more);
+  const own = ownServer(server, () => redis.ping().then(Boolean));
   return {
-    port,
-    redis,
-    start: async () => {
-      const logFile = join(folder, `${port}.log`);
-      const more = { ...settings, ...(tls && tlsOnly(tls, port)) };
-      const args = argsOf(data, port, more);
-      ref = startProcess({ command: programPath('redis-server'), args, logFile });
-      await waitUntil(`a cluster node on port ${port}`, 10_000, () => redis.ping().then(Boolean));
-    },
-    kill: async () => {
-      const killed = ref;
-      if (!killed) return;
-      process.kill(killed.pid, 'SIGKILL');
-      await waitUntil('the node to end', 5_000, () => !isAlive(killed));
-    },
-    pause: () => void (ref && process.kill(ref.pid, 'SIGSTOP')),
-    resume: () => void (ref && process.kill(ref.pid, 'SIGCONT')),
+    ...{ ...own, redis },
     stop: async () => {
       redis.disconnect();
-      if (ref) await stopProcess(ref);
+      await own.stop();
     },
   };
 }
 
 /** Without full coverage, the slots of the other masters are served while one master is down. */
-const argsOf = (data: string, port: number, more: Readonly<Record<string, string>>): string[] =>
-  Object.entries({
-    port: String(port),
-    bind: '127.0.0.1',
-    dir: data,
-    save: '',
-    appendonly: 'yes',
-    appendfsync: 'always',
-    requirepass: password,
-    masterauth: password,
-    'cluster-enabled': 'yes',
-    'cluster-node-timeout': String(nodeTimeoutMs),
-    'cluster-require-full-coverage': 'no',
-    ...more,
-  }).flatMap(([name, value]) => [`--${name}`, value]);
+const nodeSettings = {
+  ...{ requirepass: password, masterauth: password },
+  ...{ 'cluster-enabled': 'yes', 'cluster-require-full-coverage': 'no' },
+  'cluster-node-timeout': String(nodeTimeoutMs),
+};
 
 const tlsOnly = (tls: Certificates, port: number) => ({
   ...redisTls(tls, port),
