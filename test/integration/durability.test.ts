@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import { agreeOnDurability } from '../../src/connections/durability.ts';
 import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import { migrate } from '../../src/connections/schema.ts';
 import type { Order, Outcome, Voucher } from '../../src/domain.ts';
 import { ReplicaBehind } from '../../src/errors.ts';
 import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
@@ -16,23 +15,41 @@ import { changesOf } from '../../src/orders/change-journal.ts';
 import { changeSale, finishChanges } from '../../src/orders/voucher-changes.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
-import { quiet, testConnections } from '../support/connections.ts';
+import { quiet, readyConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+import { ownStores } from '../support/own-stores.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 
 const lease = endlessLease(async () => {});
 const portOf = ({ url }: OwnRedis): string => new URL(url).port;
 
-async function opened(changes: Readonly<Record<string, string>>): Promise<Connections> {
-  const connections = testConnections(changes);
-  connections.redis('admin');
-  connections.redis('purchase');
-  await connections.ready();
-  return connections;
+/** It promises `always`, unless it says otherwise. */
+const opened = (changes: Readonly<Record<string, string>>) => readyConnections(changes, 'purchase');
+
+/** What an instance is missing, once it is not ready. */
+async function shortcomings(connections: Connections): Promise<() => Promise<string>> {
+  const { app } = await openInstance(connections);
+  expect((await app.request('/readyz')).status).toBe(200);
+  return async () => {
+    const { status, ...answer } = (await (await app.request('/readyz')).json()) as Problem;
+    return status === 503 ? answer.detail : '';
+  };
 }
+interface Problem {
+  readonly status: number | string;
+  readonly detail: string;
+}
+
+const untilAccepted = (buy: () => Promise<Outcome> | Outcome) =>
+  waitUntil('the order to be accepted', 20_000, async () => (await buy()).kind === 'accepted');
+const untilSoldOut = (buy: () => Promise<Outcome> | Outcome) =>
+  waitUntil('the answer sold-out', 20_000, async () => {
+    const outcome = await buy();
+    return outcome.kind === 'refused' && outcome.reason === 'sold-out';
+  });
 
 test('a service that promises `always` does not start while Redis syncs every second', async () => {
   const { url: REDIS_URL } = await startOwnRedis({ appendfsync: 'everysec' });
@@ -83,16 +100,11 @@ test('no service starts on a Redis that evicts keys', async () => {
 
 test('an instance whose Redis stops to sync is not ready, and says what is wrong', async () => {
   const { url: REDIS_URL } = await startOwnRedis();
-  const connections = testConnections({ REDIS_URL });
-  const { app } = await openInstance(connections);
+  const connections = await opened({ REDIS_URL });
   const epoch = connections.saleKeys.shards[0]?.epoch ?? '';
   await connections.redis('admin').set(epoch, 'a');
-  expect((await app.request('/readyz')).status).toBe(200);
+  const detail = await shortcomings(connections);
   await connections.redis('admin').config('SET', 'appendfsync', 'everysec');
-  const detail = async () => {
-    const weak = await app.request('/readyz');
-    return weak.status === 503 && ((await weak.json()) as { detail: string }).detail;
-  };
   await expect.poll(detail, { timeout: 5_000 }).toContain('appendfsync is everysec');
 });
 
@@ -159,10 +171,8 @@ test('with `replica`, an order is accepted once a replica has it: until then it 
   expect(await buy(other, someOrder(voucher.id, '2'))).toMatchObject({ reason: 'not-ready' });
 
   replica.resume();
-  await waitUntil('the order to be accepted', 20_000, async () => {
-    const repeated = await buy(other, again);
-    return repeated.kind === 'accepted' && repeated.orderId === order.id;
-  });
+  await untilAccepted(() => buy(other, again));
+  expect(await buy(other, again)).toMatchObject({ kind: 'accepted', orderId: order.id });
   expect(await buy(other, someOrder(voucher.id, '2'))).toMatchObject({ reason: 'already-ordered' });
   expect(await stockOf(connections, voucher)).toBe('498');
 });
@@ -175,9 +185,7 @@ test('with `replica`, an order is accepted once all replicas have it, whichever 
     const order = someOrder(voucher.id, String(user + 1));
     expect(await buy(connections, order)).toMatchObject({ kind: 'unknown', orderId: order.id });
     replica.resume();
-    await expect
-      .poll(async () => (await buy(connections, order)).kind, { timeout: 20_000 })
-      .toBe('accepted');
+    await untilAccepted(() => buy(connections, order));
   }
 });
 
@@ -187,10 +195,8 @@ test('with `replica`, no service starts, and none is ready, with more replicas t
   const weak = [expect.stringMatching(/^a master has 2 replicas, and ORDER_REPLICAS is 1: /)];
   const tooWeak = { code: 'DURABILITY_TOO_WEAK', weak };
   await expect(agreeOnDurability(fewer, quiet)).rejects.toMatchObject(tooWeak);
-  const { app } = await openInstance(connections);
-  expect((await app.request('/readyz')).status).toBe(200);
+  const detail = await shortcomings(connections);
   await startOwnRedis({ replicaof: `127.0.0.1 ${new URL(settings.REDIS_URL).port}` });
-  const detail = async () => JSON.stringify(await (await app.request('/readyz')).json());
   await expect.poll(detail, { timeout: 20_000 }).toContain('a master has 3 replicas');
 });
 
@@ -204,11 +210,7 @@ test('with `replica`, nobody is told `sold-out` because of an order that no repl
   expect(await buy('1')).toMatchObject({ kind: 'unknown' });
   for (const user of ['2', '3']) expect(await buy(user)).toMatchObject({ reason: 'not-ready' });
   replica.resume();
-  const isSoldOut = async () => {
-    const outcome = await buy('4');
-    return outcome.kind === 'refused' && outcome.reason === 'sold-out';
-  };
-  await waitUntil('the answer sold-out', 20_000, isSoldOut);
+  await untilSoldOut(() => buy('4'));
 });
 
 test('with `replica`, nobody is told `sold-out` because another bucket sold what no replica has', async () => {
@@ -227,11 +229,7 @@ test('with `replica`, nobody is told `sold-out` because another bucket sold what
   expect(await buy(userOf(first))).toMatchObject({ kind: 'unknown' });
   expect(await buy(userOf(second))).toMatchObject({ reason: 'not-ready' });
   replica.resume();
-  const isSoldOut = async () => {
-    const outcome = await buy(userOf(second));
-    return outcome.kind === 'refused' && outcome.reason === 'sold-out';
-  };
-  await waitUntil('the answer sold-out', 20_000, isSoldOut);
+  await untilSoldOut(() => buy(userOf(second)));
 
   // Each bucket may have a master of its own: each is asked for its replica.
   const sets = async () => {
@@ -296,8 +294,7 @@ test('with `replica`, many purchases share one WAIT, and an outcome on a new con
 
 test('with `replica`, a change of a sale is done once a replica has it', async () => {
   const { replica, connections } = await replicated();
-  const stores = { MYSQL_URL: await ownDatabase(), REDIS_URL: connections.config.REDIS_URL };
-  await migrate(stores.MYSQL_URL);
+  const stores = { ...(await ownStores()), REDIS_URL: connections.config.REDIS_URL };
   const by = await opened({ ...stores, ORDER_DURABILITY: 'replica' });
   await agreeOnEpoch(by, quiet);
   const vouchers: Voucher[] = [];

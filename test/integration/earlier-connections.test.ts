@@ -9,12 +9,14 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { earlierConnections } from '../../src/locks/shared/earlier-connections.ts';
 import { KeyLeases, releaseTries } from '../../src/locks/shared/lost-answer.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { ladderLock } from '../support/ladder-lock.ts';
+import { openLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const portOf = (url: string): number => Number(new URL(url).port);
 const isReady = (redis: Redis) => waitUntil('the client', 5_000, () => redis.status === 'ready');
+const untilAnswers = (redis: Redis) =>
+  waitUntil('another connection', 5_000, async () => (await redis.ping()) === 'PONG');
 
 /** The ids of all clients, as the server itself has them. */
 async function idsOn(port: number): Promise<string[]> {
@@ -35,9 +37,7 @@ describe('the earlier connections of a client', () => {
     first.freeze(); // The server does not hear that it ends.
     redis.options.port = second.port;
     redis.disconnect(true);
-    await waitUntil('another connection', 5_000, () =>
-      redis.ping().then((pong) => pong === 'PONG'),
-    );
+    await untilAnswers(redis);
     second.hold();
     const ending = earlier.end();
     await new Promise((resolve) => setImmediate(resolve)); // By then it is sent.
@@ -45,7 +45,7 @@ describe('the earlier connections of a client', () => {
     await ending;
     expect(await idsOn(port)).toContain(id);
     second.mend();
-    await waitUntil('a third one', 5_000, () => redis.ping().then((pong) => pong === 'PONG'));
+    await untilAnswers(redis);
     await earlier.end();
     expect(await idsOn(port)).not.toContain(id);
   });
@@ -60,14 +60,12 @@ describe('the earlier connections of a client', () => {
 
 test('a release needs no CLIENT: a Redis may refuse it from some moment on', async () => {
   const { url } = await startOwnRedis();
-  const connections = testConnections({ REDIS_URL: url });
-  const lock = ladderLock('redis-atomic', connections);
+  const { lock, connections } = await openLock('redis-atomic', { REDIS_URL: url });
   const redis = connections.redis('lock');
-  await connections.ready();
   const lease = await lock.acquire('seat', { waitMs: 0 });
   await redis.call('ACL', 'SETUSER', 'default', '-client');
   redis.disconnect(true); // The next connection learns nothing of itself.
-  await waitUntil('another connection', 5_000, () => redis.ping().then((pong) => pong === 'PONG'));
+  await untilAnswers(redis);
   await lease?.release();
   expect(await redis.exists('lock:seat')).toBe(0);
 });

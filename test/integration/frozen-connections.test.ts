@@ -14,10 +14,10 @@ import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
-import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { quiet, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
-import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore, type SwallowingProxy } from '../support/swallowing-proxy.ts';
 
 const lease = endlessLease(async () => {});
 /** What an answer may take in these tests, and a reconnect on a busy machine. */
@@ -30,16 +30,15 @@ interface Behind {
 }
 
 async function redisBehindProxy(changes: Readonly<Record<string, string>> = {}): Promise<Behind> {
-  const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
-  const url = { REDIS_URL: `redis://127.0.0.1:${proxy.port}` };
-  return { proxy, connections: testConnections({ ...url, ...changes }) };
+  const proxy = await proxyBefore(quietRedis());
+  return { proxy, connections: testConnections({ REDIS_URL: proxy.url, ...changes }) };
 }
 
+const proxyOfMysql = () => proxyBefore(ownLab.environment['MYSQL_URL'] ?? '');
+
 async function mysqlBehindProxy(changes: Readonly<Record<string, string>> = {}): Promise<Behind> {
-  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-  const proxy = await swallowingProxy(Number(url.port));
-  url.port = String(proxy.port);
-  const settings = { MYSQL_URL: url.href, MYSQL_ANSWER_MS: String(answerMs), ...changes };
+  const proxy = await proxyOfMysql();
+  const settings = { MYSQL_URL: proxy.url, MYSQL_ANSWER_MS: String(answerMs), ...changes };
   return { proxy, connections: testConnections(settings) };
 }
 
@@ -115,10 +114,8 @@ describe('a frozen connection to MySQL', () => {
   });
 
   test('is replaced while nobody needs it: the next statement does not wait', async () => {
-    const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-    const proxy = await swallowingProxy(Number(url.port));
-    url.port = String(proxy.port);
-    const pool = openPool(url.href, { connectionLimit: 2, answerMs, askEveryMs: 100 });
+    const proxy = await proxyOfMysql();
+    const pool = openPool(proxy.url, { connectionLimit: 2, answerMs, askEveryMs: 100 });
     onTestFinished(() => pool.end());
     let replaced = 0;
     pool.on('connection', (opened) => {
@@ -162,13 +159,11 @@ describe('a frozen connection to MySQL', () => {
 describe('an order worker', () => {
   const never = { CLAIM_IDLE_MS: '60000', PROGRESS_WITHIN_MS: '120000' };
   const settings = { ...never, BATCH_GATHER_MS: '0' };
+  const quickly = { ...settings, CLAIM_IDLE_MS: '200', REDIS_URL: quietRedis() };
 
   /** A worker behind the proxy, and a sale that is not. */
   async function startWorker({ connections, proxy }: Behind) {
-    const direct = testConnections({ REDIS_URL: quietRedis() });
-    direct.redis('admin');
-    direct.redis('purchase');
-    await direct.ready();
+    const direct = await readyConnections({ REDIS_URL: quietRedis() }, 'purchase');
     const voucher = await someVoucher(direct, { stock: 100 });
     const keys = direct.saleKeys.of(voucher.id);
     await direct.redis('admin').del(keys.orders, keys.queued);
@@ -203,11 +198,7 @@ describe('an order worker', () => {
   }
 
   test('records again after its connections to MySQL froze, each order once', async () => {
-    const behind = await mysqlBehindProxy({
-      ...settings,
-      ...{ CLAIM_IDLE_MS: '200', REDIS_URL: quietRedis() },
-    });
-    const { buy, untilRecorded, freeze } = await startWorker(behind);
+    const { buy, untilRecorded, freeze } = await startWorker(await mysqlBehindProxy(quickly));
     await buy(3);
     await untilRecorded(3, 10_000);
     freeze();
@@ -216,10 +207,7 @@ describe('an order worker', () => {
   });
 
   test('records a batch whose transaction froze half-way', async () => {
-    const behind = await mysqlBehindProxy({
-      ...settings,
-      ...{ CLAIM_IDLE_MS: '200', REDIS_URL: quietRedis() },
-    });
+    const behind = await mysqlBehindProxy(quickly);
     const { buy, untilRecorded, freeze, voucher } = await startWorker(behind);
     const pool = testConnections().mysql();
     const other = await pool.getConnection();

@@ -1,16 +1,31 @@
 /** The API as clients meet it: through nginx, on four instances. */
 import { readFileSync } from 'node:fs';
 import { execa } from 'execa';
-import { sign } from 'hono/jwt';
 import { describe, expect, test } from 'vitest';
 import { labTokenSecret } from '../../src/config.ts';
 import { select } from '../../src/connections/mysql.ts';
 import { CpuProfile } from '../../src/lab/benchmarks/cpu-profile.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
-import { testConnections } from '../support/connections.ts';
+import {
+  buy,
+  call,
+  confirmed,
+  get,
+  openSale,
+  operate,
+  post,
+  putOnSale,
+  tokenFor,
+} from '../support/client.ts';
+import { readyConnections, testConnections } from '../support/connections.ts';
 import { instanceWithout, openInstance } from '../support/instance.ts';
 import { ownLab } from '../support/own-lab.ts';
+
+const create = async (body: object | string, type = 'application/json') =>
+  call('/vouchers', {
+    ...{ method: 'POST', token: await tokenFor('1', 'operator'), body },
+    headers: { 'content-type': type },
+  });
 
 const hourMs = 3_600_000;
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
@@ -19,19 +34,9 @@ describe('a purchase', () => {
   test('on the final rung is accepted with 202 and confirmed soon after', async () => {
     const voucherId = await putOnSale();
     const order = await buy(voucherId, '7');
-    expect(order).toMatchObject({
-      httpStatus: 202,
-      status: 'queued',
-      location: `/orders/${order.id}`,
-    });
-    const token = await tokenFor('7');
-    await waitUntil('the order to be confirmed', 10_000, async () => {
-      const state = (await (await call(`/orders/${order.id}`, { token })).json()) as {
-        status: string;
-      };
-      expect(['queued', 'confirmed']).toContain(state.status);
-      return state.status === 'confirmed';
-    });
+    const location = `/orders/${order.id}`;
+    expect(order).toMatchObject({ httpStatus: 202, status: 'queued', location });
+    await confirmed(order.location, '7');
   });
 
   test('on a rung without a queue is confirmed with 201', async () => {
@@ -45,10 +50,7 @@ describe('a purchase', () => {
       Array.from({ length: 12 }, () => buy(voucherId, '7', { 'idempotency-key': 'once' })),
     );
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
-    const { remaining } = (await (await call(`/vouchers/${voucherId}`)).json()) as {
-      remaining: number;
-    };
-    expect(remaining).toBe(4);
+    expect(await (await call(`/vouchers/${voucherId}`)).json()).toMatchObject({ remaining: 4 });
   });
 
   test.each([
@@ -69,140 +71,92 @@ describe('a purchase', () => {
     expect(await buy(soldOut, '7')).toMatchObject({ httpStatus: 409, code: 'sold-out' });
     const voucherId = await putOnSale();
     const { id } = await buy(voucherId, '7');
-    expect(await buy(voucherId, '7')).toMatchObject({
-      httpStatus: 409,
-      code: 'already-ordered',
-      orderId: id,
-    });
+    const again = { httpStatus: 409, code: 'already-ordered', orderId: id };
+    expect(await buy(voucherId, '7')).toMatchObject(again);
     for (const rung of ['lua-stream', 'stock-positive']) {
       const early = await putOnSale({ rung, beginTime: fromNow(hourMs / 2) });
       expect(await buy(early, '7')).toMatchObject({ httpStatus: 403, code: 'not-started' });
       const late = await putOnSale({ rung, endTime: fromNow(-hourMs / 2) });
       expect(await buy(late, '7')).toMatchObject({ httpStatus: 410, code: 'ended' });
     }
-    expect(await buy('999999999999', '7')).toMatchObject({
-      httpStatus: 404,
-      code: 'unknown-voucher',
-    });
+    const unknown = { httpStatus: 404, code: 'unknown-voucher' };
+    expect(await buy('999999999999', '7')).toMatchObject(unknown);
   });
 
   test('is the token’s user’s, whatever headers and body say', async () => {
     const voucherId = await putOnSale();
-    const answer = await call(`/vouchers/${voucherId}/orders`, {
-      method: 'POST',
-      token: await tokenFor('7'),
-      headers: { 'x-user-id': '8' },
-      body: { userId: '8' },
-    });
+    const sent = { headers: { 'x-user-id': '8' }, body: { userId: '8' } };
+    const answer = await post(`/vouchers/${voucherId}/orders`, '7', sent);
     const { id } = (await answer.json()) as { id: string };
-    expect((await call(`/orders/${id}`, { token: await tokenFor('7') })).status).toBe(200);
-    expect((await call(`/orders/${id}`, { token: await tokenFor('8') })).status).toBe(404);
+    expect((await get(`/orders/${id}`, '7')).status).toBe(200);
+    expect((await get(`/orders/${id}`, '8')).status).toBe(404);
   });
 });
 
 describe('a voucher in buckets', () => {
   const rung = 'lua-buckets';
-  const create = async (changes: Readonly<Record<string, unknown>>) => {
-    const token = await tokenFor('1', 'operator');
-    const answer = await call('/vouchers', { method: 'POST', token, body: openSale(changes) });
+  const declare = async (changes: Readonly<Record<string, unknown>>) => {
+    const answer = await create(openSale(changes));
     const body = (await answer.json()) as { id: string; buckets?: number; detail?: string };
     return { status: answer.status, ...body };
   };
 
   test('has as many as it declares, and sells exactly its stock from them', async () => {
-    const { id, ...created } = await create({ rung, buckets: 2 });
+    const { id, ...created } = await declare({ rung, buckets: 2 });
     expect(created).toMatchObject({ status: 201, buckets: 2 });
-    const connections = testConnections();
-    const redis = connections.redis('admin');
-    await connections.ready();
-    const [first, second, third] = connections.saleKeys.bucketsOf(id, 3);
-    const stocks = [first, second, third].map((each) =>
-      redis.hget(`${each?.voucher(id)}`, 'stock'),
-    );
+    const connections = await readyConnections();
+    const stocks = connections.saleKeys
+      .bucketsOf(id, 3)
+      .map(({ voucher }) => connections.redis('admin').hget(voucher(id), 'stock'));
     expect(await Promise.all(stocks)).toEqual(['3', '2', null]);
     const users = Array.from({ length: 12 }, (_, index) => String(index + 1));
     const answers = await Promise.all(users.map((user) => buy(id, user)));
     expect(answers.filter(({ httpStatus }) => httpStatus === 202)).toHaveLength(5);
-    expect(await (await call(`/vouchers/${id}`)).json()).toMatchObject({
-      buckets: 2,
-      remaining: 0,
-    });
+    const left = { buckets: 2, remaining: 0 };
+    expect(await (await call(`/vouchers/${id}`)).json()).toMatchObject(left);
   });
 
   test('has as many as the deployment is configured for, when it declares none', async () => {
-    const { buckets } = await create({ rung });
+    const { buckets } = await declare({ rung });
     expect(buckets).toBe(4);
-    expect(await create({ rung: 'lua-stream' })).not.toHaveProperty('buckets');
+    expect(await declare({ rung: 'lua-stream' })).not.toHaveProperty('buckets');
   });
 
   test.each([0, 65, 1.5, '2', null])('cannot declare %j: 400', async (buckets) => {
-    expect(await create({ rung, buckets })).toMatchObject({ status: 400, code: 'invalid-request' });
+    expect(await declare({ rung, buckets })).toMatchObject({
+      status: 400,
+      code: 'invalid-request',
+    });
   });
 
   test('is refused on a rung that does not split its stock', async () => {
     const detail = 'buckets: lua-stream does not split its stock; only lua-buckets does';
-    expect(await create({ rung: 'lua-stream', buckets: 2 })).toMatchObject({ status: 400, detail });
-  });
-});
-
-describe('tokens', () => {
-  const unixNow = Math.floor(Date.now() / 1_000);
-  const payload = { sub: '7', role: 'user', exp: unixNow + 60 };
-
-  test.each([
-    ['missing', undefined],
-    ['not a token', 'nonsense'],
-    ['signed with another secret', sign(payload, 'another-secret-of-thirty-two-chars!')],
-    ['expired', sign({ ...payload, exp: unixNow - 60 }, labTokenSecret)],
-    ['without an expiry', sign({ sub: '7', role: 'user' }, labTokenSecret)],
-    ['for an id that is not canonical', sign({ ...payload, sub: '007' }, labTokenSecret)],
-    ['with a role that does not exist', sign({ ...payload, role: 'root' }, labTokenSecret)],
-    ['signed with another algorithm', sign(payload, labTokenSecret, 'HS512')],
-    [
-      'not signed',
-      `${btoa('{"alg":"none","typ":"JWT"}')}.${btoa(JSON.stringify(payload))}.`.replaceAll('=', ''),
-    ],
-  ])('%s: 401', async (_what, token) => {
-    const given = await token;
-    const answer = await call('/vouchers/1/orders', {
-      method: 'POST',
-      ...(given !== undefined && { token: given }),
+    expect(await declare({ rung: 'lua-stream', buckets: 2 })).toMatchObject({
+      status: 400,
+      detail,
     });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('content-type')).toContain('application/problem+json');
-  });
-
-  test('of the wrong role: 403', async () => {
-    const user = await tokenFor('7');
-    expect(
-      (await call('/vouchers', { method: 'POST', token: user, body: openSale() })).status,
-    ).toBe(403);
-    const operator = await tokenFor('1', 'operator');
-    expect((await call('/vouchers/1/orders', { method: 'POST', token: operator })).status).toBe(
-      403,
-    );
   });
 });
 
 describe('the log-in of the course', () => {
-  const post = async (path: string, body: object) => {
+  const send = async (path: string, body: object) => {
     const answer = await call(path, { method: 'POST', body });
     const given = (await answer.json()) as { code?: string; token?: string; userId?: string };
     return { ...given, status: answer.status };
   };
-  const codeFor = async (phone: string) => (await post('/codes', { phone })).code ?? '';
+  const codeFor = async (phone: string) => (await send('/codes', { phone })).code ?? '';
 
   test('gives a phone number a token for its code, once, and it buys', async () => {
     const phone = '13800000007';
     const code = await codeFor(phone);
-    const session = await post('/sessions', { phone, code });
+    const session = await send('/sessions', { phone, code });
     expect(session).toMatchObject({ status: 201, userId: phone });
     const voucherId = await putOnSale();
     const bought = await call(`/vouchers/${voucherId}/orders`, {
       ...{ method: 'POST', token: session.token ?? '' },
     });
     expect(bought.status).toBe(202);
-    expect(await post('/sessions', { phone, code })).toMatchObject({ status: 401 });
+    expect(await send('/sessions', { phone, code })).toMatchObject({ status: 401 });
   });
 
   test('refuses a wrong code, and that of another number; then the right one is over', async () => {
@@ -210,113 +164,40 @@ describe('the log-in of the course', () => {
     const [code, foreign] = [await codeFor(one), await codeFor(other)];
     const wrong =
       foreign === code ? String((Number(code) + 1) % 1_000_000).padStart(6, '0') : foreign;
-    expect(await post('/sessions', { phone: one, code: wrong })).toMatchObject({ status: 401 });
-    expect(await post('/sessions', { phone: one, code })).toMatchObject({ status: 401 });
-    expect(await post('/sessions', { phone: other, code: foreign })).toMatchObject({ status: 201 });
+    expect(await send('/sessions', { phone: one, code: wrong })).toMatchObject({ status: 401 });
+    expect(await send('/sessions', { phone: one, code })).toMatchObject({ status: 401 });
+    expect(await send('/sessions', { phone: other, code: foreign })).toMatchObject({ status: 201 });
   });
 
   test.each(['', '12345', '12800000007', '138000000070', '１３８００００００７０', 'x'])(
     'refuses %j, which is no mobile number',
     async (phone) => {
-      expect(await post('/codes', { phone })).toMatchObject({ status: 400 });
+      expect(await send('/codes', { phone })).toMatchObject({ status: 400 });
     },
   );
 });
 
+/** What strangers send, and its exact status, is in test/security/attacks.test.ts. */
 describe('input that does not fit', () => {
   test.each([
-    'abc',
-    '-1',
-    '1.5',
-    '1e3',
-    '0x10',
-    '007',
-    '%207',
-    '0',
-    '9223372036854775808',
-    '1%7D:stock',
-    '%7B1%7D',
-    '1%0D%0AFLUSHALL',
-  ])('voucher id %s: 400', async (id) => {
-    const answer = await call(`/vouchers/${id}/orders`, {
-      method: 'POST',
-      token: await tokenFor('7'),
-    });
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ code: 'invalid-request' });
-  });
-
-  test.each([
     ['no title', { title: '' }],
-    ['a title with NUL', { title: 'a\u0000b' }],
     ['a title with half a character', { title: 'a\ud800' }],
     ['a title that nobody sees', { title: '\u200b\u200d\ufeff' }],
-    ['negative stock', { stock: -1 }],
-    ['half a stock', { stock: 1.5 }],
-    ['stock as text', { stock: '5' }],
-    ['an end before the beginning', { endTime: fromNow(-2 * hourMs) }],
-    ['a time that is none', { beginTime: 'tomorrow' }],
     ['a rung that does not exist', { rung: 'hope' }],
-    ['a field that does not exist', { rails: false }],
     ['an end beyond what MySQL can hold', { endTime: '9999-12-31T23:59:59-23:59' }],
     ['a beginning before Christ', { beginTime: '0000-01-01T00:00:00Z' }],
   ])('a voucher with %s: 400', async (_what, changes) => {
-    const token = await tokenFor('1', 'operator');
-    const answer = await call('/vouchers', { method: 'POST', token, body: openSale(changes) });
+    const answer = await create(openSale(changes));
     expect(answer.status).toBe(400);
     expect(answer.headers.get('content-type')).toContain('application/problem+json');
-  });
-
-  test.each(['', 'null', '[]', '{"title":', '"text"'])('the body %j: 400', async (body) => {
-    const token = await tokenFor('1', 'operator');
-    expect((await call('/vouchers', { method: 'POST', token, body })).status).toBe(400);
-  });
-
-  test('an Idempotency-Key that is too long or has odd letters: 400', async () => {
-    const voucherId = await putOnSale();
-    for (const key of ['x'.repeat(256), 'a b', '"a', 'a"', '""', 'a\\b'])
-      expect(await buy(voucherId, '7', { 'idempotency-key': key })).toMatchObject({
-        httpStatus: 400,
-      });
   });
 
   test.each(['application/json;', 'application/json ; charset=utf-8', 'Application/JSON'])(
     'of the type %s is JSON',
     async (type) => {
-      const { status } = await call('/vouchers', {
-        ...{ method: 'POST', token: await tokenFor('1', 'operator'), body: openSale() },
-        headers: { 'content-type': type },
-      });
-      expect(status).toBe(201);
+      expect((await create(openSale(), type)).status).toBe(201);
     },
   );
-
-  test.each(['text/plain', 'application/x-www-form-urlencoded'])(
-    'a body of type %s: 4xx, and never 500',
-    async (type) => {
-      const token = await tokenFor('1', 'operator');
-      const headers = { 'content-type': type };
-      const answer = await call('/vouchers', {
-        method: 'POST',
-        token,
-        headers,
-        body: JSON.stringify(openSale()),
-      });
-      expect([400, 415]).toContain(answer.status);
-      expect(answer.headers.get('content-type')).toContain('application/problem+json');
-    },
-  );
-
-  test('a body beyond 16 KiB: 413', async () => {
-    const token = await tokenFor('1', 'operator');
-    const answer = await call('/vouchers', {
-      method: 'POST',
-      token,
-      body: openSale({ title: 'x'.repeat(20_000) }),
-    });
-    expect(answer.status).toBe(413);
-    expect(await answer.json()).toMatchObject({ code: 'body-too-large' });
-  });
 });
 
 describe('every answer', () => {
@@ -333,11 +214,7 @@ describe('every answer', () => {
   test('for somebody else’s order and for no order is the same', async () => {
     const voucherId = await putOnSale();
     const { id } = await buy(voucherId, '7');
-    const stranger = { token: await tokenFor('8') };
-    const [foreign, absent] = [
-      await call(`/orders/${id}`, stranger),
-      await call('/orders/1', stranger),
-    ];
+    const [foreign, absent] = [await get(`/orders/${id}`, '8'), await get('/orders/1', '8')];
     expect([foreign.status, absent.status]).toEqual([404, 404]);
     expect(await foreign.text()).toBe(await absent.text());
   });
@@ -394,40 +271,27 @@ test('the OpenAPI document describes every route', async () => {
 });
 
 test('an operator can have a profile of a process that answers, and a user cannot', async () => {
-  const token = await tokenFor('1', 'operator');
-  const profile = call('/lab/profile?ms=300', { method: 'POST', token });
-  expect((await call('/lab/noop', { method: 'POST', token: await tokenFor('7') })).status).toBe(
-    202,
-  );
+  const profile = operate('POST', '/lab/profile?ms=300');
+  expect((await post('/lab/noop', '7')).status).toBe(202);
   const [root] = CpuProfile.parse(await (await profile).json()).nodes;
   expect(root?.callFrame.functionName).toBe('(root)');
-  const refused = await call('/lab/profile?ms=300', { method: 'POST', token: await tokenFor('7') });
-  expect(refused.status).toBe(403);
+  expect((await post('/lab/profile?ms=300', '7')).status).toBe(403);
 });
 
 test('an operator can have a voucher audited, and a user cannot', async () => {
   const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });
   await buy(voucherId, '7');
-  const audit = await call(`/vouchers/${voucherId}/audit`, {
-    token: await tokenFor('1', 'operator'),
-  });
+  const audit = await operate('GET', `/vouchers/${voucherId}/audit`);
   expect(await audit.json()).toMatchObject({
-    verdict: 'held',
-    initialStock: 1,
-    stock: 0,
-    orders: 1,
-    usersWithTwoOrders: 0,
+    ...{ verdict: 'held', initialStock: 1, stock: 0, orders: 1, usersWithTwoOrders: 0 },
   });
-  expect((await call(`/vouchers/${voucherId}/audit`, { token: await tokenFor('7') })).status).toBe(
-    403,
-  );
+  expect((await get(`/vouchers/${voucherId}/audit`, '7')).status).toBe(403);
 });
 
 test('several operators who ask at once get the same answer, and an unknown voucher has none', async () => {
   const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });
-  const token = await tokenFor('1', 'operator');
   const ask = async (id: string) => {
-    const answer = await call(`/vouchers/${id}/audit`, { token });
+    const answer = await operate('GET', `/vouchers/${id}/audit`);
     return [answer.status, JSON.stringify(await answer.json())];
   };
   const [first, ...others] = await Promise.all([ask(voucherId), ask(voucherId), ask(voucherId)]);
@@ -455,8 +319,7 @@ test('a purchase without a key is found by the X-Request-Id of its answer', asyn
   const names: (string | null)[] = [];
   for (const [user, given] of [['7'], ['8', 'mine'], ['9', odd]] as const) {
     const headers = given === undefined ? {} : { 'x-request-id': given };
-    const request = { method: 'POST', token: await tokenFor(user), headers };
-    const answer = await call(`/vouchers/${voucherId}/orders`, request);
+    const answer = await post(`/vouchers/${voucherId}/orders`, user, { headers });
     expect(answer.status).toBe(201);
     names.push(answer.headers.get('x-request-id'));
   }
@@ -533,22 +396,15 @@ test('the first sale of docs/deployment.md sells, and its answers are those that
   });
 });
 
-test('an instance without Redis keeps a purchase of a rung that may have changed a store', async () => {
-  const { app, known } = await instanceWithout('Redis', { rung: 'redis-list' });
-  const headers = { authorization: `Bearer ${await tokenFor('8')}`, 'x-refused-by': '-' };
-  const answer = await app.request(`/vouchers/${known}/orders`, { method: 'POST', headers });
-  expect(await answer.json()).toMatchObject({ code: 'not-ready' });
-  expect(answer.headers.get('x-accel-redirect')).toBeNull();
-});
-
 test.each([
-  ['the first to refuse it', { 'x-refused-by': '-' }, '@another'],
-  ['the second one', { 'x-refused-by': '- api-9' }, null],
-  ['not asked through nginx', {}, null],
+  ['the first to refuse it', 'lua-stream', { 'x-refused-by': '-' }, '@another'],
+  ['the second one', 'lua-stream', { 'x-refused-by': '- api-9' }, null],
+  ['not asked through nginx', 'lua-stream', {}, null],
+  ['of a rung that may have changed a store', 'redis-list', { 'x-refused-by': '-' }, null],
 ])(
-  'an instance without Redis that is %s answers %j with the place %j',
-  async (_, headers, redirect) => {
-    const { app, known } = await instanceWithout('Redis');
+  'an instance without Redis that is %s (%s) answers %j with the place %j',
+  async (_, rung, headers, redirect) => {
+    const { app, known } = await instanceWithout('Redis', { rung });
     const authorization = `Bearer ${await tokenFor('8')}`;
     const init = { method: 'POST', headers: { authorization, ...headers } };
     const answer = await app.request(`/vouchers/${known}/orders`, init);

@@ -108,14 +108,14 @@ test('a lab that stops gives a Redis its disk back first, and this Redis keeps w
 
 const shell = (script: string) =>
   startProcess({ command: 'sh', args: ['-c', script], logFile: join(someFolder(), 'sh.log') });
-const childOf = async ({ pid }: { pid: number }) => {
-  await waitUntil('the child to run', 5_000, () => childrenOf(pid).length > 0);
-  return childrenOf(pid)[0] as ProcessRef;
-};
+async function shellWithChild() {
+  const parent = shell('sleep 60 & wait');
+  await waitUntil('the child to run', 5_000, () => childrenOf(parent.pid).length > 0);
+  return { parent, child: childrenOf(parent.pid)[0] as ProcessRef };
+}
 
 test('the children of a killed server are ended with it: they would keep its port', async () => {
-  const parent = shell('sleep 60 & wait');
-  const child = await childOf(parent);
+  const { parent, child } = await shellWithChild();
   process.kill(parent.pid, 'SIGKILL');
   await waitUntil('the parent to end', 5_000, () => !isAlive(parent));
   expect(isAlive(child)).toBe(true);
@@ -124,8 +124,7 @@ test('the children of a killed server are ended with it: they would keep its por
 });
 
 test('a pause stops the children too, and a paused process can be stopped', async () => {
-  const parent = shell('sleep 60 & wait');
-  const child = await childOf(parent);
+  const { parent, child } = await shellWithChild();
   const isPaused = () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T ');
   signalProcess(parent, 'SIGSTOP');
   await waitUntil('the child to be paused', 5_000, isPaused);
@@ -134,8 +133,7 @@ test('a pause stops the children too, and a paused process can be stopped', asyn
 });
 
 test('the kernel schedules a program of the lab, and its children, as batch work', async () => {
-  const parent = shell('sleep 60 & wait');
-  const child = await childOf(parent);
+  const { parent, child } = await shellWithChild();
   onTestFinished(() => stopProcess(parent));
   expect(schedulingPolicy(process.pid)).toBe('0');
   expect([parent, child].map(({ pid }) => schedulingPolicy(pid))).toEqual(['3', '3']);

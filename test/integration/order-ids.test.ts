@@ -13,11 +13,11 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { openRedisWorker } from '../../src/order-ids/redis-worker.ts';
 import { openSnowflakes, type SnowflakeOptions } from '../../src/order-ids/snowflake.ts';
 import { workerIds, workerIdsKey } from '../../src/order-ids/worker-id.ts';
-import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { quiet, quietRedis, readyConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/swallowing-proxy.ts';
 
 const processes = 8;
 const start = Date.UTC(2026, 10, 20, 12);
@@ -25,10 +25,7 @@ const maker = new URL('../support/order-id-maker.mjs', import.meta.url).pathname
 
 let connections: Connections;
 beforeEach(async () => {
-  connections = testConnections({ REDIS_URL: quietRedis() });
-  connections.redis('admin');
-  connections.redis('purchase');
-  await connections.ready();
+  connections = await readyConnections({ REDIS_URL: quietRedis() }, 'purchase');
   await connections.redis('admin').del(workerIdsKey);
 });
 
@@ -155,11 +152,10 @@ describe('ids of the Redis worker', () => {
   });
 
   test('skip the count whose answer was lost, and say so once', async () => {
-    const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
-    const behindProxy = testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+    const proxy = await proxyBefore(quietRedis());
     const { log, events } = listeningLog();
+    const behindProxy = await readyConnections({ REDIS_URL: proxy.url }, 'purchase');
     const redis = behindProxy.redis('purchase');
-    await behindProxy.ready();
     const ids = openRedisWorker(redis, log);
     const before = BigInt(await ids.next());
     proxy.swallowNextAnswer();

@@ -7,7 +7,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { type Arrival, laneKeys, workerLane } from '../../src/lab/stage/lane-messages.ts';
 import { Player } from '../../src/lab/stage/player.ts';
 import type { CheckpointName } from '../../src/trace/checkpoints.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, readyConnections } from '../support/connections.ts';
 
 let redis: Redis;
 let blocking: Redis;
@@ -17,10 +17,9 @@ let player: Player;
 const limits = { withinMs: 2_000 };
 
 beforeEach(async () => {
-  const connections = testConnections({ REDIS_URL: quietRedis() });
+  const connections = await readyConnections({ REDIS_URL: quietRedis() });
   redis = connections.redis('admin');
   blocking = connections.newRedis('pause');
-  await connections.ready();
   await waitUntil('the service', 5_000, () => blocking.status === 'ready');
   events = [];
   interruption = new AbortController();

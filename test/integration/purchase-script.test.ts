@@ -10,7 +10,7 @@ import type { Order } from '../../src/domain.ts';
 import { sellByScript } from '../../src/inventory/shared/purchase-script.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { ordersOfEntry } from '../../src/queues/shared/order-fields.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, readyConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
 
@@ -24,9 +24,8 @@ let voucherId: string;
 let keys: ShardKeys;
 
 beforeEach(async () => {
-  const connections = testConnections({ REDIS_URL: quietRedis() });
+  const connections = await readyConnections({ REDIS_URL: quietRedis() });
   redis = connections.redis('admin');
-  await connections.ready();
   voucherId = someVoucherId();
   keys = connections.saleKeys.of(voucherId);
 });
@@ -103,14 +102,7 @@ describe('the purchase script', () => {
     expect(await redis.hget(keys.buyers(voucherId), '7')).toBe(`${order.id}:request`);
     const [entry] = await redis.xrevrange(keys.orders, '+', '-', 'COUNT', 1);
     expect(entry?.[1]).toEqual([
-      'orderId',
-      order.id,
-      'voucherId',
-      voucherId,
-      'userId',
-      '7',
-      'requestId',
-      'request',
+      ...['orderId', order.id, 'voucherId', voucherId, 'userId', '7', 'requestId', 'request'],
     ]);
   });
 
@@ -140,26 +132,26 @@ describe('the purchase script', () => {
     expect(await redis.exists(keys.buyers(voucherId))).toBe(0);
   });
 
-  test('never answers sold-out for a voucher that Redis does not know or that is damaged', async () => {
+  test('never answers sold-out for a voucher that Redis does not know', async () => {
     expect(await buy('7')).toEqual(['unknown-voucher', '']);
-    await onSale('2');
-    for (const damaged of ['1e3', '05', '99999999999999999999']) {
-      await redis.hset(keys.voucher(voucherId), 'stock', damaged);
-      expect(await buy('7')).toEqual(['unknown-voucher', '']);
-    }
     expect(await queuedOrders()).toBe(0);
   });
 
-  test('the claim before a queue takes nothing of a damaged stock either', async () => {
-    await onSale('2');
-    const touched = [keys.voucher(voucherId), keys.buyers(voucherId)];
-    for (const damaged of ['1e3', '05', '99999999999999999999']) {
+  test.each(['1e3', '05', '99999999999999999999'])(
+    'takes nothing of the damaged stock %s, nor does the claim before a queue',
+    async (damaged) => {
+      await onSale('2');
       await redis.hset(keys.voucher(voucherId), 'stock', damaged);
-      const answer = await runScript(redis, loadScript('sale/claim'), touched, ['1', '7', 'r']);
-      expect(answer).toEqual(['unknown-voucher', '']);
+      const touched = [keys.voucher(voucherId), keys.buyers(voucherId)];
+      const claiming = runScript(redis, loadScript('sale/claim'), touched, ['1', '7', 'r']);
+      expect([await buy('7'), await claiming]).toEqual([
+        ['unknown-voucher', ''],
+        ['unknown-voucher', ''],
+      ]);
       expect(await redis.exists(keys.buyers(voucherId))).toBe(0);
-    }
-  });
+      expect(await queuedOrders()).toBe(0);
+    },
+  );
 
   describe('writes nothing', () => {
     const places = ['voucher', 'buyers', 'orders', 'queued', 'epoch'] as const;
@@ -321,28 +313,22 @@ test('giving back restores stock and buyer once, however often it runs', async (
   expect(await buy('7', 'again')).toEqual(['accepted', expect.any(String)]);
 });
 
-describe('giving back undoes nothing, and can be repeated,', () => {
-  /** A sold voucher with keys that no other test has. */
-  async function sold() {
-    const places = ['voucher', 'buyers', 'dead'];
-    const [voucher, buyers, dead] = places.map((place) => `{sale:0}:${place} of ${voucherId}`);
-    const own = { voucher: voucher ?? '', buyers: buyers ?? '', dead: dead ?? '' };
-    await redis.hset(own.voucher, 'stock', '0');
-    await redis.hset(own.buyers, '7', '1:request');
-    const args = ['1', voucherId, '7', 'undeliverable', '1', '', '0', 'request', '1'];
-    return { own, undoing: () => runScript(redis, giveBack, Object.values(own), args) };
-  }
-
-  test('when the dead letters have the wrong type', async () => {
-    const { own, undoing } = await sold();
-    await redis.set(own.dead, 'damaged');
-    await expect(undoing()).rejects.toThrow('WRONGTYPE');
-    expect(await redis.hget(own.buyers, '7')).toBe('1:request');
-    expect(await redis.hget(own.voucher, 'stock')).toBe('0');
-    await redis.del(own.dead);
-    expect(await undoing()).toBe('given-back');
-    expect(await redis.hget(own.voucher, 'stock')).toBe('1');
-  });
+test('giving back undoes nothing, and can be repeated, when the dead letters have the wrong type', async () => {
+  // Keys that no other test has.
+  const [voucher, buyers, dead] = ['voucher', 'buyers', 'dead'].map(
+    (place) => `{sale:0}:${place} of ${voucherId}`,
+  ) as [string, string, string];
+  await redis.hset(voucher, 'stock', '0');
+  await redis.hset(buyers, '7', '1:request');
+  await redis.set(dead, 'damaged');
+  const args = ['1', voucherId, '7', 'undeliverable', '1', '', '0', 'request', '1'];
+  const undoing = () => runScript(redis, giveBack, [voucher, buyers, dead], args);
+  await expect(undoing()).rejects.toThrow('WRONGTYPE');
+  expect(await redis.hget(buyers, '7')).toBe('1:request');
+  expect(await redis.hget(voucher, 'stock')).toBe('0');
+  await redis.del(dead);
+  expect(await undoing()).toBe('given-back');
+  expect(await redis.hget(voucher, 'stock')).toBe('1');
 });
 
 test.each(['no number', null])(

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { expect, test, vi } from 'vitest';
 import { isOnDisk, withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { testConnections } from '../support/connections.ts';
+import { readyConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 
 /** At least 1.8 s. A busy machine lengthens each delay, so there are few, and they are long. */
@@ -47,9 +47,8 @@ function triesOf(redis: Redis): () => Promise<number> {
 
 test('a client asks a Redis that loads its data again and again, and not after its estimate', async () => {
   const own = await filledRedis();
-  const connections = testConnections({ REDIS_URL: own.url, ORDER_DURABILITY: 'everysec' });
+  const connections = await readyConnections({ REDIS_URL: own.url });
   const redis = connections.redis('admin');
-  await connections.ready();
   await own.kill();
   const tries = triesOf(redis);
   await own.start();

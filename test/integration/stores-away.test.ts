@@ -10,7 +10,7 @@ import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 import type { App } from '../../src/http/openapi.ts';
 import { answerKeptMs, pageSize } from '../../src/purchase/vouchers.ts';
 import { openSale, tokenFor } from '../support/client.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { ownStores } from '../support/own-stores.ts';
@@ -24,18 +24,14 @@ async function answer(app: App, method: string, path: string, user = '8'): Promi
   return [response.status, body.code].filter(Boolean).join(' ');
 }
 
-/** An operator creates a voucher, then has one audited. */
-async function operatorAnswers({ app, known }: Instance): Promise<string[]> {
-  const headers = {
-    authorization: `Bearer ${await tokenFor('1', 'operator')}`,
-    'content-type': 'application/json',
-  };
-  const answers = [
-    await app.request('/vouchers', { method: 'POST', headers, body: JSON.stringify(openSale()) }),
-    await app.request(`/vouchers/${known}/audit`, { headers }),
-  ];
-  const codes = answers.map((response) => response.json() as Promise<{ code: string }>);
-  return (await Promise.all(codes)).map(({ code }, index) => `${answers[index]?.status} ${code}`);
+/** As an operator. A voucher is created where there is no path. */
+async function operate(app: App, path?: string) {
+  const authorization = `Bearer ${await tokenFor('1', 'operator')}`;
+  const headers = { authorization, 'content-type': 'application/json' };
+  const create = { method: 'POST', headers, body: JSON.stringify(openSale({ stock: 2 })) };
+  const response = await app.request(path ?? '/vouchers', path ? { headers } : create);
+  const body = (await response.json()) as { id: string; code?: string };
+  return { status: response.status, ...body };
 }
 
 test('all who ask within a quarter of a second whether an instance is ready cost one look', async () => {
@@ -55,24 +51,59 @@ test('all who ask within a quarter of a second whether an instance is ready cost
 
 describe.each(['MySQL', 'Redis'] as const)('without %s', (store) => {
   test('no voucher is created, and none is audited', async () => {
-    const answers = await operatorAnswers(await instanceWithout(store));
-    expect(answers).toEqual(['503 not-ready', '503 not-ready']);
+    const { app, known } = await instanceWithout(store);
+    for (const path of [undefined, `/vouchers/${known}/audit`])
+      expect(await operate(app, path)).toMatchObject({ status: 503, code: 'not-ready' });
   });
 });
 
+type Answers = readonly [what: string, answers: (of: Instance) => readonly Asked[]];
+type Asked = readonly [answer: string, method: string, path: string, user?: string];
+
+async function expectAnswers(of: Instance, asked: readonly Asked[]): Promise<void> {
+  for (const [expected, ...request] of asked)
+    expect([await answer(of.app, ...request), ...request]).toEqual([expected, ...request]);
+}
+
 describe('without MySQL', () => {
-  test('a known voucher is sold and shown, with its remaining stock', async () => {
+  test.each<Answers>([
+    [
+      'a known voucher is sold and shown, with its remaining stock',
+      ({ known }) => [
+        ['202', 'POST', `/vouchers/${known}/orders`],
+        ['200', 'GET', `/vouchers/${known}`],
+      ],
+    ],
+    [
+      'a voucher that the instance does not have in memory is sold: Redis has a copy',
+      ({ cold }) => [
+        ['202', 'POST', `/vouchers/${cold}/orders`],
+        ['200', 'GET', `/vouchers/${cold}`],
+      ],
+    ],
+    [
+      'a voucher that no store knows and the list are not ready',
+      () => [
+        ['503 not-ready', 'POST', '/vouchers/999999999/orders'],
+        ['503 not-ready', 'GET', '/vouchers/999999999'],
+        ['503 not-ready', 'GET', '/vouchers'],
+      ],
+    ],
+    ['a queued order is shown', ({ order }) => [['200', 'GET', `/orders/${order}`, '7']]],
+    [
+      'a recorded order is not ready, and not "unknown"',
+      ({ recorded }) => [['503 not-ready', 'GET', `/orders/${recorded}`, '9']],
+    ],
+  ])('%s', async (_, answers) => {
     const away = await instanceWithout('MySQL');
-    expect(await answer(away.app, 'POST', `/vouchers/${away.known}/orders`)).toBe('202');
-    expect(await answer(away.app, 'GET', `/vouchers/${away.known}`)).toBe('200');
+    await expectAnswers(away, answers(away));
   });
 
   test('a known voucher in buckets is sold: its number of buckets is remembered too', async () => {
-    const away = await instanceWithout('MySQL', { rung: 'lua-buckets', buckets: 2 });
-    const path = `/vouchers/${away.known}/orders`;
+    const { app, known } = await instanceWithout('MySQL', { rung: 'lua-buckets', buckets: 2 });
     const answers: string[] = [];
     for (let user = 10; user <= 20; user++)
-      answers.push(await answer(away.app, 'POST', path, `${user}`));
+      answers.push(await answer(app, 'POST', `/vouchers/${known}/orders`, `${user}`));
     expect(answers.filter((each) => each === '202')).toHaveLength(4);
     expect(new Set(answers.slice(4))).toEqual(new Set(['409 sold-out']));
   });
@@ -86,63 +117,43 @@ describe('without MySQL', () => {
       oldestOrderMs: expect.any(Number),
     });
   });
-
-  test('a voucher that the instance does not have in memory is sold: Redis has a copy', async () => {
-    const away = await instanceWithout('MySQL');
-    expect(await answer(away.app, 'POST', `/vouchers/${away.cold}/orders`)).toBe('202');
-    expect(await answer(away.app, 'GET', `/vouchers/${away.cold}`)).toBe('200');
-  });
-
-  test('a voucher that no store knows and the list are not ready', async () => {
-    const away = await instanceWithout('MySQL');
-    const notReady = '503 not-ready';
-    expect(await answer(away.app, 'POST', '/vouchers/999999999/orders')).toBe(notReady);
-    expect(await answer(away.app, 'GET', '/vouchers/999999999')).toBe(notReady);
-    expect(await answer(away.app, 'GET', '/vouchers')).toBe(notReady);
-  });
-
-  test('a queued order is shown', async () => {
-    const away = await instanceWithout('MySQL');
-    expect(await answer(away.app, 'GET', `/orders/${away.order}`, '7')).toBe('200');
-  });
-
-  test('a recorded order is not ready, and not "unknown"', async () => {
-    const away = await instanceWithout('MySQL');
-    expect(await answer(away.app, 'GET', `/orders/${away.recorded}`, '9')).toBe('503 not-ready');
-  });
 });
 
 describe('without Redis', () => {
-  test('the instance is not ready, and it lives', async () => {
-    const { app } = await instanceWithout('Redis');
-    expect(await answer(app, 'GET', '/readyz')).toBe('503 not-ready');
-    expect(await answer(app, 'GET', '/livez')).toBe('200');
-  });
-
-  test('nothing is sold, and the purchase says that nothing was sent', async () => {
+  test.each<Answers>([
+    [
+      'the instance is not ready, and it lives',
+      () => [
+        ['503 not-ready', 'GET', '/readyz'],
+        ['200', 'GET', '/livez'],
+      ],
+    ],
+    [
+      'nothing is sold, and the purchase says that nothing was sent',
+      ({ known, cold }) =>
+        [known, cold].map((id) => ['503 not-ready', 'POST', `/vouchers/${id}/orders`] as const),
+    ],
+    [
+      'the list of vouchers and a recorded order are shown',
+      ({ recorded }) => [
+        ['200', 'GET', '/vouchers'],
+        ['200', 'GET', `/orders/${recorded}`, '9'],
+      ],
+    ],
+    [
+      'an order that MySQL does not have is not ready, and not "unknown"',
+      ({ order }) => [['503 not-ready', 'GET', `/orders/${order}`, '7']],
+    ],
+  ])('%s', async (_, answers) => {
     const away = await instanceWithout('Redis');
-    for (const voucher of [away.known, away.cold]) {
-      const purchase = await answer(away.app, 'POST', `/vouchers/${voucher}/orders`);
-      expect(purchase).toBe('503 not-ready');
-    }
+    await expectAnswers(away, answers(away));
   });
 
   test('a voucher is shown without a remaining stock, and never as 0', async () => {
-    const away = await instanceWithout('Redis');
-    const response = await away.app.request(`/vouchers/${away.known}`);
+    const { app, known } = await instanceWithout('Redis');
+    const response = await app.request(`/vouchers/${known}`);
     expect(response.status).toBe(200);
     expect(await response.json()).not.toHaveProperty('remaining');
-  });
-
-  test('the list of vouchers and a recorded order are shown', async () => {
-    const away = await instanceWithout('Redis');
-    expect(await answer(away.app, 'GET', '/vouchers')).toBe('200');
-    expect(await answer(away.app, 'GET', `/orders/${away.recorded}`, '9')).toBe('200');
-  });
-
-  test('an order that MySQL does not have is not ready, and not "unknown"', async () => {
-    const away = await instanceWithout('Redis');
-    expect(await answer(away.app, 'GET', `/orders/${away.order}`, '7')).toBe('503 not-ready');
   });
 });
 
@@ -167,9 +178,8 @@ describe('with both stores the instance is ready', () => {
 
   test('and tells the longest wait of all shards, also when one does not say its own', async () => {
     const { url } = await startOwnRedis();
-    const connections = testConnections({ REDIS_URL: url, SALE_SHARDS: '3' });
+    const connections = await readyConnections({ REDIS_URL: url, SALE_SHARDS: '3' });
     const redis = connections.redis('admin');
-    await connections.ready();
     const [first, second, third] = connections.saleKeys.shards.map(({ orders }) => orders);
     await redis.set(first ?? '', 'no stream');
     expect(await oldestOrderMs(connections)).toBeNull();
@@ -236,10 +246,10 @@ test('MySQL is asked once in a second for the list, and for a voucher that nobod
     return [await answer(app, method, path), queries.mock.calls.length - before];
   };
   const none = '/vouchers/9223372036854775807';
-  for (const [path, status] of [
-    ['/vouchers', '200'] as const,
-    [none, '404 unknown-voucher'] as const,
-  ]) {
+  for (const [path, status] of Object.entries({
+    '/vouchers': '200',
+    [none]: '404 unknown-voucher',
+  })) {
     expect(await asked(path)).toEqual([status, 1]);
     expect(await asked(path)).toEqual([status, 0]);
   }
@@ -291,57 +301,38 @@ test('a list that is being read when a voucher is created is answered, and is no
 test('a voucher that was asked for before it was created is sold at once where it was created', async () => {
   const connections = testConnections();
   const { app } = await openInstance(connections);
-  const headers = {
-    authorization: `Bearer ${await tokenFor('1', 'operator')}`,
-    'content-type': 'application/json',
-  };
-  const create = async () => {
-    const body = JSON.stringify(openSale({ stock: 2 }));
-    const created = await app.request('/vouchers', { method: 'POST', headers, body });
-    return ((await created.json()) as { id: string }).id;
-  };
-  const first = Number(await create());
+  const first = Number((await operate(app)).id);
   const soon = Array.from({ length: 50 }, (_, index) => `/vouchers/${first + 1 + index}`);
   for (const path of soon) await answer(app, 'GET', path);
   await answer(app, 'GET', '/vouchers');
-  const id = await create();
+  const { id } = await operate(app);
   expect(soon).toContain(`/vouchers/${id}`);
   expect(await answer(app, 'POST', `/vouchers/${id}/orders`)).toBe('202');
   const list = (await (await app.request('/vouchers')).json()) as { id: string }[];
   expect(list.map((each) => each.id)).toContain(id);
 });
 
-describe('with a MySQL whose ids begin again', () => {
-  test('a voucher is not created over the sale that Redis has under its id', async () => {
-    const connections = testConnections({ REDIS_URL: quietRedis() });
-    const redis = connections.redis('admin');
-    const { app } = await openInstance(connections);
-    const authorization = `Bearer ${await tokenFor('1', 'operator')}`;
-    const create = async () => {
-      const headers = { authorization, 'content-type': 'application/json' };
-      const body = JSON.stringify(openSale({ stock: 2 }));
-      const response = await app.request('/vouchers', { method: 'POST', headers, body });
-      return { status: response.status, ...((await response.json()) as { id: string }) };
-    };
-    const taken = String(Number((await create()).id) + 1);
-    const hash = connections.saleKeys.of(taken).voucher(taken);
-    await redis.hset(hash, { stock: 100, beginMs: 0, endMs: Date.now() + 60_000 });
-    expect(await create()).toMatchObject({ status: 503, code: 'not-ready' });
-    expect(await answer(app, 'POST', `/vouchers/${taken}/orders`)).toBe('404 unknown-voucher');
-    expect(await redis.hget(hash, 'stock')).toBe('100');
-    expect((await create()).status).toBe(201);
-    await redis.del(hash);
-  });
+test('where the ids of MySQL begin again, a voucher is not created over the sale that Redis has', async () => {
+  const connections = testConnections({ REDIS_URL: quietRedis() });
+  const redis = connections.redis('admin');
+  const { app } = await openInstance(connections);
+  const taken = String(Number((await operate(app)).id) + 1);
+  const hash = connections.saleKeys.of(taken).voucher(taken);
+  await redis.hset(hash, { stock: 100, beginMs: 0, endMs: Date.now() + 60_000 });
+  expect(await operate(app)).toMatchObject({ status: 503, code: 'not-ready' });
+  expect(await answer(app, 'POST', `/vouchers/${taken}/orders`)).toBe('404 unknown-voucher');
+  expect(await redis.hget(hash, 'stock')).toBe('100');
+  expect((await operate(app)).status).toBe(201);
+  await redis.del(hash);
 });
 
 test('more statements than MYSQL_QUEUE_LIMIT do not wait: they find the store unavailable', async () => {
-  const connections = testConnections({ MYSQL_POOL_SIZE: '1', MYSQL_QUEUE_LIMIT: '2' });
-  const pool = connections.mysql();
+  const pool = testConnections({ MYSQL_POOL_SIZE: '1', MYSQL_QUEUE_LIMIT: '2' }).mysql();
   const sleep = () => pool.query('SELECT SLEEP(0.3)');
   const results = await Promise.allSettled([sleep(), sleep(), sleep(), sleep()]);
-  expect(results.map(({ status }) => status)).toEqual([
-    ...['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
-  ]);
-  const [, , , last] = results;
-  expect(last?.status === 'rejected' && isStoreUnavailable(last.reason)).toBe(true);
+  const fates = results.map(
+    (each) => each.status === 'rejected' && isStoreUnavailable(each.reason),
+  );
+  expect(fates).toEqual([false, false, false, true]);
+  expect(results.map(({ status }) => status === 'rejected')).toEqual(fates);
 });

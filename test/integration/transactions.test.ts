@@ -18,7 +18,15 @@ import { setGlobal } from '../support/own-database.ts';
 import { isOnMysql } from '../support/own-lab.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
+const lease = endlessLease(async () => {});
 const takeStock = 'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?';
+
+/** Nothing, when it succeeds. */
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
 test('a lock wait that times out undoes the whole transaction, and not its last statement only', async () => {
   // One connection: it would see, and later commit, what was not rolled back.
@@ -33,7 +41,7 @@ test('a lock wait that times out undoes the whole transaction, and not its last 
     await change(db, takeStock, [mine.id]);
     await change(db, takeStock, [theirs.id]);
   });
-  expect(isContention(await blocked.catch((error: unknown) => error))).toBe(true);
+  expect(isContention(await failureOf(blocked))).toBe(true);
   await other.rollback();
   other.release();
   const rows = await select<{ stock: number }>(
@@ -51,7 +59,6 @@ test('a sale that cannot get its row in MySQL is refused as database-busy: no lo
   const other = await pool.getConnection();
   await other.beginTransaction();
   await change(other, takeStock, [voucher.id]);
-  const lease = endlessLease(async () => {});
   const outcome = await stockPositive(pool).sell(someOrder(voucher.id, '7'), voucher, lease);
   await other.rollback();
   other.release();
@@ -63,16 +70,10 @@ test('a duplicate key is told by its number, and a connection is usable after it
   const pool = connections.mysql();
   const { id } = await someVoucher(connections);
   const order = someOrder(id, '7');
-  const insert = () =>
-    transaction(pool, 'READ COMMITTED', (db) =>
-      change(
-        db,
-        `INSERT INTO orders (id, voucher_id, user_id, request_id) VALUES (?, ?, 7, 'test')`,
-        [order.id, id],
-      ),
-    );
+  const sql = "INSERT INTO orders (id, voucher_id, user_id, request_id) VALUES (?, ?, 7, 'test')";
+  const insert = () => transaction(pool, 'READ COMMITTED', (db) => change(db, sql, [order.id, id]));
   await insert();
-  expect(isDuplicateKey(await insert().catch((error: unknown) => error))).toBe(true);
+  expect(isDuplicateKey(await failureOf(insert()))).toBe(true);
   expect(await select(pool, "SELECT 'x' AS one")).toEqual([{ one: 'x' }]);
 });
 
@@ -91,10 +92,7 @@ test.each([
   const [column = ''] = change_.split(' ');
   const kept = columns.split(', ').filter((each) => !each.startsWith(`${column} `));
   const statement = `INSERT INTO orders SET ${[...kept, change_].join(', ')}`;
-  const error: unknown = await connections
-    .mysql()
-    .query(statement)
-    .catch((cause) => cause);
+  const error = await failureOf(connections.mysql().query(statement));
   expect(error).toBeInstanceOf(Error);
   expect([isRowRefused(error), isStatementRefused(error), isContention(error)]).toEqual([
     ...[true, true, false],
@@ -103,10 +101,10 @@ test.each([
 
 test('a table that is missing, and a connection that is refused, are not about a row', async () => {
   const pool = testConnections().mysql();
-  const missing: unknown = await pool.query('SELECT 1 FROM nothing').catch((cause) => cause);
+  const missing = await failureOf(pool.query('SELECT 1 FROM nothing'));
   expect([isRowRefused(missing), isStatementRefused(missing)]).toEqual([false, true]);
   const nowhere = testConnections({ MYSQL_URL: 'mysql://a:b@127.0.0.1:1/shop' }).mysql();
-  const refused: unknown = await nowhere.query('SELECT 1').catch((cause) => cause);
+  const refused = await failureOf(nowhere.query('SELECT 1'));
   expect([isRowRefused(refused), isStatementRefused(refused)]).toEqual([false, false]);
 });
 
@@ -121,7 +119,7 @@ async function changeWhatAnotherChanged(before: (db: PoolConnection) => Promise<
     await change(pool, takeStock, [id]);
     await change(db, takeStock, [id]);
   });
-  return late.catch((cause: unknown) => cause);
+  return failureOf(late);
 }
 
 test('a row that another transaction changed after this one read it is contention', async () => {
@@ -140,10 +138,8 @@ test('in the lab such a row can be changed, on every MariaDB as on MySQL', async
 test('too many prepared statements refuse a sale, and it sells when there is room', async () => {
   const connections = testConnections();
   const voucher = await someVoucher(connections);
-  const sell = (user: string) => {
-    const lease = endlessLease(async () => {});
-    return stockPositive(connections.mysql()).sell(someOrder(voucher.id, user), voucher, lease);
-  };
+  const sell = (user: string) =>
+    stockPositive(connections.mysql()).sell(someOrder(voucher.id, user), voucher, lease);
   await setGlobal('max_prepared_stmt_count', 0, 16_382);
   expect(await sell('7')).toMatchObject({ kind: 'refused', reason: 'not-ready' });
   await setGlobal('max_prepared_stmt_count', 16_382, 16_382);
@@ -164,9 +160,7 @@ test.each([
   const commit = () => Promise.reject(refused);
   const getConnection = async () => Object.assign(connection, { commit });
   const refusing = Object.assign(Object.create(pool), { getConnection });
-  const error: unknown = await transaction(refusing, 'READ COMMITTED', async () => {}).catch(
-    (cause: unknown) => cause,
-  );
+  const error = await failureOf(transaction(refusing, 'READ COMMITTED', async () => {}));
   if (isUnknown) expect(error).toBeInstanceOf(CommitUnknown);
   else expect(error).toBe(refused);
 });
