@@ -1,6 +1,8 @@
 /** What is said of a sale that was broken by hand: a sentence for each rung, and what it proves. */
 import { expect, test } from 'vitest';
 import { judgeSales } from '../../src/lab/by-hand/judge-sales.ts';
+import { verbs } from '../../src/lab/faults/by-hand.ts';
+import type { RungName } from '../../src/ladder/rungs.ts';
 import { accepted, facts, row, unknown } from './facts.ts';
 
 const sale = { rung: 'redlock', voucherId: '7', answers: [] } as const;
@@ -24,4 +26,14 @@ test('where the answers are those of k6, nothing is said about who was told', ()
   const { attempts: _, ...withoutAttempts } = facts();
   const [said] = saidOf(withoutAttempts);
   expect(said).toMatch(/MySQL has 2 orders\.$/);
+});
+
+test('what a flushed Redis forgets is as claimed for the sale whose orders wait in it', () => {
+  const { name } = verbs['flush-all'].fault('redis-main');
+  const lost = [facts({ stock: 2, orders: [row('a', '1')] })]; // Redis accepted a second one.
+  const judged = (rung: RungName, faults: readonly string[]) =>
+    judgeSales([{ ...sale, rung }], lost, faults).isAsClaimed;
+  expect(judged('lua-stream', [name])).toBe(true);
+  expect(judged('lua-stream', ['flush redis-1'])).toBe(false);
+  expect(judged('rabbitmq', [name])).toBe(false);
 });

@@ -1,4 +1,7 @@
-/** What the page shows, from the recorded events of real plays: `race --choices` wrote them. */
+/**
+ * What the page shows of plays and of races that play themselves, from the recorded events of real
+ * ones: `race` wrote them.
+ */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { cursor, take, world } from '../../src/lab/page/client/event-log.ts';
@@ -11,8 +14,8 @@ import {
   lettersOf,
   type PlayView,
   soldIn,
-  type World,
 } from '../../src/lab/page/client/model.ts';
+import type { RaceView } from '../../src/lab/page/client/race-model.ts';
 import { rowSentence } from '../../src/lab/page/client/sentences.ts';
 import { language } from '../../src/lab/page/client/texts.ts';
 import { replayFile } from '../../src/lab/report/replay-file.ts';
@@ -28,13 +31,17 @@ const mutex = recorded('AABBAB-mutex-per-user');
 const lock = recorded('AABBAB-redis-atomic');
 const killed = recorded('AABXAB-redis-atomic');
 
-const playIn = ({ plays }: World): PlayView => {
-  const [play] = plays.values();
-  if (!play) throw new Error('no play is shown');
-  return play;
-};
-const shown = (events: readonly StageEvent[]) => playIn(fold(events));
-const told = ({ rows }: PlayView) =>
+const raced = recorded('race-restart-empty-redlock');
+const heldRace = recorded('race-holder-cut-off-redis-reentrant');
+
+function the<Of>(views: Iterable<Of>): Of {
+  const last = [...views].at(-1);
+  if (!last) throw new Error('nothing is shown');
+  return last;
+}
+const shown = (events: readonly StageEvent[]): PlayView => the(fold(events).plays.values());
+const shownRace = (events: readonly StageEvent[]): RaceView => the(fold(events).races.values());
+const told = ({ rows }: PlayView | RaceView) =>
   rows.map((row) => {
     const { mark, text } = rowSentence(row);
     return `${row.lane} ${mark} ${text.replace(/…\d+/, '…')}`;
@@ -129,6 +136,62 @@ test('a cursor that jumps in many events shows what a fold from the first one sh
     cursor.value = count;
     expect(world.value, String(count)).toEqual(fold(many.slice(0, count)));
   }
+});
+
+describe('a race that plays itself', () => {
+  test('the rung with the bug is told in the words of the schedule, once the bug has shown', () => {
+    expect(told(shownRace(raced))).toEqual([
+      'S ✕ no more run than the lock needs',
+      'A ● has the lock, checked its lease',
+      'S ▶ all run again',
+      'S ✕ one of A’s restarts empty',
+      'B ● gets the lock and finds no order',
+      'A ✓ commits',
+      'B ✗ inserts a second order',
+    ]);
+    language.value = 'zh';
+    expect(told(shownRace(raced)).at(-1)).toBe('B ✗ 插入第二个订单');
+  });
+
+  test('until it is judged, a step says only where its lane is, and none is wrong', () => {
+    const running = shownRace(raced.filter(({ kind }) => kind !== 'race-judged'));
+    expect(told(running).slice(4)).toEqual(['B ● has looked: it may buy', 'A ✓ buys', 'B ✓ buys']);
+    expect(running.judged).toBeUndefined();
+  });
+
+  test('a race that held is never told in the words of the bug', () => {
+    const steps = heldRace.flatMap((event) =>
+      event.kind === 'step' && event.place ? [event] : [],
+    );
+    const bug = steps.map(({ says }) => says.en);
+    const race = shownRace(heldRace);
+    expect(race.judged).toMatchObject({ verdict: 'held', isAsClaimed: true });
+    expect(told(race).filter((text) => bug.some((each) => text.endsWith(` ${each}`)))).toEqual([]);
+  });
+
+  test('where the bug is not that of this rung, the words are those of the place', () => {
+    const elsewhere = raced.map((event) =>
+      event.kind === 'race' ? { ...event, isOfBug: false } : event,
+    );
+    expect(told(shownRace(elsewhere)).at(-1)).toBe('B ✗ buys');
+  });
+
+  test('a race that is played again begins anew, and stays the last one', () => {
+    const races = fold([...raced, ...heldRace, ...raced.slice(0, 4)]).races;
+    expect([...races.keys()]).toEqual(['holder-cut-off-redis-reentrant', 'restart-empty-redlock']);
+    expect(races.get('restart-empty-redlock')?.rows).toHaveLength(2);
+    expect(races.get('holder-cut-off-redis-reentrant')?.rows).toHaveLength(8);
+  });
+
+  test('a lane stands where its last step left it; a fault in the servers moves none', () => {
+    const states = (count: number) =>
+      [...shownRace(raced.slice(0, count)).lanes.values()].map(
+        ({ name, state }) => `${name} ${state}`,
+      );
+    const first = raced.findIndex(({ kind }) => kind === 'step');
+    expect(states(first + 2)).toEqual(['A at', 'B idle', 'S idle']);
+    expect(states(raced.length)).toEqual(['A answered', 'B answered', 'S idle']);
+  });
 });
 
 test('no text of an event can end the element that it is in', () => {

@@ -1,8 +1,10 @@
 /** What the build tells the page of the ladder: it shows real lines, and the counts of the docs. */
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import type { LadderRow, Source } from '../../src/lab/page/client/ladder-rows.ts';
+import type { Row } from '../../src/lab/page/client/lane-rows.ts';
+import type { PlayView } from '../../src/lab/page/client/model.ts';
 import type { ScoreTable } from '../../src/lab/page/client/score-rows.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
 import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
@@ -68,4 +70,18 @@ test('the scoreboard has every cell that docs/scoreboard.md has, and each cell t
       .entries())
       if (race)
         expect(schedules[race as RaceName].under, `${row.rung} ${race}`).toBe(faults[index]);
+});
+
+test('the reason is that of what was done: nobody listened, or it was heard and lost', async () => {
+  vi.stubGlobal('LADDER_ROWS', rows);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const { reasonOf } = await import('../../src/lab/page/client/reasons.ts');
+  const reasonAfter = (choices: string[], rows: Partial<Row>[]) => {
+    const taken = choices.map((choice) => ({ choice, isTaken: true }));
+    const of = { rung: 'redis-pubsub', choices: taken, rows } as unknown as PlayView;
+    return reasonOf(of, 'no-lost-orders');
+  };
+  const stands = { lane: 'W', kind: 'at' } as const; // The worker, with the order.
+  expect(reasonAfter(['SW', 'A', 'A', 'HW'], [])).toBe('nobody-listened');
+  expect(reasonAfter(['A', 'A', 'XW'], [stands])).toBe('heard-and-lost');
 });
