@@ -9,18 +9,18 @@ import type { Order } from '../../src/domain.ts';
 import { commonHeaders } from '../../src/http/headers.ts';
 import { signToken } from '../../src/http/tokens.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
 import { deadLetter } from '../../src/orders/dead-letters.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
 import { recordBatch } from '../../src/orders/record-orders.ts';
 import { listen } from '../../src/processes/api-server.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { call, deploymentSecret, tokenFor } from '../support/client.ts';
-import { quiet, quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
-import { arrives, openStream, statuses } from '../support/order-stream.ts';
+import { arrives, openStream, type Stream, statuses } from '../support/order-stream.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { openProcess } from '../support/own-stores.ts';
+import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { buyAs, onSale, startWorker, usersUpTo } from '../support/selling.ts';
 import { startService } from '../support/service-process.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
@@ -49,6 +49,20 @@ async function queuedOrder(connections: Connections, userId: string): Promise<Or
 }
 const note = ({ voucherId, userId }: Order): string => `${voucherId}:${userId}`;
 
+/** The order of user 7, at an instance, and a client that has heard that it is queued. */
+async function waiting() {
+  const { connections, baseUrl } = await instance();
+  const order = await queuedOrder(connections, '7');
+  const stream = await openStream(order.id, '7', { baseUrl });
+  await arrives(stream, ['queued']);
+  return { connections, order, stream };
+}
+
+async function ends(stream: Stream, wanted: readonly string[]): Promise<void> {
+  expect(await stream.ended).toBe('in order');
+  expect(statuses(stream)).toEqual(wanted);
+}
+
 /** In one step for all orders, which must be of one shard. */
 async function leaveQueue(connections: Connections, orders: readonly Order[]): Promise<void> {
   const { queued } = connections.saleKeys.of(orders[0]?.voucherId ?? '');
@@ -61,9 +75,7 @@ async function record(connections: Connections, orders: readonly Order[]): Promi
 }
 
 test('each state passes nginx as soon as it is known, comments come meanwhile, and the final one ends the stream', async () => {
-  const lab = testConnections();
-  lab.redis('admin');
-  await lab.ready();
+  const lab = await openProcess({});
   const order = await queuedOrder(lab, '7');
   const stream = await openStream(order.id, '7');
   await arrives(stream, ['queued']);
@@ -73,8 +85,7 @@ test('each state passes nginx as soon as it is known, comments come meanwhile, a
   expect(found).toEqual(['text/event-stream', 'no-store', null]); // The last is for nginx.
   await waitUntil('a comment', 30_000, () => /^: /m.test(stream.text()));
   await record(lab, [order]);
-  await arrives(stream, ['queued', 'confirmed']);
-  expect(await stream.ended).toBe('in order');
+  await ends(stream, ['queued', 'confirmed']);
   const { id, voucherId } = order;
   const view = JSON.stringify({ id, voucherId, status: 'confirmed' });
   expect(stream.text()).toContain(`event: status\ndata: ${view}\nid: confirmed\n`);
@@ -82,43 +93,29 @@ test('each state passes nginx as soon as it is known, comments come meanwhile, a
 
 test('a purchase is followed to its end, also when its worker ends and another one starts', async () => {
   const { connections, baseUrl } = await instance({ BATCH_GATHER_MS: '0', CLAIM_IDLE_MS: '100' });
-  const voucher = await someVoucher(connections, { stock: 1 });
-  const inventory = openLuaStream(connections);
-  await inventory.prepare(voucher);
-  const order = someOrder(voucher.id, '7');
-  await inventory.sell(
-    order,
-    voucher,
-    endlessLease(async () => {}),
-  );
+  const voucher = await onSale(connections, 1);
+  const [order] = (await buyAs(connections, voucher, [7])) as [Order];
   const stream = await openStream(order.id, '7', { baseUrl });
   await arrives(stream, ['queued']);
-  const queue = openStreamQueue(connections);
   const dies = new AbortController();
-  const first = queue.consume(async () => {
+  const keep = async () => {
     dies.abort(); // With the order in hand, and nothing recorded.
-    return new Set();
-  }, dies.signal);
-  await first;
+    return new Set<string>();
+  };
+  await openStreamQueue(connections).consume(keep, dies.signal);
   expect(statuses(stream)).toEqual(['queued']);
-  const stop = new AbortController();
-  const second = workOrders(connections, queue, quiet, stop.signal);
-  await stream.ended.finally(() => stop.abort());
-  await second;
+  const stop = startWorker(connections);
+  await stream.ended.finally(stop);
   expect(statuses(stream)).toEqual(['queued', 'confirmed']);
 });
 
 test('an order that fails ends its stream with the reason', async () => {
-  const { connections, baseUrl } = await instance();
-  const order = await queuedOrder(connections, '7');
-  const stream = await openStream(order.id, '7', { baseUrl });
-  await arrives(stream, ['queued']);
+  const { connections, order, stream } = await waiting();
+  const { saleKeys } = connections;
   const death = { reason: 'undeliverable', deliveries: 5 } as const;
-  const redis = connections.redis('admin');
-  await deadLetter(connections.mysql(), redis, connections.saleKeys, order, death);
+  await deadLetter(connections.mysql(), connections.redis('admin'), saleKeys, order, death);
   await leaveQueue(connections, [order]);
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(['queued', 'failed']);
+  await ends(stream, ['queued', 'failed']);
   expect(stream.text()).toContain('"reason":"undeliverable"');
 });
 
@@ -127,8 +124,7 @@ test('an order that is final has a stream of one event; a client that knows it i
   const order = await queuedOrder(connections, '7');
   await record(connections, [order]);
   const stream = await openStream(order.id, '7', { baseUrl });
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(['confirmed']);
+  await ends(stream, ['confirmed']);
   for (const [id, status] of [['confirmed', 204] as const, ['queued', 200] as const]) {
     const headers = { 'last-event-id': id };
     expect((await openStream(order.id, '7', { baseUrl, headers })).answer.status).toBe(status);
@@ -152,27 +148,23 @@ test('only the owner may see it, as with GET /orders/{id}', async () => {
 
 test('all who wait cost MySQL nothing while they wait, and one query when their orders are recorded', async () => {
   const { connections, baseUrl } = await instance();
-  const orders = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => queuedOrder(connections, String(index + 1))),
-  );
+  const queueing = usersUpTo(60).map((user) => queuedOrder(connections, String(user)));
+  const orders = await Promise.all(queueing);
   const streams = await Promise.all(
     orders.map(({ id, userId }) => openStream(id, userId, { baseUrl })),
   );
   await Promise.all(streams.map((stream) => arrives(stream, ['queued'])));
-  const own = testConnections({ REDIS_URL: quietRedis() });
-  own.redis('admin');
-  await own.ready();
+  const own = await openProcess({ REDIS_URL: quietRedis() });
   let queries = 0;
   connections.mysql().on('acquire', () => {
     queries += 1;
   });
-  const looks = () => looksAtQueue(own);
-  const before = await looks();
-  await waitUntil('five looks at the queue', 20_000, async () => (await looks()) >= before + 5);
+  const before = await looksAtQueue(own);
+  const fiveMore = async () => (await looksAtQueue(own)) >= before + 5;
+  await waitUntil('five looks at the queue', 20_000, fiveMore);
   expect(queries).toBe(0);
   await record(own, orders);
-  await Promise.all(streams.map(({ ended }) => ended));
-  for (const stream of streams) expect(statuses(stream)).toEqual(['queued', 'confirmed']);
+  for (const stream of streams) await ends(stream, ['queued', 'confirmed']);
   expect(queries).toBeLessThanOrEqual(2);
 });
 
@@ -193,10 +185,8 @@ test('an instance has a limit of streams that wait, and a client that leaves mak
   expect(await statusOf()).toBe(200);
   const refused = await openStream(order.id, '7', { baseUrl });
   await refused.ended;
-  expect([refused.answer.status, refused.text()]).toEqual([
-    503,
-    expect.stringContaining('"too-many-streams"'),
-  ]);
+  expect(refused.answer.status).toBe(503);
+  expect(refused.text()).toContain('"too-many-streams"');
   expect(refused.answer.headers.get('retry-after')).toBe('5');
   const final = await queuedOrder(connections, '7');
   await record(connections, [final]);
@@ -221,16 +211,13 @@ test('a stream ends with the token that it was opened with', async () => {
   const secret = connections.config.TOKEN_SECRET;
   const token = await signToken(secret, '7', 'user', 6);
   const stream = await openStream(order.id, '7', { baseUrl, token });
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(['queued']);
+  await ends(stream, ['queued']);
 });
 
 test('a stream goes on after Redis was away', async () => {
   const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
   const { connections, baseUrl } = await instance({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
-  const own = testConnections({ REDIS_URL: quietRedis() });
-  own.redis('admin');
-  await own.ready();
+  const own = await openProcess({ REDIS_URL: quietRedis() });
   const order = await queuedOrder(own, '7');
   const stream = await openStream(order.id, '7', { baseUrl });
   await arrives(stream, ['queued']);
@@ -238,28 +225,19 @@ test('a stream goes on after Redis was away', async () => {
   await expect.poll(() => connections.redis('admin').status).not.toBe('ready');
   await record(own, [order]);
   proxy.mend();
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(['queued', 'confirmed']);
+  await ends(stream, ['queued', 'confirmed']);
 });
 
 test('the stream of an order that no store has any more ends', async () => {
-  const { connections, baseUrl } = await instance();
-  const order = await queuedOrder(connections, '7');
-  const stream = await openStream(order.id, '7', { baseUrl });
-  await arrives(stream, ['queued']);
+  const { connections, order, stream } = await waiting();
   await leaveQueue(connections, [order]);
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(['queued']);
+  await ends(stream, ['queued']);
 });
 
 test('the end of an order of another user that has the same id is not told', async () => {
-  const { connections, baseUrl } = await instance();
-  const order = await queuedOrder(connections, '7');
-  const stream = await openStream(order.id, '7', { baseUrl });
-  await arrives(stream, ['queued']);
+  const { connections, order, stream } = await waiting();
   await record(connections, [{ ...order, userId: '8' }]);
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(['queued']);
+  await ends(stream, ['queued']);
 });
 
 test('a stopping instance ends its streams, so that it drains', async () => {
@@ -269,14 +247,11 @@ test('a stopping instance ends its streams, so that it drains', async () => {
     TOKEN_SECRET: deploymentSecret,
     DRAIN_MS: '60000', // Longer than the test waits.
   });
-  const connections = testConnections({ REDIS_URL: quietRedis() });
-  connections.redis('admin');
-  await connections.ready();
+  const connections = await openProcess({ REDIS_URL: quietRedis() });
   const order = await queuedOrder(connections, '7');
   const token = await tokenFor('7', 'user', deploymentSecret);
   const stream = await openStream(order.id, '7', { baseUrl: service.baseUrl, token });
   await arrives(stream, ['queued']);
   expect(await service.stop()).toBe(0);
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(['queued']);
+  await ends(stream, ['queued']);
 });

@@ -134,11 +134,10 @@ function watchOrdersRead(): string[] {
   return whose;
 }
 
-interface Damage {
-  /** Done to a sale with recorded orders of users 1 to 3, and orders in flight of 4 and 5. */
-  readonly how: (recorded: readonly Order[], queued: readonly Order[]) => Promise<unknown>;
-  readonly finds: readonly Difference['kind'][];
-}
+type Orders = readonly (Order | undefined)[];
+/** Done to a sale with recorded orders of users 1 to 3, and orders in flight of 4 and 5. */
+type How = (recorded: Orders, queued: Orders) => Promise<unknown>;
+type Damage = [how: How, finds: readonly Difference['kind'][]];
 
 const entryOf = async (order: Order | undefined) => {
   const entries = await sale.redis.xrange(sale.keys.orders, '-', '+');
@@ -148,50 +147,38 @@ const addStock = (count: number) => sale.redis.hincrby(sale.keys.voucher(sale.id
 const forget = (...orders: readonly (Order | undefined)[]) =>
   sale.redis.hdel(sale.keys.buyers(sale.id), ...orders.map((order) => order?.userId ?? ''));
 
+const loseSales: How = async ([first], [second]) => {
+  await forget(first, second);
+  await addStock(2);
+};
+const loseEntry: How = async (_, [order]) =>
+  sale.redis.xdel(sale.keys.orders, await entryOf(order));
+const loseNote: How = (_, [order]) => sale.redis.hdel(sale.keys.queued, order?.id ?? '');
+const keepNote: How = ([order]) =>
+  sale.redis.hset(sale.keys.queued, order?.id ?? '', `${sale.id}:1`);
+const failOnly: How = async (recorded, queued) => {
+  const [{ id = '', voucherId = '', userId = '', requestId = '' } = {}] = queued;
+  await loseEntry(recorded, queued);
+  await loseNote(recorded, queued);
+  const values = [id, voucherId, userId, requestId, 'failed', 'undeliverable'];
+  const columns = 'id, voucher_id, user_id, request_id, status, reason';
+  await change(sale.pool, `INSERT INTO orders (${columns}) VALUES (?, ?, ?, ?, ?, ?)`, values);
+};
+const loseStream = () => sale.redis.del(sale.keys.orders, sale.keys.queued);
+
 const damages: Readonly<Record<string, Damage>> = {
-  'a stock that is too high': { how: () => addStock(2), finds: ['stock'] },
-  'a stock that is too low': { how: () => addStock(-2), finds: ['stock'] },
-  'a buyer of a recorded order who is forgotten': {
-    how: ([order]) => forget(order),
-    finds: ['order-without-buyer'],
-  },
-  'sales that Redis has lost, of a recorded order and of one in flight': {
-    how: async ([first], [second]) => {
-      await forget(first, second);
-      await addStock(2);
-    },
-    finds: ['order-without-buyer', 'stock'],
-  },
-  'an order that is in the stream no more, and is not recorded': {
-    how: async (_, [order]) => sale.redis.xdel(sale.keys.orders, await entryOf(order)),
-    finds: ['order-lost', 'stock'],
-  },
-  'every order of the stream': {
-    how: () => sale.redis.del(sale.keys.orders, sale.keys.queued),
-    finds: ['order-lost', 'stock'],
-  },
-  'a failed order that was not given back': {
-    how: async (_, [order]) => {
-      const { id = '', voucherId = '', userId = '', requestId = '' } = order ?? {};
-      await sale.redis.xdel(sale.keys.orders, await entryOf(order));
-      await sale.redis.hdel(sale.keys.queued, id);
-      const values = [id, voucherId, userId, requestId, 'failed', 'undeliverable'];
-      const columns = 'id, voucher_id, user_id, request_id, status, reason';
-      await change(sale.pool, `INSERT INTO orders (${columns}) VALUES (?, ?, ?, ?, ?, ?)`, values);
-    },
-    finds: ['buyer-of-failed-order', 'stock'],
-  },
-  'a recorded order whose state is still queued': {
-    how: ([order]) => sale.redis.hset(sale.keys.queued, order?.id ?? '', `${sale.id}:1`),
-    finds: ['note-without-order'],
-  },
-  'a queued order that nobody can look up': {
-    how: (_, [order]) => sale.redis.hdel(sale.keys.queued, order?.id ?? ''),
-    finds: ['order-without-note'],
-  },
+  'a stock that is too high': [() => addStock(2), ['stock']],
+  'a stock that is too low': [() => addStock(-2), ['stock']],
+  'a buyer of a recorded order who is forgotten': [([one]) => forget(one), ['order-without-buyer']],
+  'sales that Redis has lost': [loseSales, ['order-without-buyer', 'stock']],
+  'an order that is in no stream and not recorded': [loseEntry, ['order-lost', 'stock']],
+  'every order of the stream': [loseStream, ['order-lost', 'stock']],
+  'a failed order that was not given back': [failOnly, ['buyer-of-failed-order', 'stock']],
+  'a recorded order whose state is still queued': [keepNote, ['note-without-order']],
+  'a queued order that nobody can look up': [loseNote, ['order-without-note']],
 };
 
-describe.each(Object.entries(damages))('%s', (_, { how, finds }) => {
+describe.each(Object.entries(damages))('%s', (_, [how, finds]) => {
   test('is found and repaired, and then exactly the stock is sold, once to each user', async () => {
     const recorded = await sale.buyAs(usersUpTo(3));
     await sale.record();

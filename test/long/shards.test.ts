@@ -7,9 +7,9 @@ import type { Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
-import type { Handle } from '../../src/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { consume } from '../support/consume.ts';
 import { ownLab } from '../support/own-lab.ts';
 import {
   type ClusterNode,
@@ -17,6 +17,7 @@ import {
   startRedisCluster,
 } from '../support/redis-cluster.ts';
 import { someOrder } from '../support/sale.ts';
+import { usersUpTo } from '../support/selling.ts';
 import { deploy } from '../support/service-process.ts';
 import {
   acceptedOf,
@@ -66,7 +67,7 @@ describe.each([
   ['one Redis with four shards', 4, oneRedis(4)],
   ['a Redis Cluster with four shards', 4, onCluster],
 ])('%s', (_, shards, settings) => {
-  test('sells exactly the stock of every voucher, one to each user, on every shard', async () => {
+  test('sells exactly the stock of every voucher, one to each user, on every shard, and records it', async () => {
     const sale = await startSale(settings(), 5);
     await sellOut(sale);
     for (const voucher of sale.vouchers) {
@@ -76,6 +77,14 @@ describe.each([
       expect(await sale.inventory.remaining(voucher)).toBe(0);
     }
     expect(await waiting(sale)).toEqual(shards === 1 ? [20] : [5, 5, 5, 5]);
+    for (const voucher of sale.vouchers)
+      for (const { orderId = '', userId } of acceptedOf(sale, voucher))
+        expect(await findOrder(sale.connections, orderId)).toEqual({
+          ...{ id: orderId, voucherId: voucher.id, userId, status: 'queued' },
+        });
+    const end = startWorker(settings());
+    await untilRecorded(sale);
+    await end();
   });
 
   test('answers a repeated request with the order it has', async () => {
@@ -86,20 +95,6 @@ describe.each([
       expect(await buy(voucher, '7', 'once')).toEqual(first);
       expect(await inventory.remaining(voucher)).toBe(4);
     }
-  });
-
-  test('finds an order while it is queued, and records every order', async () => {
-    const sale = await startSale(settings(), 5);
-    await sellOut(sale);
-    for (const voucher of sale.vouchers)
-      for (const { orderId = '', userId } of acceptedOf(sale, voucher))
-        expect(await findOrder(sale.connections, orderId)).toEqual({
-          ...{ id: orderId, voucherId: voucher.id, userId, status: 'queued' },
-        });
-    const end = startWorker(settings());
-    await untilDrained(sale.connections);
-    await end();
-    await expectRecorded(sale);
   });
 
   test('gives another consumer what a killed consumer had taken, on every shard', async () => {
@@ -113,11 +108,15 @@ describe.each([
       expect(pending).toBe(await redis.xlen(orders));
     }
     const end = startWorker(settings());
-    await untilDrained(sale.connections);
+    await untilRecorded(sale);
     await end();
-    await expectRecorded(sale);
   });
 });
+
+async function untilRecorded(sale: Sale): Promise<void> {
+  await untilDrained(sale.connections);
+  await expectRecorded(sale);
+}
 
 /** A process that takes so many orders, and is killed with all of them in its hands. */
 async function takeAndDie(settings: Settings, count: number): Promise<void> {
@@ -157,21 +156,20 @@ describe('a Redis Cluster', () => {
     const { vouchers } = await startSale(onCluster(), 20);
     const connections = testConnections(onCluster());
     const { purchase } = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
-    const users = Array.from({ length: 20 }, (_, index) => String(index + 1));
-    const outcomes = await Promise.all(
-      vouchers.flatMap((voucher) =>
-        users.map((user) => purchase(someOrder(voucher.id, user), voucher)),
-      ),
+    const buying = vouchers.flatMap((voucher) =>
+      usersUpTo(20).map((user) => purchase(someOrder(voucher.id, String(user)), voucher)),
     );
+    const outcomes = await Promise.all(buying);
     expect(outcomes.filter(({ kind }) => kind !== 'accepted')).toEqual([]);
   });
 
   test('loses nothing when a master is killed and started again, and the others go on', async () => {
     const sale = await startSale(onCluster(), 60);
     const { connections, vouchers } = sale;
-    const [first, ...others] = vouchers as [Voucher, ...Voucher[]];
-    const lost = await cluster.ownerOf(connections.saleKeys.of(first.id).orders);
-    const elsewhere = await vouchersOnOther(sale, others, lost);
+    const [first] = vouchers as [Voucher];
+    const owners = await ownersOf(sale);
+    const [lost] = owners as [ClusterNode];
+    const elsewhere = vouchers.filter((_, index) => owners[index] !== lost);
     startWorker(onCluster());
     const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 100)));
 
@@ -194,8 +192,7 @@ describe('a Redis Cluster', () => {
 
     await buying;
     for (const voucher of vouchers) expect(acceptedOf(sale, voucher).length).toBe(60);
-    await untilDrained(connections);
-    await expectRecorded(sale);
+    await untilRecorded(sale);
   });
 
   test('runs a purchase whose answer is lost once, and answers unknown', async () => {
@@ -204,10 +201,7 @@ describe('a Redis Cluster', () => {
     await cluster.announce(node, proxy.port);
     onTestFinished(() => cluster.announce(node, node.port));
     const sale = await startSale(onCluster(), 5);
-    const owners = await Promise.all(
-      sale.vouchers.map(({ id }) => cluster.ownerOf(sale.connections.saleKeys.of(id).orders)),
-    );
-    const voucher = sale.vouchers[owners.indexOf(node)] as Voucher;
+    const voucher = sale.vouchers[(await ownersOf(sale)).indexOf(node)] as Voucher;
     await sale.buy(voucher, '6'); // From now on the node knows the script.
     await node.redis.config('RESETSTAT');
 
@@ -217,10 +211,8 @@ describe('a Redis Cluster', () => {
     await sleep(500); // Longer than a client waits before it sends a command again.
     expect(await callsOfPurchase(node)).toBe(1);
     expect(await sale.inventory.remaining(voucher)).toBe(3);
-    expect(await sale.buy(voucher, '7', 'once')).toMatchObject({
-      kind: 'accepted',
-      orderId: lost.orderId,
-    });
+    const { orderId } = lost;
+    expect(await sale.buy(voucher, '7', 'once')).toMatchObject({ kind: 'accepted', orderId });
     expect(await sale.inventory.remaining(voucher)).toBe(3);
   });
 
@@ -230,22 +222,13 @@ describe('a Redis Cluster', () => {
     await connections.ready();
     for (const { orders, queued } of connections.saleKeys.shards) await redis.del(orders, queued);
     const queue = redisStreamGroupQueue(redis, connections.saleKeys, { gatherMs: 0 });
-    const published = ['1000', '1001', '1002', '1003'].map((voucherId) =>
-      someOrder(voucherId, '7'),
-    );
+    const published = usersUpTo(4, 1_000).map((voucherId) => someOrder(String(voucherId), '7'));
     for (const order of published) await queue.publish(order);
     expect(await queue.depth()).toBe(4);
-    const delivered = new Set<string>();
-    const stop = new AbortController();
-    const keep: Handle = async (deliveries) => {
-      for (const { order } of deliveries) delivered.add(order.id);
-      return new Set(deliveries.map(({ order }) => order.id));
-    };
-    const consuming = queue.consume(keep, stop.signal);
+    const { delivered, end } = consume(redis, queue);
     await waitUntil('the queue to drain', 10_000, async () => (await queue.depth()) === 0);
-    stop.abort();
-    await consuming;
-    expect(delivered).toEqual(new Set(published.map(({ id }) => id)));
+    await end();
+    expect(new Set(delivered())).toEqual(new Set(published.map(({ id }) => id)));
   });
 
   test('serves the service itself: with four shards it sells and records on each', async () => {
@@ -282,8 +265,7 @@ describe('a Redis Cluster', () => {
     for (const redirect of ['ASK', 'TRYAGAIN', 'MOVED'])
       expect(errors).toContain(`errorstat_${redirect}:`);
     for (const voucher of vouchers) expect(acceptedOf(sale, voucher).length).toBe(60);
-    await untilDrained(connections);
-    await expectRecorded(sale);
+    await untilRecorded(sale);
   });
 });
 
@@ -294,17 +276,9 @@ async function callsOfPurchase({ redis }: ClusterNode): Promise<number> {
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** The vouchers whose shards are on other masters than this one. */
-async function vouchersOnOther(
-  { connections }: Sale,
-  vouchers: readonly Voucher[],
-  master: ClusterNode,
-): Promise<Voucher[]> {
-  const owners = await Promise.all(
-    vouchers.map(({ id }) => cluster.ownerOf(connections.saleKeys.of(id).orders)),
-  );
-  return vouchers.filter((_, index) => owners[index] !== master);
-}
+/** The master of each voucher. */
+const ownersOf = ({ connections, vouchers }: Sale): Promise<ClusterNode[]> =>
+  Promise.all(vouchers.map(({ id }) => cluster.ownerOf(connections.saleKeys.of(id).orders)));
 
 /** One user after the other, each with one request that is repeated until its outcome is known. */
 async function buyAsUsers(sale: Sale, voucher: Voucher, users: number): Promise<void> {

@@ -10,7 +10,6 @@ import { type Pool, select } from '../../src/connections/mysql.ts';
 import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import type { Order, Outcome, Voucher } from '../../src/domain.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
-import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
 import { stockOfBuckets } from '../../src/inventory/shared/bucket-stock.ts';
 import { freeLease } from '../../src/locks/none.ts';
 import { changesOf } from '../../src/orders/change-journal.ts';
@@ -23,8 +22,8 @@ import { changeSale, type VoucherEdit } from '../../src/orders/voucher-changes.t
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { quietRedis } from './connections.ts';
 import { openProcess, ownStores, startedProcess } from './own-stores.ts';
-import { openLuaStream, someOrder } from './sale.ts';
-import { inMysql, workUntilEmpty } from './selling.ts';
+import { inventoryOf, someOrder } from './sale.ts';
+import { inMysql, onSale, workUntilEmpty } from './selling.ts';
 
 const hourMs = 3_600_000;
 type Settings = Readonly<Record<string, string>>;
@@ -53,18 +52,10 @@ async function saleOn(
   changes: Partial<Voucher>,
   stores: Settings,
 ): Promise<OwnSale> {
-  const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + hourMs)];
   const rung = changes.buckets === undefined ? 'lua-stream' : 'lua-buckets';
-  const voucher = { title: 'test', stock: 3, beginTime, endTime, rung, ...changes };
-  const { prepare } = inventoryOf(connections, voucher);
-  return new OwnSale(connections, await openVouchers(connections).create(voucher, prepare), stores);
+  const voucher = await onSale(connections, 3, hourMs, { rung, ...changes });
+  return new OwnSale(connections, voucher, stores);
 }
-
-/** As a process has it that remembers nothing. */
-const inventoryOf = (connections: Connections, { rung }: Pick<Voucher, 'rung'>): Inventory =>
-  rung === 'lua-buckets'
-    ? luaBuckets(connections.redis('purchase'), connections.saleKeys, { epoch: connections.epoch })
-    : openLuaStream(connections);
 
 const now = () => String(process.hrtime.bigint());
 
@@ -100,7 +91,7 @@ export class OwnSale {
     const { id, buckets } = voucher;
     this.buckets = buckets ? connections.saleKeys.bucketsOf(id, buckets) : [this.keys];
     this.#stores = stores;
-    this.#inventory = inventoryOf(connections, voucher);
+    this.#inventory = inventoryOf(connections, voucher.rung);
   }
 
   /** Another sale on the same stores. */
@@ -249,7 +240,7 @@ export class OwnSale {
   async rebuild(): Promise<void> {
     const { epoch } = await rebuild(this.connections, () => {}, 0);
     this.connections.epoch.set(epoch);
-    this.#inventory = inventoryOf(this.connections, this.voucher);
+    this.#inventory = inventoryOf(this.connections, this.voucher.rung);
   }
 
   /** What was sold is recorded, once for each user, and both stores have the rest. */

@@ -4,6 +4,7 @@ import { waitsForReplicas } from '../../src/config.ts';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
+import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
 import { luaStream } from '../../src/inventory/lua-stream.ts';
 import { openQueues } from '../../src/ladder/open-rung.ts';
 import { snowflakes } from '../../src/order-ids/snowflake.ts';
@@ -59,6 +60,12 @@ export const openLuaStream = (connections: Connections): Inventory =>
     epoch: connections.epoch,
     waitForReplicas: waitsForReplicas(connections.config),
   });
+
+/** As a process has it that remembers nothing: of the final rung, or of buckets. */
+export const inventoryOf = (connections: Connections, rung: string): Inventory =>
+  rung === 'lua-buckets'
+    ? luaBuckets(connections.redis('purchase'), connections.saleKeys, { epoch: connections.epoch })
+    : openLuaStream(connections);
 
 /** The final rung's queue on these connections. */
 export function openStreamQueue(connections: Connections): OrderQueue {

@@ -9,11 +9,11 @@ import { freeLease } from '../../src/locks/none.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { quiet } from './connections.ts';
-import { openLuaStream, openStreamQueue, someOrder } from './sale.ts';
+import { inventoryOf, openLuaStream, openStreamQueue, someOrder } from './sale.ts';
 
 const hourMs = 3_600_000;
 
-/** A voucher of the final rung in both stores; nobody has bought yet. */
+/** A voucher of the final rung, or of buckets, in both stores; nobody has bought yet. */
 export function onSale(
   connections: Connections,
   stock: number,
@@ -22,7 +22,7 @@ export function onSale(
 ): Promise<Voucher> {
   const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + endsInMs)];
   const sale = { title: 'test', stock, beginTime, endTime, rung: 'lua-stream', ...more };
-  return openVouchers(connections).create(sale, openLuaStream(connections).prepare);
+  return openVouchers(connections).create(sale, inventoryOf(connections, sale.rung).prepare);
 }
 
 const inventories = new WeakMap<Connections, Inventory>();

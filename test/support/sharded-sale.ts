@@ -10,13 +10,11 @@ import type { Order, Outcome, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { type OpenRung, openRung } from '../../src/ladder/open-rung.ts';
 import { findOrder } from '../../src/orders/find-order.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
-import { quiet, testConnections } from './connections.ts';
-import { openStreamQueue, someOrder, someVoucher } from './sale.ts';
+import { testConnections } from './connections.ts';
+import { openStreamQueue, someOrder } from './sale.ts';
+import { onSale, startWorker as workOn } from './selling.ts';
 
 export type Settings = Readonly<Record<string, string>>;
-
-const railed = { rails: true, workMs: 0, retries: 0 };
 
 export interface Sale extends OpenRung {
   readonly connections: Connections;
@@ -35,9 +33,7 @@ export async function startSale(settings: Settings, stock: number): Promise<Sale
   for (const { orders, queued } of connections.saleKeys.shards)
     await connections.redis('admin').del(orders, queued);
   const vouchers: Voucher[] = [];
-  for (let count = 0; count < 4; count++)
-    vouchers.push(await someVoucher(connections, { stock, lab: railed }));
-  for (const voucher of vouchers) await rung.inventory.prepare(voucher);
+  while (vouchers.length < 4) vouchers.push(await onSale(connections, stock));
   const attempts: (Attempt & Pick<Order, 'voucherId'>)[] = [];
   const buy = async (voucher: Voucher, userId: string, requestId?: string) => {
     const order = someOrder(voucher.id, userId, requestId);
@@ -63,13 +59,7 @@ export const acceptedOf = ({ attempts }: Sale, voucher: Voucher) =>
 
 /** A worker with its own connections, until the test is over. @returns its end. */
 export function startWorker(settings: Settings): () => Promise<void> {
-  const connections = testConnections(settings);
-  const stop = new AbortController();
-  const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
-  const end = () => {
-    stop.abort();
-    return working;
-  };
+  const end = workOn(testConnections(settings));
   onTestFinished(end);
   return end;
 }
