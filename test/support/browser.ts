@@ -7,31 +7,36 @@ const options = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
   ...['--disable-background-networking', '--disable-component-update'],
 ];
+const projector = { width: 1280, height: 720 };
+const phone = { width: 390, height: 844 };
 
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: options });
 
-interface Opened {
+export interface Opened {
   readonly language?: string;
   readonly isOffline?: boolean;
   /** The test expects errors in the console. */
   readonly mayFail?: boolean;
+  /** Of several tests: called with what closes the tab. Without it, the test that opens it does. */
+  readonly atEnd?: (close: () => Promise<void>) => void;
 }
 
 export async function openTab(
   browser: Browser,
   address: string,
-  { language = 'en-US', isOffline = false, mayFail = false }: Opened = {},
+  { language = 'en-US', isOffline = false, mayFail = false, atEnd = onTestFinished }: Opened = {},
 ): Promise<Page> {
-  const viewport = { width: 1280, height: 720 };
-  const context = await browser.newContext({ viewport, locale: language, offline: isOffline });
+  const context = await browser.newContext({
+    ...{ viewport: projector, locale: language, offline: isOffline },
+  });
   const tab = await context.newPage();
   const errors: string[] = [];
   if (!mayFail) {
     tab.on('pageerror', (error) => errors.push(String(error)));
     tab.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   }
-  onTestFinished(async () => {
+  atEnd(async () => {
     const seen = [...errors]; // A context that closes refuses what is still under way.
     await context.close();
     expect(seen).toEqual([]);
@@ -40,13 +45,24 @@ export async function openTab(
   return tab;
 }
 
+export const textOf = (tab: Page, selector: string) => tab.locator(selector).first().textContent();
+
 /** @returns how many pixels the page is wider than a phone: then it scrolls sideways */
 export async function widerThanAPhone(tab: Page): Promise<number> {
-  await tab.setViewportSize({ width: 390, height: 844 });
+  await tab.setViewportSize(phone);
   // A chart is drawn anew for the width a moment later.
   const fits = () => document.documentElement.scrollWidth <= innerWidth;
   await tab.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => {});
   return tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+}
+
+/** @returns how many pixels of the page are not on the projector, in each direction */
+export async function beyondTheProjector(tab: Page): Promise<number[]> {
+  await tab.setViewportSize(projector);
+  return tab.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return [scrollWidth - innerWidth, scrollHeight - innerHeight];
+  });
 }
 
 /** By the keys, each when the page says that it can be chosen. */
