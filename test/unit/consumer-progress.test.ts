@@ -1,5 +1,5 @@
 /** A consumer that makes progress, told from one that only seems to. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ConsumerProgress } from '../../src/orders/consumer-progress.ts';
 
 /** A consumer that has been looked at, when this entry waited longest. */
@@ -16,62 +16,33 @@ const turns = (progress: ConsumerProgress, entries: number, settled: number): vo
   progress.settled(settled);
 };
 
-describe('progress is', () => {
-  test('a settled order, whatever waits, and although the queue is not seen', () => {
-    const progress = consumerAt('1-0');
-    turns(progress, 3, 1);
-    expect(progress.look('1-0')).toBe(true);
-    turns(progress, 3, 1);
-    expect(progress.look(undefined)).toBe(true);
-  });
-
-  test('an answer without orders, when none waits', () => {
-    const progress = consumerAt('1-0');
-    turns(progress, 0, 0);
-    expect(progress.look(null)).toBe(true);
-  });
-
-  test('an answer without orders, when another consumer settles them', () => {
-    const progress = consumerAt('1-0');
-    turns(progress, 0, 0);
-    expect(progress.look('2-0')).toBe(true);
-  });
+type Oldest = string | null | undefined;
+test.each<[string, string | null, [entries: number, settled: number], Oldest, boolean]>([
+  ['a settled order, whatever waits', '1-0', [3, 1], '1-0', true],
+  ['a settled order, although the queue is not seen', '1-0', [3, 1], undefined, true],
+  ['an answer without orders, when none waits', '1-0', [0, 0], null, true],
+  ['an answer without orders, when another consumer settles them', '1-0', [0, 0], '2-0', true],
+  ['an order that it could not settle', '1-0', [1, 0], '1-0, deliveries: 2', false],
+  ['an answer while the same one still waits: the server is another', '1-0', [0, 0], '1-0', false],
+  ['an answer without orders while the queue is not seen', null, [0, 0], undefined, false],
+])('%s: with %j, %j, then %j, progress is %j', (_, before, [entries, settled], oldest, is) => {
+  const progress = consumerAt(before);
+  turns(progress, entries, settled);
+  expect(progress.look(oldest)).toBe(is);
 });
 
-describe('no progress is', () => {
-  test('an order that it could not settle, although it is delivered again and again', () => {
-    const progress = consumerAt('1-0, deliveries: 1');
-    for (const times of [2, 3, 4]) {
-      turns(progress, 1, 0);
-      expect(progress.look(`1-0, deliveries: ${times}`)).toBe(false);
-    }
-  });
+test('no answer of the queue is no progress, although no order waits: the next one would', () => {
+  expect(consumerAt(null).look(null)).toBe(false);
+});
 
-  test('no answer of the queue, although no order waits: the next one would', () => {
-    expect(consumerAt(null).look(null)).toBe(false);
-  });
-
-  test('an answer without orders while the same one still waits: the server is another', () => {
-    const progress = consumerAt('1-0');
-    turns(progress, 0, 0);
-    expect(progress.look('1-0')).toBe(false);
-  });
-
-  test('an answer without orders while the queue is not seen', () => {
-    const progress = consumerAt(null);
-    turns(progress, 0, 0);
-    expect(progress.look(undefined)).toBe(false);
-  });
-
-  test('orders that it took and could not settle, although others settle theirs', () => {
-    const progress = consumerAt('1-0');
-    turns(progress, 3, 0);
-    turns(progress, 0, 0);
-    expect(progress.isBusy).toBe(true);
-    expect(progress.look('2-0')).toBe(false);
-    turns(progress, 0, 0);
-    expect(progress.look('3-0')).toBe(false);
-  });
+test('orders that it took and could not settle are no progress, although others settle theirs', () => {
+  const progress = consumerAt('1-0');
+  turns(progress, 3, 0);
+  turns(progress, 0, 0);
+  expect(progress.isBusy).toBe(true);
+  expect(progress.look('2-0')).toBe(false);
+  turns(progress, 0, 0);
+  expect(progress.look('3-0')).toBe(false);
 });
 
 test('a consumer is busy until it has settled its orders, or none waits any more', () => {

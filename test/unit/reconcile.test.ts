@@ -25,9 +25,16 @@ const terms = {
 };
 
 const inRedis = (stock: number, buyers: number) => ({ stock, buyers, terms: [terms] });
+const gone = { stock: null, buyers: 0, terms: [] };
 
 /** Ten at first; order 11 of user 1 is recorded, and order 12 of user 2 is in flight. */
 type OnePart = Omit<Sale & SalePart, 'recorded' | 'streamed'>;
+const onlyFirst = new Map([buyer('11', '1')]);
+/** Nothing is in flight. */
+const settled = { inStream: [], noted: new Set<string>() };
+const bothInMysql = (id: string, userId: string, status?: OrderInMysql['status']) => ({
+  inMysql: new Map([inMysql('11', '1'), inMysql(id, userId, status)]),
+});
 
 const sale = (changes: Partial<OnePart> = {}): OnePart => ({
   voucherId: '1',
@@ -57,15 +64,15 @@ describe('no difference', () => {
     ['is a sale that is right', {}],
     [
       'is an order that was recorded and is not acknowledged',
-      { inMysql: new Map([inMysql('11', '1'), inMysql('12', '2')]), stockInMysql: 8 },
+      { ...bothInMysql('12', '2'), stockInMysql: 8 },
     ],
     [
       'is an order that was sold after the buyers were read',
-      { buyers: new Map([buyer('11', '1')]), laterBuyers: new Map([buyer('12', '2')]) },
+      { buyers: onlyFirst, laterBuyers: new Map([buyer('12', '2')]) },
     ],
     [
       'is a failed order in the stream, which a worker gives back',
-      { inMysql: new Map([inMysql('11', '1'), inMysql('12', '2', 'failed')]) },
+      bothInMysql('12', '2', 'failed'),
     ],
   ])('%s', (_, changes) => {
     expect(kinds(changes)).toEqual([]);
@@ -77,45 +84,30 @@ describe('a difference', () => {
     ['is a stock that is too high', { redis: inRedis(9, 2) }, ['stock']],
     ['is a stock that is no number', { redis: inRedis(Number.NaN, 2) }, ['stock']],
     ['is a stock of MySQL that is wrong', { stockInMysql: 10 }, ['stock-of-mysql']],
-    [
-      'is an order that is nowhere, though its unit is taken',
-      { inStream: [], noted: new Set() },
-      ['stock', 'order-lost'],
-    ],
+    ['is an order that is nowhere, though its unit is taken', settled, ['stock', 'order-lost']],
     [
       'is a buyer whose order has failed',
-      {
-        inStream: [],
-        noted: new Set(),
-        inMysql: new Map([inMysql('11', '1'), inMysql('12', '2', 'failed')]),
-      },
+      { ...settled, ...bothInMysql('12', '2', 'failed') },
       ['stock', 'buyer-of-failed-order'],
     ],
     [
       'is an order whose user is no buyer, even when the unit is taken',
-      { buyers: new Map([buyer('11', '1')]), redis: inRedis(8, 1) },
+      { buyers: onlyFirst, redis: inRedis(8, 1) },
       ['order-without-buyer'],
     ],
     [
       'is a user who is the buyer of another order than the recorded one',
-      { inMysql: new Map([inMysql('11', '1'), inMysql('13', '2')]), stockInMysql: 8 },
+      { ...bothInMysql('13', '2'), stockInMysql: 8 },
       ['stock', 'buyer-of-another-order'],
     ],
     [
       'is a buyer whose order MySQL has for another user, and nothing else then',
-      {
-        ...{ inStream: [], noted: new Set(), stockInMysql: 8 },
-        inMysql: new Map([inMysql('11', '1'), inMysql('12', '3')]),
-      },
+      { ...settled, ...bothInMysql('12', '3'), stockInMysql: 8 },
       ['order-of-another-user'],
     ],
     ['is a queued order without a note', { noted: new Set() }, ['order-without-note']],
     ['is a note of no queued order', { noted: new Set(['11', '12']) }, ['note-without-order']],
-    [
-      'is a sale that Redis does not have',
-      { redis: { stock: null, buyers: 0, terms: [] } },
-      ['sale-missing'],
-    ],
+    ['is a sale that Redis does not have', { redis: gone }, ['sale-missing']],
   ])('%s', (_, changes, expected) => {
     expect(kinds(changes)).toEqual(expected);
   });
@@ -123,17 +115,14 @@ describe('a difference', () => {
 
 test('a list of differences has an end, over all parts: it would not fit in memory', () => {
   const compare = upTo(3);
-  const lost = sale({ inStream: [], noted: new Set(), inMysql: new Map() });
+  const lost = sale({ ...settled, inMysql: new Map() });
   expect(compare(lost).differences).toHaveLength(2);
   expect(() => compare(lost)).toThrow(TooManyDifferences);
   expect(upTo(4)(lost).differences).toHaveLength(2);
 });
 
 test('a sale that is over may be removed from Redis, when nothing is in the stream', () => {
-  const removed = {
-    redis: { stock: null, buyers: 0, terms: [] },
-    ...{ streamed: 0, terms: { ...terms, endMs: 1_000 } },
-  };
+  const removed = { redis: gone, streamed: 0, terms: { ...terms, endMs: 1_000 } };
   expect(isRemoved(removed)).toBe(true);
   expect(differences({ ...removed, inStream: [] })).toEqual([]);
   for (const change of [{ terms }, { streamed: 1 }])

@@ -1,6 +1,6 @@
 /** A lock whose server is slow or fails: an answer in time, and errors that name the resource. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import type { Lease } from '../../src/locks/lock.ts';
 import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
@@ -21,44 +21,32 @@ test('a server that never answers is given the wait and one answer time, and no 
 });
 
 test('a lease that is granted too late is released', async () => {
-  let releases = 0;
-  const late = lease(async () => {
-    releases += 1;
-  });
-  const lock = serverLock({ acquire: () => sleep(200, late) }, 20);
+  const release = vi.fn(async () => {});
+  const lock = serverLock({ acquire: () => sleep(200, lease(release)) }, 20);
   await expect(lock.acquire('seat', { waitMs: 0 })).rejects.toThrow(LockServiceUnavailable);
-  expect(releases).toBe(0);
+  expect(release).not.toHaveBeenCalled();
   await sleep(300);
-  expect(releases).toBe(1);
+  expect(release).toHaveBeenCalledTimes(1);
 });
 
 test('a lease that ended before its answer came is released, and not handed out', async () => {
-  let releases = 0;
-  const ended = timedLease('seat', -1, async () => {
-    releases += 1;
-  });
+  const release = vi.fn(async () => {});
+  const ended = timedLease('seat', -1, release);
   const lock = serverLock({ acquire: async () => ended });
   const refusal = lock.acquire('seat', { waitMs: 0 });
-  await expect(refusal).rejects.toMatchObject({
-    code: 'LOCK_SERVICE_UNAVAILABLE',
-    cause: expect.any(LeaseLost),
-  });
-  expect(releases).toBe(1);
+  const cause = expect.any(LeaseLost);
+  await expect(refusal).rejects.toMatchObject({ code: 'LOCK_SERVICE_UNAVAILABLE', cause });
+  expect(release).toHaveBeenCalledTimes(1);
 });
 
 test('every failure names the resource, whether at the acquire or at the release', async () => {
   const cause = new Error('Connection is closed.');
+  const named = { message: expect.stringContaining('The lock on seat'), cause };
   const failing = serverLock({ acquire: () => Promise.reject(cause) });
-  await expect(failing.acquire('seat', { waitMs: 0 })).rejects.toMatchObject({
-    message: expect.stringContaining('The lock on seat'),
-    cause,
-  });
+  await expect(failing.acquire('seat', { waitMs: 0 })).rejects.toMatchObject(named);
   const granting = serverLock({ acquire: async () => lease(() => Promise.reject(cause)) });
   const granted = await granting.acquire('seat', { waitMs: 0 });
-  await expect(granted?.release()).rejects.toMatchObject({
-    message: expect.stringContaining('The lock on seat'),
-    cause,
-  });
+  await expect(granted?.release()).rejects.toMatchObject(named);
 });
 
 test('an error that counts the servers itself is kept, and so is the reason of an abort', async () => {
@@ -77,13 +65,10 @@ test('a wait without an end does not end at once', async () => {
 
 test('a lease without a fence is released, and the missing fence is the error', async () => {
   const noFence = new Error('MySQL is away');
-  let releases = 0;
-  const unheard = lease(() => {
-    releases += 1;
-    return Promise.reject(new Error('not heard'));
-  });
-  const lock = withFence({ acquire: async () => unheard }, () => Promise.reject(noFence), {});
+  const release = vi.fn(() => Promise.reject(new Error('not heard')));
+  const acquire = async () => lease(release);
+  const lock = withFence({ acquire }, () => Promise.reject(noFence), {});
   const refusal = lock.acquire('seat', { waitMs: 0 });
   await expect(refusal).rejects.toMatchObject({ cause: noFence });
-  expect(releases).toBe(1);
+  expect(release).toHaveBeenCalledTimes(1);
 });

@@ -39,9 +39,7 @@ const common = ['x-request-id', 'x-instance', 'x-content-type-options', 'cache-c
 async function raw(first: string, rest?: string): Promise<string> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let answer = '';
-  socket.on('data', (data) => {
-    answer += String(data);
-  });
+  socket.on('data', (data) => (answer += String(data)));
   socket.on('error', () => {}); // A reset after the answer: not all bytes were read.
   socket.write(first, 'latin1');
   if (rest !== undefined) {
@@ -56,32 +54,25 @@ const request = (line: string, ...headers: string[]) =>
   `${[line, 'Host: a', 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`;
 
 describe('a request that Node cannot read is answered as a problem:', () => {
-  test.each([
-    ['a method in small letters', 400, 'invalid-request', request('get /livez HTTP/1.1')],
-    ['a path that is none', 400, 'invalid-request', request('GET livez HTTP/1.1')],
-    ['a backslash in the path', 400, 'invalid-request', request('GET /a\\b HTTP/1.1')],
-    ['OPTIONS *', 400, 'invalid-request', request('OPTIONS * HTTP/1.1')],
-    ['no host', 400, 'invalid-request', 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    [
-      'a host that is none',
-      400,
-      'invalid-request',
-      'GET / HTTP/1.1\r\nHost: a b@c\r\nConnection: close\r\n\r\n',
-    ],
-    ['a TLS handshake', 400, 'invalid-request', '\x16\x03\x01\x00\xa5\x01\x00\x00\r\n\r\n'],
-    [
-      'a length that is none',
-      400,
-      'invalid-request',
-      request('POST /x HTTP/1.1', 'Content-Length: x'),
-    ],
+  const unreadable = {
+    'a method in small letters': request('get /livez HTTP/1.1'),
+    'a path that is none': request('GET livez HTTP/1.1'),
+    'a backslash in the path': request('GET /a\\b HTTP/1.1'),
+    'OPTIONS *': request('OPTIONS * HTTP/1.1'),
+    'no host': 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n',
+    'a host that is none': 'GET / HTTP/1.1\r\nHost: a b@c\r\nConnection: close\r\n\r\n',
+    'a TLS handshake': '\x16\x03\x01\x00\xa5\x01\x00\x00\r\n\r\n',
+    'a length that is none': request('POST /x HTTP/1.1', 'Content-Length: x'),
+  };
+  const large = request('GET /livez HTTP/1.1', `X: ${'x'.repeat(20_000)}`);
+
+  type Case = [name: string, status: number, code: string, bytes: string];
+  const invalid = ([name, bytes]: [string, string]): Case => [name, 400, 'invalid-request', bytes];
+
+  test.each<Case>([
+    ...Object.entries(unreadable).map(invalid),
     ['CONNECT', 405, 'method-not-allowed', request('CONNECT a:80 HTTP/1.1')],
-    [
-      'headers of more than 16 kB',
-      431,
-      'headers-too-large',
-      request('GET /livez HTTP/1.1', `X: ${'x'.repeat(20_000)}`),
-    ],
+    ['headers of more than 16 kB', 431, 'headers-too-large', large],
     ['a method that does not exist', 501, 'not-implemented', request('BUY /livez HTTP/1.1')],
     ['another HTTP version', 505, 'unknown-http-version', request('GET /livez HTTP/1.9')],
     ['the preface of HTTP/2', 505, 'unknown-http-version', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],

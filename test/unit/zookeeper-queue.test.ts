@@ -43,10 +43,8 @@ function oneQueue({ onRead = () => {}, isSecond = false, isGone = false }: Answe
     },
     getChildren(_: string, reply: (error: null, names: string[]) => void) {
       onRead();
-      reply(null, [
-        ...(isSecond ? ['other-0000000001'] : []),
-        name.slice(name.lastIndexOf('/') + 1),
-      ]);
+      const own = name.slice(name.lastIndexOf('/') + 1);
+      reply(null, isSecond ? ['other-0000000001', own] : [own]);
     },
     exists: (_: string, reply: (error: null, stat: { czxid: Buffer } | null) => void) =>
       reply(null, isGone ? null : { czxid: Buffer.alloc(8, 1) }),
@@ -68,24 +66,19 @@ test('a lock whose node is gone again is not granted: it has no fence', async ()
   await expect(refusal).rejects.toMatchObject({ cause: { message: 'the session is over' } });
 });
 
-test('a caller that gives up while the queue is read is not granted, and leaves it', async () => {
-  const giveUp = new AbortController();
-  const queue = oneQueue({ onRead: () => giveUp.abort(new Error('gave up')) });
-  const lock = zookeeperQueueLock(queue.zookeeper, async () => true, {});
-  const refusal = lock.acquire('seat', { waitMs: 0, signal: giveUp.signal });
-  await expect(refusal).rejects.toThrow('gave up');
-  expect(queue.removed).toContain(queue.node());
-});
-
-test('a caller that gives up while it waits is told so, and leaves the queue', async () => {
-  const giveUp = new AbortController();
-  const queue = oneQueue({ isSecond: true });
+test.each([
+  ['the queue is read', false],
+  ['it waits', true],
+])('a caller that gives up while %s is not granted, and leaves the queue', async (_, isSecond) => {
+  const caller = new AbortController();
+  const giveUp = () => caller.abort(new Error('gave up'));
+  const queue = oneQueue({ isSecond, ...(!isSecond && { onRead: giveUp }) });
   const wait = async () => {
-    giveUp.abort(new Error('gave up'));
+    giveUp();
     return false;
   };
   const lock = zookeeperQueueLock(queue.zookeeper, wait, {});
-  const refusal = lock.acquire('seat', { waitMs: 60_000, signal: giveUp.signal });
+  const refusal = lock.acquire('seat', { waitMs: isSecond ? 60_000 : 0, signal: caller.signal });
   await expect(refusal).rejects.toThrow('gave up');
   expect(queue.removed).toContain(queue.node());
 });
