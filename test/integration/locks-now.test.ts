@@ -1,13 +1,11 @@
 /** `npx lockstep locks`: a purchase that holds its lock, one that waits, and a key of nobody. */
-import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { lockEvents } from '../../src/audit/read-history.ts';
-import { signToken } from '../../src/http/tokens.ts';
 import { lockKeys } from '../../src/lab/environment/lock-keys.ts';
 import { type LockNow, locksNow } from '../../src/lab/environment/locks-now.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { lockLines } from '../../src/lab/report/lock-lines.ts';
-import { putOnSale } from '../../src/lab/workload/create-voucher.ts';
+import { buy, putOnSale } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';
 
@@ -22,17 +20,10 @@ async function ofUser(voucherId: string): Promise<LockNow | undefined> {
 test.each(['redis-reentrant', 'redis-fair'])(
   'names the owner and the waiter of %s',
   async (rung) => {
-    const { TOKEN_SECRET: secret } = testConnections().config;
-    const voucherId = await putOnSale(lab().baseUrl, secret, 4, { title: 'locks', stock: 5, rung });
-    const token = await signToken(secret, '7', 'user');
-    const buy = (headers: Readonly<Record<string, string>>) =>
-      fetch(`${lab().baseUrl}/vouchers/${voucherId}/orders`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'idempotency-key': randomUUID(), ...headers },
-      });
-    const first = buy({ 'x-lab-pauses': 'after-check:1:1500' });
+    const voucherId = await putOnSale({ rung });
+    const first = buy(voucherId, '7', { 'x-lab-pauses': 'after-check:1:1500' });
     await waitUntil('an owner', 5_000, async () => (await ofUser(voucherId))?.holders.length === 1);
-    const second = buy({});
+    const second = buy(voucherId, '7');
     await waitUntil('a waiter', 5_000, async () => (await ofUser(voucherId))?.waiting.length === 1);
     const lock = await ofUser(voucherId);
     expect(lock).toMatchObject({ server: 'redis-main', count: 1, ghosts: 0 });

@@ -1,14 +1,14 @@
 /** The queue on RabbitMQ: attempts, dead letters, a bound, and lost connections. */
 import { once } from 'node:events';
 import { connect } from 'amqplib';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
 import { endlessLease } from '../../src/locks/shared/leases.ts';
 import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
-import { openConnections, quietRedis } from '../support/connections.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
 import { type OwnRabbitmq, startOwnRabbitmq } from '../support/own-rabbitmq.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
@@ -26,12 +26,11 @@ interface Opened {
 }
 
 async function open(changes: Readonly<Record<string, string>> = {}): Promise<Opened> {
-  const connections = openConnections({
+  const connections = testConnections({
     ...{ REDIS_URL: quietRedis(), RABBITMQ_URL: rabbitmq.url, BATCH_GATHER_MS: '0' },
     ...changes,
   });
   connections.redis('admin');
-  onTestFinished(() => connections.close());
   const { inventory, queue } = await openRung('rabbitmq', connections, {
     onReleaseFailed: () => {},
   });
@@ -64,6 +63,7 @@ async function deadLetters(): Promise<string[]> {
   return texts;
 }
 
+const inTime = { timeout: 10_000 };
 const settleAll: Handle = async (deliveries) => new Set(deliveries.map(({ order }) => order.id));
 
 test('an order whose worker dies five times is in the dead letters, and the attempts are counted', async () => {
@@ -71,22 +71,21 @@ test('an order whose worker dies five times is in the dead letters, and the atte
   const order = someOrder('7', '1');
   await queue.publish(order);
   const attempts: number[] = [];
-  for (let death = 1; death <= 6; death++) {
+  for (let death = 1; death <= 5; death++) {
     const worker = await open();
-    const stop = new AbortController();
-    let isTaken = false;
-    const consuming = worker.queue.consume(async (deliveries) => {
+    const taken = Promise.withResolvers<void>();
+    const neverAnswer: Handle = (deliveries) => {
       attempts.push(...deliveries.map(({ attempt }) => attempt));
-      isTaken = true;
-      return new Promise(() => {}); // It never answers again.
-    }, stop.signal);
-    void consuming;
-    const taken = waitUntil('the order', death <= 5 ? 10_000 : 1_000, () => isTaken);
-    await taken.catch(() => {});
+      taken.resolve();
+      return new Promise(() => {});
+    };
+    void worker.queue.consume(neverAnswer, new AbortController().signal);
+    await taken.promise;
     await worker.connections.close(); // Without an acknowledgement.
   }
+  await expect.poll(deadLetters, inTime).toEqual([expect.stringContaining(order.id)]);
   expect(attempts).toEqual([1, 2, 3, 4, 5]);
-  expect(await deadLetters()).toEqual([expect.stringContaining(order.id)]);
+  expect(await queue.depth()).toBe(0); // Nobody is given it again.
 });
 
 test('the depth leaves out the order that a consumer was given, and the queue says so', async () => {
