@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
 import type { RedisRole } from '../../src/connections/redis.ts';
 import { MasterWatch } from '../../src/connections/redis-sentinel.ts';
@@ -41,14 +41,20 @@ async function sale(): Promise<Sale> {
   const voucher = await someVoucher(connections, { stock: 1_000 });
   const inventory = openLuaStream(connections);
   await inventory.prepare(voucher);
-  const queue = openStreamQueue(connections);
+  return { sentinels, connections, inventory, voucher };
+}
+
+/** In this process, with the connections of the sale. */
+async function saleWithWorker(): Promise<Sale> {
+  const own = await sale();
+  const queue = openStreamQueue(own.connections);
   const stop = new AbortController();
-  const working = workOrders(connections, queue, quiet, stop.signal);
+  const working = workOrders(own.connections, queue, quiet, stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await working;
   });
-  return { sentinels, connections, inventory, voucher };
+  return own;
 }
 
 let users = 0;
@@ -99,79 +105,67 @@ async function everyRoleFollows({ sentinels, connections }: Sale): Promise<void>
     });
 }
 
-describe('Redis behind Sentinel', () => {
-  test.each([
-    ['killed', 'kill'],
-    ['frozen', 'pause'],
-  ] as const)('the master is %s: purchases and the worker go on', async (_, end) => {
-    const own = await sale();
-    await oneMoreOrder(own);
-    const accepted = buyAllTheTime(own);
-    await own.sentinels.master[end]();
-    await own.sentinels.promoted();
-    const lost = accepted.length;
-    const since = () => accepted.slice(lost);
-    await waitUntil('an order to be recorded', mostMs, () => areRecorded(own, since().slice(0, 1)));
-    await everyRoleFollows(own);
-    await waitUntil('every order since to be recorded', 10_000, () => areRecorded(own, since()));
-  });
+/** Purchases never stop; no order that is accepted after the promotion is lost. */
+async function goesOnAfter(end: 'kill' | 'pause', own: Sale): Promise<void> {
+  await oneMoreOrder(own);
+  const accepted = buyAllTheTime(own);
+  await own.sentinels.master[end]();
+  await own.sentinels.promoted();
+  const lost = accepted.length;
+  const since = () => accepted.slice(lost);
+  await waitUntil('an order to be recorded', mostMs, () => areRecorded(own, since().slice(0, 1)));
+  await everyRoleFollows(own);
+  await waitUntil('every order since to be recorded', 10_000, () => areRecorded(own, since()));
+}
 
-  test('a frozen master comes back: clients that were idle are not at it any more', async () => {
-    const own = await sale();
-    await oneMoreOrder(own);
-    // No command waits on these roles, so no limit of an answer ends their connections.
-    const old = new Set(roles.map((role) => own.connections.redis(role).stream));
-    own.sentinels.master.pause();
-    await own.sentinels.promoted();
-    await waitUntil('the connections to the old master to close', mostMs, () =>
-      [...old].every((stream) => stream.destroyed),
-    );
-    own.sentinels.master.resume();
-    await everyRoleFollows(own);
-    await oneMoreOrder(own);
-  });
+test('the master is killed: purchases and the worker go on', async () => {
+  await goesOnAfter('kill', await saleWithWorker());
 });
 
 test('the master is frozen: the processes of the service go on, and none is replaced', async () => {
-  const sentinels = await startOwnSentinels();
-  const connections = testConnections(sentinels.settings);
-  connections.redis('purchase');
-  const voucher = await someVoucher(connections, { stock: 100 });
-  await connections.ready();
-  const inventory = openLuaStream(connections);
-  await inventory.prepare(voucher);
-  const settings = { ...sentinels.settings, INSTANCES: '1' };
+  const own = await sale();
+  const settings = { ...own.sentinels.settings, INSTANCES: '1' };
   const { events, isReady, ready } = await startLoggedService(settings);
   await ready();
-  const own = { sentinels, connections, inventory, voucher };
-  await oneMoreOrder(own);
-  sentinels.master.pause();
-  await sentinels.promoted();
-  await oneMoreOrder(own);
+  await goesOnAfter('pause', own);
   await waitUntil('the instance to be ready', mostMs, isReady);
   expect(events('child-exited')).toEqual([]);
   // It promises less than `replica`, and its operator is told so, once.
   expect(events('promotion-loses-orders')).toHaveLength(1);
 });
 
-describe('a server that has become a replica, without a word to its clients', () => {
-  test('a refused write makes its client connect again, and is not sent again', async () => {
-    const { url } = await startOwnRedis();
-    const connections = testConnections({ REDIS_URL: url });
-    const clients = ['lock', 'purchase', 'admin'] as const;
-    for (const role of clients) connections.redis(role);
-    await connections.ready();
-    await connections.redis('admin').call('REPLICAOF', '127.0.0.1', '1');
-    for (const role of clients) {
-      const redis = connections.redis(role);
-      const old = redis.stream;
-      await expect(redis.incr('writes')).rejects.toThrow('READONLY');
-      const isNew = () => redis.stream !== old && redis.status === 'ready';
-      await waitUntil('a new connection', 5_000, isNew);
-    }
-    await connections.redis('admin').call('REPLICAOF', 'NO', 'ONE');
-    expect(await connections.redis('admin').get('writes')).toBeNull();
-  });
+test('a frozen master comes back: clients that were idle are not at it any more', async () => {
+  const own = await saleWithWorker();
+  await oneMoreOrder(own);
+  // No command waits on these roles, so no limit of an answer ends their connections.
+  const old = new Set(roles.map((role) => own.connections.redis(role).stream));
+  own.sentinels.master.pause();
+  await own.sentinels.promoted();
+  await waitUntil('the connections to the old master to close', mostMs, () =>
+    [...old].every((stream) => stream.destroyed),
+  );
+  own.sentinels.master.resume();
+  await everyRoleFollows(own);
+  await oneMoreOrder(own);
+});
+
+/** It has become one without a word to its clients. */
+test('a write that a replica refuses makes its client connect again, and is not sent again', async () => {
+  const { url } = await startOwnRedis();
+  const connections = testConnections({ REDIS_URL: url });
+  const clients = ['lock', 'purchase', 'admin'] as const;
+  for (const role of clients) connections.redis(role);
+  await connections.ready();
+  await connections.redis('admin').call('REPLICAOF', '127.0.0.1', '1');
+  for (const role of clients) {
+    const redis = connections.redis(role);
+    const old = redis.stream;
+    await expect(redis.incr('writes')).rejects.toThrow('READONLY');
+    const isNew = () => redis.stream !== old && redis.status === 'ready';
+    await waitUntil('a new connection', 5_000, isNew);
+  }
+  await connections.redis('admin').call('REPLICAOF', 'NO', 'ONE');
+  expect(await connections.redis('admin').get('writes')).toBeNull();
 });
 
 test.each([
