@@ -1,6 +1,6 @@
 /**
- * A new lock is one file and one row, and so is a new queue: each is added to a copy of the
- * sources, which sells with it.
+ * A new lock is one file and one row, and so is a new queue: both are added to a copy of the
+ * sources, which sells with them.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../../src/connections/connections.ts';
@@ -69,18 +69,14 @@ const queue: Addition = {
   lesson: 'A queue is a file and a row.',
 };
 
-let lockCopy: SourceCopy;
-let queueCopy: SourceCopy;
+let copy: SourceCopy;
 beforeAll(async () => {
-  lockCopy = await copyWith(lock);
-  queueCopy = await copyWith(queue);
+  copy = await copyWith(lock, queue);
 }, 180_000);
-afterAll(() => {
-  for (const copy of [lockCopy, queueCopy]) copy?.remove();
-});
+afterAll(() => copy?.remove());
 
 /** Connections of the copy's own class, to a Redis that the lab's workers do not read. */
-async function openConnections(copy: SourceCopy): Promise<Connections> {
+async function openConnections(): Promise<Connections> {
   const { readConfig } = await copy.load('config');
   const opened = await copy.load('connections/connections');
   const environment = { ...ownLab.environment, REDIS_URL: quietRedis() };
@@ -90,10 +86,10 @@ async function openConnections(copy: SourceCopy): Promise<Connections> {
 }
 
 /** A voucher that is sold by the copy's code, on the lab's servers. */
-async function openSale(copy: SourceCopy, rung: string) {
+async function openSale(rung: string) {
   const { openVouchers } = await copy.load('purchase/vouchers');
   const { openRung } = await copy.load('ladder/open-rung');
-  const connections = await openConnections(copy);
+  const connections = await openConnections();
   const { inventory, purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
   const sale = {
     ...{ title: 'test', stock: 5, rung, lab: { rails: false, workMs: 0, retries: 0 } },
@@ -104,25 +100,25 @@ async function openSale(copy: SourceCopy, rung: string) {
   return { connections, inventory, voucher, buy };
 }
 
-describe.each([
-  ['lock', lock, () => lockCopy],
-  ['queue', queue, () => queueCopy],
-] as const)('a new %s', (_, addition, copy) => {
-  test('is one file, one row and its two texts', () => {
-    const shared = ['ladder/rungs.ts', 'ladder/texts/en.ts', 'ladder/texts/zh.ts'];
-    expect(copy().touched).toEqual([addition.file, ...shared].sort());
-  });
+test('each is one file, one row and its two texts', () => {
+  const shared = ['ladder/rungs.ts', 'ladder/texts/en.ts', 'ladder/texts/zh.ts'];
+  expect(copy.touched).toEqual([lock.file, queue.file, ...shared].sort());
+});
 
+describe.each([
+  ['lock', lock],
+  ['queue', queue],
+] as const)('a new %s', (_, addition) => {
   test('is listed by `lockstep ladder` in both languages', async () => {
     const { rung, chapter, idea, lesson } = addition;
     for (const language of ['en', 'zh']) {
-      const rows = JSON.parse(await copy().lockstep('ladder', '--json', '--language', language));
+      const rows = JSON.parse(await copy.lockstep('ladder', '--json', '--language', language));
       expect(rows).toContainEqual(expect.objectContaining({ rung, chapter, idea, lesson }));
     }
   });
 
   test('sells', async () => {
-    const { buy, inventory, voucher } = await openSale(copy(), addition.rung);
+    const { buy, inventory, voucher } = await openSale(addition.rung);
     const outcomes = await Promise.all(['1', '2', '2'].map(buy));
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['accepted', 'accepted', 'refused']);
     expect(await inventory.remaining(voucher)).toBe(3);
@@ -140,10 +136,10 @@ const clausesInProcess: readonly (keyof typeof clauses)[] = [
 test.each(clausesInProcess)(
   'the contract opens the new lock through the table: it %s',
   async (name) => {
-    const { lockFactories } = await lockCopy.load('ladder/factories');
+    const { lockFactories } = await copy.load('ladder/factories');
     const open = lockFactories().get(lock.rung as RungName);
     if (!open) throw new Error('the table does not have the new lock');
-    const connections = await openConnections(lockCopy);
+    const connections = await openConnections();
     const contestant = { name: lock.rung, lock: open(connections), connections };
     await connections.ready();
     await clauses[name](contestant);
@@ -151,11 +147,11 @@ test.each(clausesInProcess)(
 );
 
 test('a worker consumes the new queue through the table, and records its orders', async () => {
-  const { openQueues } = await queueCopy.load('ladder/open-rung');
-  const { workOrders } = await queueCopy.load('orders/order-worker');
-  const { collectFacts } = await queueCopy.load('audit/collect');
-  const { audit } = await queueCopy.load('audit/audit');
-  const { connections, voucher, buy } = await openSale(queueCopy, queue.rung);
+  const { openQueues } = await copy.load('ladder/open-rung');
+  const { workOrders } = await copy.load('orders/order-worker');
+  const { collectFacts } = await copy.load('audit/collect');
+  const { audit } = await copy.load('audit/audit');
+  const { connections, voucher, buy } = await openSale(queue.rung);
   const [opened] = openQueues([queue.rung as RungName], connections);
   if (!opened) throw new Error('the table does not have the new queue');
   await Promise.all(['1', '2', '3'].map(buy));

@@ -113,25 +113,19 @@ describe('a production install', () => {
   });
 
   describe.each(['0', '1'])('with LAB=%s', (LAB) => {
-    const install = () => {
+    const routes = `${LAB === '1' ? 'with' : 'without'} the routes and options of the lab`;
+    test(`sells a voucher, ${routes}, records the order, and stops in order`, async () => {
       const HISTORY_FOLDER = LAB === '1' ? join(folder, 'history') : '';
       const settings = { REDIS_URL: quietRedis(), LAB, HISTORY_FOLDER };
-      return deploy(settings, join(folder, 'dist/bin/service.js'));
-    };
-
-    test('sells a voucher, records the order, and stops in order', async () => {
-      const { onSale, buy, confirmed, stop } = await install();
+      const service = await deploy(settings, join(folder, 'dist/bin/service.js'));
+      const { onSale, buy, confirmed, post, operate, stop } = service;
+      const noop = await post('/lab/noop', 7);
+      const withOptions = await operate('POST', '/vouchers', openSale({ lab: { workMs: 5 } }));
+      expect([noop.status, withOptions.status]).toEqual(LAB === '1' ? [202, 201] : [404, 400]);
       const sold = await buy(await onSale(), 7);
       expect(sold.httpStatus).toBe(202);
       await confirmed(sold.location, 7);
       expect(await stop()).toBe(0);
-    });
-
-    test(`${LAB === '1' ? 'has' : 'has none of'} the routes and options of the lab`, async () => {
-      const { post, operate } = await install();
-      const noop = await post('/lab/noop', 7);
-      const withOptions = await operate('POST', '/vouchers', openSale({ lab: { workMs: 5 } }));
-      expect([noop.status, withOptions.status]).toEqual(LAB === '1' ? [202, 201] : [404, 400]);
     });
   });
 });

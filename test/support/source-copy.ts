@@ -1,6 +1,6 @@
 /**
- * A copy of the sources in a temporary folder, with a rung added as a contributor would: one file,
- * one row, its texts.
+ * A copy of the sources in a temporary folder, with rungs added as a contributor would: for each
+ * one file, one row, its texts.
  */
 import {
   cpSync,
@@ -69,9 +69,9 @@ export async function compile(folder: string): Promise<void> {
 }
 
 /** @throws the compiler's messages. */
-export async function copyWith(addition: Addition): Promise<SourceCopy> {
+export async function copyWith(...additions: readonly Addition[]): Promise<SourceCopy> {
   const folder = copySources();
-  add(join(folder, 'src'), addition);
+  for (const addition of additions) add(join(folder, 'src'), addition);
   await compile(folder);
   return {
     touched: touchedFiles(join(root, 'src'), join(folder, 'src')),
