@@ -10,7 +10,7 @@ import { ReplicaBehind } from '../../src/errors.ts';
 import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { openRung } from '../../src/ladder/open-rung.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { freeLease } from '../../src/locks/none.ts';
 import { changesOf } from '../../src/orders/change-journal.ts';
 import { changeSale, finishChanges } from '../../src/orders/voucher-changes.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
@@ -23,7 +23,6 @@ import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 
-const lease = endlessLease(async () => {});
 const portOf = ({ url }: OwnRedis): string => new URL(url).port;
 
 /** It promises `always`, unless it says otherwise. */
@@ -142,7 +141,7 @@ async function replicated(count = 1) {
   await waitUntil('the replica', 20_000, isInSync);
   const voucher = await someVoucher(connections, { stock: 500 });
   await openLuaStream(connections).prepare(voucher);
-  const buy = (by: Connections, order: Order) => openLuaStream(by).sell(order, voucher, lease);
+  const buy = (by: Connections, order: Order) => openLuaStream(by).sell(order, voucher, freeLease);
   return { replica, replicas, connections, voucher, settings, buy };
 }
 
@@ -205,7 +204,7 @@ test('with `replica`, nobody is told `sold-out` because of an order that no repl
   const voucher = await someVoucher(connections, { stock: 1 });
   const inventory = openLuaStream(connections);
   await inventory.prepare(voucher);
-  const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, lease);
+  const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, freeLease);
   replica.pause();
   expect(await buy('1')).toMatchObject({ kind: 'unknown' });
   for (const user of ['2', '3']) expect(await buy(user)).toMatchObject({ reason: 'not-ready' });
@@ -224,7 +223,7 @@ test('with `replica`, nobody is told `sold-out` because another bucket sold what
   const [first, second] = saleKeys.bucketsOf(voucher.id, 2);
   const userOf = (bucket: unknown) =>
     users.find((user) => saleKeys.bucketOf(voucher.id, user, 2) === bucket) ?? '';
-  const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, lease);
+  const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, freeLease);
   replica.pause();
   expect(await buy(userOf(first))).toMatchObject({ kind: 'unknown' });
   expect(await buy(userOf(second))).toMatchObject({ reason: 'not-ready' });
@@ -238,7 +237,7 @@ test('with `replica`, nobody is told `sold-out` because another bucket sold what
   };
   const before = await sets();
   const other = luaBuckets(connections.redis('purchase'), saleKeys, options);
-  const answer = await other.sell(someOrder(voucher.id, userOf(second)), voucher, lease);
+  const answer = await other.sell(someOrder(voucher.id, userOf(second)), voucher, freeLease);
   expect(answer).toMatchObject({ reason: 'sold-out' });
   expect((await sets()) - before).toBe(3); // For the refusal of its own bucket, and for both.
 });
@@ -266,7 +265,7 @@ test('with `replica`, many purchases share one WAIT, and an outcome on a new con
   const redis = connections.redis('purchase');
   const orders = Array.from({ length: 200 }, (_, user) => someOrder(voucher.id, String(user + 1)));
   const inventory = openLuaStream(connections);
-  const sold = await Promise.all(orders.map((order) => inventory.sell(order, voucher, lease)));
+  const sold = await Promise.all(orders.map((order) => inventory.sell(order, voucher, freeLease)));
   expect(kinds(sold)).toEqual(['accepted']);
   const stats = await connections.redis('admin').info('commandstats');
   const waits = Number(/cmdstat_wait:calls=(\d+)/.exec(stats)?.[1]);

@@ -12,14 +12,13 @@ import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
 import { CommitUnknown, MysqlSilent } from '../../src/errors.ts';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { freeLease } from '../../src/locks/none.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { quiet, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
 import { proxyBefore, type SwallowingProxy } from '../support/swallowing-proxy.ts';
 
-const lease = endlessLease(async () => {});
 /** What an answer may take in these tests, and a reconnect on a busy machine. */
 const answerMs = 400;
 const reconnectMs = 2_000;
@@ -61,9 +60,9 @@ describe.skipIf(isOnMysql)('a frozen connection to Redis', () => {
     await inventory.prepare(voucher);
     proxy.freeze();
     const order = someOrder(voucher.id, '7', 'once');
-    expect(await inventory.sell(order, voucher, lease)).toMatchObject({ kind: 'unknown' });
+    expect(await inventory.sell(order, voucher, freeLease)).toMatchObject({ kind: 'unknown' });
     const tookMs = await untilAnswer(async () => {
-      const outcome = await inventory.sell(someOrder(voucher.id, '8', 'twice'), voucher, lease);
+      const outcome = await inventory.sell(someOrder(voucher.id, '8', 'twice'), voucher, freeLease);
       return outcome.kind === 'accepted';
     });
     expect(tookMs).toBeLessThan(answerMs + reconnectMs);
@@ -134,7 +133,7 @@ describe('a frozen connection to MySQL', () => {
     const voucher = await someVoucher(connections, { stock: 10 });
     const inventory = stockPositive(connections.mysql());
     const sell = (user: string, freeze: () => void) =>
-      inventory.sell(someOrder(voucher.id, user), voucher, { ...lease, assertHeld: freeze });
+      inventory.sell(someOrder(voucher.id, user), voucher, { ...freeLease, assertHeld: freeze });
     const outcome = await sell('7', () => proxy.freeze());
     expect(outcome).toMatchObject({ kind: 'unknown', cause: expect.any(CommitUnknown) });
     // The frozen transaction has the voucher's row, until its session is ended.
@@ -180,7 +179,7 @@ describe('an order worker', () => {
     const buy = async (count: number) => {
       for (let bought = 0; bought < count; bought++) {
         const order = someOrder(voucher.id, String(++user));
-        expect(await inventory.sell(order, voucher, lease)).toMatchObject({ kind: 'accepted' });
+        expect(await inventory.sell(order, voucher, freeLease)).toMatchObject({ kind: 'accepted' });
       }
     };
     const untilRecorded = async (count: number, withinMs: number) => {

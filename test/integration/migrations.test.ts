@@ -1,11 +1,10 @@
 /** The migrations: once each, from many processes, and from where a killed process stopped. */
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { select } from '../../src/connections/mysql.ts';
 import { openPool } from '../../src/connections/mysql-pool.ts';
 import { migrate } from '../../src/connections/schema.ts';
 import { ownDatabase } from '../support/own-database.ts';
+import { proxyBefore } from '../support/swallowing-proxy.ts';
 
 const tables = [
   ...['fences', 'lab_options', 'migrations', 'orders'],
@@ -25,35 +24,6 @@ async function contentOf(url: string): Promise<{ tables: string[]; migrations: s
   return { tables: found.toSorted(), migrations };
 }
 
-/** Passes on this many answers of the server, and cuts the connection at the next one. */
-async function cutAfter(answers: number, url: string): Promise<string> {
-  const sockets: Socket[] = [];
-  const server = createServer((client) => {
-    const upstream = connect(Number(new URL(url).port), '127.0.0.1');
-    sockets.push(client, upstream);
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => {});
-      socket.on('close', () => [client, upstream].forEach((end) => void end.destroy()));
-    }
-    let left = answers;
-    client.on('data', (data) => upstream.write(data));
-    upstream.on('data', (data) => {
-      left -= 1;
-      if (left >= 0) client.write(data);
-      else client.destroy();
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const cut = new URL(url);
-  cut.port = String((server.address() as AddressInfo).port);
-  return cut.href;
-}
-
 test('run once, however often and from however many processes they are asked for', async () => {
   const url = await ownDatabase();
   await Promise.all([migrate(url), migrate(url), migrate(url)]);
@@ -70,15 +40,14 @@ test('go on where a process stopped, between any two statements', async () => {
   let cuts = 0;
   for (let answers = 1; ; answers++) {
     const url = await ownDatabase();
-    const stopped = await migrate(await cutAfter(answers, url)).then(
+    const cut = await proxyBefore(url, answers);
+    const stopped = await migrate(cut.url).then(
       () => false,
       () => true,
     );
     await migrate(url);
-    expect(await contentOf(url), `stopped after ${answers} answers`).toEqual({
-      tables,
-      migrations,
-    });
+    const content = { tables, migrations };
+    expect(await contentOf(url), `stopped after ${answers} answers`).toEqual(content);
     if (!stopped) break;
     cuts += 1;
   }

@@ -4,7 +4,7 @@ import { change, type Pool, select, snapshot, transaction } from '../../src/conn
 import { openPool } from '../../src/connections/mysql-pool.ts';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { freeLease } from '../../src/locks/none.ts';
 import { testConnections } from '../support/connections.ts';
 import { accountWith, asRoot, makeReadOnly } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
@@ -49,10 +49,9 @@ test('a sale is refused as not-ready once, and then it sells', async () => {
   const voucher = await someVoucher(connections, { stock: 10 });
   const { sell } = stockPositive(connections.mysql());
   await moveWriter(connections.mysql());
-  const lease = endlessLease(async () => {});
   const outcomes = [];
   for (let user = 7; user < 7 + size; user++)
-    outcomes.push(await sell(someOrder(voucher.id, `${user}`), voucher, lease));
+    outcomes.push(await sell(someOrder(voucher.id, `${user}`), voucher, freeLease));
   const accepted = Array.from({ length: size - 1 }, () => 'accepted');
   expect(outcomes.map(({ kind }) => kind)).toEqual(['refused', ...accepted]);
   expect(outcomes[0]).toMatchObject({ reason: 'not-ready' });

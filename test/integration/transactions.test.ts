@@ -12,13 +12,12 @@ import {
 } from '../../src/connections/mysql.ts';
 import { CommitUnknown } from '../../src/errors.ts';
 import { stockPositive } from '../../src/inventory/stock-positive.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { freeLease } from '../../src/locks/none.ts';
 import { testConnections } from '../support/connections.ts';
 import { setGlobal } from '../support/own-database.ts';
 import { isOnMysql } from '../support/own-lab.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
-const lease = endlessLease(async () => {});
 const takeStock = 'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?';
 
 /** Nothing, when it succeeds. */
@@ -59,7 +58,7 @@ test('a sale that cannot get its row in MySQL is refused as database-busy: no lo
   const other = await pool.getConnection();
   await other.beginTransaction();
   await change(other, takeStock, [voucher.id]);
-  const outcome = await stockPositive(pool).sell(someOrder(voucher.id, '7'), voucher, lease);
+  const outcome = await stockPositive(pool).sell(someOrder(voucher.id, '7'), voucher, freeLease);
   await other.rollback();
   other.release();
   expect(outcome).toEqual({ kind: 'refused', reason: 'database-busy' });
@@ -139,7 +138,7 @@ test('too many prepared statements refuse a sale, and it sells when there is roo
   const connections = testConnections();
   const voucher = await someVoucher(connections);
   const sell = (user: string) =>
-    stockPositive(connections.mysql()).sell(someOrder(voucher.id, user), voucher, lease);
+    stockPositive(connections.mysql()).sell(someOrder(voucher.id, user), voucher, freeLease);
   await setGlobal('max_prepared_stmt_count', 0, 16_382);
   expect(await sell('7')).toMatchObject({ kind: 'refused', reason: 'not-ready' });
   await setGlobal('max_prepared_stmt_count', 16_382, 16_382);

@@ -9,12 +9,12 @@ import { StockTooLarge } from '../../src/errors.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { unitRows } from '../../src/inventory/unit-rows.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
+import { freeLease } from '../../src/locks/none.ts';
+import { timedLease } from '../../src/locks/shared/leases.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
-const lease = endlessLease(async () => {});
 const quick = { rails: true, workMs: 0, retries: 0 };
 const slow = { ...quick, workMs: 300 };
 
@@ -71,7 +71,7 @@ describe('two processes', () => {
     const [one, two] = [open(), open()];
     const voucher = await onSale(one, { stock: 33, lab: { ...quick, workMs: 20, retries: 20 } });
     const sales = usersOf(80).map((userId, index) =>
-      (index % 2 ? one : two).inventory.sell(someOrder(voucher.id, userId), voucher, lease),
+      (index % 2 ? one : two).inventory.sell(someOrder(voucher.id, userId), voucher, freeLease),
     );
     const outcomes = kinds(await Promise.all(sales));
     expect(outcomes.filter((kind) => kind === 'accepted')).toHaveLength(33);
@@ -85,7 +85,7 @@ describe('two processes', () => {
     const [one, two] = [open(), open()];
     const voucher = await onSale(one, { stock: 10, lab: { ...quick, workMs: 20 } });
     const sales = Array.from({ length: 8 }, (_, index) =>
-      (index % 2 ? one : two).inventory.sell(someOrder(voucher.id, '7'), voucher, lease),
+      (index % 2 ? one : two).inventory.sell(someOrder(voucher.id, '7'), voucher, freeLease),
     );
     const outcomes = kinds(await Promise.all(sales));
     expect(outcomes.filter((kind) => kind === 'accepted')).toHaveLength(1);
@@ -100,7 +100,7 @@ test('a sale does not wait for a sale of the same voucher in another process', a
   const voucher = await onSale(one, { stock: 2, lab: { ...quick, workMs: 1_500 } });
   const answered: string[] = [];
   const buy = async ({ inventory }: Open, userId: string, sold: Voucher) => {
-    await inventory.sell(someOrder(voucher.id, userId), sold, lease);
+    await inventory.sell(someOrder(voucher.id, userId), sold, freeLease);
     answered.push(userId);
   };
   const slowly = buy(one, '1', voucher);
@@ -120,20 +120,20 @@ test('a unit that another sale has locked is no sold-out: that sale may still ro
     isChecking = true;
     lost.assertHeld();
   };
-  const failing = inventory.sell(someOrder(voucher.id, '1'), voucher, { ...lease, assertHeld });
+  const failing = inventory.sell(someOrder(voucher.id, '1'), voucher, { ...freeLease, assertHeld });
   await untilLocked(opened, voucher, 1);
   const during: string[] = [];
   while (!isChecking) {
-    during.push(kindOf(await inventory.sell(someOrder(voucher.id, '2'), voucher, lease)));
+    during.push(kindOf(await inventory.sell(someOrder(voucher.id, '2'), voucher, freeLease)));
     if (during.includes('accepted')) break;
   }
   expect(kindOf(await failing)).toBe('lease-lost');
   expect(during).not.toContain('sold-out');
   await waitUntil('the unit to be sold', 5_000, async () => {
-    const outcome = await inventory.sell(someOrder(voucher.id, '3'), voucher, lease);
+    const outcome = await inventory.sell(someOrder(voucher.id, '3'), voucher, freeLease);
     return kindOf(outcome) !== 'conflict';
   });
-  const late = await inventory.sell(someOrder(voucher.id, '4'), voucher, lease);
+  const late = await inventory.sell(someOrder(voucher.id, '4'), voucher, freeLease);
   expect(kindOf(late)).toBe('sold-out');
   expect(await recorded(opened, voucher)).toMatchObject({ left: 0, orders: 1, verdict: 'held' });
 });
@@ -144,7 +144,11 @@ describe('when all connections for sales are in use', () => {
     const voucher = await onSale(opened, { stock: 5, lab: slow });
     const answered: string[] = [];
     const sales = usersOf(3).map(async (userId) => {
-      const outcome = await opened.inventory.sell(someOrder(voucher.id, userId), voucher, lease);
+      const outcome = await opened.inventory.sell(
+        someOrder(voucher.id, userId),
+        voucher,
+        freeLease,
+      );
       answered.push(`${userId} ${kindOf(outcome)}`);
     });
     await Promise.all(sales);
@@ -155,7 +159,7 @@ describe('when all connections for sales are in use', () => {
     const opened = open({ connections: 1, mostWaiting: 5, waitMs: 50 });
     const voucher = await onSale(opened, { stock: 5, lab: slow });
     const sales = usersOf(3).map((userId) =>
-      opened.inventory.sell(someOrder(voucher.id, userId), voucher, lease),
+      opened.inventory.sell(someOrder(voucher.id, userId), voucher, freeLease),
     );
     expect(kinds(await Promise.all(sales))).toEqual([
       ...['accepted', 'database-busy', 'database-busy'],

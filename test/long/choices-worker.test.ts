@@ -4,7 +4,7 @@ import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
 import { openConnections } from '../../src/lab/environment/lab-connections.ts';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
 import { play } from '../../src/lab/stage/runner.ts';
-import { playedOn, rowsOf } from '../support/choices.ts';
+import { playedOn, rowsOf } from '../support/judged-drill.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);

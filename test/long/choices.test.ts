@@ -11,7 +11,7 @@ import { isAboutData } from '../../src/lab/races/race-verdict.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import type { RungName } from '../../src/ladder/rungs.ts';
-import { playedOn, rowsOf } from '../support/choices.ts';
+import { playedOn, rowsOf } from '../support/judged-drill.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/lab/environment/database-root.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { freeLease } from '../../src/locks/none.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
 import { firstOf } from '../support/first-command.ts';
@@ -26,7 +26,6 @@ import { proxyBefore } from '../support/swallowing-proxy.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);
-const lease = endlessLease(async () => {});
 
 async function voucherOf(connections: Connections): Promise<Voucher> {
   connections.redis('purchase');
@@ -38,7 +37,7 @@ async function voucherOf(connections: Connections): Promise<Voucher> {
 
 async function bought(connections: Connections, voucher: Voucher, user: string): Promise<Order> {
   const order = someOrder(voucher.id, user);
-  const { kind } = await openLuaStream(connections).sell(order, voucher, lease);
+  const { kind } = await openLuaStream(connections).sell(order, voucher, freeLease);
   expect(kind).toBe('accepted');
   return order;
 }

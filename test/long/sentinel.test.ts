@@ -11,7 +11,7 @@ import { MasterWatch } from '../../src/connections/redis-sentinel.ts';
 import type { Order, Voucher } from '../../src/domain.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { freeLease } from '../../src/locks/none.ts';
 import { workOrders } from '../../src/orders/order-worker.ts';
 import { findRecorded } from '../../src/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
@@ -21,7 +21,6 @@ import { type OwnSentinels, startOwnSentinels } from '../support/own-sentinels.t
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
 import { startLoggedService } from '../support/service-process.ts';
 
-const lease = endlessLease(async () => {});
 const roles = ['lock', 'purchase', 'subscriber', 'consumer', 'admin', 'pause'] as const;
 /** From the promotion to the first recorded order. */
 const mostMs = 5_000;
@@ -61,7 +60,7 @@ let users = 0;
 /** @returns null when it was not accepted. */
 async function buy({ inventory, voucher }: Sale): Promise<Order | null> {
   const order = someOrder(voucher.id, String(++users));
-  const { kind } = await inventory.sell(order, voucher, lease);
+  const { kind } = await inventory.sell(order, voucher, freeLease);
   return kind === 'accepted' ? order : null;
 }
 

@@ -26,6 +26,13 @@ export const playIn = <Options extends object>(
   return play('test', experiment, options, session);
 };
 
+export const playedOn =
+  (lab: () => Lab) =>
+  <Options extends object>(experiment: Experiment<Options>, options: Options): Promise<Result> =>
+    playIn(lab(), experiment, options);
+
+export const rowsOf = ({ tables: [first] = [] }: Result) => first?.rows;
+
 export function expectHeld(result: Result): void {
   const text = resultText(result);
   expect(

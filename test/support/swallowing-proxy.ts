@@ -35,14 +35,19 @@ export interface SwallowingProxy {
 /** Before the server of this URL; its own URL is the same but for the port. */
 export async function proxyBefore(
   url: string,
+  answersEach?: number,
 ): Promise<SwallowingProxy & { readonly url: string }> {
   const behind = new URL(url);
-  const proxy = await swallowingProxy(Number(behind.port));
+  const proxy = await swallowingProxy(Number(behind.port), answersEach);
   behind.port = String(proxy.port);
   return { ...proxy, url: behind.href };
 }
 
-export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> {
+/** @param answersEach so many are passed on to each connection; it is cut at the next one. */
+export async function swallowingProxy(
+  toPort: number,
+  answersEach = Number.POSITIVE_INFINITY,
+): Promise<SwallowingProxy> {
   let swallowing: { readonly to: string; readonly asked: WeakSet<Socket> } | null = null;
   let state: 'open' | 'cut' | 'held' = 'open';
   const sockets = new Set<Socket>();
@@ -61,6 +66,7 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
         if (!frozen.has(client)) for (const end of [client, upstream]) end.destroy();
       });
     }
+    let left = answersEach;
     const isSilent = () => state === 'held' || frozen.has(client);
     client.on('data', (request: Buffer) => {
       if (swallowing && request.includes(swallowing.to)) swallowing.asked.add(client);
@@ -69,6 +75,8 @@ export async function swallowingProxy(toPort: number): Promise<SwallowingProxy> 
     });
     upstream.on('data', (answer) => {
       if (isSilent()) return;
+      left -= 1;
+      if (left < 0) return void client.destroy();
       const isNext = swallowing && (swallowing.to === '' || swallowing.asked.has(client));
       if (!isNext) return void client.write(answer);
       swallowing = null;
