@@ -45,33 +45,15 @@ describe('a batch', () => {
     expect(ran).toEqual(['a b']);
   });
 
-  test('begins when the one before is done, with those that came meanwhile', async () => {
-    const { ran, add, next, end } = recordBatches();
-    add('key', 'a');
-    await next();
-    for (const item of ['b', 'c']) add('key', item);
-    expect(ran).toEqual(['a']);
-    end();
-    await next();
-    expect(ran).toEqual(['a', 'b c']);
-  });
-
-  test('has a limited size, and the rest is the next batch', async () => {
+  test('has a limited size, and the next one begins with the rest when it is done', async () => {
     const { ran, add, next, end } = recordBatches();
     for (const item of ['a', 'b', 'c', 'd']) add('key', item);
     await next();
+    add('key', 'e');
+    expect(ran).toEqual(['a b c']);
     end();
     await next();
-    expect(ran).toEqual(['a b c', 'd']);
-  });
-
-  test('does not wait for the batches of another key', async () => {
-    const { ran, add, next } = recordBatches();
-    add('one', 'a');
-    await next();
-    add('other', 'b');
-    await next();
-    expect(ran).toEqual(['a', 'b']);
+    expect(ran).toEqual(['a b c', 'd e']);
   });
 
   test('gathers again after all of them are done', async () => {

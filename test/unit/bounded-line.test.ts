@@ -7,13 +7,10 @@ const limits = { connections: 2, mostWaiting: 2, waitMs: 60_000 };
 
 /** Work that ends when it is told to. */
 function task(begun: string[], name: string) {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const { promise, resolve: end } = Promise.withResolvers<void>();
   const work = async () => {
     begun.push(name);
-    await ended;
+    await promise;
     return name;
   };
   return { work, end };
@@ -34,14 +31,13 @@ async function oneRefused(limits: Parameters<typeof boundedLine>[0]) {
 test('runs so many at once, and then the one that waits longest', async () => {
   const inLine = boundedLine(limits);
   const begun: string[] = [];
-  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => task(begun, name));
-  if (!a || !b || !c || !d) throw new Error('four tasks are needed');
-  const works = [a, b, c, d].map(({ work }) => inLine(work));
+  const tasks = ['a', 'b', 'c', 'd'].map((name) => task(begun, name));
+  const works = tasks.map(({ work }) => inLine(work));
   expect(begun).toEqual(['a', 'b']);
-  b.end();
+  tasks[1]?.end();
   await works[1];
   await expect.poll(() => begun).toEqual(['a', 'b', 'c']);
-  for (const { end } of [a, c, d]) end();
+  for (const { end } of tasks) end();
   expect(await Promise.all(works)).toEqual(['a', 'b', 'c', 'd']);
 });
 

@@ -9,28 +9,20 @@ import { someFolder } from '../support/folder.ts';
 const faults = { 'put aside': putAside, copied: keepCopy };
 
 describe.each(Object.entries(faults))('data that a fault has %s', (_, breakData) => {
-  test('is the data of the server again once the lab is stopped', async () => {
+  test.each([
+    ['is the data of the server again once the lab is stopped', 'before', () => {}],
+    ['is not given back once the server has newer data that are right', 'after', forgetKept],
+  ])('%s', async (_, left, forget) => {
     const lab = someFolder();
     const data = join(lab, 'redis-1');
     mkdirSync(data);
-    writeFileSync(join(data, 'orders'), 'before the fault');
+    writeFileSync(join(data, 'orders'), 'before');
     breakData(data);
     mkdirSync(data, { recursive: true });
-    writeFileSync(join(data, 'orders'), 'after the fault');
+    writeFileSync(join(data, 'orders'), 'after');
+    forget(data);
     await Lab.stop(lab);
-    expect(readFileSync(join(data, 'orders'), 'utf8')).toBe('before the fault');
+    expect(readFileSync(join(data, 'orders'), 'utf8')).toBe(left);
     expect(existsSync(`${data}.kept`)).toBe(false);
-  });
-
-  test('is not given back once the server has newer data that are right', async () => {
-    const lab = someFolder();
-    const data = join(lab, 'redis-main');
-    mkdirSync(data);
-    breakData(data);
-    mkdirSync(data, { recursive: true });
-    writeFileSync(join(data, 'orders'), 'rebuilt');
-    forgetKept(data);
-    await Lab.stop(lab);
-    expect(readFileSync(join(data, 'orders'), 'utf8')).toBe('rebuilt');
   });
 });

@@ -73,9 +73,53 @@ test('a lease that is granted to a caller that gave up is released', async () =>
   expect(giveBack).toHaveBeenCalledTimes(1);
 });
 
-test('a caller that gave up before asks the server nothing', async () => {
-  const ask = vi.fn(async () => null);
-  const options = { waitMs: 1_000, signal: AbortSignal.abort(gaveUp) };
-  await expect(poll(ask, options, () => 1)).rejects.toThrow('gave up');
-  expect(ask).not.toHaveBeenCalled();
+describe('polling', () => {
+  test('returns the first lease', async () => {
+    const lease = endlessLease(async () => {});
+    const answers = [null, null, lease];
+    const attempt = vi.fn(async () => answers.shift() ?? null);
+    expect(await poll(attempt, { waitMs: 5_000 }, () => 5)).toBe(lease);
+    expect(attempt).toHaveBeenCalledTimes(3);
+  });
+
+  test.each([5, 10_000])(
+    'waits for as long as it should and no longer, with pauses of %i ms',
+    async (pauseMs) => {
+      const waitMs = 60;
+      const askedAt = performance.now();
+      const none = async () => null;
+      expect(await poll(none, { waitMs }, () => pauseMs)).toBeNull();
+      const waitedMs = performance.now() - askedAt;
+      expect(waitedMs).toBeGreaterThanOrEqual(waitMs - 2);
+      expect(waitedMs).toBeLessThan(waitMs + 250);
+    },
+  );
+
+  test('releases a lease that was granted after the caller aborted', async () => {
+    const caller = new AbortController();
+    const release = vi.fn(async () => {});
+    const attempt = async () => {
+      caller.abort(gaveUp);
+      return endlessLease(release);
+    };
+    const asking = poll(attempt, { waitMs: 0, signal: caller.signal }, () => 5);
+    await expect(asking).rejects.toThrow('gave up');
+    expect(release).toHaveBeenCalledTimes(1);
+  });
+
+  test('asks nothing for a caller that gave up before', async () => {
+    const ask = vi.fn(async () => null);
+    const options = { waitMs: 1_000, signal: AbortSignal.abort(gaveUp) };
+    await expect(poll(ask, options, () => 1)).rejects.toThrow('gave up');
+    expect(ask).not.toHaveBeenCalled();
+  });
+
+  test('stops when the caller aborts, and asks no more', async () => {
+    const caller = new AbortController();
+    const attempt = vi.fn(async () => null);
+    const asking = poll(attempt, { waitMs: 60_000, signal: caller.signal }, () => 60_000);
+    setTimeout(() => caller.abort(gaveUp), 10);
+    await expect(asking).rejects.toThrow('gave up');
+    expect(attempt).toHaveBeenCalledTimes(1);
+  });
 });

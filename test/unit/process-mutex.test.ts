@@ -1,12 +1,9 @@
-/** The in-memory mutex, and polling: the parts that the contract of all locks does not cover. */
+/** The in-memory mutex: the parts that the contract of all locks does not cover. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Lease } from '../../src/locks/lock.ts';
 import { processMutex } from '../../src/locks/process-mutex.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
-import { poll } from '../../src/locks/shared/polling.ts';
 
-const marginMs = 250;
 const resource = 'voucher:1:user:1';
 
 const leaseOf = (lease: Lease | null): Lease =>
@@ -52,54 +49,11 @@ describe('the in-memory mutex', () => {
     await owner.release();
     expect(await asking).toBeNull();
   });
-});
 
-describe('polling', () => {
-  test('returns the first lease', async () => {
-    const lease = endlessLease(async () => {});
-    const attempt = vi.fn(
-      async (): Promise<Lease | null> => (attempt.mock.calls.length < 3 ? null : lease),
-    );
-    expect(await poll(attempt, { waitMs: 5_000 }, () => 5)).toBe(lease);
-    expect(attempt).toHaveBeenCalledTimes(3);
-  });
-
-  test.each([5, 10_000])(
-    'waits for as long as it should and no longer, with pauses of %i ms',
-    async (pauseMs) => {
-      const waitMs = 60;
-      const askedAt = performance.now();
-      expect(
-        await poll(
-          async () => null,
-          { waitMs },
-          () => pauseMs,
-        ),
-      ).toBeNull();
-      const waitedMs = performance.now() - askedAt;
-      expect(waitedMs).toBeGreaterThanOrEqual(waitMs - 2);
-      expect(waitedMs).toBeLessThan(waitMs + marginMs);
-    },
-  );
-
-  test('releases a lease that was granted after the caller aborted', async () => {
-    const caller = new AbortController();
-    const release = vi.fn(async () => {});
-    const attempt = async () => {
-      caller.abort(new Error('aborted'));
-      return endlessLease(release);
-    };
-    const asking = poll(attempt, { waitMs: 0, signal: caller.signal }, () => 5);
-    await expect(asking).rejects.toThrow('aborted');
-    expect(release).toHaveBeenCalledTimes(1);
-  });
-
-  test('stops when the caller aborts, and asks no more', async () => {
-    const caller = new AbortController();
-    const attempt = vi.fn(async () => null);
-    const asking = poll(attempt, { waitMs: 60_000, signal: caller.signal }, () => 60_000);
-    setTimeout(() => caller.abort(new Error('aborted')), 10);
-    await expect(asking).rejects.toThrow('aborted');
-    expect(attempt).toHaveBeenCalledTimes(1);
+  test('grants nothing to a caller that aborted before', async () => {
+    const { acquire, owner } = await ownedMutex();
+    await owner.release();
+    await expect(acquire(0, AbortSignal.abort(new Error('aborted')))).rejects.toThrow('aborted');
+    expect(await acquire(0)).not.toBeNull();
   });
 });

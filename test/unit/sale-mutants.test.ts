@@ -69,17 +69,14 @@ const result: MutantResult = {
 const textOf = (results: readonly MutantResult[]): string =>
   resultText({ ...judgeMutants(results), faults: {} }).replaceAll(/\n +/g, ' ');
 
-test('the tables of mutants say what their short words mean', () => {
-  for (const { head, legend = {} } of judgeMutants([result]).tables ?? []) {
-    expect(Object.keys(legend)).toContain('real rung');
-    expect(head).toEqual(expect.arrayContaining(Object.keys(legend)));
-  }
-});
-
 test('the table names each check that went red, and below it what was not as expected', () => {
   const text = textOf([result]);
   expect(text).toMatch(/^no-claim-loop orders-settle +24\.3 +held +3\.0$/m);
   expect(judgeMutants([result])).toMatchObject({ verdict: 'held', reasons: [] });
+  for (const { head, legend = {} } of judgeMutants([result]).tables ?? []) {
+    expect(Object.keys(legend)).toContain('real rung');
+    expect(head).toEqual(expect.arrayContaining(Object.keys(legend)));
+  }
   const survived = textOf([{ ...result, fate: 'survived', violated: ['no-oversell'] }]);
   expect(survived).toContain('no-claim-loop survived, so this is not tested: idle orders are');
   expect(survived).toContain('verdict: violated');
