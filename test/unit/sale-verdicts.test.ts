@@ -57,14 +57,13 @@ const judgeHot = (changes: Partial<HotSale>) => judgeHotVoucher([hotSale(changes
 
 /** User 2 asked in the pause, from 10 ms to 20 ms. */
 const paused = tried(refused('2', 'sale-paused'), 15);
-const judgeChanged = ({ tries: own = [paused, ...tries], ...changes }: Partial<ChangedSale>) =>
-  judgeChangedSale([
-    {
-      ...{ ...sale, tries: own, pauses: [{ from: at(10), to: at(20) }] },
-      ...{ changes: [{ state: 'done', stock: 2 }], wantedStock: 2, isRefusedBelowSold: true },
-      ...{ cuts: 2, kills: 3, ...changes },
-    },
-  ]);
+const changedSale: ChangedSale = {
+  ...{ ...sale, tries: [paused, ...tries], pauses: [{ from: at(10), to: at(20) }] },
+  ...{ changes: [{ state: 'done', stock: 2 }], wantedStock: 2, isRefusedBelowSold: true },
+  ...{ cuts: 2, kills: 3 },
+};
+const judgeChanged = (changes: Partial<ChangedSale>) =>
+  judgeChangedSale([{ ...changedSale, ...changes }]);
 
 /** A pass until 1,000 ms. */
 const look = (userId: string, place: number, ms: number, changes: Partial<Look> = {}): Look => ({
@@ -78,28 +77,22 @@ const secondWaits = look('2', 2, 13, { ...waits, called: 1 });
 const looks = [look('1', 1, 11), secondWaits, look('2', 2, 31)];
 const jump = { ...tried(refused('3', 'pass-required'), 1), requestId: 'jump' };
 const jumpSold = { ...tried(accepted('3', 'c'), 3), requestId: 'jump' };
-const judgeLine = (changes: Partial<WaitedSale>) =>
-  judgeWaitingRoom([
-    {
-      ...{ ...sale, jumps: [purchase('3', 'jump')], looks, passesAtOnce: 1 },
-      killed: ['kill api-1', 'kill redis-main'],
-      ...changes,
-      tries: [jump, ...(changes.tries ?? tries)],
-    },
-  ]);
+const waitedSale: WaitedSale = {
+  ...{ ...sale, jumps: [purchase('3', 'jump')], looks, passesAtOnce: 1 },
+  killed: ['kill api-1', 'kill redis-main'],
+};
+const judgeLine = ({ tries: own = tries, ...changes }: Partial<WaitedSale>) =>
+  judgeWaitingRoom([{ ...waitedSale, ...changes, tries: [jump, ...own] }]);
 
 const killed: Killed = {
   ...{ worker: 'api-worker-2', inHand: [['a'], ['b']], recordedBefore: 0, claimedMs: 2_100 },
   recordedByOthers: new Set(['a', 'b']),
 };
 /** Two workers on two shards; one died with an order of each in hand, the other recorded both. */
-const judgeScale = ({ facts: own, ...changes }: Partial<Omit<ScaleStep, 'facts'>> & Changes) =>
-  judgeScaleOut([
-    {
-      ...{ ...sale, workers: 2, withoutConsumer: [], waiting: 50, recordedMs: 100, killed },
-      ...{ ...changes, facts: [own ?? sale.facts] },
-    },
-  ]);
+const step = { ...sale, workers: 2, withoutConsumer: [], waiting: 50, recordedMs: 100, killed };
+type StepChanges = Partial<Omit<ScaleStep, 'facts'>> & Changes;
+const judgeScale = ({ facts: own = sale.facts, ...changes }: StepChanges) =>
+  judgeScaleOut([{ ...step, ...changes, facts: [own] }]);
 const judgeKilled = (changes: Partial<Killed>) => judgeScale({ killed: { ...killed, ...changes } });
 
 const floods = [
@@ -158,13 +151,12 @@ describe('a storm', () => {
 
   test('has the longest time without a sale, and when it began, in its figures', () => {
     const later = tried(accepted('2', 'b'), 99);
-    expect(judgeStorm({ tries: [later, ...tries, tried(accepted('2', 'b'), 45)] }).figures).toEqual(
-      {
-        ...{ purchases: 3, requests: 5, sold: 2, recorded: 2, accepted: 2, lost: 0 },
-        ...{ usersWithTwoOrders: 0, unresolved: 0, unsent: 0, unexpected: 0 },
-        ...{ longestGapMs: 54, longestGapAtMs: 26 },
-      },
-    );
+    const { figures } = judgeStorm({ tries: [later, ...tries, tried(accepted('2', 'b'), 45)] });
+    expect(figures).toEqual({
+      ...{ purchases: 3, requests: 5, sold: 2, recorded: 2, accepted: 2, lost: 0 },
+      ...{ usersWithTwoOrders: 0, unresolved: 0, unsent: 0, unexpected: 0 },
+      ...{ longestGapMs: 54, longestGapAtMs: 26 },
+    });
   });
 
   const roles = [
@@ -238,10 +230,7 @@ describe('a changed sale', () => {
   changed.holds({ 'a request that was sent before the pause was sold in it': { tries: early } });
   changed.is('violated', {
     'voucher 9: 1 purchases were sold while the sale was paused': {
-      tries: [
-        tried(refused('2', 'sale-paused'), 15),
-        ...tries.with(0, tried(accepted('1', 'a'), 12, 14)),
-      ],
+      tries: [paused, ...tries.with(0, tried(accepted('1', 'a'), 12, 14))],
     },
     'voucher 9: 1 changes were never finished': { changes: [{ state: 'begun', stock: 2 }] },
     'voucher 9: the stock is 2, and the operator set 5': { wantedStock: 5 },
@@ -259,13 +248,12 @@ describe('a changed sale', () => {
   test('has what was changed, refused and cut in its figures', () => {
     const states = ['done', 'done', 'refused'] as const;
     const changes = states.map((state) => ({ state, stock: 2 }));
-    expect(judgeChanged({ changes })).toMatchObject({
-      figures: {
-        ...{ changesDone: 2, changesRefused: 1, changesUnfinished: 0, changesCut: 2 },
-        ...{ soldWhilePaused: 0, askedToWait: 1 },
-      },
-      faults: { kill: 5 },
+    const { figures, faults } = judgeChanged({ changes });
+    expect(figures).toMatchObject({
+      ...{ changesDone: 2, changesRefused: 1, changesUnfinished: 0, changesCut: 2 },
+      ...{ soldWhilePaused: 0, askedToWait: 1 },
     });
+    expect(faults).toEqual({ kill: 5 });
   });
 });
 

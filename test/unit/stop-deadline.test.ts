@@ -20,14 +20,9 @@ function stopped() {
   return { stop, exit, lines };
 }
 
-test('a process that runs is not ended', () => {
-  const { exit } = stopped();
-  vi.advanceTimersByTime(10 * overdueMs);
-  expect(exit).not.toHaveBeenCalled();
-});
-
-test('a stop may take its drain, and some time to close', () => {
+test('a process that runs is not ended, and a stop may take its drain and some time more', () => {
   const { stop, exit } = stopped();
+  vi.advanceTimersByTime(10 * overdueMs);
   stop.abort();
   vi.advanceTimersByTime(overdueMs - 1);
   expect(exit).not.toHaveBeenCalled();
