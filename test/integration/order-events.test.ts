@@ -9,16 +9,11 @@ import type { Order } from '../../src/domain.ts';
 import { commonHeaders } from '../../src/http/headers.ts';
 import { signToken } from '../../src/http/tokens.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-<<<<<<< HEAD
-=======
-import { freeLease } from '../../src/locks/none.ts';
->>>>>>> e4847e8 (wip)
 import { deadLetter } from '../../src/orders/dead-letters.ts';
 import { recordBatch } from '../../src/orders/record-orders.ts';
 import { listen } from '../../src/processes/api-server.ts';
 import { openVouchers } from '../../src/purchase/vouchers.ts';
 import { call, deploymentSecret, tokenFor } from '../support/client.ts';
-<<<<<<< HEAD
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { arrives, openStream, type Stream, statuses } from '../support/order-stream.ts';
@@ -30,14 +25,6 @@ import { startService } from '../support/service-process.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
 const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
-=======
-import { quiet, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
-import { openInstance } from '../support/instance.ts';
-import { arrives, openStream, type Stream, statuses } from '../support/order-stream.ts';
-import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
-import { serviceEntry, startService } from '../support/service-process.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
->>>>>>> e4847e8 (wip)
 
 /** An instance in this process; its orders are recorded by the test, and by nobody else. */
 async function instance(changes: Readonly<Record<string, string>> = {}) {
@@ -50,20 +37,6 @@ async function instance(changes: Readonly<Record<string, string>> = {}) {
     server.close();
   });
   return { connections, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
-/** A stream on which user 7 waits for an order at an instance. */
-async function waiting(changes: Readonly<Record<string, string>> = {}) {
-  const own = await instance(changes);
-  const order = await queuedOrder(own.connections, '7');
-  const stream = await openStream(order.id, '7', { baseUrl: own.baseUrl });
-  await arrives(stream, ['queued']);
-  return { ...own, order, stream };
-}
-
-async function ends(stream: Stream, ...expected: readonly string[]): Promise<void> {
-  expect(await stream.ended).toBe('in order');
-  expect(statuses(stream)).toEqual(expected);
 }
 
 /** An order that is queued, and in no stream: it stays so until the test settles it. */
@@ -102,11 +75,7 @@ async function record(connections: Connections, orders: readonly Order[]): Promi
 }
 
 test('each state passes nginx as soon as it is known, comments come meanwhile, and the final one ends the stream', async () => {
-<<<<<<< HEAD
   const lab = await openProcess({});
-=======
-  const lab = await readyConnections();
->>>>>>> e4847e8 (wip)
   const order = await queuedOrder(lab, '7');
   const stream = await openStream(order.id, '7');
   await arrives(stream, ['queued']);
@@ -124,31 +93,16 @@ test('each state passes nginx as soon as it is known, comments come meanwhile, a
 
 test('a purchase is followed to its end, also when its worker ends and another one starts', async () => {
   const { connections, baseUrl } = await instance({ BATCH_GATHER_MS: '0', CLAIM_IDLE_MS: '100' });
-<<<<<<< HEAD
   const voucher = await onSale(connections, 1);
   const [order] = (await buyAs(connections, voucher, [7])) as [Order];
-=======
-  const voucher = await someVoucher(connections, { stock: 1 });
-  const inventory = openLuaStream(connections);
-  await inventory.prepare(voucher);
-  const order = someOrder(voucher.id, '7');
-  await inventory.sell(order, voucher, freeLease);
->>>>>>> e4847e8 (wip)
   const stream = await openStream(order.id, '7', { baseUrl });
   await arrives(stream, ['queued']);
   const dies = new AbortController();
-<<<<<<< HEAD
   const keep = async () => {
     dies.abort(); // With the order in hand, and nothing recorded.
     return new Set<string>();
   };
   await openStreamQueue(connections).consume(keep, dies.signal);
-=======
-  await queue.consume(async () => {
-    dies.abort(); // With the order in hand, and nothing recorded.
-    return new Set();
-  }, dies.signal);
->>>>>>> e4847e8 (wip)
   expect(statuses(stream)).toEqual(['queued']);
   const stop = startWorker(connections);
   await stream.ended.finally(stop);
@@ -157,18 +111,11 @@ test('a purchase is followed to its end, also when its worker ends and another o
 
 test('an order that fails ends its stream with the reason', async () => {
   const { connections, order, stream } = await waiting();
-<<<<<<< HEAD
   const { saleKeys } = connections;
-=======
->>>>>>> e4847e8 (wip)
   const death = { reason: 'undeliverable', deliveries: 5 } as const;
   await deadLetter(connections.mysql(), connections.redis('admin'), saleKeys, order, death);
   await leaveQueue(connections, [order]);
-<<<<<<< HEAD
   await ends(stream, ['queued', 'failed']);
-=======
-  await ends(stream, 'queued', 'failed');
->>>>>>> e4847e8 (wip)
   expect(stream.text()).toContain('"reason":"undeliverable"');
 });
 
@@ -177,11 +124,7 @@ test('an order that is final has a stream of one event; a client that knows it i
   const order = await queuedOrder(connections, '7');
   await record(connections, [order]);
   const stream = await openStream(order.id, '7', { baseUrl });
-<<<<<<< HEAD
   await ends(stream, ['confirmed']);
-=======
-  await ends(stream, 'confirmed');
->>>>>>> e4847e8 (wip)
   for (const [id, status] of [['confirmed', 204] as const, ['queued', 200] as const]) {
     const headers = { 'last-event-id': id };
     expect((await openStream(order.id, '7', { baseUrl, headers })).answer.status).toBe(status);
@@ -205,22 +148,13 @@ test('only the owner may see it, as with GET /orders/{id}', async () => {
 
 test('all who wait cost MySQL nothing while they wait, and one query when their orders are recorded', async () => {
   const { connections, baseUrl } = await instance();
-<<<<<<< HEAD
   const queueing = usersUpTo(60).map((user) => queuedOrder(connections, String(user)));
   const orders = await Promise.all(queueing);
-=======
-  const users = Array.from({ length: 60 }, (_, index) => String(index + 1));
-  const orders = await Promise.all(users.map((user) => queuedOrder(connections, user)));
->>>>>>> e4847e8 (wip)
   const streams = await Promise.all(
     orders.map(({ id, userId }) => openStream(id, userId, { baseUrl })),
   );
   await Promise.all(streams.map((stream) => arrives(stream, ['queued'])));
-<<<<<<< HEAD
   const own = await openProcess({ REDIS_URL: quietRedis() });
-=======
-  const own = await readyConnections({ REDIS_URL: quietRedis() });
->>>>>>> e4847e8 (wip)
   let queries = 0;
   connections.mysql().on('acquire', () => {
     queries += 1;
@@ -277,7 +211,6 @@ test('a stream ends with the token that it was opened with', async () => {
   const secret = connections.config.TOKEN_SECRET;
   const token = await signToken(secret, '7', 'user', 6);
   const stream = await openStream(order.id, '7', { baseUrl, token });
-<<<<<<< HEAD
   await ends(stream, ['queued']);
 });
 
@@ -285,15 +218,6 @@ test('a stream goes on after Redis was away', async () => {
   const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
   const { connections, baseUrl } = await instance({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
   const own = await openProcess({ REDIS_URL: quietRedis() });
-=======
-  await ends(stream, 'queued');
-});
-
-test('a stream goes on after Redis was away', async () => {
-  const proxy = await proxyBefore(quietRedis());
-  const { connections, baseUrl } = await instance({ REDIS_URL: proxy.url });
-  const own = await readyConnections({ REDIS_URL: quietRedis() });
->>>>>>> e4847e8 (wip)
   const order = await queuedOrder(own, '7');
   const stream = await openStream(order.id, '7', { baseUrl });
   await arrives(stream, ['queued']);
@@ -301,27 +225,18 @@ test('a stream goes on after Redis was away', async () => {
   await expect.poll(() => connections.redis('admin').status).not.toBe('ready');
   await record(own, [order]);
   proxy.mend();
-<<<<<<< HEAD
   await ends(stream, ['queued', 'confirmed']);
-=======
-  await ends(stream, 'queued', 'confirmed');
->>>>>>> e4847e8 (wip)
 });
 
 test('the stream of an order that no store has any more ends', async () => {
   const { connections, order, stream } = await waiting();
   await leaveQueue(connections, [order]);
-<<<<<<< HEAD
   await ends(stream, ['queued']);
-=======
-  await ends(stream, 'queued');
->>>>>>> e4847e8 (wip)
 });
 
 test('the end of an order of another user that has the same id is not told', async () => {
   const { connections, order, stream } = await waiting();
   await record(connections, [{ ...order, userId: '8' }]);
-<<<<<<< HEAD
   await ends(stream, ['queued']);
 });
 
@@ -333,23 +248,10 @@ test('a stopping instance ends its streams, so that it drains', async () => {
     DRAIN_MS: '60000', // Longer than the test waits.
   });
   const connections = await openProcess({ REDIS_URL: quietRedis() });
-=======
-  await ends(stream, 'queued');
-});
-
-test('a stopping instance ends its streams, so that it drains', async () => {
-  const settings = { REDIS_URL: quietRedis(), DRAIN_MS: '60000' }; // Longer than the test waits.
-  const service = await startService(serviceEntry, settings);
-  const connections = await readyConnections({ REDIS_URL: quietRedis() });
->>>>>>> e4847e8 (wip)
   const order = await queuedOrder(connections, '7');
   const token = await tokenFor('7', 'user', deploymentSecret);
   const stream = await openStream(order.id, '7', { baseUrl: service.baseUrl, token });
   await arrives(stream, ['queued']);
   expect(await service.stop()).toBe(0);
-<<<<<<< HEAD
   await ends(stream, ['queued']);
-=======
-  await ends(stream, 'queued');
->>>>>>> e4847e8 (wip)
 });
