@@ -103,22 +103,15 @@ export interface Case {
   readonly healed: unknown;
 }
 
-/** A ping to this port, from a new connection, is answered otherwise. */
-const pinged = (port: () => number, fault: () => Fault, broken: string): Case => ({
-  ...{ fault, seen: () => ping(port()), broken, healed: 'PONG' },
+/** A ping from a new connection is answered otherwise. */
+const atServer = (name: string, fault: (name: string) => Fault, broken: string): Case => ({
+  fault: () => fault(name),
+  ...{ seen: () => ping(lab().portOf(name)), broken, healed: 'PONG' },
 });
-const atServer = (name: string, fault: (name: string) => Fault, broken: string) =>
-  pinged(
-    () => lab().portOf(name),
-    () => fault(name),
-    broken,
-  );
-const atProxy = (fault: (name: 'redis-2') => Fault, broken: string) =>
-  pinged(
-    () => proxyOf('redis-2'),
-    () => fault('redis-2'),
-    broken,
-  );
+const atProxy = (fault: (name: 'redis-2') => Fault, broken: string): Case => ({
+  fault: () => fault('redis-2'),
+  ...{ seen: () => ping(proxyOf('redis-2')), broken, healed: 'PONG' },
+});
 /** What was written before is gone, until it is mended. */
 const emptied = (name: string, fault: (name: string) => Fault): Case => ({
   before: () => write(name),
