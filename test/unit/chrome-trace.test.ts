@@ -1,39 +1,22 @@
 /** The trace of an experiment: what Perfetto needs so that it shows every slice and every flow. */
 import { describe, expect, test } from 'vitest';
-import type { Facts } from '../../src/audit/facts.ts';
 import { chromeTrace, type TraceEvent } from '../../src/lab/report/chrome-trace.ts';
 import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
-import type { HistoryEvent } from '../../src/trace/history.ts';
+import { facts, history } from './facts.ts';
 
-const base = 9_000_000_000_000;
-const at = (ms: number) => String(base + ms * 1_000_000);
-type Given = [
-  ms: number,
-  who: 'A' | 'B',
-  event: HistoryEvent['event'],
-  more?: Partial<HistoryEvent>,
-];
-const historyOf = (...given: Given[]): HistoryEvent[] =>
-  given.map(([ms, who, event, more]) => ({
-    ...{ at: at(ms), event, voucherId: '1', userId: '7', requestId: `r-${who}`, orderId: who },
-    ...{ instance: who === 'A' ? 'api-1' : 'api-2', resource: 'voucher:1:user:7', ...more },
-  }));
+/** Its clock began long before the experiment. */
+const later = (nanoseconds: number | string) => String(9_000_000_000_000n + BigInt(nanoseconds));
+const at = (ms: number) => later(ms * 1_000_000);
 
-const history = historyOf(
-  [1, 'A', 'received'],
-  [2, 'A', 'requested'],
-  [3, 'A', 'granted'],
-  [4, 'A', 'checkpoint', { checkpoint: 'after-check' }],
-  [5, 'B', 'received'],
-  [6, 'B', 'requested'],
-  [20, 'A', 'releasing'],
-  [21, 'A', 'released'],
-  [22, 'B', 'granted'],
-  [23, 'A', 'accepted'],
-  [30, 'B', 'refused', { reason: 'already-ordered' }],
-  [40, 'A', 'recorded', { instance: 'api-worker-1' }],
-);
-const facts = { voucherId: '1', initialStock: 5, history } as unknown as Facts;
+const instances: Record<string, string> = { A: 'api-1', B: 'api-2' };
+const happened = history(
+  ...['1 A 7 received', '2 A 7 requested', '3 A 7 granted', '4 A 7 after-check'],
+  ...['5 B 8 received', '6 B 8 requested', '20 A 7 releasing', '21 A 7 released'],
+  ...['22 B 8 granted', '23 A 7 accepted', '30 B 8 refused already-ordered', '40 A 7 recorded'],
+).map((event) => {
+  const instance = event.event === 'recorded' ? 'api-worker-1' : instances[event.orderId ?? ''];
+  return { ...event, at: later(event.at), instance: instance ?? '' };
+});
 
 const stageEvents = (...given: [ms: number, event: Emitted][]): StageEvent[] =>
   given.map(([ms, event], index) => ({ ...event, number: index + 1, at: at(ms) }));
@@ -52,7 +35,8 @@ const events = stageEvents(
     },
   ],
 );
-const { traceEvents } = chromeTrace(events, [{ ...facts, history: history.toReversed() }]);
+const sale = facts({ initialStock: 5, history: happened.toReversed() });
+const { traceEvents } = chromeTrace(events, [sale]);
 
 const of = (ph: TraceEvent['ph']) => traceEvents.filter((event) => event.ph === ph);
 const nameOf = (kind: string, wanted: (event: TraceEvent) => boolean) =>
@@ -66,8 +50,8 @@ describe('a trace', () => {
   test('has a process for each instance, and a track for each request in it', () => {
     const waits = of('X').filter(({ name }) => name === 'waits for the lock');
     expect(waits.map(placeOf)).toEqual([
-      ['api-1', 'user 7, r-A'],
-      ['api-2', 'user 7, r-B'],
+      ['api-1', 'user 7, r7'],
+      ['api-2', 'user 8, r8'],
     ]);
     expect(of('X').find(({ name }) => name === 'recorded')).toBeDefined();
     expect(waits.map(({ ts, dur }) => [ts, dur])).toEqual([
@@ -104,7 +88,7 @@ describe('a trace', () => {
   test('counts the stock down, and the answers of each second', () => {
     const counted = of('C').map(({ name, ts, args }) => [name, ts, args]);
     expect(counted).toEqual([
-      ['stock of 1', 23_000, { left: 4 }],
+      ['stock of 9', 23_000, { left: 4 }],
       ['answers a second', 1_000_000, { accepted: 4, refused: 5, unknown: 1 }],
     ]);
   });

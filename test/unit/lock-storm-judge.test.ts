@@ -29,16 +29,15 @@ function turn(
   ];
 }
 
-const judged = (records: readonly StormRecord[], done: Partial<Done> = {}) =>
-  judgeStorm(
-    [...records].sort((one, other) => one.at - other.at),
-    { ...nothing, ...done },
-  );
+const judged = (records: readonly StormRecord[], done: Partial<Done> = {}) => {
+  const inOrder = [...records].sort((one, other) => one.at - other.at);
+  return judgeStorm(inOrder, { ...nothing, ...done });
+};
+const violations = (...given: Parameters<typeof judged>) => judged(...given).violations;
+const oneByOne = [...turn('a', 10, 20), ...turn('b', 21, 30)];
 
 test('sections one after the other are right', () => {
-  const { violations, sections } = judged([...turn('a', 10, 20), ...turn('b', 21, 30)]);
-  expect(violations).toEqual([]);
-  expect(sections).toBe(2);
+  expect(judged(oneByOne)).toMatchObject({ violations: [], sections: 2 });
 });
 
 describe('two sections at once', () => {
@@ -46,7 +45,7 @@ describe('two sections at once', () => {
   const both = [...turn('a', 10, late + 40), ...turn('b', late + 1, late + 5, { beside: ['a'] })];
 
   test('are an overlap', () => {
-    expect(judged(both).violations).toEqual([expect.stringMatching(/^overlap: seat a .* seat b /)]);
+    expect(violations(both)).toEqual([expect.stringMatching(/^overlap: seat a .* seat b /)]);
   });
 
   test('are allowed when the first was stopped for all that its lease had left', () => {
@@ -55,9 +54,7 @@ describe('two sections at once', () => {
       ...turn('a', 10, late + 40),
       ...turn('b', late + 9, late + 15, { beside: ['a'] }),
     ];
-    const { violations, allowedOverlaps } = judged(shifted, { stops });
-    expect(violations).toEqual([]);
-    expect(allowedOverlaps).toBe(1);
+    expect(judged(shifted, { stops })).toMatchObject({ violations: [], allowedOverlaps: 1 });
   });
 
   test.each([
@@ -66,66 +63,57 @@ describe('two sections at once', () => {
     ['the stop was before it asked', { process: 'a', from: 1, to: 8 }],
     ['the other entered too soon', { process: 'a', from: 20, to: late + 30 }],
   ])('are an overlap when %s', (_, stop) => {
-    expect(judged(both, { stops: [stop] }).violations).toHaveLength(1);
+    expect(violations(both, { stops: [stop] })).toHaveLength(1);
   });
 
   test('are none when the first was killed before, and its mark was removed', () => {
-    const [asked, entered] = turn('a', 10, 20);
-    if (!asked || !entered) throw new Error('no turn');
+    const untilKilled = turn('a', 10, 20).slice(0, 2);
     const kills = [{ process: 'a', at: 15 }];
     const counters = new Map([[key, 1]]);
-    expect(judged([asked, entered, ...turn('b', 30, 40)], { kills, counters }).violations).toEqual(
-      [],
-    );
+    expect(violations([...untilKilled, ...turn('b', 30, 40)], { kills, counters })).toEqual([]);
   });
 });
 
 test('an update that no overlap explains is lost', () => {
   const counters = new Map([[key, 1]]);
-  const records = [...turn('a', 10, 20), ...turn('b', 21, 30)];
-  expect(judged(records, { counters }).violations).toEqual(['1 updates lost, by 0 overlaps']);
+  expect(violations(oneByOne, { counters })).toEqual(['1 updates lost, by 0 overlaps']);
 });
 
 test('a lease that is lost needs a reason', () => {
   const records = turn('a', 10, 20, { wrote: null });
   const counters = new Map<string, number>();
-  expect(judged(records, { counters }).violations).toEqual([
-    expect.stringMatching(/^lease lost: seat a/),
-  ]);
+  const lost = expect.stringMatching(/^lease lost: seat a/);
+  expect(violations(records, { counters })).toEqual([lost]);
   const stops = [{ process: 'a', from: 12, to: 18 }];
-  expect(judged(records, { counters, stops }).violations).toEqual([]);
-  expect(judged(records, { counters, disconnections: [{ from: 12, to: 18 }] }).violations).toEqual(
-    [],
-  );
+  expect(violations(records, { counters, stops })).toEqual([]);
+  const disconnections = [{ from: 12, to: 18 }];
+  expect(violations(records, { counters, disconnections })).toEqual([]);
 });
 
 describe('a waiter beside a free lock', () => {
   const records = [...turn('a', 10, 20), ...turn('b', 2_000, 2_010)];
-  const sleeper: StormRecord[] = [
+  const sleeps: StormRecord[] = [
+    ...records,
     { process: 'c', key, lane: 0, event: 'asked', at: 15, style: 'long' },
-    { process: 'c', key, lane: 0, event: 'refused', at: 1_800, reason: 'not-in-time' },
   ];
+  const refused = { event: 'refused', at: 1_800, reason: 'not-in-time' } as const;
+  const isRefused: StormRecord[] = [...sleeps, { process: 'c', key, lane: 0, ...refused }];
 
   test('has missed the release', () => {
-    expect(judged([...records, ...sleeper]).violations).toEqual([
-      'c slept 1780 ms beside a free seat',
-    ]);
-    expect(judged([...records, ...sleeper.slice(0, 1)]).violations).not.toEqual([]);
+    expect(violations(isRefused)).toEqual(['c slept 1780 ms beside a free seat']);
+    expect(violations(sleeps)).not.toEqual([]);
   });
 
   test('may sleep after a fault, and when it was killed', () => {
-    expect(judged([...records, ...sleeper], { calm: [{ from: 0, to: 900 }] }).violations).toEqual(
-      [],
-    );
-    expect(judged([...records, ...sleeper], { sleepless: new Set() }).violations).toEqual([]);
-    const kills = [{ process: 'c', at: 30 }];
-    expect(judged([...records, ...sleeper.slice(0, 1)], { kills }).violations).toEqual([]);
+    expect(violations(isRefused, { calm: [{ from: 0, to: 900 }] })).toEqual([]);
+    expect(violations(isRefused, { sleepless: new Set() })).toEqual([]);
+    expect(violations(sleeps, { kills: [{ process: 'c', at: 30 }] })).toEqual([]);
   });
 });
 
 test('the owner who is refused inside its own section is a violation', () => {
   const refusal: StormRecord = { process: 'a', key, lane: 0, event: 're-entry-refused', at: 15 };
-  expect(judged([...turn('a', 10, 20), ...turn('b', 21, 30), refusal]).violations).toHaveLength(1);
+  expect(violations([...oneByOne, refusal])).toHaveLength(1);
 });
 
 test('a seed gives the same faults each time, and another seed gives others', () => {
