@@ -20,10 +20,15 @@ function counted(lock: Lock) {
   return { waits, lock: { acquire } satisfies Lock };
 }
 
-test('one owner waits once, and all its waits are granted together', async () => {
+/** A seat that another owner has. */
+async function takenSeat() {
   const { waits, lock } = counted(processMutex());
   const seat = reentrant(lock);
-  const other = await seat.acquire('seat', { waitMs: 0 });
+  return { waits, seat, other: await seat.acquire('seat', { waitMs: 0 }) };
+}
+
+test('one owner waits once, and all its waits are granted together', async () => {
+  const { waits, seat, other } = await takenSeat();
   const all = asOneOwner(() =>
     Promise.all([1, 2, 3].map(() => seat.acquire('seat', { waitMs: 5_000 }))),
   );
@@ -40,9 +45,7 @@ test('one owner waits once, and all its waits are granted together', async () =>
 });
 
 test('two owners wait beside each other', async () => {
-  const { waits, lock } = counted(processMutex());
-  const seat = reentrant(lock);
-  const other = await seat.acquire('seat', { waitMs: 0 });
+  const { waits, seat, other } = await takenSeat();
   const all = [1, 2].map(() => seat.acquire('seat', { waitMs: 5_000 }));
   await sleep(50);
   expect(waits.now).toBe(2);
@@ -51,8 +54,7 @@ test('two owners wait beside each other', async () => {
 });
 
 test('a wait that queues behind another of its owner ends in time, and at its abort', async () => {
-  const seat = reentrant(processMutex());
-  const other = await seat.acquire('seat', { waitMs: 0 });
+  const { seat, other } = await takenSeat();
   await asOneOwner(async () => {
     const long = seat.acquire('seat', { waitMs: 5_000 });
     const askedAt = performance.now();
@@ -87,10 +89,7 @@ test('only the last wait of an owner that ends without a lease gives up its plac
 test('a try beside a wait of its owner does not keep the place of that wait', async () => {
   const gaveUp: string[] = [];
   let end = (_: null) => {};
-  const acquire = () =>
-    new Promise<null>((resolve) => {
-      end = resolve;
-    });
+  const acquire = () => new Promise<null>((resolve) => (end = resolve));
   const seat = oneWaitPerOwner({ acquire }, (resource) => gaveUp.push(resource));
   await asOneOwner(async () => {
     const wait = seat.acquire('seat', { waitMs: 1_000 });
