@@ -12,7 +12,7 @@ import './scripts/on-node.mjs'; // What the tests start has its code compiled al
 const realServers = {
   globalSetup: './test/support/lab.ts',
   // So many files at once, each with a lab of its own (test/support/own-lab.ts): they mostly wait.
-  maxWorkers: 4,
+  maxWorkers: 5,
   isolate: false,
   setupFiles: './test/support/each-file.ts',
   testTimeout: 60_000,
