@@ -42,13 +42,18 @@ const purchase = (user: number): Purchase => ({
 function* withoutEnd(): Generator<Purchase> {
   for (let user = 1; ; user++) yield purchase(user);
 }
+const endless = () => ({ name: 'lua-stream', purchases: withoutEnd(), perSecond: 500 });
+/** A load that must be finished. */
+const loadOf = (users: number) => ({
+  ...{ name: 'lua-stream', perSecond: 500, finishWithinMs: 5_000 },
+  purchases: Array.from({ length: users }, (_, user) => purchase(user)),
+});
 const sold = (count: number, tries: readonly unknown[]) =>
   stage.until('the sales', 5_000, () => tries.length >= count);
 
 describe('a load beside work', () => {
   test('ends with the work, which sees the answers as they come', async () => {
-    const load = { name: 'lua-stream', purchases: withoutEnd(), perSecond: 500 };
-    const seen = await stage.during(load, async (tries) => {
+    const seen = await stage.during(endless(), async (tries) => {
       await sold(10, tries);
       return tries;
     });
@@ -59,32 +64,26 @@ describe('a load beside work', () => {
   });
 
   test('that must be finished goes on until every answer is final', async () => {
-    const purchases = Array.from({ length: 30 }, (_, user) => purchase(user));
-    const load = { name: 'lua-stream', purchases, perSecond: 500, finishWithinMs: 5_000 };
-    expect(await stage.during(load, async () => 'done')).toBe('done');
+    expect(await stage.during(loadOf(30), async () => 'done')).toBe('done');
     expect(stage.tries).toHaveLength(30);
   });
 
   test('ends with the error of the work', async () => {
-    const load = { name: 'lua-stream', purchases: withoutEnd(), perSecond: 500 };
-    const failing = stage.during(load, () => Promise.reject(new Error('no')));
+    const failing = stage.during(endless(), () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
     expect(events.at(-1)).toBe('load-ended');
   });
 
   test('has its own answers, beside those of other loads', async () => {
-    const two = Array.from({ length: 2 }, (_, user) => purchase(user));
-    const load = { name: 'lua-stream', purchases: two, perSecond: 500, finishWithinMs: 5_000 };
     await stage.buy(purchase(7));
-    expect(await stage.sell(load)).toHaveLength(2);
+    expect(await stage.sell(loadOf(2))).toHaveLength(2);
     expect(stage.tries).toHaveLength(3);
   });
 });
 
 test('an interruption ends a load at once, also when nobody answers', async () => {
   isSilent = true;
-  const load = { name: 'lua-stream', purchases: withoutEnd(), perSecond: 500 };
-  const selling = stage.during(load, () => stage.rest(60_000));
+  const selling = stage.during(endless(), () => stage.rest(60_000));
   setImmediate(() => interruption.abort(new Error('interrupted')));
   await expect(selling).rejects.toThrow();
   expect(events.at(-1)).toBe('load-ended');

@@ -56,18 +56,15 @@ test('a request in flight is answered before the end, and the socket is removed'
 
 const shape = { instances: 2, balancer: 'nginx' } as const;
 
-test('in the lab, nginx asks the instances by their sockets', () => {
-  const upstreams = upstreamsOf('/lab', 9_000, shape);
-  expect(upstreams).toEqual(['/lab/sockets/api-1.sock', '/lab/sockets/api-2.sock']);
-  expect(upstreamServers(upstreams)).toContain('server unix:/lab/sockets/api-1.sock max_fails=3');
-});
-
+const sockets = ['/lab/sockets/api-1.sock', '/lab/sockets/api-2.sock'];
+const cluster = { ...shape, balancer: 'cluster' } as const;
 test.each([
-  ['a folder whose path is too long for a socket', `/${'x'.repeat(80)}`, shape, [9_000, 9_001]],
-  ['a port that all instances share', '/lab', { ...shape, balancer: 'cluster' } as const, [9_000]],
-])('in the lab, nginx asks by port: %s', (_, folder, given, ports) => {
-  expect(upstreamsOf(folder, 9_000, given)).toEqual(ports);
-  expect(upstreamServers(ports)).toContain('server 127.0.0.1:9000 max_fails=3');
+  ['their sockets', '/lab', shape, sockets, 'unix:/lab/sockets/api-1.sock'],
+  ['port when a path is too long', `/${'x'.repeat(80)}`, shape, [9_000, 9_001], '127.0.0.1:9000'],
+  ['the port that all of them share', '/lab', cluster, [9_000], '127.0.0.1:9000'],
+])('in the lab, nginx asks the instances by %s', (_, folder, given, upstreams, first) => {
+  expect(upstreamsOf(folder, 9_000, given)).toEqual(upstreams);
+  expect(upstreamServers(upstreams)).toContain(`server ${first} max_fails=3`);
 });
 
 test.each([
