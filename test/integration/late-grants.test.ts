@@ -39,6 +39,7 @@ async function openOver(name: RungName, urls: readonly string[]) {
   const stores = { REDIS_URL: main, REDLOCK_URLS: urls.join(','), ORDER_DURABILITY: 'everysec' };
   const { lock, connections } = await openLock(name, { ...stores, ...longLeases });
   const clients = [connections.redis('lock'), ...connections.redlockMasters()];
+  await connections.ready(); // Redlock itself has not opened the first one.
   await Promise.all(clients.map((redis) => redis.ping())); // After all that a client sends first.
   return { lock, clients };
 }
@@ -123,7 +124,7 @@ async function releaseFirst(
   hung: number,
   closes = false,
 ): Promise<string[]> {
-  const proxies = await Promise.all(urlsOf(servers).map(proxyBefore));
+  const proxies = await Promise.all(urlsOf(servers).map((url) => proxyBefore(url)));
   const { lock: other } = await openOver(name, urlsOf(servers));
   await (await held(other, 'before')).release(); // The scripts are loaded.
   const { lock, clients } = await openOver(name, urlsOf(proxies)); // It has asked nothing yet.

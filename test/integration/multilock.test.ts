@@ -44,7 +44,7 @@ async function lockOver(
 
 /** The same lock, with a proxy before each master. */
 async function lockBehindProxies(changes: Record<string, string> = {}) {
-  const proxies = await Promise.all(urls().map(proxyBefore));
+  const proxies = await Promise.all(urls().map((url) => proxyBefore(url)));
   const lock = await lockOver(
     proxies.map(({ url }) => url),
     changes,

@@ -32,21 +32,25 @@ export interface SwallowingProxy {
   mend(): void;
 }
 
+interface Limits {
+  /** So many answers are passed on to each connection; it is cut at the next one. */
+  readonly answersEach?: number;
+}
+
 /** Before the server of this URL; its own URL is the same but for the port. */
 export async function proxyBefore(
   url: string,
-  answersEach?: number,
+  limits: Limits = {},
 ): Promise<SwallowingProxy & { readonly url: string }> {
   const behind = new URL(url);
-  const proxy = await swallowingProxy(Number(behind.port), answersEach);
+  const proxy = await swallowingProxy(Number(behind.port), limits);
   behind.port = String(proxy.port);
   return { ...proxy, url: behind.href };
 }
 
-/** @param answersEach so many are passed on to each connection; it is cut at the next one. */
 export async function swallowingProxy(
   toPort: number,
-  answersEach = Number.POSITIVE_INFINITY,
+  { answersEach = Number.POSITIVE_INFINITY }: Limits = {},
 ): Promise<SwallowingProxy> {
   let swallowing: { readonly to: string; readonly asked: WeakSet<Socket> } | null = null;
   let state: 'open' | 'cut' | 'held' = 'open';
