@@ -55,7 +55,7 @@ export interface SourceCopy {
 /** Copies these files and folders, and what every copy needs. @returns the new folder. */
 export function copySources(...names: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-copy-'));
-  for (const name of ['src', 'lua', 'scripts', 'package.json', 'tsconfig.json', ...names])
+  for (const name of ['src', 'lua', 'package.json', 'tsconfig.json', ...names])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   return folder;

@@ -1,6 +1,6 @@
 /** The in-memory mutex: the parts that the contract of all locks does not cover. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Lease } from '../../src/locks/lock.ts';
 import { processMutex } from '../../src/locks/process-mutex.ts';
 
@@ -55,5 +55,14 @@ describe('the in-memory mutex', () => {
     await owner.release();
     await expect(acquire(0, AbortSignal.abort(new Error('aborted')))).rejects.toThrow('aborted');
     expect(await acquire(0)).not.toBeNull();
+  });
+
+  test('keeps nothing of a resource that nobody has or wants', async () => {
+    const forget = vi.spyOn(Map.prototype, 'delete');
+    const { owner } = await ownedMutex();
+    expect(forget).not.toHaveBeenCalledWith(resource);
+    await owner.release();
+    expect(forget).toHaveBeenCalledWith(resource);
+    forget.mockRestore();
   });
 });
