@@ -39,7 +39,8 @@ async function openOver(name: RungName, urls: readonly string[]) {
   const stores = { REDIS_URL: main, REDLOCK_URLS: urls.join(','), ORDER_DURABILITY: 'everysec' };
   const { lock, connections } = await openLock(name, { ...stores, ...longLeases });
   const clients = [connections.redis('lock'), ...connections.redlockMasters()];
-  await connections.ready(); // Redlock itself has not opened the first one.
+  const isReady = () => clients.every(({ status }) => status === 'ready');
+  await waitUntil('the clients of the lock', 20_000, isReady);
   await Promise.all(clients.map((redis) => redis.ping())); // After all that a client sends first.
   return { lock, clients };
 }
