@@ -4,7 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -54,4 +54,4 @@ if (isOld) {
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
   new URL('../.lockstep/compile-cache/', import.meta.url),
 );
-enableCompileCache(process.env.NODE_COMPILE_CACHE);
+module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE); // Node 20 has none.
