@@ -14,7 +14,7 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve('.lockstep/compile-cache');
 const realServers = {
   globalSetup: './test/support/lab.ts',
   // So many files at once, each with a lab of its own (test/support/own-lab.ts): they mostly wait.
-  maxWorkers: 5,
+  maxWorkers: 4,
   isolate: false,
   setupFiles: './test/support/each-file.ts',
   testTimeout: 60_000,
@@ -79,7 +79,7 @@ export const projects = [
   onMariadb('integration', 1, 'test/integration/*.test.ts'),
   onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
-  onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 3 }),
+  onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 2 }),
   // Their verdict is about time: how soon a lock sells again, how long an answer takes.
   onMariadb('long alone', 6, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),
   mysql,
