@@ -8,7 +8,7 @@ import { delimiter, resolve } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
-// What the tests start finds its code compiled.
+// As in scripts/on-node.mjs: processes that a test starts load faster. A copy has no scripts/.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('.lockstep/compile-cache');
 
 const realServers = {

@@ -9,7 +9,7 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuilt } from './built.mjs';
 import { k6Version } from './k6-version.mjs';
-import { ownNode } from './on-node.mjs';
+import { compileCache, ownNode } from './on-node.mjs';
 import { isUnpacked, unpackServers, unstableServers } from './unstable.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -208,7 +208,7 @@ function installSchemathesis() {
 }
 
 function build() {
-  rmSync(join(home, 'compile-cache'), { recursive: true, force: true }); // Of the old code.
+  rmSync(compileCache, { recursive: true, force: true }); // Of the old code.
   if (!run('npm', ['run', '--silent', 'build'])) stop('the build failed (its message is above)');
 }
 

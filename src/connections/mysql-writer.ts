@@ -30,7 +30,7 @@ interface Command extends EventEmitter {
  */
 const beginToWrite = 'START TRANSACTION READ WRITE';
 
-/** In each statement of the question: a log of the server shows what is of no purchase. */
+/** A comment in both statements, because in a log of the server they look like a transaction. */
 export const ofWriterQuestion = '/* asks for the writer */';
 
 /** @param wires the open ones, kept by the caller. */

@@ -23,7 +23,7 @@ import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import { openStreamQueue, someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
 import { usersUpTo } from '../support/selling.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/swallowing-proxy.ts';
 
 let sale: OwnSale;
 
@@ -169,8 +169,8 @@ describe('a replay', () => {
 
   test('whose answer is lost is unknown, has happened once, and is named when it is repeated', async () => {
     const letter = await letterOf(await sale.bought(7));
-    const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
-    const far = await sale.otherProcess({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+    const proxy = await proxyBefore(quietRedis());
+    const far = await sale.otherProcess({ REDIS_URL: proxy.url });
     await sale.redis.script('LOAD', loadScript('sale/replay').source);
     const ids: string[] = [];
     const next = () => {

@@ -17,7 +17,7 @@ const locks = [
 ] as const;
 
 /** A proxy before this server; its answers are fast until it is told otherwise. */
-async function proxyBefore(upstreamPort: number): Promise<TcpProxy> {
+async function slowableProxy(upstreamPort: number): Promise<TcpProxy> {
   const proxy = new TcpProxy(await ownPorts(19_500), upstreamPort);
   await proxy.listen();
   onTestFinished(() => proxy.setToxics([{ type: 'down', latencyMs: 0 }]));
@@ -29,7 +29,7 @@ const late = { type: 'latency', stream: 'downstream', latencyMs: lateMs } as con
 describe.each(locks)('%s', (name) => {
   test('counts its lease from the request, and not from the late answer', async () => {
     const { url } = await startOwnRedis();
-    const proxy = await proxyBefore(Number(new URL(url).port));
+    const proxy = await slowableProxy(Number(new URL(url).port));
     const { lock } = await openLock(name, {
       ...{ REDIS_URL: `redis://127.0.0.1:${proxy.port}`, ORDER_DURABILITY: 'everysec' },
       LOCK_LEASE_MS: String(leaseMs),
@@ -43,7 +43,7 @@ describe.each(locks)('%s', (name) => {
 });
 
 test('a session of ZooKeeper is valid from its request on, and not from the late answer', async () => {
-  const proxy = await proxyBefore(Number(ownLab.environment['ZOOKEEPER_URL']?.split(':')[1]));
+  const proxy = await slowableProxy(Number(ownLab.environment['ZOOKEEPER_URL']?.split(':')[1]));
   const connections = testConnections({ ZOOKEEPER_URL: `127.0.0.1:${proxy.port}` });
   const session = connections.zookeeper().session();
   await connections.ready();

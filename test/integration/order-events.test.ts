@@ -22,7 +22,7 @@ import { openProcess } from '../support/own-stores.ts';
 import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
 import { buyAs, onSale, startWorker, usersUpTo } from '../support/selling.ts';
 import { startService } from '../support/service-process.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/swallowing-proxy.ts';
 
 const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
 
@@ -215,8 +215,8 @@ test('a stream ends with the token that it was opened with', async () => {
 });
 
 test('a stream goes on after Redis was away', async () => {
-  const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
-  const { connections, baseUrl } = await instance({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+  const proxy = await proxyBefore(quietRedis());
+  const { connections, baseUrl } = await instance({ REDIS_URL: proxy.url });
   const own = await openProcess({ REDIS_URL: quietRedis() });
   const order = await queuedOrder(own, '7');
   const stream = await openStream(order.id, '7', { baseUrl });

@@ -1,4 +1,4 @@
-/** Drills in their shortest form: every promise is kept, and every fault was injected. */
+/** Drills in their shortest form: each is held, and its figures are exact. */
 import { expect, test } from 'vitest';
 import { type DrillName, drills } from '../../src/lab/drills/drills.ts';
 import type { Result } from '../../src/lab/stage/result.ts';

@@ -1,7 +1,8 @@
 /**
- * Loaded before a process of the service. The first client with this role that sends one of these
- * commands never gets an answer to them, whatever limits it has; or the first such command fails,
- * as when its connection has just ended. Other clients do, also those of the same process.
+ * Loaded before a process of the service. `hangs`: the first client with this role that sends one
+ * of these commands never gets an answer to any of them, whatever limits it has. `refuses`: the
+ * first of these commands fails, as when its connection has just ended. All other commands are
+ * sent, also those of other clients in the same process.
  */
 import { openSync } from 'node:fs';
 import { Redis } from 'ioredis';

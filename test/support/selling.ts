@@ -61,12 +61,12 @@ export function startWorker(connections: Connections): () => Promise<void> {
   const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
   return async () => {
     stop.abort();
-    await wakeConsumers(connections.redis('admin')).catch(() => {}); // They look up by themselves.
+    await wakeConsumers(connections.redis('admin')).catch(() => {}); // They wake later.
     await working;
   };
 }
 
-/** Those that wait for orders look up at once. */
+/** Consumers that block on an empty stream read it again at once. */
 export async function wakeConsumers(redis: Redis): Promise<void> {
   const clients = String(await redis.client('LIST'));
   for (const [, id = ''] of clients.matchAll(/^id=(\d+) .* cmd=xreadgroup /gm))

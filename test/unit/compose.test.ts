@@ -129,7 +129,8 @@ describe.each([
   });
 
   test('stops its service and nginx later than they drain', () => {
-    const graceSeconds = (name: string) => Number.parseInt(of(name).stop_grace_period ?? '10s', 10);
+    const graceSeconds = (name: string) =>
+      Number(/^(\d+)s$/.exec(of(name).stop_grace_period ?? '10s')?.[1]);
     for (const name of ours) {
       const { DRAIN_MS } = readConfig(environment(name));
       expect(graceSeconds(name) * 1_000).toBeGreaterThan(DRAIN_MS + 5_000);
