@@ -151,7 +151,7 @@ export const clauses = {
 
   'does not release the next owner when it is released late': async ({ lock }) => {
     const resource = someResource();
-    const late = await held(lock, resource, 100);
+    const late = await held(lock, resource, 500);
     const next = await lock.acquire(resource, { waitMs: 2_000 });
     expect(next, 'a lease after the first one has expired').not.toBeNull();
     releasedLater(next as Lease);

@@ -23,7 +23,7 @@ import { openProcess } from '../support/own-stores.ts';
 import { someOrder } from '../support/sale.ts';
 import { usersUpTo } from '../support/selling.ts';
 
-const soonMs = 10_000;
+const soonMs = 30_000;
 const voucherId = '7';
 let connections: Connections;
 let redis: Redis;

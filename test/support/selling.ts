@@ -61,16 +61,16 @@ export function startWorker(connections: Connections): () => Promise<void> {
   const working = workOrders(connections, openStreamQueue(connections), quiet, stop.signal);
   return async () => {
     stop.abort();
-    await wakeConsumers(connections.redis('admin')).catch(() => {}); // They wake later.
+    await wakeConsumers(connections.redis('admin'));
     await working;
   };
 }
 
-/** Consumers that block on an empty stream read it again at once. */
+/** Consumers that block on an empty stream read it again at once, if Redis answers. */
 export async function wakeConsumers(redis: Redis): Promise<void> {
-  const clients = String(await redis.client('LIST'));
+  const clients = await redis.client('LIST').then(String, () => '');
   for (const [, id = ''] of clients.matchAll(/^id=(\d+) .* cmd=xreadgroup /gm))
-    await redis.client('UNBLOCK', id);
+    await redis.client('UNBLOCK', id).catch(() => {});
 }
 
 export async function workUntilEmpty(connections: Connections): Promise<void> {

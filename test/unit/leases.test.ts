@@ -28,6 +28,10 @@ test('a lease that expired during a stall is not held, although its signal has n
   expect(() => watched.assertHeld()).toThrow('The lease on seat ended');
 });
 
+test('a lease whose grant came after its end lasted 0 ms, and no negative time', () => {
+  expect(() => timedLease('seat', -19, nothing).assertHeld()).toThrow('ended after 0 ms');
+});
+
 /** What Redis answers the renewals of a watched lease, after a third of it. */
 function watchedLease(renew: () => Promise<boolean>) {
   vi.useFakeTimers();

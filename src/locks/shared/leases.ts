@@ -48,8 +48,9 @@ export class Expiry {
   }
 
   error(advice?: string, cause?: unknown): LeaseLost {
-    const lastedMs = Math.min(this.#deadline, performance.now()) - this.#grantedAt;
-    return new LeaseLost(this.#resource, Math.round(lastedMs), advice, cause);
+    const endedAt = Math.min(this.#deadline, performance.now());
+    const lastedMs = Math.max(0, Math.round(endedAt - this.#grantedAt)); // Its answer may be late.
+    return new LeaseLost(this.#resource, lastedMs, advice, cause);
   }
 }
 

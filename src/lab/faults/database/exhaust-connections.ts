@@ -34,10 +34,10 @@ export const exhaustConnections = (database: string): WatchedFault => ({
     root.on('error', () => {}); // The database may be stopped meanwhile.
     const taken = [root];
     const undo = async () => {
+      const allow = (by: Connection) => allowConnections(by, mostConnections);
+      // Where the database was stopped meanwhile, this connection of root is lost.
+      await allow(root).catch(() => asDatabaseRoot(data, allow));
       for (const connection of taken) connection.destroy();
-      await asDatabaseRoot(data, (administrator) =>
-        allowConnections(administrator, mostConnections),
-      );
     };
     try {
       await allowConnections(root, fewest);
