@@ -18,4 +18,4 @@ COPY --from=build /app/dist ./dist
 COPY lua ./lua
 USER node
 EXPOSE 8080
-CMD ["node", "dist/bin/service.js"]
+CMD ["node", "dist/service/bin/service.js"]

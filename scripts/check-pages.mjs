@@ -21,7 +21,7 @@ const chosen = [...new Set(commands)].filter((words) => words.includes(word));
 
 const env = { ...process.env, LOCKSTEP_LAB: '.lockstep/pages' };
 const lockstep = (...args) =>
-  spawnSync(process.execPath, ['dist/bin/lockstep.js', ...args], { encoding: 'utf8', env });
+  spawnSync(process.execPath, ['dist/cli/lockstep.js', ...args], { encoding: 'utf8', env });
 
 let isWrong = chosen.length === 0;
 lockstep('up'); // Once for all of them.

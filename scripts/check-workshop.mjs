@@ -11,7 +11,7 @@ import './on-node.mjs';
 const home = mkdtempSync(join(tmpdir(), 'lockstep-workshop-'));
 const env = { ...process.env, LOCKSTEP_WORKSHOP: home, LOCKSTEP_RUNS: join(home, 'runs') };
 const lockstep = (...words) =>
-  spawnSync(process.execPath, ['dist/bin/lockstep.js', ...words], { stdio: 'inherit', env }).status;
+  spawnSync(process.execPath, ['dist/cli/lockstep.js', ...words], { stdio: 'inherit', env }).status;
 
 const tasks = [
   ...exerciseNames.map((name) => ['exercise', name]),

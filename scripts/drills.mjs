@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import './on-node.mjs';
 
-const lockstep = (...args) => [process.execPath, ['dist/bin/lockstep.js', ...args]];
+const lockstep = (...args) => [process.execPath, ['dist/cli/lockstep.js', ...args]];
 const vitest = (...args) => [process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args]];
 const storm = (seed) => lockstep('drill', 'kill-storm', '--minutes', '3', '--seed', String(seed));
 const soak = (seed) => lockstep('soak', '--minutes', '10', '--gate', '--seed', String(seed));

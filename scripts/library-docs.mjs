@@ -1,6 +1,6 @@
-// `npm run docs:library`: writes docs/library-reference.md from the docstrings of src/exports. API
-// Extractor collects what the declarations of an export name. npx brings it: it has a TypeScript of
-// its own. `node scripts/library-docs.mjs FILE` writes another file.
+// `npm run docs:library`: writes docs/library-reference.md from the docstrings of
+// src/service/exports. API Extractor collects what the declarations of an export name. npx brings
+// it: it has a TypeScript of its own. `node scripts/library-docs.mjs FILE` writes another file.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,8 +24,8 @@ function declarations(name) {
   const settings = join(folder, `${name}-declarations.json`);
   const config = {
     projectFolder: root,
-    mainEntryPointFilePath: `<projectFolder>/dist/exports/${name}.d.ts`,
-    compiler: { tsconfigFilePath: '<projectFolder>/src/exports/tsconfig.json' },
+    mainEntryPointFilePath: `<projectFolder>/dist/service/exports/${name}.d.ts`,
+    compiler: { tsconfigFilePath: '<projectFolder>/src/service/exports/tsconfig.json' },
     apiReport: { enabled: false },
     docModel: { enabled: false },
     tsdocMetadata: { enabled: false },
@@ -46,7 +46,7 @@ ${declarations(name)}
 `;
 
 mkdirSync(folder, { recursive: true });
-run('npx', 'tsc', '-p', 'src/exports');
+run('npx', 'tsc', '-p', 'src/service/exports');
 const file = process.argv[2] ?? join(root, 'docs/library-reference.md');
 writeFileSync(
   file,

@@ -18,4 +18,4 @@ if (!isBuilt()) {
   });
   if (setup.status !== 0) process.exit(setup.status ?? 2);
 }
-await import(at('../dist/bin/lockstep.js').href);
+await import(at('../dist/cli/lockstep.js').href);

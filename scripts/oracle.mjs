@@ -80,7 +80,7 @@ function run(program, args) {
   return stdout;
 }
 
-const lockstep = (...args) => JSON.parse(run(process.execPath, ['dist/bin/lockstep.js', ...args]));
+const lockstep = (...args) => JSON.parse(run(process.execPath, ['dist/cli/lockstep.js', ...args]));
 
 /** The state of each test of a project, by its name: that of a mutant names what must fail. */
 function testsOf(project) {

@@ -17,7 +17,7 @@ if (!existsSync(executablePath)) {
 }
 
 const lockstep = (...words) =>
-  execFileSync(process.execPath, [`${root}dist/bin/lockstep.js`, ...words], {
+  execFileSync(process.execPath, [`${root}dist/cli/lockstep.js`, ...words], {
     encoding: 'utf8',
     env: { ...process.env, LOCKSTEP_LAB: `${root}.lockstep/page` },
     stdio: ['ignore', 'pipe', 'inherit'],

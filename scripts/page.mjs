@@ -1,4 +1,4 @@
-// Bundles the page of the lab into dist/lab/page/client/. It runs behind the compiler, because the
+// Bundles the page of the lab into dist/page/client/. It runs behind the compiler, because the
 // page shows the ladder: its rows, their source lines, and how many orders break each of them.
 // Usage: node scripts/page.mjs
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { raceNames, schedules } from '../dist/lab/races/schedules.js';
 import { said } from '../dist/lab/races/schedules-zh.js';
 import { outageFaults, safetyFaults, scoredRungs } from '../dist/lab/scoreboard/columns.js';
 import { racesOf } from '../dist/lab/scoreboard/plan.js';
-import { claimOf, showsInRush } from '../dist/ladder/claims.js';
-import { rungNamed, rungNames } from '../dist/ladder/rungs.js';
+import { claimOf, showsInRush } from '../dist/service/ladder/claims.js';
+import { rungNamed, rungNames } from '../dist/service/ladder/rungs.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const from = `${root}src/lab/page/client`;
-const to = `${root}dist/lab/page/client`;
+const from = `${root}src/page/client`;
+const to = `${root}dist/page/client`;
 const mostBytes = 100_000;
 
 const read = (path) => readFileSync(`${root}${path}`, 'utf8');
@@ -36,16 +36,18 @@ const linesAround = { before: 3, after: 4 };
 function lockFile(name) {
   const { lock, lockService, lockOf = name } = rungNamed(name);
   if (!lock) return null;
-  const own = [lockOf, name].map((each) => `src/locks/${each}.ts`).find((path) => has(path));
-  return own ?? (lockService ? null : 'src/locks/process-mutex.ts');
+  const own = [lockOf, name]
+    .map((each) => `src/service/locks/${each}.ts`)
+    .find((path) => has(path));
+  return own ?? (lockService ? null : 'src/service/locks/process-mutex.ts');
 }
 const has = (path) => existsSync(`${root}${path}`);
 
 function inventoryFile(name) {
   const own = { 'mutex-inside-transaction': 'lock-inside-transaction' }[name] ?? name;
-  const path = `src/inventory/${own.replace('mutex-', '')}.ts`;
-  const fenced = name.startsWith('fenced') ? 'src/inventory/fenced-insert.ts' : null;
-  return fenced ?? (has(path) ? path : 'src/inventory/check-then-insert.ts');
+  const path = `src/service/inventory/${own.replace('mutex-', '')}.ts`;
+  const fenced = name.startsWith('fenced') ? 'src/service/inventory/fenced-insert.ts' : null;
+  return fenced ?? (has(path) ? path : 'src/service/inventory/check-then-insert.ts');
 }
 
 /** The real lines around the place at which a lane stands. */
@@ -66,15 +68,15 @@ function source(path, isPlace) {
   };
 }
 
-const claimFile = 'src/inventory/claim-then-queue.ts';
-const workerFile = 'src/orders/order-worker.ts';
+const claimFile = 'src/service/inventory/claim-then-queue.ts';
+const workerFile = 'src/service/orders/order-worker.ts';
 
 function sourcesOf(name) {
   const atStop = (stop) => (line) => line.includes(`'${stop}'`);
   const places = {
     'after-acquire': source(lockFile(name), (line) => asks.test(line)),
     'after-check': source(inventoryFile(name), atStop('after-check')),
-    'before-commit': source('src/inventory/shared/sql-sale.ts', atStop('before-commit')),
+    'before-commit': source('src/service/inventory/shared/sql-sale.ts', atStop('before-commit')),
     claimed: rungNamed(name).chapter === 5 ? source(claimFile, atStop('claimed')) : null,
     delivered: source(workerFile, atStop('delivered')),
     recorded: source(workerFile, atStop('recorded')),
@@ -110,7 +112,7 @@ function racesOn(rung) {
     });
 }
 
-/** @returns what the page knows of the ladder (src/lab/page/client/ladder-rows.ts) */
+/** @returns what the page knows of the ladder (src/page/client/ladder-rows.ts) */
 export function ladderRows() {
   const counted = countedOrders();
   return rungNames.map((name) => {
@@ -141,7 +143,7 @@ function publishedCells(title) {
   );
 }
 
-/** @returns what was published (src/lab/page/client/score-rows.ts) */
+/** @returns what was published (src/page/client/score-rows.ts) */
 export function scoreboard() {
   const listed = [...read('docs/scoreboard.md').matchAll(/^\d+\. `([a-z-]+)`: /gm)];
   const faults = listed.map(([, fault]) => fault);
@@ -161,7 +163,7 @@ export function scoreboard() {
   return { faults, outages, rows };
 }
 
-/** @returns the drills (src/lab/page/client/drill-rows.ts) */
+/** @returns the drills (src/page/client/drill-rows.ts) */
 const drillRows = () => drillNames.map((name) => ({ name, about: drills[name].about }));
 
 async function bundle() {
@@ -184,7 +186,7 @@ async function bundle() {
   });
   copyFileSync(`${from}/index.html`, `${to}/index.html`);
   const charts = read('node_modules/uplot/dist/uPlot.min.css');
-  writeFileSync(`${to}/page.css`, `${read('src/lab/page/client/page.css')}${charts}`);
+  writeFileSync(`${to}/page.css`, `${read('src/page/client/page.css')}${charts}`);
   const bytes = gzipSync(readFileSync(`${to}/page.js`)).length;
   if (bytes > mostBytes)
     throw new Error(`page.js has ${bytes} bytes gzipped: ${mostBytes} at most`);

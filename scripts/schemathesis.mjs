@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { labTokenSecret } from '../dist/config.js';
+import { labTokenSecret } from '../dist/service/config.js';
 import { shop } from './shop.mjs';
 import './on-node.mjs';
 
@@ -19,7 +19,7 @@ const env = { ...process.env, LOCKSTEP_LAB: labFolder };
 const couldNotTell = 2;
 
 function lockstep(stdio, ...args) {
-  const command = ['dist/bin/lockstep.js', ...args];
+  const command = ['dist/cli/lockstep.js', ...args];
   return spawnSync(process.execPath, command, { cwd: root, env, stdio, encoding: 'utf8' });
 }
 

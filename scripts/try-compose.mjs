@@ -166,7 +166,7 @@ async function data({ url }) {
 /** Each command of an operator, from the image, beside the service. */
 async function operators(run, voucherId) {
   const by = async (program, ...args) =>
-    run('exec', '--no-TTY', 'api', 'node', `dist/bin/${program}.js`, ...args);
+    run('exec', '--no-TTY', 'api', 'node', `dist/service/bin/${program}.js`, ...args);
   const shows = async (part, program, ...args) => {
     const text = await by(program, ...args);
     expect(text.includes(part), `${[program, ...args].join(' ')}: ${part}`, text);

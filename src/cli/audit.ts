@@ -1,9 +1,3 @@
-import { audit, heldOnlyIf } from '../audit/audit.ts';
-import { collectFacts } from '../audit/collect.ts';
-import { proofsOf } from '../audit/evidence.ts';
-import { confirmed, type Facts } from '../audit/facts.ts';
-import { readHistory } from '../audit/read-history.ts';
-import { Id } from '../http/ids.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { InvalidId, LabDown, UnknownVoucher } from '../lab/errors.ts';
@@ -11,6 +5,12 @@ import { keptFacts } from '../lab/report/facts-files.ts';
 import { auditLines, proofText, verdictSentence } from '../lab/report/sentences.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { answerOf } from '../lab/stage/result.ts';
+import { audit, heldOnlyIf } from '../service/audit/audit.ts';
+import { collectFacts } from '../service/audit/collect.ts';
+import { proofsOf } from '../service/audit/evidence.ts';
+import { confirmed, type Facts } from '../service/audit/facts.ts';
+import { readHistory } from '../service/audit/read-history.ts';
+import { Id } from '../service/http/ids.ts';
 import { json } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, setExitCode } from './output.ts';
 

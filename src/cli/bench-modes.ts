@@ -23,7 +23,7 @@ import { saturationText } from '../lab/report/bench-saturation-text.ts';
 import { growthText, purchaseText, rungsText } from '../lab/report/bench-text.ts';
 import { waitingText } from '../lab/report/bench-waiting-text.ts';
 import { flameGraph } from '../lab/report/flame-graph.ts';
-import { type RungName, rungNames } from '../ladder/rungs.ts';
+import { type RungName, rungNames } from '../service/ladder/rungs.ts';
 
 /** The words after `bench`, and what they measure. */
 export const hows = {

@@ -1,6 +1,4 @@
 import { Argument, Option } from 'commander';
-import { instancesByDefault } from '../config.ts';
-import { UnknownRung } from '../errors.ts';
 import { readRecordedFigures } from '../lab/benchmarks/recorded-figures.ts';
 import { fallen, type RecordedFigures } from '../lab/benchmarks/targets.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
@@ -9,7 +7,9 @@ import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
-import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
+import { instancesByDefault } from '../service/config.ts';
+import { UnknownRung } from '../service/errors.ts';
+import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
 import { type Choice, hows, type Measurement, type Mode, modeOf } from './bench-modes.ts';
 import { json, whole } from './options.ts';
 import type { AddCommand, JsonOption, Place } from './output.ts';

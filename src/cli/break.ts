@@ -1,10 +1,10 @@
 import { Option } from 'commander';
-import { UnknownRung } from '../errors.ts';
 import { type Arrivals, arrivals, mostK6PerSecond, whyNot } from '../lab/by-hand/break-choice.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { CannotBreak } from '../lab/errors.ts';
 import { plannedBreak } from '../lab/report/planned.ts';
-import { isRungName, rungNames } from '../ladder/rungs.ts';
+import { UnknownRung } from '../service/errors.ts';
+import { isRungName, rungNames } from '../service/ladder/rungs.ts';
 import { database, json, minutes, whole } from './options.ts';
 import type { AddCommand, JsonOption, Place } from './output.ts';
 import { playExperiment } from './play.ts';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
-import type { Attempt } from '../audit/facts.ts';
-import { readHistory } from '../audit/read-history.ts';
-import { labTokenSecret } from '../config.ts';
-import { Id } from '../http/ids.ts';
-import { signToken } from '../http/tokens.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { InvalidId, LabDown } from '../lab/errors.ts';
 import { buyOnce } from '../lab/workload/buy-once.ts';
-import type { HistoryEvent } from '../trace/history.ts';
+import type { Attempt } from '../service/audit/facts.ts';
+import { readHistory } from '../service/audit/read-history.ts';
+import { labTokenSecret } from '../service/config.ts';
+import { Id } from '../service/http/ids.ts';
+import { signToken } from '../service/http/tokens.ts';
+import type { HistoryEvent } from '../service/trace/history.ts';
 import { json, pause } from './options.ts';
 import {
   type AddCommand,

@@ -1,17 +1,17 @@
 import { Argument } from 'commander';
-import type { Connections } from '../connections/connections.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { LabDown } from '../lab/errors.ts';
 import { wrapLines } from '../lab/report/wrap.ts';
+import type { Connections } from '../service/connections/connections.ts';
 import {
   type LetterAct,
   type LettersAnswer,
   type LettersRequest,
   letterActs,
   runDeadLetters,
-} from '../orders/letters-command.ts';
-import { withDeployment } from '../processes/with-stores.ts';
+} from '../service/orders/letters-command.ts';
+import { withDeployment } from '../service/processes/with-stores.ts';
 import { json, whole } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 

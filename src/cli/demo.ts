@@ -38,9 +38,9 @@ import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
 import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
 import { emitter, type StageEvent } from '../lab/stage/events.ts';
 import { type Stage, withStage } from '../lab/stage/stage.ts';
-import { ladder, type RungName } from '../ladder/rungs.ts';
-import { storyNames } from '../ladder/story.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import { ladder, type RungName } from '../service/ladder/rungs.ts';
+import { storyNames } from '../service/ladder/story.ts';
+import type { Language } from '../texts/texts.ts';
 import { database, json, language, onDatabase } from './options.ts';
 import {
   type AddCommand,

@@ -1,6 +1,6 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { alone, endPlays } from '../lab/environment/session.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { labWords } from './lab-words.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print, progress } from './output.ts';

@@ -3,7 +3,7 @@ import type { Database } from '../lab/environment/servers/database.ts';
 import { UnknownDrill } from '../lab/errors.ts';
 import { plannedDrill } from '../lab/report/planned.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { database, json, language, minutes, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { playExperiment } from './play.ts';

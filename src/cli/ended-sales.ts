@@ -1,9 +1,9 @@
-import type { Connections } from '../connections/connections.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { LabDown } from '../lab/errors.ts';
 import { wrapLines } from '../lab/report/wrap.ts';
-import { endedSalesText, removeEndedSales } from '../orders/ended-sales.ts';
+import type { Connections } from '../service/connections/connections.ts';
+import { endedSalesText, removeEndedSales } from '../service/orders/ended-sales.ts';
 import { json, whole } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 

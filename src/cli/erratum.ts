@@ -3,7 +3,7 @@ import { erratumExperiment, type PlayedErratum } from '../lab/errata/erratum-exp
 import { UnknownErratum } from '../lab/errors.ts';
 import { reportLine } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { playExperiment } from './play.ts';

@@ -14,7 +14,7 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   CHANGE_INVALID: '这张券不能这样修改。什么都没有变。',
   CHANGE_UNFINISHED: '修改已经开始，还没有完成。等存储恢复、Redis 重建结束，订单消费者会把它做完。',
   COMMIT_UNKNOWN: '提交没有收到回答，可能已经成功。重试之前先查一下订单。',
-  CONFIGURATION_INVALID: '配置有误，每一项的含义在 src/config.ts 里。',
+  CONFIGURATION_INVALID: '配置有误，每一项的含义在 src/service/config.ts 里。',
   CONNECTIONS_BUSY: '数据库连接都在用。稍后再试，或者调大 MYSQL_POOL_SIZE。',
   DATA_CHANGED: 'Redis 里的数据中途被清空或重建，后面没有再写入。请重新开始。',
   DEADLINE_PASSED: '等得太久还没有等到，下面写明在等什么。机器是不是太忙？看看它提到的日志。',

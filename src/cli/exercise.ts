@@ -6,7 +6,7 @@ import { terminalText } from '../lab/workshop/markdown.ts';
 import { filesOf, Mine } from '../lab/workshop/mine.ts';
 import { taskNamed } from '../lab/workshop/tasks.ts';
 import { languageOption, workshopTexts } from '../lab/workshop/texts.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { nextHint } from './hint.ts';
 import { language, whole } from './options.ts';
 import { type AddCommand, fromHere, type Place } from './output.ts';

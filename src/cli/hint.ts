@@ -6,7 +6,7 @@ import { filesOf } from '../lab/workshop/mine.ts';
 import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
 import { taskNamed } from '../lab/workshop/tasks.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import type { Place } from './output.ts';
 
 export function nextHint({ workshopHome }: Place, name: string, language: Language): string {

@@ -1,5 +1,5 @@
 /** What the commands that start, show and stop the lab say, in each language. */
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 
 interface Running {
   readonly url: string;

@@ -1,5 +1,5 @@
 import { ladderRows, ladderText } from '../lab/report/ladder-tables.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 

@@ -1,9 +1,9 @@
-import { lockEvents } from '../audit/read-history.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { lockKeys } from '../lab/environment/lock-keys.ts';
 import { locksNow } from '../lab/environment/locks-now.ts';
 import { LabDown } from '../lab/errors.ts';
 import { lockLines } from '../lab/report/lock-lines.ts';
+import { lockEvents } from '../service/audit/read-history.ts';
 import { json } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 

@@ -7,7 +7,7 @@ import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
 import { marks, seenWords } from '../lab/workshop/step-text.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import { copyOf, runOn, type Seen, verify } from '../lab/workshop/verify.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { json, language } from './options.ts';
 import {
   type AddCommand,

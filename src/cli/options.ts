@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { type Database, databases, defaultDatabase } from '../lab/environment/servers/database.ts';
 import { parsePause, pauseFormat } from '../lab/races/pauses.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { type Language, languages } from '../ladder/texts/texts.ts';
+import { type Language, languages } from '../texts/texts.ts';
 
 export const whole = (least: number, most: number) => (text: string) => {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;

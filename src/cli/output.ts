@@ -1,9 +1,9 @@
 /** Where a command works, how it prints, and its exit code: one rule for all commands. */
 import { relative } from 'node:path';
 import type { Command } from 'commander';
-import type { Verdict } from '../domain.ts';
 import type { Place } from '../lab/environment/place.ts';
 import type { Answer } from '../lab/stage/result.ts';
+import type { Verdict } from '../service/domain.ts';
 
 export type { Answer, Place };
 

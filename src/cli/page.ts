@@ -1,9 +1,9 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { pageName } from '../lab/environment/servers/page.ts';
 import { alone, runningOn } from '../lab/environment/session.ts';
-import { addressWithKey } from '../lab/page/access.ts';
-import { openPage } from '../lab/page/open-page.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import { addressWithKey } from '../page/access.ts';
+import { openPage } from '../page/open-page.ts';
+import type { Language } from '../texts/texts.ts';
 import { labWords } from './lab-words.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';

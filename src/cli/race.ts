@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { UnknownRung } from '../errors.ts';
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
 import { choicesCommand, choicesOptions, famousRaces } from '../lab/choices/famous-races.ts';
@@ -17,8 +16,9 @@ import { isRaceName, raceNames, schedules } from '../lab/races/schedules.ts';
 import { said } from '../lab/races/schedules-zh.ts';
 import { plannedRace } from '../lab/report/planned.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { isRungName, type RungName, rungNames } from '../ladder/rungs.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import { UnknownRung } from '../service/errors.ts';
+import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
+import type { Language } from '../texts/texts.ts';
 import { database, json, language, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { playExperiment } from './play.ts';

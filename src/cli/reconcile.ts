@@ -1,12 +1,12 @@
 import { Option } from 'commander';
-import type { Connections } from '../connections/connections.ts';
-import { Id } from '../http/ids.ts';
 import { forgetKept } from '../lab/environment/data-folder.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { InvalidId, LabDown, RebuildOfOne } from '../lab/errors.ts';
 import { wrapLines } from '../lab/report/wrap.ts';
-import { reconcileExitCodes, runReconcile } from '../orders/reconcile/reconcile-command.ts';
+import type { Connections } from '../service/connections/connections.ts';
+import { Id } from '../service/http/ids.ts';
+import { reconcileExitCodes, runReconcile } from '../service/orders/reconcile/reconcile-command.ts';
 import { json } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { NoRecordedRace } from '../lab/errors.ts';
 import type { RaceResult } from '../lab/races/race-verdict.ts';
 import { raceText } from '../lab/report/race-text.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print } from './output.ts';
 

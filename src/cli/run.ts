@@ -1,5 +1,4 @@
 import { Option } from 'commander';
-import { UnknownRung } from '../errors.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runExperiment } from '../lab/drills/run-rung.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
@@ -16,8 +15,9 @@ import {
 import { costTable, runTable } from '../lab/report/tables.ts';
 import { verdictWords } from '../lab/report/verdict-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { isRungName, ladder, rungNames } from '../ladder/rungs.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import { UnknownRung } from '../service/errors.ts';
+import { isRungName, ladder, rungNames } from '../service/ladder/rungs.ts';
+import type { Language } from '../texts/texts.ts';
 import { database, json, language, pause, whole } from './options.ts';
 import type { AddCommand, JsonOption, Place } from './output.ts';
 import { playExperiment } from './play.ts';

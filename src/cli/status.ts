@@ -1,7 +1,7 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { databaseShell } from '../lab/environment/servers/database.ts';
 import { plainTable } from '../lab/report/tables.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { labWords } from './lab-words.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, print, setExitCode } from './output.ts';

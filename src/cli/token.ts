@@ -1,7 +1,7 @@
-import { labTokenSecret } from '../config.ts';
-import { Id } from '../http/ids.ts';
-import { signToken } from '../http/tokens.ts';
 import { InvalidId, InvalidRange } from '../lab/errors.ts';
+import { labTokenSecret } from '../service/config.ts';
+import { Id } from '../service/http/ids.ts';
+import { signToken } from '../service/http/tokens.ts';
 import type { AddCommand } from './output.ts';
 
 const daySeconds = 86_400;

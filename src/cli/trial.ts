@@ -2,7 +2,7 @@ import { UnknownTrial } from '../lab/errors.ts';
 import { trialExperiment } from '../lab/mutants/trial-experiment.ts';
 import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { json, language } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 import { playExperiment } from './play.ts';

@@ -1,6 +1,4 @@
 import { Option } from 'commander';
-import { type Durability, durabilities, labTokenSecret } from '../config.ts';
-import { signToken } from '../http/tokens.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import {
@@ -10,8 +8,10 @@ import {
   type ServiceShape,
 } from '../lab/environment/servers/service.ts';
 import { alone, runningOn } from '../lab/environment/session.ts';
-import { openPage } from '../lab/page/open-page.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import { openPage } from '../page/open-page.ts';
+import { type Durability, durabilities, labTokenSecret } from '../service/config.ts';
+import { signToken } from '../service/http/tokens.ts';
+import type { Language } from '../texts/texts.ts';
 import { labWords } from './lab-words.ts';
 import { database, json, language } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';

@@ -1,10 +1,10 @@
-import { labTokenSecret } from '../config.ts';
-import { mostBuckets } from '../domain.ts';
-import { UnknownRung } from '../errors.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { LabDown } from '../lab/errors.ts';
 import { putOnSale } from '../lab/workload/create-voucher.ts';
-import { isRungName, rungNames } from '../ladder/rungs.ts';
+import { labTokenSecret } from '../service/config.ts';
+import { mostBuckets } from '../service/domain.ts';
+import { UnknownRung } from '../service/errors.ts';
+import { isRungName, rungNames } from '../service/ladder/rungs.ts';
 import { json, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
 

@@ -12,7 +12,7 @@ import { type Step, stepsIn } from '../lab/workshop/steps.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import { theProject, verifyPlay } from '../lab/workshop/verify.ts';
 import { writeFindings, writeSlides } from '../lab/workshop/write-pages.ts';
-import type { Language } from '../ladder/texts/texts.ts';
+import type { Language } from '../texts/texts.ts';
 import { nextHint } from './hint.ts';
 import { language, whole } from './options.ts';
 import { type AddCommand, fromHere, type Place, progress, setExitCode } from './output.ts';

@@ -2,8 +2,8 @@
  * Every error that the lab and the command line raise themselves: a class, a stable code, a
  * sentence.
  */
-import { LockstepError } from '../errors.ts';
-import { didYouMean } from '../spelling.ts';
+import { LockstepError } from '../service/errors.ts';
+import { didYouMean } from '../service/spelling.ts';
 
 export class UnknownRace extends LockstepError {
   readonly code = 'UNKNOWN_RACE';

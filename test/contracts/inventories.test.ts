@@ -1,16 +1,16 @@
 /** Runs the contract of inventories for every inventory of the ladder. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { type Order, resourceOf } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { inventoryRungs } from '../../src/ladder/factories.ts';
-import { openQueues, openRung } from '../../src/ladder/open-rung.ts';
-import { rungNamed, rungNames } from '../../src/ladder/rungs.ts';
-import { fencedLock } from '../../src/locks/fenced.ts';
-import { noLock } from '../../src/locks/none.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
-import { installGate } from '../../src/trace/checkpoints.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { type Order, resourceOf } from '../../src/service/domain.ts';
+import { inventoryRungs } from '../../src/service/ladder/factories.ts';
+import { openQueues, openRung } from '../../src/service/ladder/open-rung.ts';
+import { rungNamed, rungNames } from '../../src/service/ladder/rungs.ts';
+import { fencedLock } from '../../src/service/locks/fenced.ts';
+import { noLock } from '../../src/service/locks/none.ts';
+import { workOrders } from '../../src/service/orders/order-worker.ts';
+import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
 import { type ClauseName, type Contestant, clauses, sellBesideAnOrder } from './inventory.ts';
 

@@ -3,13 +3,13 @@
  * tested too.
  */
 import { expect } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { change, select } from '../../src/connections/mysql.ts';
-import type { Order, Outcome, Voucher } from '../../src/domain.ts';
-import { VoucherIdTaken } from '../../src/errors.ts';
-import type { Inventory } from '../../src/inventory/inventory.ts';
-import type { Lease } from '../../src/locks/lock.ts';
-import { timedLease } from '../../src/locks/shared/leases.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { change, select } from '../../src/service/connections/mysql.ts';
+import type { Order, Outcome, Voucher } from '../../src/service/domain.ts';
+import { VoucherIdTaken } from '../../src/service/errors.ts';
+import type { Inventory } from '../../src/service/inventory/inventory.ts';
+import type { Lease } from '../../src/service/locks/lock.ts';
+import { timedLease } from '../../src/service/locks/shared/leases.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 export interface Contestant {

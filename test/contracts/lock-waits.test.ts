@@ -4,16 +4,16 @@
  */
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { LockServiceUnavailable } from '../../src/errors.ts';
 import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import type { Server } from '../../src/lab/environment/servers/server.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { lockFactories } from '../../src/ladder/factories.ts';
-import type { LockFactory } from '../../src/ladder/rung.ts';
-import type { Lock } from '../../src/locks/lock.ts';
+import { LockServiceUnavailable } from '../../src/service/errors.ts';
+import { lockFactories } from '../../src/service/ladder/factories.ts';
+import type { LockFactory } from '../../src/service/ladder/rung.ts';
+import type { Lock } from '../../src/service/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { ownPorts } from '../support/own-ports.ts';

@@ -1,10 +1,10 @@
 /** Runs the contract of locks for every lock of the ladder, and for no lock at all. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { lockFactories } from '../../src/ladder/factories.ts';
-import type { LockFactory } from '../../src/ladder/rung.ts';
-import type { Lock } from '../../src/locks/lock.ts';
-import { noLock } from '../../src/locks/none.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { lockFactories } from '../../src/service/ladder/factories.ts';
+import type { LockFactory } from '../../src/service/ladder/rung.ts';
+import type { Lock } from '../../src/service/locks/lock.ts';
+import { noLock } from '../../src/service/locks/none.ts';
 import { openConnections, patient, testConnections } from '../support/connections.ts';
 import {
   type ClauseName,

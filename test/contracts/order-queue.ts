@@ -1,10 +1,10 @@
 /** The contract of order queues: each clause answers whether the queue keeps it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { Delivery, Handle, Hooks, OrderQueue } from '../../src/queues/order-queue.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Order } from '../../src/service/domain.ts';
+import type { Delivery, Handle, Hooks, OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { someOrder } from '../support/sale.ts';
 
 export interface Contestant {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { execa } from 'execa';
-import type { Lock } from '../../src/locks/lock.ts';
+import type { Lock } from '../../src/service/locks/lock.ts';
 import { patient } from '../support/connections.ts';
 import { contend, contender, type Section } from '../support/contend.ts';
 import { ownLab } from '../support/own-lab.ts';

@@ -1,12 +1,12 @@
 /** Runs the contract of order queues for every queue of the ladder, and for the outsider. */
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
 import '../../src/lab/outsiders/outsiders.ts';
-import { queueFactories } from '../../src/ladder/factories.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
-import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
+import { queueFactories } from '../../src/service/ladder/factories.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { endlessLease } from '../../src/service/locks/shared/leases.ts';
+import type { Handle, OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { openConnections, quietRedis } from '../support/connections.ts';
 import { type OwnRabbitmq, startOwnRabbitmq } from '../support/own-rabbitmq.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';

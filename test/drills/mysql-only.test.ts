@@ -3,9 +3,6 @@
  * sold twice, and every accepted order is in MySQL.
  */
 import { expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { readHistory } from '../../src/audit/read-history.ts';
-import { labTokenSecret } from '../../src/config.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { drained } from '../../src/lab/workload/drained.ts';
 import {
@@ -14,7 +11,10 @@ import {
   type Try,
   unresolved,
 } from '../../src/lab/workload/steady-purchases.ts';
-import type { HistoryEvent } from '../../src/trace/history.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { readHistory } from '../../src/service/audit/read-history.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
+import type { HistoryEvent } from '../../src/service/trace/history.ts';
 import { putOnSale } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';

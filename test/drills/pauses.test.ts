@@ -2,13 +2,13 @@
  * Pauses: the n-th request that reaches a checkpoint waits there, and the rush continues around it.
  */
 import { expect, test } from 'vitest';
-import { labTokenSecret } from '../../src/config.ts';
-import { signToken } from '../../src/http/tokens.ts';
 import { defaults } from '../../src/lab/drills/demo-plan.ts';
 import { runRung } from '../../src/lab/drills/run-rung.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
-import type { HistoryEvent } from '../../src/trace/history.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
+import { signToken } from '../../src/service/http/tokens.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
+import type { HistoryEvent } from '../../src/service/trace/history.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const shape = { instances: 1, balancer: 'nginx' } as const;

@@ -3,13 +3,13 @@
  * part.
  */
 import { beforeEach, expect, test } from 'vitest';
-import { type Audit, audit } from '../../src/audit/audit.ts';
-import { auditInParts } from '../../src/audit/audit-in-parts.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import { confirmed, usersWithSeveralOrders } from '../../src/audit/facts.ts';
-import { change } from '../../src/connections/mysql.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { type Audit, audit } from '../../src/service/audit/audit.ts';
+import { auditInParts } from '../../src/service/audit/audit-in-parts.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import { confirmed, usersWithSeveralOrders } from '../../src/service/audit/facts.ts';
+import { change } from '../../src/service/connections/mysql.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { someOrder } from '../support/sale.ts';
 import { usersUpTo } from '../support/selling.ts';

@@ -3,14 +3,14 @@
  * is on its way between two of them is part of its stock.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
-import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import type { Order } from '../../src/domain.ts';
-import { stockOfBuckets } from '../../src/inventory/shared/bucket-stock.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { repair } from '../../src/orders/reconcile/repair.ts';
+import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
+import type { Order } from '../../src/service/domain.ts';
+import { stockOfBuckets } from '../../src/service/inventory/shared/bucket-stock.ts';
+import { rebuild } from '../../src/service/orders/reconcile/rebuild.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
+import { repair } from '../../src/service/orders/reconcile/repair.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
 import { usersUpTo } from '../support/selling.ts';
 

@@ -3,14 +3,18 @@
  * number at the end, wherever a process died, and nothing is sold that MySQL would refuse.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { destroyConnections } from '../../src/connections/mysql-pool.ts';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
-import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import { reopensAfterMs } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { repair } from '../../src/orders/reconcile/repair.ts';
-import { changeSale, finishChanges, type VoucherEdit } from '../../src/orders/voucher-changes.ts';
+import { destroyConnections } from '../../src/service/connections/mysql-pool.ts';
+import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
+import { reopensAfterMs } from '../../src/service/domain.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
+import { repair } from '../../src/service/orders/reconcile/repair.ts';
+import {
+  changeSale,
+  finishChanges,
+  type VoucherEdit,
+} from '../../src/service/orders/voucher-changes.ts';
 import { dieAt } from '../support/dying-change.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
 import { usersUpTo } from '../support/selling.ts';

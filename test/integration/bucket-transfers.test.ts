@@ -5,10 +5,10 @@
 import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SaleKeys, ShardKeys } from '../../src/connections/sale-keys.ts';
-import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import { stockOfBuckets } from '../../src/inventory/shared/bucket-stock.ts';
-import { BucketTransfers } from '../../src/inventory/shared/bucket-transfers.ts';
+import type { SaleKeys, ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
+import { stockOfBuckets } from '../../src/service/inventory/shared/bucket-stock.ts';
+import { BucketTransfers } from '../../src/service/inventory/shared/bucket-transfers.ts';
 import { quietRedis } from '../support/connections.ts';
 import { openProcess } from '../support/own-stores.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';

@@ -1,10 +1,10 @@
 /** `lua-buckets` on a Redis Cluster of three masters: every script stays in one slot. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { collectFacts } from '../../src/audit/collect.ts';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { testConnections } from '../support/connections.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';

@@ -4,16 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import type { Facts } from '../../src/audit/facts.ts';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
-import { type Outcome, reopensAfterMs, type Voucher } from '../../src/domain.ts';
-import { stockOfBuckets } from '../../src/inventory/shared/bucket-stock.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { FinalStates } from '../../src/orders/final-states.ts';
-import { listLetters } from '../../src/orders/letters.ts';
-import { replayLetter } from '../../src/orders/replay-letter.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { Facts } from '../../src/service/audit/facts.ts';
+import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import { type Outcome, reopensAfterMs, type Voucher } from '../../src/service/domain.ts';
+import { stockOfBuckets } from '../../src/service/inventory/shared/bucket-stock.ts';
+import { FinalStates } from '../../src/service/orders/final-states.ts';
+import { listLetters } from '../../src/service/orders/letters.ts';
+import { replayLetter } from '../../src/service/orders/replay-letter.ts';
 import { quiet } from '../support/connections.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
 import { openStreamQueue, someOrder } from '../support/sale.ts';

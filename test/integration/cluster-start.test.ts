@@ -1,7 +1,7 @@
 /** A process starts by any node of a Redis Cluster that answers. */
 import { expect, onTestFinished, test } from 'vitest';
-import { mostReplicas } from '../../src/connections/replicas.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { mostReplicas } from '../../src/service/connections/replicas.ts';
 import { openConnections } from '../support/connections.ts';
 import { type ClusterNode, startRedisCluster } from '../support/redis-cluster.ts';
 

@@ -4,15 +4,15 @@
  */
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { orderGroup } from '../../src/connections/sale-keys.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { ConsumerProgress } from '../../src/orders/consumer-progress.ts';
-import type { OrderQueue } from '../../src/queues/order-queue.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { orderGroup } from '../../src/service/connections/sale-keys.ts';
+import { ConsumerProgress } from '../../src/service/orders/consumer-progress.ts';
+import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import {
   redisStreamGroupQueue,
   type StreamGroupOptions,
-} from '../../src/queues/redis-stream-group.ts';
+} from '../../src/service/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { consume, idsIn, type Settle } from '../support/consume.ts';
 import { startOwnRedis } from '../support/own-redis.ts';

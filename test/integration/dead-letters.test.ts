@@ -4,18 +4,18 @@
  */
 import { execa } from 'execa';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import { confirmed } from '../../src/audit/facts.ts';
-import { readEpoch } from '../../src/connections/connections.ts';
-import { change } from '../../src/connections/mysql.ts';
-import { loadScript } from '../../src/connections/scripts.ts';
-import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { findOrder } from '../../src/orders/find-order.ts';
-import { discardLetter, findLetter, listLetters } from '../../src/orders/letters.ts';
-import { recordOne } from '../../src/orders/record-orders.ts';
-import { replayLetter } from '../../src/orders/replay-letter.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import { confirmed } from '../../src/service/audit/facts.ts';
+import { readEpoch } from '../../src/service/connections/connections.ts';
+import { change } from '../../src/service/connections/mysql.ts';
+import { loadScript } from '../../src/service/connections/scripts.ts';
+import type { Order } from '../../src/service/domain.ts';
+import { findOrder } from '../../src/service/orders/find-order.ts';
+import { discardLetter, findLetter, listLetters } from '../../src/service/orders/letters.ts';
+import { recordOne } from '../../src/service/orders/record-orders.ts';
+import { replayLetter } from '../../src/service/orders/replay-letter.ts';
 import { deploymentSecret, putOnSale } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
@@ -357,7 +357,7 @@ describe('a discarded letter', () => {
 });
 
 describe('npx lockstep dead-letters', () => {
-  const program = new URL('../../dist/bin/lockstep.js', import.meta.url).pathname;
+  const program = new URL('../../dist/cli/lockstep.js', import.meta.url).pathname;
   const lockstep = (...args: string[]) => lockstepIn({ LOCKSTEP_LAB: ownLab.folder }, ...args);
   const lockstepIn = (env: Readonly<Record<string, string>>, ...args: string[]) =>
     execa('node', [program, 'dead-letters', ...args], { env, reject: false });

@@ -2,18 +2,18 @@
 import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { agreeOnDurability } from '../../src/connections/durability.ts';
-import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import type { Order, Outcome, Voucher } from '../../src/domain.ts';
-import { ReplicaBehind } from '../../src/errors.ts';
-import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { freeLease } from '../../src/locks/none.ts';
-import { changesOf } from '../../src/orders/change-journal.ts';
-import { changeSale, finishChanges } from '../../src/orders/voucher-changes.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { agreeOnDurability } from '../../src/service/connections/durability.ts';
+import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
+import type { Order, Outcome, Voucher } from '../../src/service/domain.ts';
+import { ReplicaBehind } from '../../src/service/errors.ts';
+import { luaBuckets } from '../../src/service/inventory/lua-buckets.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
+import { changesOf } from '../../src/service/orders/change-journal.ts';
+import { changeSale, finishChanges } from '../../src/service/orders/voucher-changes.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
 import { quiet, readyConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
@@ -60,7 +60,7 @@ test('a service that promises `always` does not start while Redis syncs every se
   const lower = await opened({ REDIS_URL, ORDER_DURABILITY: 'everysec' });
   await agreeOnDurability(lower, quiet);
   for (const program of ['service', 'api']) {
-    const entry = new URL(`../../dist/bin/${program}.js`, import.meta.url).pathname;
+    const entry = new URL(`../../dist/service/bin/${program}.js`, import.meta.url).pathname;
     const stores = { MYSQL_URL: await ownDatabase(), REDIS_URL, TOKEN_SECRET: deploymentSecret };
     if (program === 'api') stores.MYSQL_URL = ownLab.environment['MYSQL_URL'] ?? '';
     const env = { PATH: process.env['PATH'], ...stores, PORT: '17985' };

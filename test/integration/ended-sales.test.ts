@@ -1,13 +1,13 @@
 /** The keys of ended sales: deleted when nothing of them waits, and a purchase still learns why. */
 import { beforeEach, expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { auditInParts } from '../../src/audit/audit-in-parts.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import { change } from '../../src/connections/mysql.ts';
-import type { Voucher } from '../../src/domain.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { endedSalesText, removeEndedSales } from '../../src/orders/ended-sales.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { auditInParts } from '../../src/service/audit/audit-in-parts.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import { change } from '../../src/service/connections/mysql.ts';
+import type { Voucher } from '../../src/service/domain.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { endedSalesText, removeEndedSales } from '../../src/service/orders/ended-sales.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
 
 const dayMs = 86_400_000;

@@ -7,17 +7,17 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import { change, select } from '../../src/connections/mysql.ts';
-import { migrate } from '../../src/connections/schema.ts';
-import { EpochsDiffer } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { compareStores } from '../../src/processes/compare-stores.ts';
-import { onceStoresAnswer } from '../../src/processes/wait-for-stores.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
+import { change, select } from '../../src/service/connections/mysql.ts';
+import { migrate } from '../../src/service/connections/schema.ts';
+import { EpochsDiffer } from '../../src/service/errors.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
+import { compareStores } from '../../src/service/processes/compare-stores.ts';
+import { onceStoresAnswer } from '../../src/service/processes/wait-for-stores.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { makeReadOnly, ownDatabase } from '../support/own-database.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
@@ -52,7 +52,7 @@ const programs = ['service', 'api', 'order-worker'];
 
 /** Starts a program of the service, and ends it with the test. */
 function startProgram(program: string, settings: Readonly<Record<string, string>>) {
-  const entry = new URL(`../../dist/bin/${program}.js`, import.meta.url).pathname;
+  const entry = new URL(`../../dist/service/bin/${program}.js`, import.meta.url).pathname;
   const env = { ...process.env, ...ownLab.environment, ...settings, PORT: '17985' };
   const child = spawn(process.execPath, [entry], { env });
   onTestFinished(() => void child.kill('SIGKILL'));

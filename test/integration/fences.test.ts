@@ -1,16 +1,16 @@
 /** Fences on a real MySQL: they only grow, and no lease but the newest writes. */
 import { expect, test } from 'vitest';
-import { checkFence, nextFence } from '../../src/connections/fences.ts';
-import { type Pool, select, transaction } from '../../src/connections/mysql.ts';
-import { type Outcome, resourceOf } from '../../src/domain.ts';
-import { LockServiceUnavailable, StaleFence } from '../../src/errors.ts';
-import { fencedInsert } from '../../src/inventory/fenced-insert.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { fencedLock } from '../../src/locks/fenced.ts';
-import { fencedByRedisLock } from '../../src/locks/fenced-by-redis.ts';
-import type { Lease, Lock } from '../../src/locks/lock.ts';
-import { noLock } from '../../src/locks/none.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { checkFence, nextFence } from '../../src/service/connections/fences.ts';
+import { type Pool, select, transaction } from '../../src/service/connections/mysql.ts';
+import { type Outcome, resourceOf } from '../../src/service/domain.ts';
+import { LockServiceUnavailable, StaleFence } from '../../src/service/errors.ts';
+import { fencedInsert } from '../../src/service/inventory/fenced-insert.ts';
+import { fencedLock } from '../../src/service/locks/fenced.ts';
+import { fencedByRedisLock } from '../../src/service/locks/fenced-by-redis.ts';
+import type { Lease, Lock } from '../../src/service/locks/lock.ts';
+import { noLock } from '../../src/service/locks/none.ts';
+import { endlessLease } from '../../src/service/locks/shared/leases.ts';
 import { testConnections } from '../support/connections.ts';
 import { held, openLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';

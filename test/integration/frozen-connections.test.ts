@@ -3,17 +3,17 @@
  * and the next one works.
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { select } from '../../src/connections/mysql.ts';
-import { openPool } from '../../src/connections/mysql-pool.ts';
-import type { Wire } from '../../src/connections/mysql-writer.ts';
-import type { RedisRole } from '../../src/connections/redis.ts';
-import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
-import { CommitUnknown, MysqlSilent } from '../../src/errors.ts';
-import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { freeLease } from '../../src/locks/none.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { select } from '../../src/service/connections/mysql.ts';
+import { openPool } from '../../src/service/connections/mysql-pool.ts';
+import type { Wire } from '../../src/service/connections/mysql-writer.ts';
+import type { RedisRole } from '../../src/service/connections/redis.ts';
+import { isStoreUnavailable } from '../../src/service/connections/store-errors.ts';
+import { CommitUnknown, MysqlSilent } from '../../src/service/errors.ts';
+import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
+import { workOrders } from '../../src/service/orders/order-worker.ts';
 import { quiet, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';

@@ -4,14 +4,14 @@
  */
 import type { Counter } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
-import { counts, type SalePlace, salePlaceOf } from '../../src/audit/collect.ts';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
-import { asOneOwner } from '../../src/locks/shared/owner.ts';
-import { registry } from '../../src/metrics/registry.ts';
-import { discardLetter } from '../../src/orders/letters.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import { counts, type SalePlace, salePlaceOf } from '../../src/service/audit/collect.ts';
+import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
+import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
+import { registry } from '../../src/service/metrics/registry.ts';
+import { discardLetter } from '../../src/service/orders/letters.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { openLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
-import { labTokenSecret } from '../../src/config.ts';
-import { select } from '../../src/connections/mysql.ts';
 import { CpuProfile } from '../../src/lab/benchmarks/cpu-profile.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
+import { select } from '../../src/service/connections/mysql.ts';
 import {
   buy,
   call,

@@ -4,7 +4,7 @@ import { leftLocks } from '../../src/lab/drills/left-locks.ts';
 import { lockServiceOf } from '../../src/lab/drills/sell-through.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { buy, putOnSale } from '../support/client.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { theLab } from '../support/the-lab.ts';

@@ -1,10 +1,10 @@
 /** `npx lockstep locks`: a purchase that holds its lock, one that waits, and a key of nobody. */
 import { expect, test } from 'vitest';
-import { lockEvents } from '../../src/audit/read-history.ts';
 import { lockKeys } from '../../src/lab/environment/lock-keys.ts';
 import { type LockNow, locksNow } from '../../src/lab/environment/locks-now.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { lockLines } from '../../src/lab/report/lock-lines.ts';
+import { lockEvents } from '../../src/service/audit/read-history.ts';
 import { buy, putOnSale } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';

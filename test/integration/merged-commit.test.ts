@@ -1,14 +1,18 @@
 /** The batches of merged-commit, on two pools where it matters: each process has its own. */
 import { describe, expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import type { Connections } from '../../src/connections/connections.ts';
-import { change, type PoolConnection, type RowDataPacket } from '../../src/connections/mysql.ts';
-import { destroyConnections } from '../../src/connections/mysql-pool.ts';
-import type { Order, Outcome, Voucher } from '../../src/domain.ts';
-import { mergedCommit } from '../../src/inventory/merged-commit.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import {
+  change,
+  type PoolConnection,
+  type RowDataPacket,
+} from '../../src/service/connections/mysql.ts';
+import { destroyConnections } from '../../src/service/connections/mysql-pool.ts';
+import type { Order, Outcome, Voucher } from '../../src/service/domain.ts';
+import { mergedCommit } from '../../src/service/inventory/merged-commit.ts';
+import { endlessLease, timedLease } from '../../src/service/locks/shared/leases.ts';
 import { testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';

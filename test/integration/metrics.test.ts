@@ -3,8 +3,8 @@
  * SQL say. The observer finds what MySQL lost, while /readyz and every sale see nothing.
  */
 import { expect, test } from 'vitest';
-import { change } from '../../src/connections/mysql.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { change } from '../../src/service/connections/mysql.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { deploy, startLoggedService } from '../support/service-process.ts';

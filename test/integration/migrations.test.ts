@@ -1,8 +1,8 @@
 /** The migrations: once each, from many processes, and from where a killed process stopped. */
 import { expect, test } from 'vitest';
-import { select } from '../../src/connections/mysql.ts';
-import { openPool } from '../../src/connections/mysql-pool.ts';
-import { migrate } from '../../src/connections/schema.ts';
+import { select } from '../../src/service/connections/mysql.ts';
+import { openPool } from '../../src/service/connections/mysql-pool.ts';
+import { migrate } from '../../src/service/connections/schema.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { proxyBefore } from '../support/swallowing-proxy.ts';
 

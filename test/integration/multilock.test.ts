@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { LeaseLost, LockMastersMissing } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { AcquireOptions, Lock } from '../../src/locks/lock.ts';
-import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import { LeaseLost, LockMastersMissing } from '../../src/service/errors.ts';
+import type { AcquireOptions, Lock } from '../../src/service/locks/lock.ts';
+import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { held, ladderLock, openLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withMysqlLock } from '../../src/connections/mysql-lock.ts';
+import { withMysqlLock } from '../../src/service/connections/mysql-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 const url = () => ownLab.environment['MYSQL_URL'] ?? '';

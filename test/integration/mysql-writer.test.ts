@@ -1,10 +1,16 @@
 /** The writer moves behind one address: old connections take no writes, and new ones do. */
 import { expect, onTestFinished, test } from 'vitest';
-import { change, type Pool, select, snapshot, transaction } from '../../src/connections/mysql.ts';
-import { openPool } from '../../src/connections/mysql-pool.ts';
-import { stockPositive } from '../../src/inventory/stock-positive.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { freeLease } from '../../src/locks/none.ts';
+import {
+  change,
+  type Pool,
+  select,
+  snapshot,
+  transaction,
+} from '../../src/service/connections/mysql.ts';
+import { openPool } from '../../src/service/connections/mysql-pool.ts';
+import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
 import { testConnections } from '../support/connections.ts';
 import { accountWith, asRoot, makeReadOnly } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';

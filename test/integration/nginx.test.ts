@@ -17,8 +17,6 @@ import { getRequestListener } from '@hono/node-server';
 import { execa } from 'execa';
 import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { askAnother } from '../../src/http/another-instance.ts';
-import { problem } from '../../src/http/problems.ts';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import {
   barePath,
@@ -28,6 +26,8 @@ import {
   nodePath,
 } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { askAnother } from '../../src/service/http/another-instance.ts';
+import { problem } from '../../src/service/http/problems.ts';
 import { someFolder } from '../support/folder.ts';
 import { httpServer } from '../support/http-server.ts';
 import { ownPorts } from '../support/own-ports.ts';

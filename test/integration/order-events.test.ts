@@ -4,15 +4,15 @@
  */
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { Order } from '../../src/domain.ts';
-import { commonHeaders } from '../../src/http/headers.ts';
-import { signToken } from '../../src/http/tokens.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { deadLetter } from '../../src/orders/dead-letters.ts';
-import { recordBatch } from '../../src/orders/record-orders.ts';
-import { listen } from '../../src/processes/api-server.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Order } from '../../src/service/domain.ts';
+import { commonHeaders } from '../../src/service/http/headers.ts';
+import { signToken } from '../../src/service/http/tokens.ts';
+import { deadLetter } from '../../src/service/orders/dead-letters.ts';
+import { recordBatch } from '../../src/service/orders/record-orders.ts';
+import { listen } from '../../src/service/processes/api-server.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { call, deploymentSecret, tokenFor } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
@@ -24,7 +24,7 @@ import { buyAs, onSale, startWorker, usersUpTo } from '../support/selling.ts';
 import { startService } from '../support/service-process.ts';
 import { proxyBefore } from '../support/swallowing-proxy.ts';
 
-const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
+const entry = new URL('../../dist/service/bin/service.js', import.meta.url).pathname;
 
 /** An instance in this process; its orders are recorded by the test, and by nobody else. */
 async function instance(changes: Readonly<Record<string, string>> = {}) {

@@ -5,11 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { labTokenSecret } from '../../src/config.ts';
-import type { Connections } from '../../src/connections/connections.ts';
-import { change, select } from '../../src/connections/mysql.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { counterKey } from '../../src/order-ids/redis-worker.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { change, select } from '../../src/service/connections/mysql.ts';
+import { counterKey } from '../../src/service/order-ids/redis-worker.ts';
 import { call, clientOf, get, putOnSale } from '../support/client.ts';
 import { readyConnections, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';

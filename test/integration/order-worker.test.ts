@@ -1,14 +1,14 @@
 /** Recording orders: once, whatever is delivered again, and a dead letter gives everything back. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { change } from '../../src/connections/mysql.ts';
-import { orderGroup } from '../../src/connections/sale-keys.ts';
-import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
-import { registry } from '../../src/metrics/registry.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { recordBatch, recordOne } from '../../src/orders/record-orders.ts';
+import { change } from '../../src/service/connections/mysql.ts';
+import { orderGroup } from '../../src/service/connections/sale-keys.ts';
+import type { Order } from '../../src/service/domain.ts';
+import { registry } from '../../src/service/metrics/registry.ts';
+import { workOrders } from '../../src/service/orders/order-worker.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
+import { recordBatch, recordOne } from '../../src/service/orders/record-orders.ts';
 import { tokenFor } from '../support/client.ts';
 import { quiet } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';

@@ -9,9 +9,9 @@ import { playSettings } from '../../src/lab/choices/judged-play.ts';
 import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { alone } from '../../src/lab/environment/session.ts';
-import { useKey } from '../../src/lab/page/access.ts';
-import { Feed } from '../../src/lab/page/server/feed.ts';
-import { en } from '../../src/ladder/texts/en.ts';
+import { useKey } from '../../src/page/access.ts';
+import { Feed } from '../../src/page/server/feed.ts';
+import { en } from '../../src/texts/en.ts';
 import {
   beyondTheProjector,
   choose,

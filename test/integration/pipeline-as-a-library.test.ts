@@ -9,7 +9,7 @@ import {
   type Sale,
   type SalePipeline,
   salePipeline,
-} from '../../src/exports/pipeline.ts';
+} from '../../src/service/exports/pipeline.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
 
 const sale: Sale = {

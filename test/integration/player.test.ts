@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Attempt } from '../../src/audit/facts.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { type Arrival, laneKeys, workerLane } from '../../src/lab/stage/lane-messages.ts';
 import { Player } from '../../src/lab/stage/player.ts';
-import type { CheckpointName } from '../../src/trace/checkpoints.ts';
+import type { Attempt } from '../../src/service/audit/facts.ts';
+import type { CheckpointName } from '../../src/service/trace/checkpoints.ts';
 import { quietRedis, readyConnections } from '../support/connections.ts';
 
 let redis: Redis;

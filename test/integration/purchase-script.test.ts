@@ -4,12 +4,12 @@
  */
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
-import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import type { Order } from '../../src/domain.ts';
-import { sellByScript } from '../../src/inventory/shared/purchase-script.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { ordersOfEntry } from '../../src/queues/shared/order-fields.ts';
+import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
+import type { Order } from '../../src/service/domain.ts';
+import { sellByScript } from '../../src/service/inventory/shared/purchase-script.ts';
+import { ordersOfEntry } from '../../src/service/queues/shared/order-fields.ts';
 import { quietRedis, readyConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';

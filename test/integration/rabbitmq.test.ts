@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { connect } from 'amqplib';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { Inventory } from '../../src/inventory/inventory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
-import type { Handle, OrderQueue } from '../../src/queues/order-queue.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Inventory } from '../../src/service/inventory/inventory.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { endlessLease } from '../../src/service/locks/shared/leases.ts';
+import type { Handle, OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { type OwnRabbitmq, startOwnRabbitmq } from '../support/own-rabbitmq.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';

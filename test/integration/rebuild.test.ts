@@ -3,22 +3,22 @@
  * a store knows is lost, exactly the stock is sold, and once to each user.
  */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import type { ShardKeys } from '../../src/connections/sale-keys.ts';
-import type { Order, Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
+import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
+import type { Order, Voucher } from '../../src/service/domain.ts';
+import { workOrders } from '../../src/service/orders/order-worker.ts';
 import {
   type OnRebuildStep,
   type RebuildStep,
   rebuild,
-} from '../../src/orders/reconcile/rebuild.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { recordBatch } from '../../src/orders/record-orders.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
-import type { OrderQueue } from '../../src/queues/order-queue.ts';
-import { installGate } from '../../src/trace/checkpoints.ts';
+} from '../../src/service/orders/reconcile/rebuild.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
+import { recordBatch } from '../../src/service/orders/record-orders.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
+import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
+import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { quiet } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { type OwnStores, openProcess, ownStores, startedProcess } from '../support/own-stores.ts';

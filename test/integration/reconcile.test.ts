@@ -3,24 +3,24 @@
  * a repair that sells exactly the stock, once to each user, and changes nothing the second time.
  */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { change } from '../../src/connections/mysql.ts';
-import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { change } from '../../src/service/connections/mysql.ts';
+import type { Order } from '../../src/service/domain.ts';
 import {
   type Difference,
   differencesOf,
   orderDifferences,
-} from '../../src/orders/reconcile/differences.ts';
-import { readSales } from '../../src/orders/reconcile/read-sales.ts';
-import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
+} from '../../src/service/orders/reconcile/differences.ts';
+import { readSales } from '../../src/service/orders/reconcile/read-sales.ts';
+import { rebuild } from '../../src/service/orders/reconcile/rebuild.ts';
 import {
   compare,
   type ReconciledVoucher,
   reconcile,
-} from '../../src/orders/reconcile/reconcile.ts';
-import { repair, repairVoucher } from '../../src/orders/reconcile/repair.ts';
-import type { Sale, SalePart } from '../../src/orders/reconcile/sale.ts';
+} from '../../src/service/orders/reconcile/reconcile.ts';
+import { repair, repairVoucher } from '../../src/service/orders/reconcile/repair.ts';
+import type { Sale, SalePart } from '../../src/service/orders/reconcile/sale.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
 import { buyAs, startWorker, usersUpTo } from '../support/selling.ts';
 

@@ -8,7 +8,7 @@ import { execa } from 'execa';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { migrate } from '../../src/connections/schema.ts';
+import { migrate } from '../../src/service/connections/schema.ts';
 import { deploymentSecret } from '../support/client.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
@@ -59,11 +59,13 @@ test('a deployment sells, is changed, compared and rebuilt as the user of the se
   await redis.start(); // It plays its file, and drops without a word what `default` may not do.
   const command = async (...args: string[]) =>
     (await execa(process.execPath, args, { env, all: true })).all;
-  expect(await command('dist/bin/reconcile.js')).toContain('consistent');
-  expect(await command('dist/bin/reconcile.js', '--rebuild')).toContain('rebuilt');
-  expect(await command('dist/bin/dead-letters.js', 'list')).toContain('There are no dead letters');
-  expect(await command('dist/bin/ended-sales.js', '--days', '7')).toBeTruthy();
-  expect(await command('dist/bin/audit.js', id)).toContain('held');
+  expect(await command('dist/service/bin/reconcile.js')).toContain('consistent');
+  expect(await command('dist/service/bin/reconcile.js', '--rebuild')).toContain('rebuilt');
+  expect(await command('dist/service/bin/dead-letters.js', 'list')).toContain(
+    'There are no dead letters',
+  );
+  expect(await command('dist/service/bin/ended-sales.js', '--days', '7')).toBeTruthy();
+  expect(await command('dist/service/bin/audit.js', id)).toContain('held');
 });
 
 test('neither the service nor a stranger flushes, configures or stops this Redis', async () => {

@@ -5,16 +5,16 @@
 import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import {
   DeadlinePassed,
   LeaseLost,
   LockGrantedTooLate,
   LockMajorityMissing,
   LockServiceUnavailable,
-} from '../../src/errors.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { Lease, Lock, RedisLockOptions } from '../../src/locks/lock.ts';
-import { redlockLock } from '../../src/locks/redlock.ts';
+} from '../../src/service/errors.ts';
+import type { Lease, Lock, RedisLockOptions } from '../../src/service/locks/lock.ts';
+import { redlockLock } from '../../src/service/locks/redlock.ts';
 import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
 
 const key = 'lock:seat';

@@ -6,16 +6,16 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { AcquireOptions, Lease, Lock } from '../../src/locks/lock.ts';
-import { asOneOwner } from '../../src/locks/shared/owner.ts';
+import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
+import type { AcquireOptions, Lease, Lock } from '../../src/service/locks/lock.ts';
+import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import {
   hashProtocol,
   type Protocol,
   RedissonLeases,
-} from '../../src/locks/shared/redisson-leases.ts';
-import { installGate } from '../../src/trace/checkpoints.ts';
+} from '../../src/service/locks/shared/redisson-leases.ts';
+import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { held, ladderLock, openLock } from '../support/ladder-lock.ts';
 import { someVoucherId } from '../support/sale.ts';

@@ -4,14 +4,14 @@ import { getEventListeners, once } from 'node:events';
 import { type Redis, Redis as RedisClient } from 'ioredis';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { Lease } from '../../src/locks/lock.ts';
-import { freeLease } from '../../src/locks/none.ts';
-import { timeLeft } from '../../src/locks/shared/deadlines.ts';
+import type { Lease } from '../../src/service/locks/lock.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
+import { timeLeft } from '../../src/service/locks/shared/deadlines.ts';
 import {
   acquireWhenNotified,
   releaseNotifications,
   type Subscription,
-} from '../../src/locks/shared/release-notifications.ts';
+} from '../../src/service/locks/shared/release-notifications.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 

@@ -5,13 +5,18 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { responsesMatchDatabase } from '../../src/audit/checks/responses-match-database.ts';
-import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import { type Order, reopensAfterMs, soldOutKeptMs, type Voucher } from '../../src/domain.ts';
-import { SoldOutMemory } from '../../src/inventory/shared/sold-out-memory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { addBuyers, repairPlace } from '../../src/orders/reconcile/repair.ts';
-import type { HistoryEvent } from '../../src/trace/history.ts';
+import { responsesMatchDatabase } from '../../src/service/audit/checks/responses-match-database.ts';
+import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
+import {
+  type Order,
+  reopensAfterMs,
+  soldOutKeptMs,
+  type Voucher,
+} from '../../src/service/domain.ts';
+import { SoldOutMemory } from '../../src/service/inventory/shared/sold-out-memory.ts';
+import { addBuyers, repairPlace } from '../../src/service/orders/reconcile/repair.ts';
+import type { HistoryEvent } from '../../src/service/trace/history.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { firstTerms, someOrder, someVoucherId } from '../support/sale.ts';
 import { facts } from '../unit/facts.ts';

@@ -43,7 +43,7 @@ const cases = Object.entries(stuck);
 test.each(cases)(
   'a stopped %s that cannot end by itself ends, and says what is open',
   async (name, { event, preload }) => {
-    const entry = new URL(`../../dist/bin/${name}.js`, import.meta.url).pathname;
+    const entry = new URL(`../../dist/service/bin/${name}.js`, import.meta.url).pathname;
     const logFile = join(someFolder(), `${name}.log`);
     const port = await ownPorts(19_960);
     const own = { PORT: `${port}`, INSTANCES: '0', ORDER_WORKERS: '1', DRAIN_MS: '100' };

@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { change } from '../../src/connections/mysql.ts';
-import { oldestOrderMs } from '../../src/connections/probes.ts';
-import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
-import type { App } from '../../src/http/openapi.ts';
-import { answerKeptMs, pageSize } from '../../src/purchase/vouchers.ts';
+import { change } from '../../src/service/connections/mysql.ts';
+import { oldestOrderMs } from '../../src/service/connections/probes.ts';
+import { isStoreUnavailable } from '../../src/service/connections/store-errors.ts';
+import type { App } from '../../src/service/http/openapi.ts';
+import { answerKeptMs, pageSize } from '../../src/service/purchase/vouchers.ts';
 import { openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';

@@ -1,9 +1,9 @@
 /** A MySQL whose own zone is not UTC: every time that the service writes there is UTC. */
 import { expect, test } from 'vitest';
-import { select } from '../../src/connections/mysql.ts';
-import { changesOf } from '../../src/orders/change-journal.ts';
-import { changeSale } from '../../src/orders/voucher-changes.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { select } from '../../src/service/connections/mysql.ts';
+import { changesOf } from '../../src/service/orders/change-journal.ts';
+import { changeSale } from '../../src/service/orders/voucher-changes.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { setGlobal } from '../support/own-database.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import { buyAs, onSale, workUntilEmpty } from '../support/selling.ts';

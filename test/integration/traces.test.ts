@@ -2,14 +2,14 @@
 import { json } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import type { Order } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import type { Order } from '../../src/service/domain.ts';
 import {
   openTraces,
   traceDeadLetter,
   tracePurchase,
   traceRecording,
-} from '../../src/trace/traces.ts';
+} from '../../src/service/trace/traces.ts';
 import { deploymentSecret } from '../support/client.ts';
 import { httpServer } from '../support/http-server.ts';
 import { ownStores } from '../support/own-stores.ts';

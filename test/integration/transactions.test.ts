@@ -9,10 +9,10 @@ import {
   type PoolConnection,
   select,
   transaction,
-} from '../../src/connections/mysql.ts';
-import { CommitUnknown } from '../../src/errors.ts';
-import { stockPositive } from '../../src/inventory/stock-positive.ts';
-import { freeLease } from '../../src/locks/none.ts';
+} from '../../src/service/connections/mysql.ts';
+import { CommitUnknown } from '../../src/service/errors.ts';
+import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
 import { testConnections } from '../support/connections.ts';
 import { setGlobal } from '../support/own-database.ts';
 import { isOnMysql } from '../support/own-lab.ts';

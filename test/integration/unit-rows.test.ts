@@ -1,17 +1,17 @@
 /** The units of unit-rows, on two pools where it matters: each process has its own. */
 import { describe, expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import type { Connections } from '../../src/connections/connections.ts';
-import { select } from '../../src/connections/mysql.ts';
-import type { Outcome, Voucher } from '../../src/domain.ts';
-import { StockTooLarge } from '../../src/errors.ts';
-import type { Inventory } from '../../src/inventory/inventory.ts';
-import { unitRows } from '../../src/inventory/unit-rows.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { freeLease } from '../../src/locks/none.ts';
-import { timedLease } from '../../src/locks/shared/leases.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { select } from '../../src/service/connections/mysql.ts';
+import type { Outcome, Voucher } from '../../src/service/domain.ts';
+import { StockTooLarge } from '../../src/service/errors.ts';
+import type { Inventory } from '../../src/service/inventory/inventory.ts';
+import { unitRows } from '../../src/service/inventory/unit-rows.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
+import { timedLease } from '../../src/service/locks/shared/leases.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 

@@ -3,19 +3,19 @@
  * same stock at the end, nothing is sold that MySQL would refuse, and the journal says who did it.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { collectFacts } from '../../src/audit/collect.ts';
-import { collectInParts } from '../../src/audit/collect-in-parts.ts';
-import { change, select } from '../../src/connections/mysql.ts';
-import { loadScript, runScript } from '../../src/connections/scripts.ts';
-import { reopensAfterMs } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { changesPerPage } from '../../src/orders/change-journal.ts';
-import { rebuild } from '../../src/orders/reconcile/rebuild.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
-import { repair, repairOne, repairPlace } from '../../src/orders/reconcile/repair.ts';
-import { finishChanges, type VoucherEdit } from '../../src/orders/voucher-changes.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
-import type { CheckpointName } from '../../src/trace/checkpoints.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import { collectInParts } from '../../src/service/audit/collect-in-parts.ts';
+import { change, select } from '../../src/service/connections/mysql.ts';
+import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
+import { reopensAfterMs } from '../../src/service/domain.ts';
+import { changesPerPage } from '../../src/service/orders/change-journal.ts';
+import { rebuild } from '../../src/service/orders/reconcile/rebuild.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
+import { repair, repairOne, repairPlace } from '../../src/service/orders/reconcile/repair.ts';
+import { finishChanges, type VoucherEdit } from '../../src/service/orders/voucher-changes.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
+import type { CheckpointName } from '../../src/service/trace/checkpoints.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { dieAt, standStillAt } from '../support/dying-change.ts';

@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { select } from '../../src/connections/mysql.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { type Arrival, laneKeys } from '../../src/lab/stage/lane-messages.ts';
-import type { CheckpointName } from '../../src/trace/checkpoints.ts';
+import { select } from '../../src/service/connections/mysql.ts';
+import type { CheckpointName } from '../../src/service/trace/checkpoints.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';

@@ -1,13 +1,16 @@
 /** The waiting room: places are called in their order, and only users with a pass buy. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import type { Outcome, Voucher } from '../../src/domain.ts';
-import { passes } from '../../src/http/waiting-room/passes.ts';
-import { openWaitingRoom, type WaitingRoom } from '../../src/http/waiting-room/waiting-room.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { removeEndedSales } from '../../src/orders/ended-sales.ts';
-import { changeSale } from '../../src/orders/voucher-changes.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
+import type { Outcome, Voucher } from '../../src/service/domain.ts';
+import { passes } from '../../src/service/http/waiting-room/passes.ts';
+import {
+  openWaitingRoom,
+  type WaitingRoom,
+} from '../../src/service/http/waiting-room/waiting-room.ts';
+import { removeEndedSales } from '../../src/service/orders/ended-sales.ts';
+import { changeSale } from '../../src/service/orders/voucher-changes.ts';
 import { buy, call, operate, place, putOnSale } from '../support/client.ts';
 import { quiet, readyConnections } from '../support/connections.ts';
 import { startOwnRedis } from '../support/own-redis.ts';

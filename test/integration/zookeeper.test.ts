@@ -6,10 +6,10 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { namesIn } from '../../src/connections/zookeeper-nodes.ts';
-import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
 import { zookeeperLocks } from '../../src/lab/environment/zookeeper-locks.ts';
-import { zookeeperQueueLock } from '../../src/locks/shared/zookeeper-queue.ts';
+import { namesIn } from '../../src/service/connections/zookeeper-nodes.ts';
+import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
+import { zookeeperQueueLock } from '../../src/service/locks/shared/zookeeper-queue.ts';
 import { held, type OpenLock, openLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
@@ -234,7 +234,7 @@ test.each([
 test('its package is loaded with the first session: a process with the whole ladder has none of it', async () => {
   const script = `
     const { createRequire } = await import('node:module');
-    const { rungNames } = await import('./dist/ladder/rungs.js');
+    const { rungNames } = await import('./dist/service/ladder/rungs.js');
     const { cache } = createRequire(import.meta.url);
     const loaded = Object.keys(cache).filter((path) => path.includes('node-zookeeper-client'));
     console.log(rungNames.includes('zookeeper'), loaded.length);

@@ -3,9 +3,9 @@
  * sources, which sells with them.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { clauses } from '../contracts/lock.ts';
 import { quiet, quietRedis } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
@@ -78,7 +78,7 @@ afterAll(() => copy?.remove());
 /** Connections of the copy's own class, to a Redis that the lab's workers do not read. */
 async function openConnections(): Promise<Connections> {
   const { readConfig } = await copy.load('config');
-  const opened = await copy.load('connections/connections');
+  const opened = await copy.load('service/connections/connections');
   const environment = { ...ownLab.environment, REDIS_URL: quietRedis() };
   const connections = new opened.Connections(readConfig(environment), quiet);
   onTestFinished(() => connections.close());
@@ -87,8 +87,8 @@ async function openConnections(): Promise<Connections> {
 
 /** A voucher that is sold by the copy's code, on the lab's servers. */
 async function openSale(rung: string) {
-  const { openVouchers } = await copy.load('purchase/vouchers');
-  const { openRung } = await copy.load('ladder/open-rung');
+  const { openVouchers } = await copy.load('service/purchase/vouchers');
+  const { openRung } = await copy.load('service/ladder/open-rung');
   const connections = await openConnections();
   const { inventory, purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
   const sale = {
@@ -101,7 +101,7 @@ async function openSale(rung: string) {
 }
 
 test('each is one file, one row and its two texts', () => {
-  const shared = ['ladder/rungs.ts', 'ladder/texts/en.ts', 'ladder/texts/zh.ts'];
+  const shared = ['service/ladder/rungs.ts', 'texts/en.ts', 'texts/zh.ts'];
   expect(copy.touched).toEqual([lock.file, queue.file, ...shared].sort());
 });
 
@@ -136,7 +136,7 @@ const clausesInProcess: readonly (keyof typeof clauses)[] = [
 test.each(clausesInProcess)(
   'the contract opens the new lock through the table: it %s',
   async (name) => {
-    const { lockFactories } = await copy.load('ladder/factories');
+    const { lockFactories } = await copy.load('service/ladder/factories');
     const open = lockFactories().get(lock.rung as RungName);
     if (!open) throw new Error('the table does not have the new lock');
     const connections = await openConnections();
@@ -147,10 +147,10 @@ test.each(clausesInProcess)(
 );
 
 test('a worker consumes the new queue through the table, and records its orders', async () => {
-  const { openQueues } = await copy.load('ladder/open-rung');
-  const { workOrders } = await copy.load('orders/order-worker');
-  const { collectFacts } = await copy.load('audit/collect');
-  const { audit } = await copy.load('audit/audit');
+  const { openQueues } = await copy.load('service/ladder/open-rung');
+  const { workOrders } = await copy.load('service/orders/order-worker');
+  const { collectFacts } = await copy.load('service/audit/collect');
+  const { audit } = await copy.load('service/audit/audit');
   const { connections, voucher, buy } = await openSale(queue.rung);
   const [opened] = openQueues([queue.rung as RungName], connections);
   if (!opened) throw new Error('the table does not have the new queue');

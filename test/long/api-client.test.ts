@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { describeApi } from '../../src/http/described-api.ts';
+import { describeApi } from '../../src/service/http/described-api.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownStores } from '../support/own-stores.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { instancesByDefault } from '../../src/config.ts';
+import { instancesByDefault } from '../../src/service/config.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { httpServer } from '../support/http-server.ts';
 import { compile, copySources } from '../support/source-copy.ts';
@@ -19,7 +19,7 @@ const mutants = {
 function copyWithMutants(): string {
   const copy = copySources('bench', 'nginx');
   const insert = (file: string, line: RegExp, added: string) => {
-    const path = join(copy, 'src/ladder', file);
+    const path = join(copy, 'src/service/ladder', file);
     const text = readFileSync(path, 'utf8');
     expect(text).toMatch(line);
     writeFileSync(
@@ -53,7 +53,7 @@ let copy: string;
 let folder: string;
 function lockstep(...args: string[]) {
   const env = { LOCKSTEP_LAB: join(folder, 'lab'), LOCKSTEP_RUNS: join(folder, 'runs') };
-  return execa('node', [join(copy, 'dist/bin/lockstep.js'), ...args], { env, reject: false });
+  return execa('node', [join(copy, 'dist/cli/lockstep.js'), ...args], { env, reject: false });
 }
 
 beforeAll(async () => {

@@ -1,8 +1,6 @@
 /** Choices on real instances: each lane in a process of its own, every order played. */
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
-import { readEpoch } from '../../src/connections/connections.ts';
-import { openPool } from '../../src/connections/mysql-pool.ts';
 import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
 import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
 import { famousRaces } from '../../src/lab/choices/famous-races.ts';
@@ -10,7 +8,9 @@ import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
 import { isAboutData } from '../../src/lab/races/race-verdict.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
+import { readEpoch } from '../../src/service/connections/connections.ts';
+import { openPool } from '../../src/service/connections/mysql-pool.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { playedOn, rowsOf } from '../support/judged-drill.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';

@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { collectFacts } from '../../src/audit/collect.ts';
-import { confirmed, usersWithSeveralOrders } from '../../src/audit/facts.ts';
-import type { Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import { confirmed, usersWithSeveralOrders } from '../../src/service/audit/facts.ts';
+import type { Voucher } from '../../src/service/domain.ts';
 import {
   type ClusterNode,
   type RedisCluster,

@@ -6,8 +6,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { OrderQueue } from '../../src/queues/order-queue.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { type ClauseName, clauses } from '../contracts/order-queue.ts';
 import { testConnections } from '../support/connections.ts';
 import { ownStores } from '../support/own-stores.ts';
@@ -84,7 +84,7 @@ const clausesIn = (source: string): ClauseName[] =>
 async function queueOf(copy: string): Promise<() => Promise<[OrderQueue, Connections]>> {
   const stores = await ownStores();
   const { mysqlTableQueue } = (await import(
-    pathToFileURL(join(copy, 'dist/queues/mysql-table.js')).href
+    pathToFileURL(join(copy, 'dist/service/queues/mysql-table.js')).href
   )) as { mysqlTableQueue: (...parts: readonly unknown[]) => OrderQueue };
   const migration = /CREATE TABLE[^`]+/.exec(partOf('**4. A table**'))?.[0] ?? '';
   await testConnections(stores).mysql().query(migration);

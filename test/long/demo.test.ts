@@ -5,11 +5,11 @@ import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { storyNames } from '../../src/ladder/story.ts';
-import { texts } from '../../src/ladder/texts/texts.ts';
+import { storyNames } from '../../src/service/ladder/story.ts';
+import { texts } from '../../src/texts/texts.ts';
 import { someFolder } from '../support/folder.ts';
 
-const program = new URL('../../dist/bin/lockstep.js', import.meta.url).pathname;
+const program = new URL('../../dist/cli/lockstep.js', import.meta.url).pathname;
 const { story } = texts.en;
 
 test('the demo begins with its headline, reports as it goes, and Ctrl-C leaves nothing behind', async () => {

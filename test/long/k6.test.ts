@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { purchaseAnswers } from '../../src/http/routes/orders.ts';
+import { purchaseAnswers } from '../../src/service/http/routes/orders.ts';
 import { tokenFor } from '../support/client.ts';
 import { httpServer } from '../support/http-server.ts';
 import { lacksK6 } from '../support/k6.ts';
@@ -183,7 +183,7 @@ describe.skipIf(lacksK6)('a load from two generators', () => {
   test('has one voucher, and one verdict when both have ended', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lockstep-k6-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const args = ['dist/bin/lockstep.js', 'voucher', 'lua-stream', '--stock', '100', '--json'];
+    const args = ['dist/cli/lockstep.js', 'voucher', 'lua-stream', '--stock', '100', '--json'];
     const { stdout } = await execa('node', args, { env: { LOCKSTEP_LAB: ownLab.folder } });
     const { id: VOUCHER_ID } = JSON.parse(stdout) as { id: string };
     const partOf = (part: string) => {

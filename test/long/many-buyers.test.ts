@@ -1,10 +1,10 @@
 /** A sale of 150,000 orders: more values than one call of a function takes as its arguments. */
 import { expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { Voucher } from '../../src/domain.ts';
-import { repair } from '../../src/orders/reconcile/repair.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Voucher } from '../../src/service/domain.ts';
+import { repair } from '../../src/service/orders/reconcile/repair.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { onSale } from '../support/selling.ts';
 

@@ -33,7 +33,7 @@ await pipeline.consume(keep, AbortSignal.timeout(1));
 /** With the packages that it needs, and without those of the lab. */
 async function installed(): Promise<string> {
   const folder = someFolder();
-  await execa(tsc, ['-p', 'src/exports'], { cwd: root });
+  await execa(tsc, ['-p', 'src/service/exports'], { cwd: root });
   const { stdout } = await execa(
     'npm',
     ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],

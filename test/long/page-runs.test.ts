@@ -7,7 +7,7 @@ import { askLab } from '../../src/lab/by-hand/ask-lab.ts';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import type { LoadCost } from '../../src/lab/stage/seconds.ts';
-import { defaultKeyPrefix } from '../../src/locks/lock.ts';
+import { defaultKeyPrefix } from '../../src/service/locks/lock.ts';
 import { openTab, textOf, widerThanAPhone } from '../support/browser.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { livePage } from '../support/live-page.ts';

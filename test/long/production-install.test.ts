@@ -47,7 +47,7 @@ test('the service imports the packages that are its dependencies, and no others'
   const entries = [
     ...['service', 'api', 'order-worker'],
     ...['reconcile', 'dead-letters', 'ended-sales', 'audit'],
-  ].map((name) => join(root, `dist/bin/${name}.js`));
+  ].map((name) => join(root, `dist/service/bin/${name}.js`));
   expect([...packagesOf(entries)].sort()).toEqual(Object.keys(dependencies).sort());
 });
 
@@ -86,7 +86,7 @@ describe('a production install', () => {
     const stores = await ownStores(); // Without the sales of other files.
     await startedProcess(stores);
     const env = { ...stores, TOKEN_SECRET: deploymentSecret };
-    const program = join(folder, `dist/bin/${name}.js`);
+    const program = join(folder, `dist/service/bin/${name}.js`);
     const { exitCode, stderr } = await execa('node', [program, ...args], { env, reject: false });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const wrong = await execa('node', [program, 'no-such-thing'], { env, reject: false });
@@ -101,7 +101,7 @@ describe('a production install', () => {
     const connections = await startedProcess(stores);
     const { id } = await onSale(connections, 3);
     const env = { ...stores, TOKEN_SECRET: deploymentSecret };
-    const program = join(folder, 'dist/bin/audit.js');
+    const program = join(folder, 'dist/service/bin/audit.js');
     const ask = (...args: string[]) => execa('node', [program, ...args], { env, reject: false });
     const audited = await ask(id);
     expect([audited.exitCode, audited.stderr]).toEqual([0, '']);
@@ -117,7 +117,7 @@ describe('a production install', () => {
     test(`sells a voucher, ${routes}, records the order, and stops in order`, async () => {
       const HISTORY_FOLDER = LAB === '1' ? join(folder, 'history') : '';
       const settings = { REDIS_URL: quietRedis(), LAB, HISTORY_FOLDER };
-      const service = await deploy(settings, join(folder, 'dist/bin/service.js'));
+      const service = await deploy(settings, join(folder, 'dist/service/bin/service.js'));
       const { onSale, buy, confirmed, post, operate, stop } = service;
       const noop = await post('/lab/noop', 7);
       const withOptions = await operate('POST', '/vouchers', openSale({ lab: { workMs: 5 } }));

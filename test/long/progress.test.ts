@@ -4,9 +4,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import type { Order, Voucher } from '../../src/domain.ts';
 import {
   asDatabaseRoot,
   killSession,
@@ -14,8 +11,11 @@ import {
 } from '../../src/lab/environment/database-root.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
-import { freeLease } from '../../src/locks/none.ts';
-import { findRecorded } from '../../src/orders/record-orders.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
+import type { Order, Voucher } from '../../src/service/domain.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
+import { findRecorded } from '../../src/service/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
 import { firstOf } from '../support/first-command.ts';
 import { ownLab } from '../support/own-lab.ts';

@@ -5,8 +5,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { Connections } from '../../src/connections/connections.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
 import { isCopyOf, roleOf } from '../../src/lab/environment/replication.ts';
 import { fieldOfReplica, lookEvery, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
@@ -15,6 +13,8 @@ import type { Fault } from '../../src/lab/faults/fault.ts';
 import { killServer } from '../../src/lab/faults/processes/kill-server.ts';
 import { pauseServer } from '../../src/lab/faults/processes/pause-server.ts';
 import { stopServer } from '../../src/lab/faults/processes/stop-server.ts';
+import { readConfig } from '../../src/service/config.ts';
+import { Connections } from '../../src/service/connections/connections.ts';
 import { buy, putOnSale } from '../support/client.ts';
 import { quiet } from '../support/connections.ts';
 import { theLab } from '../support/the-lab.ts';

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { orderGroup } from '../../src/connections/sale-keys.ts';
-import type { Voucher } from '../../src/domain.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { findOrder } from '../../src/orders/find-order.ts';
-import { redisStreamGroupQueue } from '../../src/queues/redis-stream-group.ts';
+import { orderGroup } from '../../src/service/connections/sale-keys.ts';
+import type { Voucher } from '../../src/service/domain.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { findOrder } from '../../src/service/orders/find-order.ts';
+import { redisStreamGroupQueue } from '../../src/service/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { consume } from '../support/consume.ts';
 import { ownLab } from '../support/own-lab.ts';

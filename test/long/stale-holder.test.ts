@@ -3,10 +3,10 @@
  * the second write.
  */
 import { describe, expect, test } from 'vitest';
-import { mysqlRefusals } from '../../src/audit/mysql-refusals.ts';
 import { raceOn } from '../../src/lab/races/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
+import { mysqlRefusals } from '../../src/service/audit/mysql-refusals.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);

@@ -64,7 +64,7 @@ test('an exercise is red as it begins, green once it is mended, and says what do
   const { plays } = JSON.parse(begun.stdout);
   expect(plays[0]).toMatchObject({ answer: 'no', verdict: 'violated' });
   expect(plays.at(-1).reasons).toContain('failed: excludes others in the same process');
-  const file = join(home, 'workshop/right-mutex/src/locks/process-mutex.ts');
+  const file = join(home, 'workshop/right-mutex/src/service/locks/process-mutex.ts');
   writeFileSync(file, `${readFileSync(file, 'utf8')}// mine\n`);
   expect((await lockstep('exercise', 'right-mutex')).stdout).toContain('as you left them');
   expect(readFileSync(file, 'utf8')).toContain('// mine');

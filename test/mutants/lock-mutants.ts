@@ -1,7 +1,7 @@
 /** The mutants of the locks: each removes one defence, and names the test that must notice. */
 
 import type { RaceName } from '../../src/lab/races/schedules.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import type { ClauseName } from '../contracts/lock.ts';
 import { sampledRaces } from '../support/samples.ts';
 import type { Mutant } from './mutant.ts';
@@ -41,7 +41,7 @@ const race = (name: RaceName, rung: RungName, says: string): Mutant['red'] => ({
 export const quickMutants: readonly Mutant[] = [
   {
     name: 'the check before the commit asks the signal only, which needs a timer',
-    file: 'src/locks/shared/leases.ts',
+    file: 'src/service/locks/shared/leases.ts',
     find: 'if (parts.remainingMs() <= 0) throw lostError();',
     replace: 'void lostError;',
     red: {
@@ -51,7 +51,7 @@ export const quickMutants: readonly Mutant[] = [
   },
   {
     name: 'the watchdog does not stop with the last release',
-    file: 'src/locks/shared/ownership.ts',
+    file: 'src/service/locks/shared/ownership.ts',
     find: 'if (this.#leases === 0) this.#end();',
     replace: '',
     red: {
@@ -61,7 +61,7 @@ export const quickMutants: readonly Mutant[] = [
   },
   {
     name: 'every request has a mutex of its own',
-    file: 'src/locks/process-mutex.ts',
+    file: 'src/service/locks/process-mutex.ts',
     find: 'entries.get(resource) ?? { mutex: new Mutex(), users: 0 }',
     replace: '{ mutex: new Mutex(), users: 0 }',
     red: {
@@ -73,7 +73,7 @@ export const quickMutants: readonly Mutant[] = [
 
 const skip = {
   name: 'multilock skips a dead master',
-  file: 'src/locks/multilock.ts',
+  file: 'src/service/locks/multilock.ts',
   find: `throw this.#without(resource, cause, (each) => each === master || !isConnected(each));
       });
       if (!lease) return false;`,
@@ -93,14 +93,14 @@ const skipsDeadMaster: readonly Mutant[] = [
 export const serverMutants: readonly Mutant[] = [
   {
     name: 'redis-expiry sets no expiry',
-    file: 'src/locks/redis-expiry.ts',
+    file: 'src/service/locks/redis-expiry.ts',
     find: "redis.set(key, 'locked', 'PX', leaseMs, 'NX')",
     replace: "redis.set(key, 'locked', 'NX')",
     red: race('dead-holder', 'redis-expiry', 'violated: progress, which the ladder does not claim'),
   },
   {
     name: 'redis-owner releases without a look at the owner',
-    file: 'src/locks/redis-owner.ts',
+    file: 'src/service/locks/redis-owner.ts',
     find: 'if ((await redis.get(key)) !== owner) return;',
     replace: '',
     red: race(
@@ -111,7 +111,7 @@ export const serverMutants: readonly Mutant[] = [
   },
   {
     name: 'redis-atomic compares, then deletes: two commands',
-    file: 'src/locks/redis-atomic.ts',
+    file: 'src/service/locks/redis-atomic.ts',
     find: "await checkpoint('before-compare');\n      await leases.giveBack(release);",
     replace: `await leases.giveBack(async () => {
         if ((await redis.get(key)) !== owner) return void release;
@@ -133,14 +133,14 @@ export const serverMutants: readonly Mutant[] = [
   },
   {
     name: 'redis-message releases without a message',
-    file: 'src/locks/redis-message.ts',
+    file: 'src/service/locks/redis-message.ts',
     find: `if (answer === 'released' || mayBeUnheard) await redis.publish(channelOf(resource), owner);`,
     replace: 'void [answer, mayBeUnheard];',
     red: clause('redis-message', 'sends nothing while it waits: the release wakes it'),
   },
   {
     name: 'a release whose answer was lost is sent three times only',
-    file: 'src/locks/shared/lost-answer.ts',
+    file: 'src/service/locks/shared/lost-answer.ts',
     find: 'export const releaseTries = 30;',
     replace: 'export const releaseTries = 3;',
     red: {
@@ -150,7 +150,7 @@ export const serverMutants: readonly Mutant[] = [
   },
   {
     name: 'a release does not end the earlier connections of its client',
-    file: 'src/locks/shared/earlier-connections.ts',
+    file: 'src/service/locks/shared/earlier-connections.ts',
     find: "this.#redis.client('KILL', 'ID', id)",
     replace: "this.#redis.client('ID').finally(() => void id)",
     red: {
@@ -171,7 +171,7 @@ if count > 1 then`,
   },
   {
     name: 'a waiter of redis-reentrant does not look again after it has subscribed',
-    file: 'src/locks/shared/release-notifications.ts',
+    file: 'src/service/locks/shared/release-notifications.ts',
     find: 'if (!(await subscription.listening(leftMs(), signal))) return null;',
     replace: `if (!(await subscription.listening(leftMs(), signal))) return null;
     if (!(await subscription.notified(leftMs(), signal))) return null;`,
@@ -230,21 +230,21 @@ if count > 1 then`,
   ...skipsDeadMaster,
   {
     name: 'multilock does not roll back',
-    file: 'src/locks/multilock.ts',
+    file: 'src/service/locks/multilock.ts',
     find: 'if (!isComplete) for (const lease of leases) lease.release().catch(() => {});',
     replace: '',
     red: multilock(lastDown),
   },
   {
     name: 'multilock forgets a grant whose answer was lost',
-    file: 'src/locks/shared/redisson-leases.ts',
+    file: 'src/service/locks/shared/redisson-leases.ts',
     find: 'if (isSent && !outer) this.#freeInTurn(owned).catch(() => {});',
     replace: 'if (isSent && !outer && this.#answerMs < 0) this.#freeInTurn(owned).catch(() => {});',
     red: multilock('a grant whose answer was lost is released, as are the others'),
   },
   {
     name: 'a release of multilock ends at the first dead master',
-    file: 'src/locks/multilock.ts',
+    file: 'src/service/locks/multilock.ts',
     find: 'const results = await Promise.allSettled(leases.map(work));',
     replace: `const results: PromiseSettledResult<void>[] = [];
     for (const lease of leases) {
@@ -256,14 +256,14 @@ if count > 1 then`,
   },
   {
     name: 'multilock asks its masters in the order of its own configuration',
-    file: 'src/locks/multilock.ts',
+    file: 'src/service/locks/multilock.ts',
     find: '(addressOf(one) < addressOf(other) ? -1 : 1)',
     replace: '0 * (addressOf(one) + addressOf(other)).length',
     red: multilock('processes with the masters in another order do not wait for each other'),
   },
   {
     name: 'multilock is lost as soon as one master forgets it',
-    file: 'src/locks/multilock.ts',
+    file: 'src/service/locks/multilock.ts',
     find: 'parts.every(({ signal }) => signal.aborted)',
     replace: 'parts.some(({ signal }) => signal.aborted)',
     red: multilock(
@@ -272,14 +272,14 @@ if count > 1 then`,
   },
   {
     name: 'the first lease of multilock is not longer than the wait for the last',
-    file: 'src/locks/multilock.ts',
+    file: 'src/service/locks/multilock.ts',
     find: 'Math.max(2 * Math.ceil(waitMs), leaseMs)',
     replace: 'leaseMs',
     red: multilock('while it waits its leases last twice the wait, then as long as it asked for'),
   },
   {
     name: 'multilock does not set its leases after the wait',
-    file: 'src/locks/multilock.ts',
+    file: 'src/service/locks/multilock.ts',
     find: 'async (lease) => lease.renew?.(leaseMs)',
     replace: 'async () => void leaseMs',
     red: multilock('while it waits its leases last twice the wait, then as long as it asked for'),
@@ -293,14 +293,14 @@ if count > 1 then`,
   },
   {
     name: 'an owner shares a lease that expired during a stall',
-    file: 'src/locks/shared/reentrant.ts',
+    file: 'src/service/locks/shared/reentrant.ts',
     find: ' && own.lease.remainingMs() > 0',
     replace: '',
     red: multilock('a lease inside another is a new one when the outer one expired during a stall'),
   },
   {
     name: 'redlock is content with one master',
-    file: 'src/locks/redlock.ts',
+    file: 'src/service/locks/redlock.ts',
     find: 'new RedlockRound(masters, ',
     replace: 'new RedlockRound(masters.slice(0, 1), ',
     red: {
@@ -310,14 +310,14 @@ if count > 1 then`,
   },
   {
     name: 'redlock counts a dead master as one that granted the lock',
-    file: 'src/locks/shared/redlock-round.ts',
+    file: 'src/service/locks/shared/redlock-round.ts',
     find: '      settle(error, result);',
     replace: '      settle(null, error ? 1 : result);',
     red: stopMasters('redlock, 2 of 3 stopped: sold '),
   },
   {
     name: 'redlock ignores the drift of clocks',
-    file: 'src/locks/redlock.ts',
+    file: 'src/service/locks/redlock.ts',
     find: 'leaseMs - elapsedMs - driftMs',
     replace: 'leaseMs - elapsedMs - 0 * driftMs',
     red: {
@@ -327,7 +327,7 @@ if count > 1 then`,
   },
   {
     name: 'redlock waits for every master, as its package does',
-    file: 'src/locks/shared/redlock-round.ts',
+    file: 'src/service/locks/shared/redlock-round.ts',
     find: ' || Math.max(this.#yes, this.#no) >= this.#majority',
     replace: '',
     red: redlock(
@@ -336,7 +336,7 @@ if count > 1 then`,
   },
   {
     name: 'redlock has no limit for a master',
-    file: 'src/locks/shared/redlock-round.ts',
+    file: 'src/service/locks/shared/redlock-round.ts',
     find: 'this.#giveUp(this.#silent)',
     replace: 'void this.#silent',
     red: redlock(
@@ -345,7 +345,7 @@ if count > 1 then`,
   },
   {
     name: 'redlock trusts the clock of the day',
-    file: 'src/locks/redlock.ts',
+    file: 'src/service/locks/redlock.ts',
     find: 'if (lock && validMs > 0)',
     replace: 'if (lock && elapsedMs >= 0)',
     red: redlock(
@@ -354,35 +354,35 @@ if count > 1 then`,
   },
   {
     name: 'redlock gives up masters whose answers have arrived',
-    file: 'src/locks/shared/redlock-round.ts',
+    file: 'src/service/locks/shared/redlock-round.ts',
     find: 'setImmediate(() => this.#giveUp(this.#silent))',
     replace: 'this.#giveUp(this.#silent)',
     red: redlock('redlock · answers that arrived while the event loop stood still count'),
   },
   {
     name: 'a renewal that failed does not lose the lease',
-    file: 'src/locks/shared/renewable-lease.ts',
+    file: 'src/service/locks/shared/renewable-lease.ts',
     find: 'expiry.lose(lost);',
     replace: '',
     red: redlock('redlock · a renewal that no majority confirms loses the lease: its key is gone'),
   },
   {
     name: 'fenced gives MySQL no fence before its commit',
-    file: 'src/inventory/fenced-insert.ts',
+    file: 'src/service/inventory/fenced-insert.ts',
     find: 'await checkFence(db, resourceOf(scope, order), fence);',
     replace: 'void [checkFence, resourceOf, scope, order, db];',
     red: race('paused-holder', 'fenced', 'violated: one-order-per-user'),
   },
   {
     name: 'fenced lets the fence write that a newer grant has closed',
-    file: 'src/connections/fences.ts',
+    file: 'src/service/connections/fences.ts',
     find: 'AND closed < ?',
     replace: 'AND closed <= ?',
     red: race('paused-holder', 'fenced', 'violated: one-order-per-user'),
   },
   {
     name: 'fenced checks its fence beside its transaction',
-    file: 'src/inventory/fenced-insert.ts',
+    file: 'src/service/inventory/fenced-insert.ts',
     find: 'await checkFence(db, resourceOf(scope, order), fence);',
     replace: 'await checkFence(await on.getConnection(), resourceOf(scope, order), fence);',
     red: {
@@ -392,7 +392,7 @@ if count > 1 then`,
   },
   {
     name: 'fenced counts its fences in Redis, which can forget them',
-    file: 'src/ladder/rungs.ts',
+    file: 'src/service/ladder/rungs.ts',
     find: 'lock: (c) => fencedLock(atomic(c), c.mysql(), endlessLock(c)),',
     replace: `lock: (c) =>
       c.config.PORT > 0
@@ -405,7 +405,7 @@ if count > 1 then`,
   },
   {
     name: 'unique-rail sells without the unique key',
-    file: 'src/inventory/shared/sql-sale.ts',
+    file: 'src/service/inventory/shared/sql-sale.ts',
     find: 'hasRails(voucher) ? 1 : null',
     replace: 'hasRails(voucher) ? null : null',
     red: {
@@ -416,28 +416,28 @@ if count > 1 then`,
   },
   {
     name: 'zookeeper watches its own node instead of the one before it',
-    file: 'src/locks/shared/zookeeper-queue.ts',
+    file: 'src/service/locks/shared/zookeeper-queue.ts',
     find: '{before}`;',
     replace: '{before && this.#name}`;',
     red: clause('zookeeper', 'sends nothing while it waits: the release wakes it'),
   },
   {
     name: 'zookeeper does not sort its queue by number',
-    file: 'src/locks/shared/zookeeper-queue.ts',
+    file: 'src/service/locks/shared/zookeeper-queue.ts',
     find: 'names.toSorted((one, other) => numberOf(one) - numberOf(other));',
     replace: 'names.toSorted(() => numberOf("0"));',
     red: clause('zookeeper', 'never lets critical sections of several processes overlap'),
   },
   {
     name: 'zookeeper makes nodes that do not end with their session',
-    file: 'src/connections/zookeeper-nodes.ts',
+    file: 'src/service/connections/zookeeper-nodes.ts',
     find: 'CreateMode[name]',
     replace: "CreateMode[name === 'PERSISTENT' ? name : 'PERSISTENT_SEQUENTIAL']",
     red: clause('zookeeper', 'is free after its owner died, with the default lease'),
   },
   {
     name: 'zookeeper-latch looks again after it has made its latch',
-    file: 'src/locks/zookeeper-latch.ts',
+    file: 'src/service/locks/zookeeper-latch.ts',
     find: 'latch = new AbortController();\n',
     replace: `latch = new AbortController();
     if (!(await exists(session, path))) return true;\n`,
@@ -449,7 +449,7 @@ if count > 1 then`,
   },
   {
     name: 'a message that comes while nobody waits is forgotten',
-    file: 'src/locks/shared/release-notifications.ts',
+    file: 'src/service/locks/shared/release-notifications.ts',
     find: 'if (first) first();\n  else channel.pending = true;',
     replace: 'if (first) first();',
     red: {
@@ -459,7 +459,7 @@ if count > 1 then`,
   },
   {
     name: 'a waiter that fails after its message keeps it',
-    file: 'src/locks/shared/release-notifications.ts',
+    file: 'src/service/locks/shared/release-notifications.ts',
     find: 'subscription.handOver(); // This waiter may have been notified, and cannot use it.',
     replace: '',
     red: {
@@ -469,7 +469,7 @@ if count > 1 then`,
   },
   {
     name: 'redis-atomic counts its lease from the answer',
-    file: 'src/locks/shared/lost-answer.ts',
+    file: 'src/service/locks/shared/lost-answer.ts',
     find: 'leaseMs - (performance.now() - askedAt)',
     replace: 'leaseMs + 0 * askedAt',
     red: {
@@ -479,7 +479,7 @@ if count > 1 then`,
   },
   {
     name: 'redis-reentrant counts its lease from the answer',
-    file: 'src/locks/shared/redisson-leases.ts',
+    file: 'src/service/locks/shared/redisson-leases.ts',
     find: 'ownership.validFrom(askedAt, terms.leaseMs);',
     replace: 'ownership.validFrom(performance.now() + 0 * askedAt, terms.leaseMs);',
     red: {
@@ -509,7 +509,7 @@ if count > 1 then`,
   },
   {
     name: 'a session of ZooKeeper is valid from the answer on',
-    file: 'src/connections/zookeeper-session.ts',
+    file: 'src/service/connections/zookeeper-session.ts',
     find: 'this.#validUntil = sentAt + Math',
     replace: 'this.#validUntil = performance.now() + 0 * sentAt + Math',
     red: {

@@ -6,17 +6,17 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { select } from '../../src/connections/mysql.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { nginxServer } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { select } from '../../src/service/connections/mysql.ts';
 import { call, deploymentSecret, openSale, putOnSale } from '../support/client.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
 import { startService } from '../support/service-process.ts';
 
-const entry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
+const entry = new URL('../../dist/service/bin/service.js', import.meta.url).pathname;
 const asked = { iss: 'https://issuer.example', aud: 'lockstep' };
 const inAnHour = Math.floor(Date.now() / 1_000) + 3_600;
 const encode = (value: unknown) =>

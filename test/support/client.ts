@@ -1,7 +1,8 @@
 /** Those who use a service: an operator and users, with tokens that it reads. */
-import { labTokenSecret } from '../../src/config.ts';
-import { signToken } from '../../src/http/tokens.ts';
+
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
+import { signToken } from '../../src/service/http/tokens.ts';
 import { ownLab } from './own-lab.ts';
 
 /** The secret of a deployment: the lab's own is published, and refused outside the lab. */

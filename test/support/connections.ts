@@ -1,8 +1,8 @@
 /** Connections to the test lab's servers, as a process of the service would open them. */
 import { onTestFinished } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { Connections } from '../../src/connections/connections.ts';
-import type { RedisRole } from '../../src/connections/redis.ts';
+import { readConfig } from '../../src/service/config.ts';
+import { Connections } from '../../src/service/connections/connections.ts';
+import type { RedisRole } from '../../src/service/connections/redis.ts';
 import { ownLab } from './own-lab.ts';
 import { quiet } from './quiet.ts';
 

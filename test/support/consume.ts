@@ -1,7 +1,7 @@
 /** A consumer of an order queue that remembers what it was given. */
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import type { Delivery, OrderQueue, Poison } from '../../src/queues/order-queue.ts';
+import type { Delivery, OrderQueue, Poison } from '../../src/service/queues/order-queue.ts';
 import { wakeConsumers } from './selling.ts';
 
 /** @returns the ids that are settled. `batch` counts from 1. */

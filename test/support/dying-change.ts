@@ -1,6 +1,6 @@
 /** A change of a voucher whose process dies, or stands still, in the middle of it. */
 import { expect } from 'vitest';
-import { type CheckpointName, installGate } from '../../src/trace/checkpoints.ts';
+import { type CheckpointName, installGate } from '../../src/service/trace/checkpoints.ts';
 
 /** Stops it at this place: what it has done stays, and it does no more. */
 export async function dieAt(place: CheckpointName, change: () => Promise<unknown>): Promise<void> {

@@ -1,7 +1,6 @@
 /** Each fault: what is seen while it lasts, and once it is mended. */
 import { connect } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { labTokenSecret } from '../../src/config.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import type { Database } from '../../src/lab/environment/servers/database.ts';
@@ -25,6 +24,7 @@ import { flushAll } from '../../src/lab/faults/redis/flush-all.ts';
 import { holdReplication } from '../../src/lab/faults/redis/hold-replication.ts';
 import { promoteReplica } from '../../src/lab/faults/redis/promote-replica.ts';
 import { restartEmpty } from '../../src/lab/faults/redis/restart-empty.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
 import { clientOf, putOnSale } from './client.ts';
 import { theLab } from './the-lab.ts';
 

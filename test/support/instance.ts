@@ -1,11 +1,11 @@
 /** An instance of the service in the test's own process, with vouchers and orders. */
 import { expect, onTestFinished } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { Voucher } from '../../src/domain.ts';
-import { createApp } from '../../src/http/app.ts';
-import type { App } from '../../src/http/openapi.ts';
-import { openService } from '../../src/http/service.ts';
-import { recordOne } from '../../src/orders/record-orders.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Voucher } from '../../src/service/domain.ts';
+import { createApp } from '../../src/service/http/app.ts';
+import type { App } from '../../src/service/http/openapi.ts';
+import { openService } from '../../src/service/http/service.ts';
+import { recordOne } from '../../src/service/orders/record-orders.ts';
 import { tokenFor } from './client.ts';
 import { quiet, quietRedis, testConnections } from './connections.ts';
 import { ownLab } from './own-lab.ts';

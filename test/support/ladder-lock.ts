@@ -1,9 +1,9 @@
 /** Opens a lock of the ladder by the name of a rung that has it, and acquires it. */
 import { onTestFinished } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
-import { rungNamed } from '../../src/ladder/rungs.ts';
-import type { AcquireOptions, Lease, Lock } from '../../src/locks/lock.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
+import { rungNamed } from '../../src/service/ladder/rungs.ts';
+import type { AcquireOptions, Lease, Lock } from '../../src/service/locks/lock.ts';
 import { testConnections } from './connections.ts';
 
 export function ladderLock(rung: RungName, connections: Connections): Lock {

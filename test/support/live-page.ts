@@ -4,11 +4,11 @@ import { type ServerType, serve } from '@hono/node-server';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { freePorts } from '../../src/lab/environment/ports.ts';
-import { addressWithKey } from '../../src/lab/page/access.ts';
-import { pageApp } from '../../src/lab/page/server/app.ts';
-import { Plays } from '../../src/lab/page/server/plays.ts';
-import { RoomDoor } from '../../src/lab/page/server/room-door.ts';
-import { Runs } from '../../src/lab/page/server/runs.ts';
+import { addressWithKey } from '../../src/page/access.ts';
+import { pageApp } from '../../src/page/server/app.ts';
+import { Plays } from '../../src/page/server/plays.ts';
+import { RoomDoor } from '../../src/page/server/room-door.ts';
+import { Runs } from '../../src/page/server/runs.ts';
 import { type Opened, openTab, startBrowser } from './browser.ts';
 import { ownLab } from './own-lab.ts';
 

@@ -6,13 +6,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { labTokenSecret } from '../../src/config.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
 import { newDataFolder } from './data-home.ts';
 import { shortLeases } from './lab.ts';
 

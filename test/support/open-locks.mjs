@@ -1,10 +1,10 @@
 // Opens locks of the ladder in a process of its own, by the names of rungs that have them; `none`
 // is no lock.
 import { pino } from 'pino';
-import { readConfig } from '../../dist/config.js';
-import { Connections } from '../../dist/connections/connections.js';
-import { ladder } from '../../dist/ladder/rungs.js';
-import { noLock } from '../../dist/locks/none.js';
+import { readConfig } from '../../dist/service/config.js';
+import { Connections } from '../../dist/service/connections/connections.js';
+import { ladder } from '../../dist/service/ladder/rungs.js';
+import { noLock } from '../../dist/service/locks/none.js';
 
 export async function openLocks(names) {
   const connections = new Connections(readConfig(), pino({ level: 'silent' }));

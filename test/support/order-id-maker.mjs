@@ -3,9 +3,9 @@
 // for.
 import { writeFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { readConfig } from '../../dist/config.js';
-import { Connections } from '../../dist/connections/connections.js';
-import { openOrderIds } from '../../dist/order-ids/open-order-ids.js';
+import { readConfig } from '../../dist/service/config.js';
+import { Connections } from '../../dist/service/connections/connections.js';
+import { openOrderIds } from '../../dist/service/order-ids/open-order-ids.js';
 
 const [count, atOnce] = process.argv.slice(2, 4).map(Number);
 const log = pino({ level: 'silent' });

@@ -3,7 +3,7 @@
  * are read back.
  */
 import { type Logger, pino } from 'pino';
-import type { Stretch } from '../../src/order-ids/worker-id.ts';
+import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
 
 /** A worker id without beginning or end: two makers of one process must not share it. */
 export const always = (workerId: number) => (): Stretch => ({

@@ -1,9 +1,9 @@
 /** A database of the test's own, and an empty one of Redis's own databases on the quiet Redis. */
 import { randomInt } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
-import { agreeOnEpoch } from '../../src/connections/epoch.ts';
-import { migrate } from '../../src/connections/schema.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
+import { migrate } from '../../src/service/connections/schema.ts';
 import { quiet, quietRedis, testConnections } from './connections.ts';
 import { ownDatabase } from './own-database.ts';
 

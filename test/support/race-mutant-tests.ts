@@ -3,7 +3,6 @@
  * that never happen. A rung that holds must not be called held then: nothing was played.
  */
 import { afterAll, describe, expect, test } from 'vitest';
-import { DeadlinePassed } from '../../src/errors.ts';
 import { type RaceOnRung, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import type { ServiceShape } from '../../src/lab/environment/servers/service.ts';
@@ -12,7 +11,8 @@ import { playRace, raceSettings } from '../../src/lab/races/play-race.ts';
 import { claimOn } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
-import { rungNamed } from '../../src/ladder/rungs.ts';
+import { DeadlinePassed } from '../../src/service/errors.ts';
+import { rungNamed } from '../../src/service/ladder/rungs.ts';
 import { theLab } from './the-lab.ts';
 
 const scheduleOf = ({ race }: RaceOnRung): Schedule => schedules[race];
@@ -31,7 +31,7 @@ const stopsSomewhere = (pair: RaceOnRung) =>
 const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some((step) => !('run' in step));
 
 const neverStops = {
-  file: 'lab/service/meet-player',
+  file: 'lab/in-service/meet-player',
   find: 'await untilResumed(redis, race, name);',
   replace: '',
 } as const;

@@ -1,12 +1,12 @@
 /** The tests of mutants of the final rung: `npm test` has two of them, test/long the others. */
 import { expect, test } from 'vitest';
-import type { Connections } from '../../src/connections/connections.ts';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
 import { judgeMutants } from '../../src/lab/mutants/judge-mutants.ts';
 import { type MutantName, mutants } from '../../src/lab/mutants/mutants.ts';
 import { runMutants } from '../../src/lab/mutants/run-mutants.ts';
 import { trialShape } from '../../src/lab/mutants/run-trial.ts';
-import { reconcile } from '../../src/orders/reconcile/reconcile.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { testOfMutant } from './samples.ts';
 import { theLab } from './the-lab.ts';
 

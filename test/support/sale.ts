@@ -1,16 +1,16 @@
 /** Vouchers and orders for tests. */
 import { randomInt, randomUUID } from 'node:crypto';
-import { waitsForReplicas } from '../../src/config.ts';
-import type { Connections } from '../../src/connections/connections.ts';
-import type { Order, Voucher } from '../../src/domain.ts';
-import type { Inventory } from '../../src/inventory/inventory.ts';
-import { luaBuckets } from '../../src/inventory/lua-buckets.ts';
-import { luaStream } from '../../src/inventory/lua-stream.ts';
-import { openQueues } from '../../src/ladder/open-rung.ts';
-import { snowflakes } from '../../src/order-ids/snowflake.ts';
-import type { Terms } from '../../src/orders/reconcile/sale.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
-import type { OrderQueue } from '../../src/queues/order-queue.ts';
+import { waitsForReplicas } from '../../src/service/config.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Order, Voucher } from '../../src/service/domain.ts';
+import type { Inventory } from '../../src/service/inventory/inventory.ts';
+import { luaBuckets } from '../../src/service/inventory/lua-buckets.ts';
+import { luaStream } from '../../src/service/inventory/lua-stream.ts';
+import { openQueues } from '../../src/service/ladder/open-rung.ts';
+import { snowflakes } from '../../src/service/order-ids/snowflake.ts';
+import type { Terms } from '../../src/service/orders/reconcile/sale.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
+import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { quiet } from './connections.ts';
 import { always } from './order-ids.ts';
 

@@ -9,8 +9,8 @@ import { type MutantName, mutantNames, mutants } from '../../src/lab/mutants/mut
 import { claimOn } from '../../src/lab/races/race-verdict.ts';
 import { schedules } from '../../src/lab/races/schedules.ts';
 import { storyOf } from '../../src/lab/report/story-lines.ts';
-import { claimOf } from '../../src/ladder/claims.ts';
-import { ladder } from '../../src/ladder/rungs.ts';
+import { claimOf } from '../../src/service/ladder/claims.ts';
+import { ladder } from '../../src/service/ladder/rungs.ts';
 
 /** Chapter and claim: what a race or a rush is an example of. */
 export const kindOfRace = ({ race, rung }: RaceOnRung): string =>

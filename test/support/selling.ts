@@ -1,13 +1,13 @@
 /** Sells and records in the test's own process, and counts what MySQL has. */
 import type { Redis } from 'ioredis';
-import type { Connections } from '../../src/connections/connections.ts';
-import { select } from '../../src/connections/mysql.ts';
-import type { Order, Outcome, Voucher } from '../../src/domain.ts';
-import type { Inventory } from '../../src/inventory/inventory.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { freeLease } from '../../src/locks/none.ts';
-import { workOrders } from '../../src/orders/order-worker.ts';
-import { openVouchers } from '../../src/purchase/vouchers.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { select } from '../../src/service/connections/mysql.ts';
+import type { Order, Outcome, Voucher } from '../../src/service/domain.ts';
+import type { Inventory } from '../../src/service/inventory/inventory.ts';
+import { freeLease } from '../../src/service/locks/none.ts';
+import { workOrders } from '../../src/service/orders/order-worker.ts';
+import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { quiet } from './connections.ts';
 import { inventoryOf, openLuaStream, openStreamQueue, someOrder } from './sale.ts';
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { saleKeys } from '../../src/connections/sale-keys.ts';
 import { processRef } from '../../src/lab/environment/process-table.ts';
 import { stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { saleKeys } from '../../src/service/connections/sale-keys.ts';
 import { clientOf, deploymentSecret } from './client.ts';
 import { someFolder } from './folder.ts';
 import { ownLab } from './own-lab.ts';
@@ -17,7 +17,7 @@ import { ownPorts } from './own-ports.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
-export const serviceEntry = new URL('../../dist/bin/service.js', import.meta.url).pathname;
+export const serviceEntry = new URL('../../dist/service/bin/service.js', import.meta.url).pathname;
 
 export interface Line {
   readonly event: string;

@@ -24,7 +24,7 @@ export interface Addition {
   /** Below src/. */
   readonly file: string;
   readonly source: string;
-  /** The import of the new file, and the row, in src/ladder/rungs.ts. */
+  /** The import of the new file, and the row, in src/service/ladder/rungs.ts. */
   readonly importLine: string;
   readonly row: string;
   readonly idea: string;
@@ -33,14 +33,14 @@ export interface Addition {
 
 /** The compiled modules of a copy, with the types of the original. */
 interface Modules {
-  readonly config: typeof import('../../src/config.ts');
-  readonly 'connections/connections': typeof import('../../src/connections/connections.ts');
-  readonly 'ladder/factories': typeof import('../../src/ladder/factories.ts');
-  readonly 'ladder/open-rung': typeof import('../../src/ladder/open-rung.ts');
-  readonly 'audit/audit': typeof import('../../src/audit/audit.ts');
-  readonly 'audit/collect': typeof import('../../src/audit/collect.ts');
-  readonly 'orders/order-worker': typeof import('../../src/orders/order-worker.ts');
-  readonly 'purchase/vouchers': typeof import('../../src/purchase/vouchers.ts');
+  readonly config: typeof import('../../src/service/config.ts');
+  readonly 'service/connections/connections': typeof import('../../src/service/connections/connections.ts');
+  readonly 'service/ladder/factories': typeof import('../../src/service/ladder/factories.ts');
+  readonly 'service/ladder/open-rung': typeof import('../../src/service/ladder/open-rung.ts');
+  readonly 'service/audit/audit': typeof import('../../src/service/audit/audit.ts');
+  readonly 'service/audit/collect': typeof import('../../src/service/audit/collect.ts');
+  readonly 'service/orders/order-worker': typeof import('../../src/service/orders/order-worker.ts');
+  readonly 'service/purchase/vouchers': typeof import('../../src/service/purchase/vouchers.ts');
 }
 
 export interface SourceCopy {
@@ -64,7 +64,7 @@ export function copySources(...names: readonly string[]): string {
 /** Its reports show the page of the original. @throws the compiler's messages. */
 export async function compile(folder: string): Promise<void> {
   await execa(join(root, 'node_modules/.bin/tsc'), { cwd: folder });
-  const page = 'dist/lab/page/client';
+  const page = 'dist/page/client';
   cpSync(join(root, page), join(folder, page), { recursive: true });
 }
 
@@ -77,7 +77,7 @@ export async function copyWith(...additions: readonly Addition[]): Promise<Sourc
     touched: touchedFiles(join(root, 'src'), join(folder, 'src')),
     load: (name) => import(pathToFileURL(join(folder, 'dist', `${name}.js`)).href),
     lockstep: async (...args) =>
-      (await execa('node', [join(folder, 'dist/bin/lockstep.js'), ...args])).stdout,
+      (await execa('node', [join(folder, 'dist/cli/lockstep.js'), ...args])).stdout,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -86,10 +86,14 @@ function add(source: string, addition: Addition): void {
   const { rung, chapter, row, idea, lesson } = addition;
   writeFileSync(join(source, addition.file), addition.source);
   const nextChapter = new RegExp(`^ {2}\\S+: rung\\(\\{\\s+chapter: ${chapter + 1},`, 'm');
-  edit(join(source, 'ladder/rungs.ts'), nextChapter, (next) => `  ${row}\n${next}`);
-  edit(join(source, 'ladder/rungs.ts'), /^import /m, (next) => `${addition.importLine}\n${next}`);
+  edit(join(source, 'service/ladder/rungs.ts'), nextChapter, (next) => `  ${row}\n${next}`);
+  edit(
+    join(source, 'service/ladder/rungs.ts'),
+    /^import /m,
+    (next) => `${addition.importLine}\n${next}`,
+  );
   for (const language of ['en', 'zh'])
-    edit(join(source, `ladder/texts/${language}.ts`), /^ {2}rungs: \{\n/m, (start) => {
+    edit(join(source, `texts/${language}.ts`), /^ {2}rungs: \{\n/m, (start) => {
       return `${start}    '${rung}': ${JSON.stringify({ idea, lesson })},\n`;
     });
 }

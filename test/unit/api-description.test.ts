@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
-import { describeApi } from '../../src/http/described-api.ts';
 import { apiMarkdown } from '../../src/lab/report/api-markdown.ts';
 import { replaceParts } from '../../src/lab/report/docs.ts';
 import { projectFolder } from '../../src/lab/workshop/mine.ts';
+import { describeApi } from '../../src/service/http/described-api.ts';
 
 const description = describeApi();
 

@@ -1,10 +1,10 @@
 /** The checks of the audit on facts written by hand: what each accepts, and what it finds. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { audit, checks, worstOf } from '../../src/audit/audit.ts';
-import type { OrderRow } from '../../src/audit/facts.ts';
-import { type Finding, judge } from '../../src/audit/finding.ts';
-import type { CheckName } from '../../src/domain.ts';
+import { audit, checks, worstOf } from '../../src/service/audit/audit.ts';
+import type { OrderRow } from '../../src/service/audit/facts.ts';
+import { type Finding, judge } from '../../src/service/audit/finding.ts';
+import type { CheckName } from '../../src/service/domain.ts';
 import {
   accepted,
   acceptedWithoutOrder,
@@ -987,7 +987,7 @@ describe('the audit as a whole', () => {
   });
 
   test('runs every check that has a file, each once', () => {
-    const files = readdirSync(new URL('../../src/audit/checks', import.meta.url));
+    const files = readdirSync(new URL('../../src/service/audit/checks', import.meta.url));
     const names = audit(facts()).findings.map(({ check }) => `${check}.ts`);
     expect(names.sort()).toEqual(files.sort());
   });

@@ -1,7 +1,7 @@
 /** Items of one key, gathered into batches that run one at a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type BatchLimits, batches } from '../../src/inventory/shared/batches.ts';
+import { type BatchLimits, batches } from '../../src/service/inventory/shared/batches.ts';
 
 const limits = { gatherMs: 1, batchSize: 3, mostWaiting: 10, waitMs: 30_000 };
 

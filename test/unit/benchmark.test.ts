@@ -29,7 +29,7 @@ import { spreadOf, spreadOfKnown } from '../../src/lab/benchmarks/spread.ts';
 import { fallen, judgeTarget } from '../../src/lab/benchmarks/targets.ts';
 import { bucketsText } from '../../src/lab/report/bench-buckets-text.ts';
 import { saturationText } from '../../src/lab/report/bench-saturation-text.ts';
-import { ladder, rungNames } from '../../src/ladder/rungs.ts';
+import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';
 

@@ -1,7 +1,7 @@
 /** At most so many at once, and a line that is bounded in length and in time. */
 import { expect, test } from 'vitest';
-import { ConnectionsBusy } from '../../src/errors.ts';
-import { boundedLine } from '../../src/inventory/shared/bounded-line.ts';
+import { ConnectionsBusy } from '../../src/service/errors.ts';
+import { boundedLine } from '../../src/service/inventory/shared/bounded-line.ts';
 
 const limits = { connections: 2, mostWaiting: 2, waitMs: 60_000 };
 

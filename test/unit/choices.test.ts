@@ -6,7 +6,7 @@ import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
 import { actOf, choicesIn, lanesOf } from '../../src/lab/choices/letters.ts';
 import { stopsOf } from '../../src/lab/choices/set-up.ts';
 import { ChoicesDisturbed, OrderNotReplayed } from '../../src/lab/errors.ts';
-import type { HistoryEvent } from '../../src/trace/history.ts';
+import type { HistoryEvent } from '../../src/service/trace/history.ts';
 
 /** Two lanes with three steps each; with a lock, the second waits until the first has ended. */
 function playOf(prefix: string, hasLock: boolean): Walk {

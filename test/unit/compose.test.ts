@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { configNames, labTokenSecret, readConfig, secretNames } from '../../src/config.ts';
-import { allowedRungs, rungNames } from '../../src/ladder/rungs.ts';
+import { configNames, labTokenSecret, readConfig, secretNames } from '../../src/service/config.ts';
+import { allowedRungs, rungNames } from '../../src/service/ladder/rungs.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 

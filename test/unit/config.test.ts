@@ -10,8 +10,8 @@ import {
   labTokenSecret,
   readConfig,
   secretNames,
-} from '../../src/config.ts';
-import { ConfigurationInvalid } from '../../src/errors.ts';
+} from '../../src/service/config.ts';
+import { ConfigurationInvalid } from '../../src/service/errors.ts';
 import { someFolder } from '../support/folder.ts';
 
 const secret = 'a secret of more than thirty-two characters';

@@ -1,9 +1,9 @@
 /** Waiting with a limit: what a timer, a signal and a late grant leave behind. */
 import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Alarm, inTime, keepUnlessAborted } from '../../src/locks/shared/deadlines.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
-import { poll } from '../../src/locks/shared/polling.ts';
+import { Alarm, inTime, keepUnlessAborted } from '../../src/service/locks/shared/deadlines.ts';
+import { endlessLease } from '../../src/service/locks/shared/leases.ts';
+import { poll } from '../../src/service/locks/shared/polling.ts';
 
 const gaveUp = new Error('gave up');
 

@@ -16,8 +16,8 @@ import type { AddCommand } from '../../src/cli/output.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
-import { circumstances } from '../../src/ladder/rung.ts';
-import { rungNames } from '../../src/ladder/rungs.ts';
+import { circumstances } from '../../src/service/ladder/rung.ts';
+import { rungNames } from '../../src/service/ladder/rungs.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -113,11 +113,11 @@ describe('the commands of the command line', () => {
   });
 
   test('are all part of the program', () => {
-    const main = read('src/bin/lockstep.ts');
+    const main = read('src/cli/lockstep.ts');
     for (const file of filesIn('src/cli', '.ts').filter((each) =>
       /\bAddCommand = \(/.test(read(each)),
     ))
-      expect(main).toContain(file.replace(/^src/, '..'));
+      expect(main).toContain(file.replace(/^src\/cli/, '.'));
   });
 });
 

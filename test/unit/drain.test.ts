@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { routes } from '../../src/http/openapi.ts';
-import { drain, listen } from '../../src/processes/api-server.ts';
+import { routes } from '../../src/service/http/openapi.ts';
+import { drain, listen } from '../../src/service/processes/api-server.ts';
 
 const request = 'POST /orders HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n';
 const withinMs = 5_000;

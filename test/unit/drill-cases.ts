@@ -1,10 +1,10 @@
 /** What the tests of the drills share: tries by hand, and a table of cases for each verdict. */
 import { expect, test } from 'vitest';
-import type { Attempt } from '../../src/audit/facts.ts';
-import type { Verdict } from '../../src/domain.ts';
 import type { Outage } from '../../src/lab/drills/outages.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
+import type { Attempt } from '../../src/service/audit/facts.ts';
+import type { Verdict } from '../../src/service/domain.ts';
 import { timed } from './facts.ts';
 
 export const at = (ms: number): bigint => BigInt(ms) * 1_000_000n;

@@ -1,7 +1,7 @@
 /** What Redis and MySQL must be configured for. */
 import { expect, test } from 'vitest';
-import type { Durability } from '../../src/config.ts';
-import { weakCommits, weakSettings } from '../../src/connections/durability.ts';
+import type { Durability } from '../../src/service/config.ts';
+import { weakCommits, weakSettings } from '../../src/service/connections/durability.ts';
 
 const strong = {
   appendonly: 'yes',

@@ -1,10 +1,10 @@
 /** `lockstep/locks` has the locks that hold: what breaks them is no fault of the lock. */
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import * as exported from '../../src/exports/locks.ts';
-import type { Circumstance } from '../../src/ladder/rung.ts';
-import { type RungName, rungNamed, rungNames } from '../../src/ladder/rungs.ts';
-import type { Lock } from '../../src/locks/lock.ts';
+import * as exported from '../../src/service/exports/locks.ts';
+import type { Circumstance } from '../../src/service/ladder/rung.ts';
+import { type RungName, rungNamed, rungNames } from '../../src/service/ladder/rungs.ts';
+import type { Lock } from '../../src/service/locks/lock.ts';
 
 /** Every lock breaks then: its server lost it, its owner stood still, or its program is wrong. */
 const notItsFault: readonly Circumstance[] = [

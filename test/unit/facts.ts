@@ -1,7 +1,7 @@
 /** Facts and histories of one voucher, written by hand for the tests of the audit. */
-import type { Attempt, Facts, OrderRow } from '../../src/audit/facts.ts';
-import { checkpointNames } from '../../src/trace/checkpoints.ts';
-import type { HistoryEvent } from '../../src/trace/history.ts';
+import type { Attempt, Facts, OrderRow } from '../../src/service/audit/facts.ts';
+import { checkpointNames } from '../../src/service/trace/checkpoints.ts';
+import type { HistoryEvent } from '../../src/service/trace/history.ts';
 
 export const row = (id: string, userId: string): OrderRow => ({
   id,

@@ -6,7 +6,7 @@ import {
   reportLine,
   withoutFileLines,
 } from '../../src/lab/report/file-words.ts';
-import { languages } from '../../src/ladder/texts/texts.ts';
+import { languages } from '../../src/texts/texts.ts';
 
 test.each(languages)('the report of a play is found, whatever else it prints (%s)', (language) => {
   const lines = [

@@ -1,6 +1,6 @@
 /** A full MySQL, told from a worker that is stuck. */
 import { expect, test } from 'vitest';
-import { FullMysql } from '../../src/orders/full-mysql.ts';
+import { FullMysql } from '../../src/service/orders/full-mysql.ts';
 
 const newsForMs = 100;
 

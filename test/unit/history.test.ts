@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readHistory } from '../../src/audit/read-history.ts';
+import { readHistory } from '../../src/service/audit/read-history.ts';
 import { someFolder } from '../support/folder.ts';
 import { history } from './facts.ts';
 

@@ -1,7 +1,7 @@
 /** HMAC with SHA-256, beside Node's own. */
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { hmacSha256 } from '../../src/http/hmac-sha256.ts';
+import { hmacSha256 } from '../../src/service/http/hmac-sha256.ts';
 
 const ofNode = (secret: string, text: string) =>
   createHmac('sha256', secret).update(text).digest('base64url');

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { judgeSales } from '../../src/lab/by-hand/judge-sales.ts';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { accepted, facts, row, unknown } from './facts.ts';
 
 const sale = { rung: 'redlock', voucherId: '7', answers: [] } as const;

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { refusalReasons } from '../../src/domain.ts';
+import { refusalReasons } from '../../src/service/domain.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const scripts = ['k6', 'k6/lib', 'bench'].flatMap((folder) =>

@@ -1,13 +1,6 @@
 /** The ladder: its rows, claims and sentences, and the rushes and races that show every claim. */
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { type Audit, audit, checks, heldOnlyIf } from '../../src/audit/audit.ts';
-import { collectFacts } from '../../src/audit/collect.ts';
-import { readConfig } from '../../src/config.ts';
-import type { Connections } from '../../src/connections/connections.ts';
-import { saleKeys } from '../../src/connections/sale-keys.ts';
-import type { CheckName, Verdict } from '../../src/domain.ts';
-import { UnknownRung } from '../../src/errors.ts';
 import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { isAsClaimed, isStarved } from '../../src/lab/drills/run-rung.ts';
 import { parsePause } from '../../src/lab/races/pauses.ts';
@@ -20,17 +13,24 @@ import {
   serversLane,
 } from '../../src/lab/races/schedules.ts';
 import { workerLane } from '../../src/lab/stage/lane-messages.ts';
-import { type Claim, claimOf } from '../../src/ladder/claims.ts';
-import { openRung } from '../../src/ladder/open-rung.ts';
-import { type Break, circumstances, type Rung, rung } from '../../src/ladder/rung.ts';
+import { type Audit, audit, checks, heldOnlyIf } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import { readConfig } from '../../src/service/config.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { saleKeys } from '../../src/service/connections/sale-keys.ts';
+import type { CheckName, Verdict } from '../../src/service/domain.ts';
+import { UnknownRung } from '../../src/service/errors.ts';
+import { type Claim, claimOf } from '../../src/service/ladder/claims.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { type Break, circumstances, type Rung, rung } from '../../src/service/ladder/rung.ts';
 import {
   allowedRungs,
   isRungName,
   type RungName,
   rungNamed,
   rungNames,
-} from '../../src/ladder/rungs.ts';
-import { languages, texts } from '../../src/ladder/texts/texts.ts';
+} from '../../src/service/ladder/rungs.ts';
+import { languages, texts } from '../../src/texts/texts.ts';
 import { facts, refused } from './facts.ts';
 
 const kindOf = ({ under }: Break) => circumstances[under];

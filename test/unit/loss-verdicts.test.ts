@@ -1,8 +1,5 @@
 /** The drills in which orders may be lost: a loss that is claimed must show, and no other may. */
 import { describe, expect, test } from 'vitest';
-import type { Attempt } from '../../src/audit/facts.ts';
-import type { Durability } from '../../src/config.ts';
-import type { Verdict } from '../../src/domain.ts';
 import {
   type HopPlay,
   hops,
@@ -18,6 +15,9 @@ import {
 import { type FlushSeen, judgeFlush } from '../../src/lab/drills/flush-figures.ts';
 import { countHop } from '../../src/lab/drills/hops.ts';
 import type { Loss } from '../../src/lab/drills/survival.ts';
+import type { Attempt } from '../../src/service/audit/facts.ts';
+import type { Durability } from '../../src/service/config.ts';
+import type { Verdict } from '../../src/service/domain.ts';
 import { at, tried, verdictsOf } from './drill-cases.ts';
 import { accepted, facts, type Given, history, refused, row, unknown } from './facts.ts';
 

@@ -1,7 +1,7 @@
 /** The Lua scripts: complete headers, declared keys, listed answers, and a caller for each. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { loadScript } from '../../src/connections/scripts.ts';
+import { loadScript } from '../../src/service/connections/scripts.ts';
 
 const textsIn = (folder: URL, ending: string): [file: string, text: string][] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })

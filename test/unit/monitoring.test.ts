@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from '../../src/config.ts';
-import { roles } from '../../src/processes/supervisor.ts';
+import { readConfig } from '../../src/service/config.ts';
+import { roles } from '../../src/service/processes/supervisor.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const folder = 'src/metrics';
+const folder = 'src/service/metrics';
 const sources = [
   ...readdirSync(new URL(`../../${folder}`, import.meta.url)).map((file) => `${folder}/${file}`),
-  'src/processes/observe-stores.ts',
+  'src/service/processes/observe-stores.ts',
 ];
 const metrics = sources.flatMap((file) =>
   [...read(file).matchAll(/'(lockstep_\w+)'/g)].map(([, name = '']) => name),

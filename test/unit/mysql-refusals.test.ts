@@ -1,6 +1,6 @@
 /** The writes that MySQL refused, counted from the history. */
 import { expect, test } from 'vitest';
-import { mysqlRefusals, mysqlRefusalsText } from '../../src/audit/mysql-refusals.ts';
+import { mysqlRefusals, mysqlRefusalsText } from '../../src/service/audit/mysql-refusals.ts';
 import { history } from './facts.ts';
 
 test('a duplicate of the unique key is counted, and an order that was found before the write is not', () => {

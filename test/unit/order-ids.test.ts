@@ -1,11 +1,15 @@
 /** Order ids: ascending and unique with any clock, and the same decimal string everywhere. */
 import type { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ClockSteppedBack, OrderIdNotCounted, WorkerIdUnavailable } from '../../src/errors.ts';
-import { Id } from '../../src/http/ids.ts';
-import { composeId, counterKey } from '../../src/order-ids/redis-worker.ts';
-import { openSnowflakes, snowflakes } from '../../src/order-ids/snowflake.ts';
-import type { Stretch } from '../../src/order-ids/worker-id.ts';
+import {
+  ClockSteppedBack,
+  OrderIdNotCounted,
+  WorkerIdUnavailable,
+} from '../../src/service/errors.ts';
+import { Id } from '../../src/service/http/ids.ts';
+import { composeId, counterKey } from '../../src/service/order-ids/redis-worker.ts';
+import { openSnowflakes, snowflakes } from '../../src/service/order-ids/snowflake.ts';
+import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
 import { always, firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { quiet } from '../support/quiet.ts';
 

@@ -1,9 +1,5 @@
 /** The drills that take servers away: what went wrong in an outage, and what they say. */
 import { describe, expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import type { Finding } from '../../src/audit/finding.ts';
-import type { CheckName, Verdict } from '../../src/domain.ts';
-import { DeadlinePassed } from '../../src/errors.ts';
 import { auditAll } from '../../src/lab/drills/audited.ts';
 import {
   type DatabaseOutage,
@@ -28,7 +24,11 @@ import {
 import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
-import { languages } from '../../src/ladder/texts/texts.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import type { Finding } from '../../src/service/audit/finding.ts';
+import type { CheckName, Verdict } from '../../src/service/domain.ts';
+import { DeadlinePassed } from '../../src/service/errors.ts';
+import { languages } from '../../src/texts/texts.ts';
 import { at, away, load, sold, stopped, tried, verdictsOf } from './drill-cases.ts';
 import { accepted, facts, refused, row, unknown } from './facts.ts';
 

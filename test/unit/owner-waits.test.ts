@@ -1,11 +1,11 @@
 /** The waits of one owner queue in the process, whatever the lock: here a re-entrant mutex. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { AcquireOptions, Lease, Lock } from '../../src/locks/lock.ts';
-import { processMutex } from '../../src/locks/process-mutex.ts';
-import { oneWaitPerOwner } from '../../src/locks/shared/one-wait-per-owner.ts';
-import { asOneOwner } from '../../src/locks/shared/owner.ts';
-import { reentrant } from '../../src/locks/shared/reentrant.ts';
+import type { AcquireOptions, Lease, Lock } from '../../src/service/locks/lock.ts';
+import { processMutex } from '../../src/service/locks/process-mutex.ts';
+import { oneWaitPerOwner } from '../../src/service/locks/shared/one-wait-per-owner.ts';
+import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
+import { reentrant } from '../../src/service/locks/shared/reentrant.ts';
 
 /** Counts the waits that are under way. */
 function counted(lock: Lock) {

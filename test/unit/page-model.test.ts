@@ -4,7 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { cursor, take, world } from '../../src/lab/page/client/event-log.ts';
+import { replayFile } from '../../src/lab/report/replay-file.ts';
+import type { StageEvent } from '../../src/lab/stage/events.ts';
+import { cursor, take, world } from '../../src/page/client/event-log.ts';
 import {
   add,
   emptyWorld,
@@ -14,12 +16,10 @@ import {
   lettersOf,
   type PlayView,
   soldIn,
-} from '../../src/lab/page/client/model.ts';
-import type { RaceView } from '../../src/lab/page/client/race-model.ts';
-import { rowSentence } from '../../src/lab/page/client/sentences.ts';
-import { language } from '../../src/lab/page/client/texts.ts';
-import { replayFile } from '../../src/lab/report/replay-file.ts';
-import type { StageEvent } from '../../src/lab/stage/events.ts';
+} from '../../src/page/client/model.ts';
+import type { RaceView } from '../../src/page/client/race-model.ts';
+import { rowSentence } from '../../src/page/client/sentences.ts';
+import { language } from '../../src/page/client/texts.ts';
 
 const recorded = (name: string): StageEvent[] =>
   readFileSync(new URL(`recorded/${name}.jsonl`, import.meta.url), 'utf8')

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
-import type { LadderRow, Source } from '../../src/lab/page/client/ladder-rows.ts';
-import type { Row } from '../../src/lab/page/client/lane-rows.ts';
-import type { PlayView } from '../../src/lab/page/client/model.ts';
-import type { ScoreTable } from '../../src/lab/page/client/score-rows.ts';
 import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
 import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
-import { rungNames } from '../../src/ladder/rungs.ts';
+import type { LadderRow, Source } from '../../src/page/client/ladder-rows.ts';
+import type { Row } from '../../src/page/client/lane-rows.ts';
+import type { PlayView } from '../../src/page/client/model.ts';
+import type { ScoreTable } from '../../src/page/client/score-rows.ts';
+import { rungNames } from '../../src/service/ladder/rungs.ts';
 
 // From dist/, as the build has it: `npm run build` is before every test.
 const module = '../../scripts/page.mjs';
@@ -75,7 +75,7 @@ test('the scoreboard has every cell that docs/scoreboard.md has, and each cell t
 test('the reason is that of what was done: nobody listened, or it was heard and lost', async () => {
   vi.stubGlobal('LADDER_ROWS', rows);
   onTestFinished(() => void vi.unstubAllGlobals());
-  const { reasonOf } = await import('../../src/lab/page/client/reasons.ts');
+  const { reasonOf } = await import('../../src/page/client/reasons.ts');
   const reasonAfter = (choices: string[], rows: Partial<Row>[]) => {
     const taken = choices.map((choice) => ({ choice, isTaken: true }));
     const of = { rung: 'redis-pubsub', choices: taken, rows } as unknown as PlayView;

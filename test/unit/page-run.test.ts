@@ -1,19 +1,19 @@
 /** What the page shows of a run under load: a fold of its events, and the columns of its charts. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { fold } from '../../src/lab/page/client/model.ts';
-import { momentsOf } from '../../src/lab/page/client/moments.ts';
+import { emitter, type StageEvent } from '../../src/lab/stage/events.ts';
+import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
+import { Timeline } from '../../src/lab/stage/timeline.ts';
+import { fold } from '../../src/page/client/model.ts';
+import { momentsOf } from '../../src/page/client/moments.ts';
 import {
   marksOf,
   mayOutlastLease,
   type RunView,
   seenVerdict,
-} from '../../src/lab/page/client/run-model.ts';
-import { costTexts, toldSentence } from '../../src/lab/page/client/run-sentences.ts';
-import { runSeries } from '../../src/lab/page/client/run-series.ts';
-import { language } from '../../src/lab/page/client/texts.ts';
-import { emitter, type StageEvent } from '../../src/lab/stage/events.ts';
-import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
-import { Timeline } from '../../src/lab/stage/timeline.ts';
+} from '../../src/page/client/run-model.ts';
+import { costTexts, toldSentence } from '../../src/page/client/run-sentences.ts';
+import { runSeries } from '../../src/page/client/run-series.ts';
+import { language } from '../../src/page/client/texts.ts';
 import { recorderOf } from '../support/recorder.ts';
 
 const startMs = 5_000_000;

@@ -1,12 +1,12 @@
 /** The picture of the servers: where each stands, and what can be done to it. */
 import { expect, test } from 'vitest';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
-import { endedBy, offeredVerbs, tiersOf } from '../../src/lab/page/client/hand-verbs.ts';
-import { fold } from '../../src/lab/page/client/model.ts';
-import { brokenNames } from '../../src/lab/page/client/run-model.ts';
-import { en } from '../../src/lab/page/client/texts-en.ts';
-import { zh } from '../../src/lab/page/client/texts-zh.ts';
 import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
+import { endedBy, offeredVerbs, tiersOf } from '../../src/page/client/hand-verbs.ts';
+import { fold } from '../../src/page/client/model.ts';
+import { brokenNames } from '../../src/page/client/run-model.ts';
+import { en } from '../../src/page/client/texts-en.ts';
+import { zh } from '../../src/page/client/texts-zh.ts';
 
 const part = (name: string, state: 'runs' | 'paused' | 'stopped' = 'runs') => ({ name, state });
 

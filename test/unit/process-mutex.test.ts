@@ -1,8 +1,8 @@
 /** The in-memory mutex: the parts that the contract of all locks does not cover. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import type { Lease } from '../../src/locks/lock.ts';
-import { processMutex } from '../../src/locks/process-mutex.ts';
+import type { Lease } from '../../src/service/locks/lock.ts';
+import { processMutex } from '../../src/service/locks/process-mutex.ts';
 
 const resource = 'voucher:1:user:1';
 

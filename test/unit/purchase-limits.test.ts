@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { purchaseLimits } from '../../src/http/purchase-limits.ts';
+import { purchaseLimits } from '../../src/service/http/purchase-limits.ts';
 
 const limits = (tries: number, most = 1) =>
   purchaseLimits({ USER_TRIES_PER_SECOND: tries, PURCHASES_AT_ONCE: most });

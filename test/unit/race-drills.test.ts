@@ -1,6 +1,5 @@
 /** A race under load: whether it went as the ladder claims, and what its report has. */
 import { describe, expect, test } from 'vitest';
-import type { Attempt } from '../../src/audit/facts.ts';
 import { undecidedBecause } from '../../src/lab/drills/race-drill.ts';
 import {
   type PlayUnderLoad,
@@ -16,7 +15,8 @@ import {
 } from '../../src/lab/races/race-verdict.ts';
 import { schedules } from '../../src/lab/races/schedules.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
+import type { Attempt } from '../../src/service/audit/facts.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { at, away, load, sold, verdictsOf } from './drill-cases.ts';
 import { accepted, alreadyOrdered, facts, type Given, history, refused, row } from './facts.ts';
 

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Attempt } from '../../src/audit/facts.ts';
 import { endsWithinLease, type LockFaultName } from '../../src/lab/races/lock-faults.ts';
 import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
 import {
@@ -21,7 +20,8 @@ import { waitingProcess } from '../../src/lab/races/waiting-process.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import type { Stop } from '../../src/lab/stage/player.ts';
-import type { RungName } from '../../src/ladder/rungs.ts';
+import type { Attempt } from '../../src/service/audit/facts.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/folder.ts';
 import { accepted, facts, type Given, history, lockFacts, refused, row, unknown } from './facts.ts';
 

@@ -1,19 +1,19 @@
 /** The three identities of a sale: what is a difference, and what is only an order on its way. */
 import { describe, expect, test } from 'vitest';
-import { TooManyDifferences } from '../../src/errors.ts';
+import { TooManyDifferences } from '../../src/service/errors.ts';
 import {
   differencesOf,
   isRemoved,
   orderDifferences,
-} from '../../src/orders/reconcile/differences.ts';
-import { upTo } from '../../src/orders/reconcile/reconcile.ts';
+} from '../../src/service/orders/reconcile/differences.ts';
+import { upTo } from '../../src/service/orders/reconcile/reconcile.ts';
 import {
   type OrderInMysql,
   recordedIn,
   type Sale,
   type SalePart,
   type Terms,
-} from '../../src/orders/reconcile/sale.ts';
+} from '../../src/service/orders/reconcile/sale.ts';
 
 const order = (id: string, userId: string) => ({ id, voucherId: '1', userId, requestId: `r${id}` });
 const inMysql = (id: string, userId: string, status: OrderInMysql['status'] = 'confirmed') =>

@@ -1,7 +1,7 @@
 /** Waiting for a Redis client, on a port that nobody listens on. */
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
-import { untilAnswered, whenReady } from '../../src/connections/redis.ts';
+import { untilAnswered, whenReady } from '../../src/service/connections/redis.ts';
 
 const clients: Redis[] = [];
 afterEach(() => {

@@ -1,8 +1,5 @@
 /** The tables and sentences of the terminal: 80 columns wide, and wrapped between words. */
 import { describe, expect, test } from 'vitest';
-import type { Audit } from '../../src/audit/audit.ts';
-import type { Finding } from '../../src/audit/finding.ts';
-import type { CheckName, Verdict } from '../../src/domain.ts';
 import { allRaces, defaults } from '../../src/lab/drills/demo-plan.ts';
 import type { Run, RunResult } from '../../src/lab/drills/run-rung.ts';
 import type { RaceResult } from '../../src/lab/races/race-verdict.ts';
@@ -20,10 +17,13 @@ import { headlineTable, storyHead, storyLine } from '../../src/lab/report/story-
 import { runTable } from '../../src/lab/report/tables.ts';
 import { verdictWords } from '../../src/lab/report/verdict-words.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';
-import { claimOf } from '../../src/ladder/claims.ts';
-import { ladder, rungNames } from '../../src/ladder/rungs.ts';
-import { story, storyNames } from '../../src/ladder/story.ts';
-import { languages, texts } from '../../src/ladder/texts/texts.ts';
+import type { Audit } from '../../src/service/audit/audit.ts';
+import type { Finding } from '../../src/service/audit/finding.ts';
+import type { CheckName, Verdict } from '../../src/service/domain.ts';
+import { claimOf } from '../../src/service/ladder/claims.ts';
+import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
+import { story, storyNames } from '../../src/service/ladder/story.ts';
+import { languages, texts } from '../../src/texts/texts.ts';
 import { facts } from './facts.ts';
 import { tooWide } from './terminal.ts';
 

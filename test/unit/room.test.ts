@@ -1,9 +1,9 @@
 /** A room without a server: who may join, and what is counted. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { Plays } from '../../src/lab/page/server/plays.ts';
-import { mostLearners, Room } from '../../src/lab/page/server/room.ts';
-import { Tally } from '../../src/lab/page/server/tally.ts';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
+import { Plays } from '../../src/page/server/plays.ts';
+import { mostLearners, Room } from '../../src/page/server/room.ts';
+import { Tally } from '../../src/page/server/tally.ts';
 import { someFolder } from '../support/folder.ts';
 
 afterEach(() => {

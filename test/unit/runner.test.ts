@@ -1,6 +1,5 @@
 /** The runner: what becomes of a play that is interrupted, or that nothing can be told of. */
 import { describe, expect, test } from 'vitest';
-import { DeadlinePassed } from '../../src/errors.ts';
 import { interruptible } from '../../src/lab/environment/interruptible.ts';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { Interrupted } from '../../src/lab/errors.ts';
@@ -8,6 +7,7 @@ import type { Fault } from '../../src/lab/faults/fault.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';
 import { play } from '../../src/lab/stage/runner.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
+import { DeadlinePassed } from '../../src/service/errors.ts';
 
 const held: Judged = { verdict: 'held', reasons: [], figures: { sold: 7 }, facts: [] };
 const never = () => new Promise<never>(() => {});

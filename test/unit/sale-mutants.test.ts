@@ -9,7 +9,7 @@ import { mutants } from '../../src/lab/mutants/mutants.ts';
 import type { MutantResult } from '../../src/lab/mutants/run-mutants.ts';
 import { type TrialName, trials } from '../../src/lab/mutants/trials.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
-import { ladder } from '../../src/ladder/rungs.ts';
+import { ladder } from '../../src/service/ladder/rungs.ts';
 import { facts, row } from './facts.ts';
 
 const all: [string, Mutant][] = Object.entries(mutants);

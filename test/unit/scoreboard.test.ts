@@ -1,8 +1,5 @@
 /** The scoreboard shows what was played and nothing else, and says where a claim does not show. */
 import { describe, expect, test } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import type { Facts } from '../../src/audit/facts.ts';
-import type { CheckName } from '../../src/domain.ts';
 import { type Outage, sellsWithout } from '../../src/lab/drills/outages.ts';
 import { lockServiceOf, outagesOf } from '../../src/lab/drills/sell-through.ts';
 import type { PlayedRace } from '../../src/lab/races/race-verdict.ts';
@@ -32,8 +29,11 @@ import {
   scoredRungs,
 } from '../../src/lab/scoreboard/columns.ts';
 import { racesOf, salesOf } from '../../src/lab/scoreboard/plan.ts';
-import { circumstances, type Rung } from '../../src/ladder/rung.ts';
-import { ladder } from '../../src/ladder/rungs.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import type { Facts } from '../../src/service/audit/facts.ts';
+import type { CheckName } from '../../src/service/domain.ts';
+import { circumstances, type Rung } from '../../src/service/ladder/rung.ts';
+import { ladder } from '../../src/service/ladder/rungs.ts';
 import { at, away, load, sold, stopped, tried } from './drill-cases.ts';
 import { accepted, facts, row } from './facts.ts';
 import { tooWide } from './terminal.ts';

@@ -1,11 +1,11 @@
 /** A lock whose server is slow or fails: an answer in time, and errors that name the resource. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { LeaseLost, LockServiceUnavailable } from '../../src/errors.ts';
-import type { Lease } from '../../src/locks/lock.ts';
-import { endlessLease, timedLease } from '../../src/locks/shared/leases.ts';
-import { serverLock } from '../../src/locks/shared/server-lock.ts';
-import { withFence } from '../../src/locks/shared/with-fence.ts';
+import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
+import type { Lease } from '../../src/service/locks/lock.ts';
+import { endlessLease, timedLease } from '../../src/service/locks/shared/leases.ts';
+import { serverLock } from '../../src/service/locks/shared/server-lock.ts';
+import { withFence } from '../../src/service/locks/shared/with-fence.ts';
 
 const lease = (release = async () => {}): Lease => endlessLease(release);
 

@@ -1,7 +1,6 @@
 /** The plan of a soak is steered to what was not seen yet, and its verdict is red for damage. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Verdict } from '../../src/domain.ts';
 import type { StormFigures } from '../../src/lab/drills/storm-figures.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import {
@@ -23,6 +22,7 @@ import { soakReasons } from '../../src/lab/soak/soak-reasons.ts';
 import { SoakSale, shortStock } from '../../src/lab/soak/soak-sale.ts';
 import { type PlannedFault, Steering } from '../../src/lab/soak/steering.ts';
 import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';
+import type { Verdict } from '../../src/service/domain.ts';
 
 /** The next faults; `sees` says which cells of each are reached. */
 function faults(

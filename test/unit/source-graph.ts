@@ -10,7 +10,7 @@ const texts = new Map(
     .map((file) => [file, readFileSync(new URL(file, source), 'utf8')]),
 );
 
-/** Every source file by its path in src, such as `locks/lock.ts`. */
+/** Every source file by its path in src, such as `service/locks/lock.ts`. */
 export const files: readonly string[] = [...texts.keys()].sort();
 
 export const textOf = (file: string): string => texts.get(file) ?? '';
@@ -35,7 +35,7 @@ export interface Import {
   readonly kind: ImportKind;
 }
 
-const pattern = /^(?:import|export)( type)?(?: [^;']*? from)? '([^']+)'|\bimport\('([^']+)'\)/gm;
+const pattern = /^(?:import|export)( type)?(?: [^;']*? from)? '([^']+)'|\bimport\(\s*'([^']+)'/gm;
 
 /** The imports of a text, as if it were in this file. */
 export const importsIn = (file: string, text: string): Import[] =>

@@ -1,8 +1,8 @@
 /** A name that is not known, and the known one that it is likely to mean. */
 import { expect, test } from 'vitest';
-import { UnknownRung } from '../../src/errors.ts';
 import { UnknownDrill, UnknownRace, UnknownServer } from '../../src/lab/errors.ts';
-import { didYouMean } from '../../src/spelling.ts';
+import { UnknownRung } from '../../src/service/errors.ts';
+import { didYouMean } from '../../src/service/spelling.ts';
 
 test.each([
   ['redis-atmic', ' Did you mean redis-atomic?'],

@@ -8,7 +8,7 @@ import { inChinese } from '../../src/lab/races/schedules-zh.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { placeWords, stepWords } from '../../src/lab/report/step-words.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
-import { languages, texts } from '../../src/ladder/texts/texts.ts';
+import { languages, texts } from '../../src/texts/texts.ts';
 
 const all: readonly Schedule[] = Object.values(schedules);
 

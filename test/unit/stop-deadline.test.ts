@@ -1,7 +1,7 @@
 /** A stop has a deadline: a store that never answers must not keep the process. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { endOnceOverdue } from '../../src/processes/stop-deadline.ts';
+import { endOnceOverdue } from '../../src/service/processes/stop-deadline.ts';
 
 const drainMs = 1_000;
 const overdueMs = drainMs + 4_000;

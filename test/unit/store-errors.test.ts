@@ -1,7 +1,7 @@
 /** A store that does not answer, told from a fault. */
 import { expect, test } from 'vitest';
-import { isFull, isStatementRefused } from '../../src/connections/mysql.ts';
-import { isStoreUnavailable } from '../../src/connections/store-errors.ts';
+import { isFull, isStatementRefused } from '../../src/service/connections/mysql.ts';
+import { isStoreUnavailable } from '../../src/service/connections/store-errors.ts';
 
 const withCode = (code: string) => Object.assign(new Error('no answer'), { code });
 const ofMysql = (errno: number, sqlState: string, message = 'no') =>

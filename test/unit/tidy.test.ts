@@ -24,81 +24,95 @@ const text = ({ file, name, kind }: Import): string => `${file} → ${name} (${k
 const offences = (of: RegExp, isAllowed: (each: Import) => boolean): string[] =>
   imports.filter((each) => of.test(each.file) && !isAllowed(each)).map(text);
 
-const contracts = ['locks/lock.ts', 'inventory/inventory.ts', 'queues/order-queue.ts'];
-const implementations = filesLike(/^(locks|inventory|queues)\/[^/]+$/).filter(
+const contracts = [
+  'service/locks/lock.ts',
+  'service/inventory/inventory.ts',
+  'service/queues/order-queue.ts',
+];
+const implementations = filesLike(/^service\/(locks|inventory|queues)\/[^/]+$/).filter(
   (file) => !contracts.includes(file),
 );
-const services = ['bin/api.ts', 'bin/order-worker.ts', 'bin/reconcile.ts', 'bin/service.ts'];
+const services = [
+  'service/bin/api.ts',
+  'service/bin/order-worker.ts',
+  'service/bin/reconcile.ts',
+  'service/bin/service.ts',
+];
 
-const shared = /^(trace|connections)\/|^(errors|domain)\.ts$/;
+const shared = /^service\/((trace|connections)\/|(errors|domain)\.ts$)/;
 const mayImport = (own: RegExp) => (each: Import) =>
   !isOurs(each.name) || own.test(each.name) || shared.test(each.name);
 
 /** Each rule: the files that it is about, and the imports that it allows them. */
 const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) => boolean][] = [
-  ['the domain imports nothing', /^domain\.ts$/, () => false],
+  ['the domain imports nothing', /^service\/domain\.ts$/, () => false],
   [
     'the errors import the spelling of names, and nothing else',
-    /^errors\.ts$/,
-    mayImport(/^spelling\.ts$/),
+    /^service\/errors\.ts$/,
+    mayImport(/^service\/spelling\.ts$/),
   ],
-  ['spelling imports nothing', /^spelling\.ts$/, () => false],
+  ['spelling imports nothing', /^service\/spelling\.ts$/, () => false],
   [
     'a lock imports its contract, locks/shared, and no other lock',
-    /^locks\//,
-    mayImport(/^locks\/(lock\.ts$|shared\/)/),
+    /^service\/locks\//,
+    mayImport(/^service\/locks\/(lock\.ts$|shared\/)/),
   ],
   [
     'an inventory imports its contract, inventory/shared, and the contracts of lock and queue',
-    /^inventory\//,
-    mayImport(/^inventory\/(inventory\.ts$|shared\/)|^locks\/lock\.ts$|^queues\/order-queue\.ts$/),
+    /^service\/inventory\//,
+    mayImport(
+      /^service\/(inventory\/(inventory\.ts$|shared\/)|locks\/lock\.ts$|queues\/order-queue\.ts$)/,
+    ),
   ],
   [
     'a queue imports its contract, queues/shared, and no other queue',
-    /^queues\//,
-    mayImport(/^queues\/(order-queue\.ts$|shared\/)/),
+    /^service\/queues\//,
+    mayImport(/^service\/queues\/(order-queue\.ts$|shared\/)/),
   ],
   [
     'a contract imports contracts, the domain, the errors, and types of MySQL only',
-    /^(locks\/lock|inventory\/inventory|queues\/order-queue)\.ts$/,
+    /^service\/(locks\/lock|inventory\/inventory|queues\/order-queue)\.ts$/,
     ({ name, kind }) =>
-      [...contracts, 'domain.ts', 'errors.ts'].includes(name) ||
-      (name === 'connections/mysql.ts' && kind === 'type'),
+      [...contracts, 'service/domain.ts', 'service/errors.ts'].includes(name) ||
+      (name === 'service/connections/mysql.ts' && kind === 'type'),
   ],
   [
     'only the ladder, and the exports, name an implementation',
-    /^(?!ladder\/|locks\/|inventory\/|queues\/|exports\/)/,
+    /^(?!service\/(ladder|locks|inventory|queues|exports)\/)/,
     ({ name }) => !implementations.includes(name),
   ],
   [
     'a check imports the audit, the domain, and types of the trace only',
-    /^audit\/checks\//,
+    /^service\/audit\/checks\//,
     ({ name, kind }) =>
-      /^audit\/|^domain\.ts$/.test(name) || (name.startsWith('trace/') && kind === 'type'),
+      /^service\/(audit\/|domain\.ts$)/.test(name) ||
+      (name.startsWith('service/trace/') && kind === 'type'),
   ],
   [
     'the purchase imports contracts, and no implementation',
-    /^purchase\//,
-    mayImport(/^(locks\/lock|inventory\/inventory|purchase\/voucher-copies)\.ts$/),
+    /^service\/purchase\//,
+    mayImport(/^service\/(locks\/lock|inventory\/inventory|purchase\/voucher-copies)\.ts$/),
   ],
   [
-    'the service does not know the lab',
-    /^(?!lab\/|cli\/|bin\/)/,
-    ({ name }) => !name.startsWith('lab/'),
-  ],
-  [
-    'of the entries, only the command line imports the lab; an instance or worker loads it on demand',
-    /^bin\/(?!lockstep\.ts$)/,
+    'the service knows nobody; in the lab, an instance or worker loads its part on demand',
+    /^service\//,
     ({ file, name, kind }) =>
-      !name.startsWith('lab/') || (file !== 'bin/service.ts' && kind === 'dynamic'),
+      !/^(lab|page|cli|texts)\//.test(name) ||
+      (/^service\/bin\/(api|order-worker)/.test(file) && kind === 'dynamic'),
   ],
-  ['nothing imports an entry', /./, ({ name }) => !name.startsWith('bin/')],
-  ['only an entry imports a command', /^(?!bin\/|cli\/)/, ({ name }) => !name.startsWith('cli/')],
+  ['the lab knows no page and no command', /^lab\//, ({ name }) => !/^(page|cli)\//.test(name)],
+  ['the page knows no command', /^page\//, ({ name }) => !name.startsWith('cli/')],
+  [
+    'nothing imports an entry',
+    /./,
+    ({ name }) => !/^service\/bin\/|^cli\/lockstep\.ts$/.test(name),
+  ],
 ];
 
-/** The first folder, or the file itself when it is in none. */
-const folderOf = (file: string): string => /^[^/]+/.exec(file)?.[0] ?? '';
-const folderInLab = (file: string): string | null => /^lab\/[^/]+/.exec(file)?.[0] ?? null;
+/** The first folder, or the file itself when it is in none; in the service, a folder of it. */
+const folderOf = (file: string): string => /^(service\/)?[^/]+/.exec(file)?.[0] ?? '';
+const folderIn = (part: string) => (file: string) =>
+  file.startsWith(`${part}/`) ? (new RegExp(`^${part}/[^/]+/`).exec(file)?.[0] ?? null) : null;
 
 describe('the imports', () => {
   test.each(directions)('%s', (_, of, isAllowed) => {
@@ -108,20 +122,22 @@ describe('the imports', () => {
 
   test('of the service never load the lab or a command, also not through other files', () => {
     const loaded = loadedBy(services);
-    expect(loaded).toEqual(expect.arrayContaining(['locks/redlock.ts', 'http/app.ts', 'ioredis']));
-    expect(loaded.filter((name) => /^(lab|cli)\//.test(name))).toEqual([]);
+    expect(loaded).toEqual(
+      expect.arrayContaining(['service/locks/redlock.ts', 'service/http/app.ts', 'ioredis']),
+    );
+    expect(loaded.filter((name) => /^(lab|page|cli|texts)\//.test(name))).toEqual([]);
     const dynamic = imports.filter(({ file, kind }) => kind === 'dynamic' && loaded.includes(file));
     expect(dynamic.map(text)).toEqual([
-      'bin/api.ts → lab/service/lab-extensions.ts (dynamic)',
-      'bin/order-worker.ts → lab/service/worker-lane.ts (dynamic)',
-      'connections/zookeeper-client.ts → node-zookeeper-client (dynamic)',
+      'service/bin/api.ts → lab/in-service/lab-extensions.ts (dynamic)',
+      'service/bin/order-worker.ts → lab/in-service/worker-lane.ts (dynamic)',
+      'service/connections/zookeeper-client.ts → node-zookeeper-client (dynamic)',
     ]);
   });
 
   test('of the checks load nothing that could read, write or wait', () => {
-    const loaded = loadedBy(filesLike(/^audit\/checks\//));
-    expect(loaded).toContain('audit/sections.ts');
-    expect(loaded.filter((name) => !/^audit\/|^domain\.ts$/.test(name))).toEqual([]);
+    const loaded = loadedBy(filesLike(/^service\/audit\/checks\//));
+    expect(loaded).toContain('service/audit/sections.ts');
+    expect(loaded.filter((name) => !/^service\/(audit\/|domain\.ts$)/.test(name))).toEqual([]);
   });
 });
 
@@ -134,9 +150,12 @@ describe('import cycles', () => {
     expect(cyclesOfFolders(imports, folderOf)).toEqual([]);
   });
 
-  test('do not exist between the folders of the lab', () => {
-    expect(new Set(filesLike(/^lab\/.+\//).map(folderInLab)).size).toBeGreaterThan(5);
-    expect(cyclesOfFolders(imports, folderInLab)).toEqual([]);
+  test.each([
+    ['lab', 5],
+    ['page', 1],
+  ])('do not exist between the folders of %s', (part, least) => {
+    expect(new Set(files.map(folderIn(part))).size).toBeGreaterThan(least);
+    expect(cyclesOfFolders(imports, folderIn(part))).toEqual([]);
   });
 });
 
@@ -145,10 +164,14 @@ describe('a source file', () => {
 
   test('leaves the environment to config.ts, the entries and the lab', () => {
     const reading = offenders((file) => /process\.env\b/.test(wordsOf(file)));
-    expect(reading).toContain('config.ts');
+    expect(reading).toContain('service/config.ts');
     const importing = imports.filter(({ name }) => name === 'node:process').map(({ file }) => file);
     const all = [...reading, ...importing];
-    expect(all.filter((file) => !/^(config\.ts$|bin\/|lab\/)/.test(file))).toEqual([]);
+    expect(
+      all.filter(
+        (file) => !/^(service\/(config\.ts$|bin\/)|cli\/lockstep\.ts$|lab\/|page\/)/.test(file),
+      ),
+    ).toEqual([]);
   });
 
   test('begins with its idea and its limits, when it implements a contract', () => {

@@ -3,8 +3,8 @@ import { Command } from 'commander';
 import jsonwebtoken from 'jsonwebtoken';
 import { expect, test, vi } from 'vitest';
 import { addToken } from '../../src/cli/token.ts';
-import { labTokenSecret } from '../../src/config.ts';
 import { placeOfWork } from '../../src/lab/environment/place.ts';
+import { labTokenSecret } from '../../src/service/config.ts';
 
 async function printed(...args: string[]): Promise<string[]> {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { signToken, tokenReader } from '../../src/http/tokens.ts';
+import { signToken, tokenReader } from '../../src/service/http/tokens.ts';
 
 const secret = 'a secret of more than thirty-two letters';
 const rules = {

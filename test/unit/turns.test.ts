@@ -1,6 +1,6 @@
 /** Work of one name is done one after the other; other names do not wait for it. */
 import { expect, test } from 'vitest';
-import { Turns } from '../../src/locks/shared/turns.ts';
+import { Turns } from '../../src/service/locks/shared/turns.ts';
 
 /** Notes when each piece of work begins and ends. */
 function noted() {

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { routes } from '../../src/http/openapi.ts';
 import { upstreamServers } from '../../src/lab/environment/servers/nginx.ts';
 import { bareUpstreams, upstreamsOf } from '../../src/lab/environment/servers/service.ts';
-import { drain, listen } from '../../src/processes/api-server.ts';
+import { routes } from '../../src/service/http/openapi.ts';
+import { drain, listen } from '../../src/service/processes/api-server.ts';
 import { someFolder } from '../support/folder.ts';
 
 async function open(path: string) {

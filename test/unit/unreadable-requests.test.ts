@@ -7,10 +7,10 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commonHeaders } from '../../src/http/headers.ts';
-import { routes } from '../../src/http/openapi.ts';
-import { problem } from '../../src/http/problems.ts';
-import { listen } from '../../src/processes/api-server.ts';
+import { commonHeaders } from '../../src/service/http/headers.ts';
+import { routes } from '../../src/service/http/openapi.ts';
+import { problem } from '../../src/service/http/problems.ts';
+import { listen } from '../../src/service/processes/api-server.ts';
 
 let server: Server;
 

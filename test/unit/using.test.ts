@@ -1,7 +1,7 @@
 /** Work while holding a lock: its result stands, also when the release fails. */
 import { expect, test } from 'vitest';
-import { type Lock, using } from '../../src/locks/lock.ts';
-import { endlessLease } from '../../src/locks/shared/leases.ts';
+import { type Lock, using } from '../../src/service/locks/lock.ts';
+import { endlessLease } from '../../src/service/locks/shared/leases.ts';
 
 const broken = new Error('the release failed');
 const lock: Lock = { acquire: async () => endlessLease(() => Promise.reject(broken)) };

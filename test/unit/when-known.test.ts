@@ -1,6 +1,6 @@
 /** As `await`, without a turn of the event loop where there is nothing to wait for. */
 import { expect, test } from 'vitest';
-import { whenKnown } from '../../src/purchase/when-known.ts';
+import { whenKnown } from '../../src/service/purchase/when-known.ts';
 
 const double = (value: number) => 2 * value;
 

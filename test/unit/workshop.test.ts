@@ -22,7 +22,7 @@ import { seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
 import { stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { workshopTexts } from '../../src/lab/workshop/texts.ts';
-import { type Language, languages } from '../../src/ladder/texts/texts.ts';
+import { type Language, languages } from '../../src/texts/texts.ts';
 import { newDataFolder } from '../support/data-home.ts';
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');
@@ -280,7 +280,7 @@ test.each(['docs/errata.md', 'docs/zh/errata.md'])('%s lists the errata by comma
 });
 
 describe('the errors of the command line', () => {
-  const source = ['src/errors.ts', 'src/lab/errors.ts'].map(read).join('\n');
+  const source = ['src/service/errors.ts', 'src/lab/errors.ts'].map(read).join('\n');
   const codes = [...source.matchAll(/readonly code(?:: [^=;]+)?(?: = |;|: )[^;]*;?/g)].flatMap(
     ([line]) => [...line.matchAll(/'([A-Z\d_]+)'/g)].map(([, code]) => code),
   );
@@ -304,11 +304,11 @@ describe('the errors of the command line', () => {
   });
 });
 
-const auditFiles = readdirSync(join(projectFolder, 'src/audit'), { recursive: true });
+const auditFiles = readdirSync(join(projectFolder, 'src/service/audit'), { recursive: true });
 /** What the first group of the pattern is in the source of the audit, or of a folder of it. */
 const writtenIn = (folder: string, pattern: RegExp): string[] =>
   auditFiles
-    .map((file) => `src/audit/${file}`)
+    .map((file) => `src/service/audit/${file}`)
     .filter((file) => file.startsWith(folder) && file.endsWith('.ts'))
     .flatMap((file) => [...read(file).matchAll(pattern)].map(([, each = '']) => each));
 const expectInChinese = (sentences: readonly string[]) => {
@@ -318,7 +318,7 @@ const expectInChinese = (sentences: readonly string[]) => {
 
 test('every reason for which the audit does not judge has its form in Chinese', () => {
   const pattern = /(?:\bnull : |undecided: |locked\) return )'([^']+ [^']+)'/g;
-  const reasons = writtenIn('src/audit/', pattern);
+  const reasons = writtenIn('src/service/audit/', pattern);
   expect(new Set(reasons).size).toBe(10);
   expectInChinese(reasons);
 });
@@ -326,7 +326,7 @@ test('every reason for which the audit does not judge has its form in Chinese', 
 test('every sentence of the audit has its form in Chinese', () => {
   const pattern = /(?:evidence(?:: | =\s+)|[?:] |caseOf\(id, )`([^`]*)`/g;
   const isPart = /^( |order \$\{[^}]+\}$|accepted \()/; // Of another one.
-  const filled = writtenIn('src/audit/checks/', pattern)
+  const filled = writtenIn('src/service/audit/checks/', pattern)
     .filter((each) => !isPart.test(each))
     .map((each) =>
       each

@@ -1,8 +1,8 @@
 /** A session of ZooKeeper that is over: the lock asks again as long as its caller waits. */
 import { expect, test, vi } from 'vitest';
-import type { Zookeeper } from '../../src/connections/zookeeper.ts';
-import { LockServiceUnavailable } from '../../src/errors.ts';
-import { zookeeperQueueLock } from '../../src/locks/shared/zookeeper-queue.ts';
+import type { Zookeeper } from '../../src/service/connections/zookeeper.ts';
+import { LockServiceUnavailable } from '../../src/service/errors.ts';
+import { zookeeperQueueLock } from '../../src/service/locks/shared/zookeeper-queue.ts';
 
 /** None of its sessions lives; after five it says so in another way, so that a test ends. */
 function overSessions() {

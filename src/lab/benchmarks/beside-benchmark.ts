@@ -3,7 +3,7 @@
  * the machine hits both. One function measures both. An answer counts when it says that it sold,
  * and an order when it is in the database.
  */
-import { DeadlinePassed } from '../../errors.ts';
+import { DeadlinePassed } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { RoleProcess } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfRecording } from './faults-of-figures.ts';

@@ -4,9 +4,9 @@
  * master is its CPU time for each order: that time is the limit of a sale. The end of stock shows
  * what buckets cost: units that nobody could buy, and users who were turned away wrongly.
  */
-import { type Connections, readEpoch } from '../../connections/connections.ts';
-import { saleKeys } from '../../connections/sale-keys.ts';
-import { stockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
+import { type Connections, readEpoch } from '../../service/connections/connections.ts';
+import { saleKeys } from '../../service/connections/sale-keys.ts';
+import { stockOfBuckets } from '../../service/inventory/shared/bucket-stock.ts';
 import { type EndFigures, type EndOfStock, endFigures } from '../drills/hot-voucher-figures.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { type RedisMasters, startSaleMasters } from '../environment/redis-masters.ts';

@@ -25,7 +25,7 @@ const patterns = [
   [/node_modules\/(@hono|hono)\//, 'Hono and its adapter'],
   [/node:(_http|internal\/(http|url|querystring))/, 'HTTP of Node'],
   [/node:/, 'streams, events, timers of Node'],
-  [/\/dist\/(http|bin)\//, 'service: routes, headers, answers'],
+  [/\/dist\/service\/(http|bin)\//, 'service: routes, headers, answers'],
   [/\/dist\//, 'service: the sale'],
 ] as const;
 

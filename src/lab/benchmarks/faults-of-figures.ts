@@ -2,8 +2,8 @@
  * Why figures do not count. A fast refusal is no fast purchase, and an accepted order counts once
  * it is recorded.
  */
-import type { Rung } from '../../ladder/rung.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { Measured, MeasuredSale } from './measure.ts';
 
 /** Any other code than these is a fault; so is receiving none of them. */

@@ -4,7 +4,7 @@
  * command keeps itself does not grow with the orders: a slice of the load is forgotten when its
  * line is written.
  */
-import type { RungName } from '../../ladder/rungs.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import { OrdersNeedScript } from '../errors.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { labProcesses } from './lab-processes.ts';

@@ -1,7 +1,7 @@
 /** The cost of each lock: cycles of acquire and release, alone and with fifty contenders. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Connections } from '../../connections/connections.ts';
+import type { Connections } from '../../service/connections/connections.ts';
 import type { Progress } from '../environment/lab.ts';
 import { type Cycle, floor, openCycles, rawScripts } from './lock-cycles.ts';
 import { type Redisson, redissonLock } from './redisson-cycles.ts';

@@ -3,11 +3,11 @@
  * comparison.
  */
 import { Mutex as SemaphoreMutex } from 'redis-semaphore';
-import type { Connections } from '../../connections/connections.ts';
-import { loadScript, runScript } from '../../connections/scripts.ts';
-import { DeadlinePassed } from '../../errors.ts';
-import { lockFactories } from '../../ladder/factories.ts';
-import type { Lock } from '../../locks/lock.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { loadScript, runScript } from '../../service/connections/scripts.ts';
+import { DeadlinePassed } from '../../service/errors.ts';
+import { lockFactories } from '../../service/ladder/factories.ts';
+import type { Lock } from '../../service/locks/lock.ts';
 
 /** Acquires and releases a lock once. @returns how long it waited for the lock, in milliseconds */
 export type Cycle = (resource: string) => Promise<number>;

@@ -1,7 +1,7 @@
 /** One measurement: a load on one path, and what it cost each process of the lab. */
 
-import type { Connections } from '../../connections/connections.ts';
-import { select } from '../../connections/mysql.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { select } from '../../service/connections/mysql.ts';
 import type { Lab, Progress } from '../environment/lab.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { orderDepth } from '../stage/order-depth.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import mysql from 'mysql2/promise';
 import { z } from 'zod';
-import { LockstepError } from '../../errors.ts';
+import { LockstepError } from '../../service/errors.ts';
 import { OtherServiceInvalid } from '../errors.ts';
 import { cpuRoles, type RoleProcess } from './cpu-by-role.ts';
 import type { Tokens } from './wrk.ts';

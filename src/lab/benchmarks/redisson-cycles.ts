@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { LockstepError } from '../../errors.ts';
+import { LockstepError } from '../../service/errors.ts';
 import { programPath } from '../environment/processes.ts';
 import { RedissonEnded } from '../errors.ts';
 

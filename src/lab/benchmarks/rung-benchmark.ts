@@ -2,8 +2,8 @@
  * Rungs of the ladder under one load: different users buy one hot voucher with stock for all, and
  * no work is added to a sale. The rungs take turns, so that other work of the machine hits all.
  */
-import { circumstances, type Rung } from '../../ladder/rung.ts';
-import { ladder, type RungName } from '../../ladder/rungs.ts';
+import { circumstances, type Rung } from '../../service/ladder/rung.ts';
+import { ladder, type RungName } from '../../service/ladder/rungs.ts';
 import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { type Bench, type Measured, type MeasuredSale, measureSale } from './measure.ts';

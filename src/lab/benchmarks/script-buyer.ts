@@ -4,11 +4,11 @@
  */
 
 import { pino } from 'pino';
-import type { Order, Voucher } from '../../domain.ts';
-import { openRung } from '../../ladder/open-rung.ts';
-import type { RungName } from '../../ladder/rungs.ts';
-import { openOrderIds } from '../../order-ids/open-order-ids.ts';
-import { openVouchers } from '../../purchase/vouchers.ts';
+import type { Order, Voucher } from '../../service/domain.ts';
+import { openRung } from '../../service/ladder/open-rung.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
+import { openOrderIds } from '../../service/order-ids/open-order-ids.ts';
+import { openVouchers } from '../../service/purchase/vouchers.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { UnknownVoucher } from '../errors.ts';
 import { orderDepth } from '../stage/order-depth.ts';

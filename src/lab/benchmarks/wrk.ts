@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
-import { signToken } from '../../http/tokens.ts';
+import { signToken } from '../../service/http/tokens.ts';
 import { programPath } from '../environment/processes.ts';
 
 /** How many answers had each code: `accepted`, or the code of a problem. */

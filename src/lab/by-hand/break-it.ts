@@ -1,6 +1,6 @@
 /** Purchases on one rung or two, while somebody breaks servers by hand; then the audit. */
-import type { Facts } from '../../audit/facts.ts';
-import type { RungName } from '../../ladder/rungs.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import { warmRung } from '../drills/warm-rung.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import type { Experiment } from '../stage/experiment.ts';

@@ -2,7 +2,7 @@
  * The loads of a sale that is broken by hand: the same purchases at the same moments on each of its
  * rungs. Each rung has clients of its own, so that a slow one keeps no buyer of the other waiting.
  */
-import type { RungName } from '../../ladder/rungs.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import { K6Failed } from '../errors.ts';
 import type { Answered } from '../stage/events.ts';
 import type { Load, Stage } from '../stage/stage.ts';

@@ -1,6 +1,6 @@
 /** Breaks and mends the servers of a stage as it is asked, until it is asked to end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockstepError } from '../../errors.ts';
+import { LockstepError } from '../../service/errors.ts';
 import {
   already,
   type FaultVerb,

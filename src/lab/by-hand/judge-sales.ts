@@ -1,8 +1,8 @@
 /** The audit of sales that were broken by hand. Pure. */
-import { worstOf } from '../../audit/audit.ts';
-import { confirmed, type Facts } from '../../audit/facts.ts';
-import type { CheckName, Verdict } from '../../domain.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { worstOf } from '../../service/audit/audit.ts';
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
+import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import {
   type Audited,
   type AuditedFinding,

@@ -1,6 +1,6 @@
 /** How many orders the queue of a rung has, and how many of them an order worker has in hand. */
-import type { Connections } from '../../connections/connections.ts';
-import type { Rung } from '../../ladder/rung.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
 
 export interface QueueDepth {
   readonly depth: number;

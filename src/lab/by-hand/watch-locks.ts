@@ -2,9 +2,9 @@
  * Tells which locks the lock servers of a rung have, and how long purchases keep theirs: what a
  * lease must outlast.
  */
-import { resourceOf } from '../../domain.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
-import type { HistoryEvent } from '../../trace/history.ts';
+import { resourceOf } from '../../service/domain.ts';
+import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 import { HistoryTail } from '../choices/history-tail.ts';
 import type { Lab } from '../environment/lab.ts';
 import { type LockKey, lockKeysOf } from '../environment/lock-keys.ts';

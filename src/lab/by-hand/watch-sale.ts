@@ -1,6 +1,6 @@
 /** Counts a sale while it goes on: what was answered, and what MySQL has. */
 import type { RowDataPacket } from 'mysql2/promise';
-import { rungNamed } from '../../ladder/rungs.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { SaleCounts } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import { answerSoon } from './answer-soon.ts';

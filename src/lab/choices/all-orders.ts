@@ -1,7 +1,7 @@
 /** Every order of the steps of two buyers, played: `race --all-orders mutex-per-user`. */
-import type { CheckName, Verdict } from '../../domain.ts';
-import { LockstepError } from '../../errors.ts';
-import type { RungName } from '../../ladder/rungs.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
+import { LockstepError } from '../../service/errors.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';

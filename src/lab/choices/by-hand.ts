@@ -1,6 +1,6 @@
 /** The choices of a person: `race --choices AABB --rung mutex-per-user`. */
-import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Table, TableCell } from '../stage/result.ts';

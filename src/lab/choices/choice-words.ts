@@ -1,5 +1,5 @@
 /** What a choice did, in words. The same words as in the races, where there are such. */
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import { actOf } from './letters.ts';
 import type { Place } from './places.ts';

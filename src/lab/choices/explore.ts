@@ -1,5 +1,5 @@
 /** Every order of the choices, each played once: the first one to the end, then where it forks. */
-import { LockstepError } from '../../errors.ts';
+import { LockstepError } from '../../service/errors.ts';
 import { OrderNotReplayed } from '../errors.ts';
 
 /** One whole play: for each choice, the lane that was moved and the lanes that could have been. */

@@ -1,7 +1,7 @@
 /** Reads only what was added to the history since the last look: a look costs no more with time. */
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HistoryEvent } from '../../trace/history.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 
 export class HistoryTail {
   readonly #folder: string;

@@ -1,10 +1,10 @@
 /** Plays choices on a fresh voucher, and audits it. */
-import { audit } from '../../audit/audit.ts';
-import type { Attempt, Facts } from '../../audit/facts.ts';
-import type { Finding } from '../../audit/finding.ts';
-import type { CheckName } from '../../domain.ts';
-import { claimOf } from '../../ladder/claims.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { audit } from '../../service/audit/audit.ts';
+import type { Attempt, Facts } from '../../service/audit/facts.ts';
+import type { Finding } from '../../service/audit/finding.ts';
+import type { CheckName } from '../../service/domain.ts';
+import { claimOf } from '../../service/ladder/claims.ts';
+import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { ChoicesDisturbed } from '../errors.ts';
 import { isAboutData, ordinaryRefusals } from '../races/race-verdict.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -1,7 +1,7 @@
 /** The promises that the data of a play break, and those that nobody can tell. */
-import { audit } from '../../audit/audit.ts';
-import type { Facts } from '../../audit/facts.ts';
-import type { CheckName } from '../../domain.ts';
+import { audit } from '../../service/audit/audit.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { CheckName } from '../../service/domain.ts';
 import { isAboutData } from '../races/race-verdict.ts';
 import type { JudgedPromises } from '../stage/events.ts';
 

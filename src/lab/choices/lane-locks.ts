@@ -1,5 +1,5 @@
 /** What the history says of the locks: who has which, and who was refused one and waits for it. */
-import type { HistoryEvent } from '../../trace/history.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 
 const ofLocks: readonly string[] = [
   ...['requested', 'waiting', 'granted', 'denied', 'expired', 'releasing', 'released'],

@@ -1,7 +1,7 @@
 /** The Redis servers that a lock asks: its own one, or the masters. */
 import type { Redis } from 'ioredis';
-import type { Connections } from '../../connections/connections.ts';
-import type { Rung } from '../../ladder/rung.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
 
 /** By their names; none for a lock in a process or in ZooKeeper. */
 export function lockClients(connections: Connections, { lockService }: Rung): [string, Redis][] {

@@ -1,5 +1,5 @@
 /** Where the lanes are, and what a choice did. */
-import type { Attempt } from '../../audit/facts.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
 import { answerLost } from '../stage/events.ts';
 import type { WireCommand } from './wire.ts';
 

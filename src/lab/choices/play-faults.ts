@@ -1,8 +1,8 @@
 /** What a choice does to a process, a lease or a server. It is mended when the play ends. */
 import type { Redis } from 'ioredis';
-import { resourceOf } from '../../domain.ts';
-import type { Rung } from '../../ladder/rung.ts';
-import { defaultKeyPrefix } from '../../locks/lock.ts';
+import { resourceOf } from '../../service/domain.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
+import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import { endLeaseIn } from '../environment/ask-instance.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { Undo } from '../faults/fault.ts';

@@ -2,10 +2,10 @@
  * The order worker in a play of choices. It takes an order by itself, and stands with it until it
  * is moved: before the order is recorded, and before the queue hears that it is.
  */
-import { queuedIn, type SalePlace, salePlaceOf } from '../../audit/collect.ts';
-import type { Circumstance, Rung } from '../../ladder/rung.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
-import type { HistoryEvent } from '../../trace/history.ts';
+import { queuedIn, type SalePlace, salePlaceOf } from '../../service/audit/collect.ts';
+import type { Circumstance, Rung } from '../../service/ladder/rung.ts';
+import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 import { UnknownVoucher } from '../errors.ts';
 import type { Undo, WatchedFault } from '../faults/fault.ts';
 import { restartServer } from '../faults/processes/restart-server.ts';

@@ -2,13 +2,13 @@
  * Lanes that somebody moves: each choice runs one lane to its next stop. A choice is over when
  * nothing moves any more: every lane stands, is answered, or waits for another one.
  */
-import { collectFacts } from '../../audit/collect.ts';
-import type { Attempt, Facts } from '../../audit/facts.ts';
-import { DeadlinePassed } from '../../errors.ts';
-import type { Rung } from '../../ladder/rung.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
-import type { HistoryEvent } from '../../trace/history.ts';
+import { collectFacts } from '../../service/audit/collect.ts';
+import type { Attempt, Facts } from '../../service/audit/facts.ts';
+import { DeadlinePassed } from '../../service/errors.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
+import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 import { UnknownVoucher } from '../errors.ts';
 import { answerLost, type PlayEvent, type PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';

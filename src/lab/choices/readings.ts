@@ -1,10 +1,10 @@
 /** What the stores have at this moment: the few values that decide a play of choices. */
 import type { Redis } from 'ioredis';
-import { confirmed, type Facts, type OrderRow } from '../../audit/facts.ts';
-import type { Connections } from '../../connections/connections.ts';
-import { resourceOf } from '../../domain.ts';
-import type { Rung } from '../../ladder/rung.ts';
-import { defaultKeyPrefix } from '../../locks/lock.ts';
+import { confirmed, type Facts, type OrderRow } from '../../service/audit/facts.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { resourceOf } from '../../service/domain.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
+import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import { notRead, type PlayedLane, type Reading } from '../stage/events.ts';
 import type { LaneLocks } from './lane-locks.ts';
 import { lockClients } from './lock-clients.ts';

@@ -1,8 +1,8 @@
 /** What a play of choices begins with, by the rung. */
-import type { CheckName } from '../../domain.ts';
-import type { Circumstance, Rung } from '../../ladder/rung.ts';
-import { type RungName, rungNamed, rungNames } from '../../ladder/rungs.ts';
-import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
+import type { CheckName } from '../../service/domain.ts';
+import type { Circumstance, Rung } from '../../service/ladder/rung.ts';
+import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.ts';
+import { type CheckpointName, checkpointNames } from '../../service/trace/checkpoints.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 

@@ -5,8 +5,8 @@
  */
 import type { Redis } from 'ioredis';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import { ofWriterQuestion } from '../../connections/mysql-writer.ts';
-import type { Rung } from '../../ladder/rung.ts';
+import { ofWriterQuestion } from '../../service/connections/mysql-writer.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
 import { connectAsRoot, endGeneralLog, rootUser } from '../environment/database-root.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';

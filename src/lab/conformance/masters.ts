@@ -1,6 +1,6 @@
 /** Three Redis masters of the clauses: killed, paused, and emptied between two clauses. */
 import { Redis } from 'ioredis';
-import { loadingRetryMs } from '../../connections/redis.ts';
+import { loadingRetryMs } from '../../service/connections/redis.ts';
 import { freePorts } from '../environment/ports.ts';
 import { isAlive, type ProcessRef } from '../environment/process-table.ts';
 import { killWithChildren, signalProcess, startProcess } from '../environment/processes.ts';

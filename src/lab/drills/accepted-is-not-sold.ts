@@ -4,9 +4,9 @@
  * and what its row claims to lose must show.
  */
 
-import { readHistory } from '../../audit/read-history.ts';
-import type { Rung } from '../../ladder/rung.ts';
-import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
+import { readHistory } from '../../service/audit/read-history.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
+import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
 import { playRace, raceSettings } from '../races/play-race.ts';

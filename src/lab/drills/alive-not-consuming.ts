@@ -3,8 +3,8 @@
  * `lua-stream` sells through nginx, and one incident comes after the other. Measured is the time
  * until MySQL has an order again that was sold after the incident.
  */
-import type { Facts } from '../../audit/facts.ts';
-import { findRecorded } from '../../orders/record-orders.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import { findRecorded } from '../../service/orders/record-orders.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import { hangingWorkers } from '../faults/processes/hang-worker.ts';

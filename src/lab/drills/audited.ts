@@ -1,8 +1,8 @@
 /** What every drill does with its facts: audit them, and one verdict with its reasons. Pure. */
-import { type Audit, audit, worstOf } from '../../audit/audit.ts';
-import type { Facts } from '../../audit/facts.ts';
-import type { Finding } from '../../audit/finding.ts';
-import type { Verdict } from '../../domain.ts';
+import { type Audit, audit, worstOf } from '../../service/audit/audit.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { Finding } from '../../service/audit/finding.ts';
+import type { Verdict } from '../../service/domain.ts';
 import type { Judged } from '../stage/result.ts';
 
 export interface Audited {

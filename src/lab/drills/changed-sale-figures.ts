@@ -1,6 +1,6 @@
 /** What the changes of a sale under load cost, and the verdict from them. Pure. */
-import type { Facts } from '../../audit/facts.ts';
-import type { VoucherChange } from '../../orders/change-journal.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { VoucherChange } from '../../service/orders/change-journal.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';

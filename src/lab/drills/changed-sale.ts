@@ -3,9 +3,9 @@
  * `lua-stream`, the next one of `lua-buckets`. The instance that changes the stock is killed in the
  * middle of it: before Redis has the change, or after, or while one bucket has it.
  */
-import { changesOf } from '../../orders/change-journal.ts';
-import type { VoucherEdit } from '../../orders/voucher-changes.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import { changesOf } from '../../service/orders/change-journal.ts';
+import type { VoucherEdit } from '../../service/orders/voucher-changes.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/processes/kill-server.ts';
 import type { Stage } from '../stage/stage.ts';

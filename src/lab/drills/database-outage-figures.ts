@@ -1,5 +1,5 @@
 /** What an outage of the database cost, and whether it went as it must. Pure. */
-import type { Facts } from '../../audit/facts.ts';
+import type { Facts } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingsOf, notHeldTexts } from './audited.ts';

@@ -5,7 +5,7 @@
  * nothing more is sold; once MySQL is back, the workers free it, and sales go on by themselves.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findRecorded } from '../../orders/record-orders.ts';
+import { findRecorded } from '../../service/orders/record-orders.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import { fullDatabase } from '../faults/database/full-database.ts';
 import { readOnlyDatabase } from '../faults/database/read-only-database.ts';

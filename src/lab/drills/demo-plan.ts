@@ -2,9 +2,9 @@
  * What the demo runs: every rung in teaching order, again in every circumstance that a rush brings,
  * and every race.
  */
-import { claimOf } from '../../ladder/claims.ts';
-import { type Circumstance, circumstances, type Rung } from '../../ladder/rung.ts';
-import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
+import { claimOf } from '../../service/ladder/claims.ts';
+import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
+import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { type RaceName, raceNames, type Schedule, schedules } from '../races/schedules.ts';
 import type { RunRequest } from './run-rung.ts';

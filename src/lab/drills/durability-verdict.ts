@@ -1,7 +1,7 @@
 /** What became of the accepted orders, and whether that is what each durability claims. Pure. */
-import { confirmed, type Facts } from '../../audit/facts.ts';
-import type { Durability } from '../../config.ts';
-import type { Verdict } from '../../domain.ts';
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import type { Durability } from '../../service/config.ts';
+import type { Verdict } from '../../service/domain.ts';
 import type { Judged } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { Try } from '../workload/steady-purchases.ts';

@@ -3,7 +3,7 @@
  * Redis is killed, loses power, or dies and is replaced by its replica: for each ORDER_DURABILITY.
  * What is lost is what the audit finds: orders whose buyer was told 202, and that MySQL never had.
  */
-import { type Durability, durabilities } from '../../config.ts';
+import { type Durability, durabilities } from '../../service/config.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import { restartServer } from '../faults/processes/restart-server.ts';

@@ -1,5 +1,5 @@
 /** What a flood did to the purchases beside it, and the verdict from it. Pure. */
-import type { Facts } from '../../audit/facts.ts';
+import type { Facts } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';

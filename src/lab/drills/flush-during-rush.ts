@@ -3,8 +3,8 @@
  * purchase until Redis is rebuilt from MySQL; then sales resume until the last unit. Nothing may be
  * sold twice; what only Redis knew is lost, and is counted.
  */
-import { rebuild } from '../../orders/reconcile/rebuild.ts';
-import { reconcile } from '../../orders/reconcile/reconcile.ts';
+import { rebuild } from '../../service/orders/reconcile/rebuild.ts';
+import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { stopWorkers } from '../faults/processes/stop-workers.ts';
 import { loseKeys } from '../faults/redis/lose-keys.ts';

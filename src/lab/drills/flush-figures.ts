@@ -2,8 +2,13 @@
  * The verdict about a FLUSHALL in the middle of a rush. An order that was accepted before it, and
  * that no store has, is lost: that is counted, and claimed. Everything else must hold. Pure.
  */
-import { audit } from '../../audit/audit.ts';
-import { type Attempt, confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
+import { audit } from '../../service/audit/audit.ts';
+import {
+  type Attempt,
+  confirmed,
+  type Facts,
+  usersWithSeveralOrders,
+} from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import { drillVerdict, findingsOf, notHeldTexts } from './audited.ts';
 import { answeredAt, firstAfterMs, hasSaleSince, isSale, msBetween, sentAt } from './try-times.ts';

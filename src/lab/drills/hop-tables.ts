@@ -1,5 +1,5 @@
 /** The tables of `accepted-is-not-sold`: each hop, and the comparison of the course notes. */
-import type { RungName } from '../../ladder/rungs.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import { isOutsider } from '../outsiders/with-outsiders.ts';
 import type { RaceName } from '../races/schedules.ts';
 import type { Table } from '../stage/result.ts';

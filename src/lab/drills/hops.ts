@@ -1,5 +1,5 @@
 /** What became of the accepted orders after a kill at one hop of their way. Pure. */
-import { confirmed, type Facts } from '../../audit/facts.ts';
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { RaceName } from '../races/schedules.ts';
 
 /**

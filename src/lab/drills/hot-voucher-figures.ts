@@ -1,6 +1,6 @@
 /** What the end of stock of a voucher in buckets cost, and the verdict from it. Pure. */
-import type { Facts } from '../../audit/facts.ts';
-import type { StockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { StockOfBuckets } from '../../service/inventory/shared/bucket-stock.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';

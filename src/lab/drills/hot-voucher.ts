@@ -4,7 +4,10 @@
  * paused while it borrows, and every instance is killed. Then the other users come, and instances
  * go on dying.
  */
-import { type StockOfBuckets, stockOfBuckets } from '../../inventory/shared/bucket-stock.ts';
+import {
+  type StockOfBuckets,
+  stockOfBuckets,
+} from '../../service/inventory/shared/bucket-stock.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/processes/kill-server.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -2,8 +2,8 @@
  * One lock server stands still (SIGSTOP) while fifty requests of one user wait for one lock. A lock
  * that needs a majority sells on; one that needs every server refuses, in time.
  */
-import type { Attempt, Facts } from '../../audit/facts.ts';
-import type { RungName } from '../../ladder/rungs.ts';
+import type { Attempt, Facts } from '../../service/audit/facts.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import { defaultShape } from '../environment/lab.ts';
 import { pauseServer } from '../faults/processes/pause-server.ts';
 import type { Judged } from '../stage/result.ts';

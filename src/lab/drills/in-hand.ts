@@ -1,10 +1,10 @@
 /** What an order worker has in hand, by the consumer groups of all shards. */
 import type { Redis } from 'ioredis';
-import type { Connections } from '../../connections/connections.ts';
-import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
-import type { Order } from '../../domain.ts';
-import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
-import { consumersOf } from '../../queues/shared/stream-consumers.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { orderGroup, type ShardKeys } from '../../service/connections/sale-keys.ts';
+import type { Order } from '../../service/domain.ts';
+import { ordersOfEntry } from '../../service/queues/shared/order-fields.ts';
+import { consumersOf } from '../../service/queues/shared/stream-consumers.ts';
 
 /** How many consumers have asked for orders; those of other queues with a group, too. */
 export async function readers(connections: Connections): Promise<number> {

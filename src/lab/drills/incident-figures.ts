@@ -1,6 +1,6 @@
 /** What the incidents of `alive-not-consuming` cost, and whether each was survived. Pure. */
-import { confirmed, type Facts } from '../../audit/facts.ts';
-import { DeadlinePassed } from '../../errors.ts';
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import { DeadlinePassed } from '../../service/errors.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingsOf, notHeldTexts } from './audited.ts';

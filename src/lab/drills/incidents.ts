@@ -2,7 +2,7 @@
  * The incidents of `alive-not-consuming`, each from real events: it ends when the Sentinels have
  * promoted, or when what was broken is mended.
  */
-import { saleKeys } from '../../connections/sale-keys.ts';
+import { saleKeys } from '../../service/connections/sale-keys.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { instanceNames, type Network } from '../environment/servers/service.ts';

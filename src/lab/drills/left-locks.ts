@@ -1,7 +1,7 @@
 /** Locks that a server still has although nobody holds them: nobody can buy until they expire. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lockEvents } from '../../audit/read-history.ts';
-import type { LockService } from '../../ladder/rung.ts';
+import { lockEvents } from '../../service/audit/read-history.ts';
+import type { LockService } from '../../service/ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
 import { lockKeys } from '../environment/lock-keys.ts';
 import { locksNow } from '../environment/locks-now.ts';

@@ -1,6 +1,6 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
-import type { LockService } from '../../ladder/rung.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
+import type { LockService } from '../../service/ladder/rung.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { Judged, Said } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {

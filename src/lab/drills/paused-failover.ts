@@ -3,10 +3,10 @@
  * ORDER_DURABILITY=replica the operator is not told that it is done, and it is done again on the
  * new master. With a weaker one it is lost: then `reconcile` says so, and a repair brings it back.
  */
-import type { Durability } from '../../config.ts';
-import { changesOf } from '../../orders/change-journal.ts';
-import { reconcile } from '../../orders/reconcile/reconcile.ts';
-import { repair } from '../../orders/reconcile/repair.ts';
+import type { Durability } from '../../service/config.ts';
+import { changesOf } from '../../service/orders/change-journal.ts';
+import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
+import { repair } from '../../service/orders/reconcile/repair.ts';
 import { hasAllOf } from '../environment/replication.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -1,9 +1,9 @@
 /** Whether races under load went as the ladder claims, and what they cost. Pure. */
-import { audit } from '../../audit/audit.ts';
-import { confirmed, type Facts } from '../../audit/facts.ts';
-import { mysqlRefusals } from '../../audit/mysql-refusals.ts';
-import type { Verdict } from '../../domain.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
+import { audit } from '../../service/audit/audit.ts';
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import { mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
+import type { Verdict } from '../../service/domain.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
 import {
   lanesOnly,
   notLocked,

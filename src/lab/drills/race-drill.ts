@@ -2,7 +2,7 @@
  * A drill of races: each is played on its rung while other users buy the same voucher, and goes as
  * the ladder claims. A claimed violation must show.
  */
-import type { RungName } from '../../ladder/rungs.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { playRace, raceSettings, type Surroundings } from '../races/play-race.ts';

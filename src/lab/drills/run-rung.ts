@@ -2,14 +2,14 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
-import { type Audit, audit, heldOnlyIf } from '../../audit/audit.ts';
-import { type Proof, proofsOf } from '../../audit/evidence.ts';
-import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
-import { type MysqlRefusals, mysqlRefusals } from '../../audit/mysql-refusals.ts';
-import { readHistory } from '../../audit/read-history.ts';
-import type { Verdict } from '../../domain.ts';
-import { type Claim, claimOf } from '../../ladder/claims.ts';
-import { type RungName, rungNamed } from '../../ladder/rungs.ts';
+import { type Audit, audit, heldOnlyIf } from '../../service/audit/audit.ts';
+import { type Proof, proofsOf } from '../../service/audit/evidence.ts';
+import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
+import { type MysqlRefusals, mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
+import { readHistory } from '../../service/audit/read-history.ts';
+import type { Verdict } from '../../service/domain.ts';
+import { type Claim, claimOf } from '../../service/ladder/claims.ts';
+import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Experiment } from '../stage/experiment.ts';

@@ -1,5 +1,5 @@
 /** What a drill with more and more order workers has seen, in numbers, and its verdict. Pure. */
-import type { Facts } from '../../audit/facts.ts';
+import type { Facts } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';

@@ -2,9 +2,9 @@
  * Steady purchases of one voucher of a rung, through one outage of its lock servers after the
  * other.
  */
-import type { Facts } from '../../audit/facts.ts';
-import type { LockService, Rung } from '../../ladder/rung.ts';
-import { ladder, type RungName } from '../../ladder/rungs.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { LockService, Rung } from '../../service/ladder/rung.ts';
+import { ladder, type RungName } from '../../service/ladder/rungs.ts';
 import { proxyNamed } from '../environment/servers/proxies.ts';
 import { delayRequests } from '../faults/connections/delay-requests.ts';
 import type { Fault } from '../faults/fault.ts';

@@ -2,7 +2,7 @@
  * The cost of serial sales: pairs of rungs that are both right, of which one makes all buyers wait
  * in one line.
  */
-import { ladder, type RungName } from '../../ladder/rungs.ts';
+import { ladder, type RungName } from '../../service/ladder/rungs.ts';
 import { defaults } from './demo-plan.ts';
 import type { RunRequest } from './run-rung.ts';
 

@@ -2,8 +2,8 @@
  * One, two and three of the three independent masters stopped under steady load, and started again:
  * on the rungs that need all of them, a majority, and one other Redis.
  */
-import type { Facts } from '../../audit/facts.ts';
-import type { Finding } from '../../audit/finding.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { Finding } from '../../service/audit/finding.ts';
 import { defaultShape } from '../environment/lab.ts';
 import type { Judged } from '../stage/result.ts';
 import { auditAll, factsNotHeld } from './audited.ts';

@@ -1,5 +1,5 @@
 /** What a storm cost, in numbers, and the verdict from them. Pure. */
-import { confirmed, type Facts, usersWithSeveralOrders } from '../../audit/facts.ts';
+import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingText } from './audited.ts';

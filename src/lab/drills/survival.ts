@@ -1,5 +1,5 @@
 /** The rows of the drill `durability`: what became of the accepted orders. */
-import type { Durability } from '../../config.ts';
+import type { Durability } from '../../service/config.ts';
 import type { Table } from '../stage/result.ts';
 
 /** What happens to the Redis that keeps the orders. */

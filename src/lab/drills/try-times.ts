@@ -2,7 +2,7 @@
  * Which requests of a load were sales, and when they were sent and answered. The moments are
  * nanoseconds of the clock of the tries. Pure, but for `now`.
  */
-import type { Attempt } from '../../audit/facts.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
 
 export const isSale = ({ outcome }: Pick<Attempt, 'outcome'>): boolean => outcome === 'accepted';
 

@@ -1,5 +1,5 @@
 /** What a waiting room did under kills, and the verdict from it. Pure. */
-import type { Facts } from '../../audit/facts.ts';
+import type { Facts } from '../../service/audit/facts.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';

@@ -1,5 +1,5 @@
 /** What a drill does before its load: the instances have their code compiled, and the rung open. */
-import type { RungName } from '../../ladder/rungs.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Stage } from '../stage/stage.ts';
 import { warmUp } from '../workload/warm-up.ts';
 

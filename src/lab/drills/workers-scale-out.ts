@@ -4,9 +4,9 @@
  * record these. The moment is made: the stock is locked in MySQL, so each worker takes orders and
  * stands still in the middle of recording them.
  */
-import { readHistory } from '../../audit/read-history.ts';
-import type { ShardKeys } from '../../connections/sale-keys.ts';
-import { findRecorded } from '../../orders/record-orders.ts';
+import { readHistory } from '../../service/audit/read-history.ts';
+import type { ShardKeys } from '../../service/connections/sale-keys.ts';
+import { findRecorded } from '../../service/orders/record-orders.ts';
 import type { Lab } from '../environment/lab.ts';
 import { openConnections } from '../environment/lab-connections.ts';
 import { type ServiceShape, workerNames } from '../environment/servers/service.ts';

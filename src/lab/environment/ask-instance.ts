@@ -3,7 +3,7 @@
  * profile.
  */
 import { z } from 'zod';
-import { signToken } from '../../http/tokens.ts';
+import { signToken } from '../../service/http/tokens.ts';
 import { InstanceRefused, UnknownServer } from '../errors.ts';
 import type { LabServer } from './lab-server.ts';
 import { instanceNames, type ServiceShape } from './servers/service.ts';

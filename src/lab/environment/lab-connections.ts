@@ -1,7 +1,7 @@
 /** Connections of a command to the stores of a lab. */
-import { readConfig } from '../../config.ts';
-import type { Connections } from '../../connections/connections.ts';
-import { openStores, withStores } from '../../processes/with-stores.ts';
+import { readConfig } from '../../service/config.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { openStores, withStores } from '../../service/processes/with-stores.ts';
 import type { Lab } from './lab.ts';
 
 /**

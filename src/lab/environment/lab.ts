@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
-import { saleKeys } from '../../connections/sale-keys.ts';
+import { saleKeys } from '../../service/connections/sale-keys.ts';
 import {
   Interrupted,
   NetworkMissing,

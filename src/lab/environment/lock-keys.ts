@@ -1,6 +1,6 @@
 /** The locks that are keys in the Redis servers of the lab, and the waiters of redis-fair. */
 import type { Redis } from 'ioredis';
-import { defaultKeyPrefix } from '../../locks/lock.ts';
+import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import type { Lab } from './lab.ts';
 import { withRedis } from './replication.ts';
 

@@ -2,7 +2,7 @@
  * Which purchase has which lock now, and which wait: what the servers have, beside what the history
  * says. A key that no purchase of a living process holds is left over: until its lease ends.
  */
-import type { HistoryEvent } from '../../trace/history.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { LockKey } from './lock-keys.ts';
 
 export interface LockNow {

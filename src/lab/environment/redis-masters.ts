@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import type { ShardKeys } from '../../connections/sale-keys.ts';
+import type { ShardKeys } from '../../service/connections/sale-keys.ts';
 import { freeClusterPorts } from './ports.ts';
 import type { ProcessRef } from './process-table.ts';
 import { startProcess, stopProcess } from './processes.ts';

@@ -1,6 +1,6 @@
 /** Which Redis is the master: makes a replica follow, and gives a master its place back. */
 import { Redis } from 'ioredis';
-import { loadingRetryMs } from '../../connections/redis.ts';
+import { loadingRetryMs } from '../../service/connections/redis.ts';
 import { waitUntil } from './wait-until.ts';
 
 const syncedWithinMs = 15_000;

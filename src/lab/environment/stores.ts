@@ -1,5 +1,5 @@
 /** The servers that keep data, and the configuration by which the service reaches them. */
-import { labTokenSecret } from '../../config.ts';
+import { labTokenSecret } from '../../service/config.ts';
 import { type Database, databaseUrl } from './servers/database.ts';
 import { mariadbServer } from './servers/mariadb.ts';
 import { mysqlServer } from './servers/mysql.ts';

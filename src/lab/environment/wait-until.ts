@@ -1,7 +1,7 @@
 /** Waits for a condition, with a deadline. The lab never sleeps for a fixed time instead. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeadlinePassed } from '../../errors.ts';
+import { DeadlinePassed } from '../../service/errors.ts';
 import { Interrupted, ServerEnded } from '../errors.ts';
 
 /**

@@ -1,13 +1,13 @@
 /** The locks that are nodes in ZooKeeper: the first node of a folder is the owner's. */
-import type { Zookeeper } from '../../connections/zookeeper.ts';
-import { createdBy, namesIn } from '../../connections/zookeeper-nodes.ts';
-import type { ZookeeperSession } from '../../connections/zookeeper-session.ts';
+import type { Zookeeper } from '../../service/connections/zookeeper.ts';
+import { createdBy, namesIn } from '../../service/connections/zookeeper-nodes.ts';
+import type { ZookeeperSession } from '../../service/connections/zookeeper-session.ts';
 import {
   defaultFolder,
   inTurn,
   nodesOf,
   resourceNamed,
-} from '../../locks/shared/zookeeper-queue.ts';
+} from '../../service/locks/shared/zookeeper-queue.ts';
 import type { LockKey } from './lock-keys.ts';
 
 type Found = LockKey & { readonly createdBy: bigint };

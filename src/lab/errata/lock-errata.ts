@@ -1,10 +1,10 @@
 /** Errata about the locks of the notes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rungNamed } from '../../ladder/rungs.ts';
-import { defaultKeyPrefix, type Lock } from '../../locks/lock.ts';
-import { asOneOwner } from '../../locks/shared/owner.ts';
-import { openStores } from '../../processes/with-stores.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
+import { defaultKeyPrefix, type Lock } from '../../service/locks/lock.ts';
+import { asOneOwner } from '../../service/locks/shared/owner.ts';
+import { openStores } from '../../service/processes/with-stores.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Erratum } from './erratum.ts';

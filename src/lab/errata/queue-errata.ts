@@ -1,7 +1,7 @@
 /** Errata about the queues of the notes. */
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
-import { whenReady } from '../../connections/redis.ts';
+import { whenReady } from '../../service/connections/redis.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Erratum } from './erratum.ts';
 import { withNotesVoucher } from './notes-script.ts';

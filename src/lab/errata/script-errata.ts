@@ -1,7 +1,7 @@
 /** Errata about the Lua scripts of the notes. */
 import { randomUUID } from 'node:crypto';
-import { transaction } from '../../connections/mysql.ts';
-import { whenReady } from '../../connections/redis.ts';
+import { transaction } from '../../service/connections/mysql.ts';
+import { whenReady } from '../../service/connections/redis.ts';
 import { type Erratum, refusalOf } from './erratum.ts';
 import { notesScript, withNotesVoucher } from './notes-script.ts';
 

@@ -1,7 +1,7 @@
 /** Errata about the SQL of the notes. */
 import { randomUUID } from 'node:crypto';
 import type { ResultSetHeader } from 'mysql2';
-import { type Pool, select } from '../../connections/mysql.ts';
+import { type Pool, select } from '../../service/connections/mysql.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Erratum } from './erratum.ts';
 

@@ -5,7 +5,7 @@ import {
   createNumbered,
   namesIn,
   remove,
-} from '../../connections/zookeeper-nodes.ts';
+} from '../../service/connections/zookeeper-nodes.ts';
 import type { Erratum } from './erratum.ts';
 
 export const zookeeperErrata = {

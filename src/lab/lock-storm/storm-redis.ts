@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { loadScript, runScript } from '../../connections/scripts.ts';
+import { loadScript, runScript } from '../../service/connections/scripts.ts';
 import { freePorts } from '../environment/ports.ts';
 import { isAlive, type ProcessRef } from '../environment/process-table.ts';
 import { startProcess } from '../environment/processes.ts';

@@ -2,10 +2,10 @@
  * Removes the vouchers of all trials from both stores: a mutant damages its voucher on purpose, and
  * `reconcile` would find that in the lab afterwards.
  */
-import type { Connections } from '../../connections/connections.ts';
-import { type RowDataPacket, select } from '../../connections/mysql.ts';
-import type { ShardKeys } from '../../connections/sale-keys.ts';
-import { fieldOf } from '../../queues/shared/order-fields.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
+import type { ShardKeys } from '../../service/connections/sale-keys.ts';
+import { fieldOf } from '../../service/queues/shared/order-fields.ts';
 
 /** The title of a trial's voucher begins with it. */
 export const trialTitle = 'mutants, ';

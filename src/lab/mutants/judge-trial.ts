@@ -1,7 +1,7 @@
 /** What the facts of a trial say about the final rung, or about a mutant of it. Pure. */
-import { audit } from '../../audit/audit.ts';
-import type { Facts } from '../../audit/facts.ts';
-import type { Verdict } from '../../domain.ts';
+import { audit } from '../../service/audit/audit.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { Verdict } from '../../service/domain.ts';
 import type { TrialCheck } from './mutant.ts';
 import type { Trial } from './trial.ts';
 

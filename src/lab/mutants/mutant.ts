@@ -1,5 +1,5 @@
 /** The contract of every mutant: the final rung with one defence removed. */
-import type { CheckName } from '../../domain.ts';
+import type { CheckName } from '../../service/domain.ts';
 import type { TrialName } from './trials.ts';
 
 /** A check of the audit; or that every accepted order leaves the queue, which the audit awaits. */

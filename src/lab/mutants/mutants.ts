@@ -10,7 +10,7 @@ export const mutants = {
     trial: 'worker-dies',
     turnsRed: 'orders-settle',
     code: {
-      file: 'queues/shared/stream-reader',
+      file: 'service/queues/shared/stream-reader',
       find: 'if (performance.now() >= claimAt)',
       replace: 'if (false)',
     },
@@ -20,7 +20,7 @@ export const mutants = {
     trial: 'worker-dies',
     turnsRed: 'no-lost-orders',
     code: {
-      file: 'queues/redis-stream-group',
+      file: 'service/queues/redis-stream-group',
       find: 'const ids = taken.length > 0 ? await handle(taken) :',
       replace: `const ids = new Set(taken.map(({ order }) => order.id));
       await acknowledge(redis, shard, entries, ids);
@@ -43,7 +43,7 @@ export const mutants = {
     trial: 'file-cut-same-user',
     turnsRed: 'one-order-per-user',
     code: {
-      file: 'orders/record-orders',
+      file: 'service/orders/record-orders',
       find: 'railed.has(voucherId) ? 1 : null',
       replace: 'null',
     },
@@ -53,7 +53,7 @@ export const mutants = {
     trial: 'worker-dies-after-commit',
     turnsRed: 'no-phantom-orders',
     code: {
-      file: 'orders/record-orders',
+      file: 'service/orders/record-orders',
       find: '=> [ id, voucherId, userId, requestId, railed.has(voucherId)',
       replace: `=> [
         String(process.hrtime.bigint()), voucherId, userId, requestId, railed.has(voucherId)`,
@@ -70,7 +70,7 @@ export const mutants = {
     trial: 'late-worker',
     turnsRed: 'redis-matches-mysql',
     code: {
-      file: 'orders/dead-letters',
+      file: 'service/orders/dead-letters',
       find: 'const isFailed = await insertTombstone(pool, order, reason);',
       replace: 'const isFailed = true;',
     },
@@ -80,7 +80,7 @@ export const mutants = {
     trial: 'row-refused',
     turnsRed: 'orders-settle',
     code: {
-      file: 'orders/order-worker',
+      file: 'service/orders/order-worker',
       find: 'const mostRefusals = 5;',
       replace: 'const mostRefusals = Infinity;',
     },
@@ -90,7 +90,7 @@ export const mutants = {
     trial: 'group-lost',
     turnsRed: 'orders-settle',
     code: {
-      file: 'queues/redis-stream-group',
+      file: 'service/queues/redis-stream-group',
       find: `'CREATE', orders, orderGroup, '0'`,
       replace: `'CREATE', orders, orderGroup, '$'`,
     },
@@ -120,7 +120,7 @@ export const mutants = {
     trial: 'statement-killed',
     turnsRed: 'no-oversell', // The next transaction of its connection commits it.
     code: {
-      file: 'connections/mysql',
+      file: 'service/connections/mysql',
       find: 'connection.rollback().then(',
       replace: 'Promise.resolve().then(',
     },
@@ -130,7 +130,7 @@ export const mutants = {
     trial: 'file-cut-two-at-once',
     turnsRed: 'one-order-per-user',
     code: {
-      file: 'orders/record-orders',
+      file: 'service/orders/record-orders',
       find: `'READ COMMITTED', async (db) => {
         if (epoch !== '') await stayInEpoch(db, epoch);
         await insert(db, orders, railed);`,
@@ -161,7 +161,7 @@ export const mutants = {
     trial: 'answer-late',
     turnsRed: 'redis-matches-mysql',
     code: {
-      file: 'inventory/shared/purchase-script',
+      file: 'service/inventory/shared/purchase-script',
       find: `return answerAll(buyers, unknownBecause(cause), askedAtMs);`,
       replace: `{
         const undo = ({ voucherId, userId }) => {
@@ -179,7 +179,7 @@ export const mutants = {
     trial: 'batch-fails',
     turnsRed: 'orders-settle',
     code: {
-      file: 'queues/shared/stream-reader',
+      file: 'service/queues/shared/stream-reader',
       find: 'const answer = await this.#redis.xautoclaim(this.#orders, orderGroup, this.#name, ...rest);',
       replace: `const idle = ['IDLE', idleMs, '-', '+', this.#count];
       const pending = await this.#redis.xpending(this.#orders, orderGroup, ...idle);
@@ -195,7 +195,7 @@ export const mutants = {
     trial: 'stock-comes-back',
     turnsRed: 'responses-match-database',
     code: {
-      file: 'inventory/shared/sold-out-memory',
+      file: 'service/inventory/shared/sold-out-memory',
       find: 'if (nowMs < known.askMs) return true;',
       replace: 'return true;',
     },
@@ -205,7 +205,7 @@ export const mutants = {
     trial: 'file-cut-last-unit',
     turnsRed: 'no-oversell',
     code: {
-      file: 'orders/record-orders',
+      file: 'service/orders/record-orders',
       find: 'AND stock >= ?`, [count, voucherId, count]',
       replace: '`, [count, voucherId]',
     },

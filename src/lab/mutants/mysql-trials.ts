@@ -1,7 +1,7 @@
 /** The trials in which MySQL refuses an order, or ends a statement. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { select } from '../../connections/mysql.ts';
-import { reopensAfterMs } from '../../domain.ts';
+import { select } from '../../service/connections/mysql.ts';
+import { reopensAfterMs } from '../../service/domain.ts';
 import { refuseOrders } from '../faults/database/refuse-orders.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killProcess } from '../faults/processes/kill-process.ts';

@@ -1,7 +1,7 @@
 /** The trials in which something happens to Redis, or to an answer of it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { select } from '../../connections/mysql.ts';
+import { select } from '../../service/connections/mysql.ts';
 import { TrialNotPlayed } from '../errors.ts';
 import { killProcess } from '../faults/processes/kill-process.ts';
 import { pauseServer } from '../faults/processes/pause-server.ts';

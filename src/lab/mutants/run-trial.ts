@@ -1,5 +1,5 @@
 /** Plays a trial on the service that the lab runs now, and judges it. */
-import type { ladder } from '../../ladder/rungs.ts';
+import type { ladder } from '../../service/ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { withStage } from '../stage/stage.ts';

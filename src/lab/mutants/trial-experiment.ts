@@ -1,5 +1,5 @@
 /** One trial on the service as it is: the final rung, under a fault at the moment that decides. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { evidenceIn } from '../report/evidence-zh.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { firstNotHeld } from './judge-trial.ts';

@@ -1,11 +1,11 @@
 /** What a trial does: users buy, a worker stops at a checkpoint, a fault is injected. */
 import { randomUUID } from 'node:crypto';
-import { collectFacts } from '../../audit/collect.ts';
-import type { Attempt, Facts } from '../../audit/facts.ts';
-import { readHistory } from '../../audit/read-history.ts';
-import type { Connections } from '../../connections/connections.ts';
-import { type RowDataPacket, select } from '../../connections/mysql.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import { collectFacts } from '../../service/audit/collect.ts';
+import type { Attempt, Facts } from '../../service/audit/facts.ts';
+import { readHistory } from '../../service/audit/read-history.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Lab } from '../environment/lab.ts';
 import { TrialNotPlayed, UnknownVoucher } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';

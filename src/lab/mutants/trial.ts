@@ -1,5 +1,5 @@
 /** The contract of every trial: a sale, and a fault at the moment that decides. */
-import type { CheckName } from '../../domain.ts';
+import type { CheckName } from '../../service/domain.ts';
 import type { Said } from '../stage/result.ts';
 import type { TrialStage } from './trial-stage.ts';
 

@@ -1,5 +1,5 @@
 /** The trials in which something happens to an order worker, or to the group of all of them. */
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { processRef } from '../environment/process-table.ts';
 import { workerNames } from '../environment/servers/service.ts';
 import { killProcess } from '../faults/processes/kill-process.ts';

@@ -13,12 +13,12 @@
  */
 import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { SaleKeys } from '../../connections/sale-keys.ts';
-import type { Order } from '../../domain.ts';
-import type { Handle, Hooks, OrderQueue } from '../../queues/order-queue.ts';
-import { asFields, fieldOf, readOrder } from '../../queues/shared/order-fields.ts';
-import { noteQueued, readNote } from '../../queues/shared/queued-note.ts';
-import { throwFirst } from '../../queues/shared/redis-queue.ts';
+import type { SaleKeys } from '../../service/connections/sale-keys.ts';
+import type { Order } from '../../service/domain.ts';
+import type { Handle, Hooks, OrderQueue } from '../../service/queues/order-queue.ts';
+import { asFields, fieldOf, readOrder } from '../../service/queues/shared/order-fields.ts';
+import { noteQueued, readNote } from '../../service/queues/shared/queued-note.ts';
+import { throwFirst } from '../../service/queues/shared/redis-queue.ts';
 
 export interface BullmqOptions {
   /** Of the queue of BullMQ; its workers must all have the same times. */

@@ -2,9 +2,9 @@
  * Queues of other packages, each as a row like those of the ladder. They sell in the lab only, and
  * are compared with the rungs of chapter 5.
  */
-import type { Connections } from '../../connections/connections.ts';
-import type { Rung } from '../../ladder/rung.ts';
-import { addOutsider, ladder } from '../../ladder/rungs.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
+import { addOutsider, ladder } from '../../service/ladder/rungs.ts';
 import { type BullmqOptions, bullmqQueue } from './bullmq.ts';
 import { type OutsiderName, outsiderNames } from './with-outsiders.ts';
 

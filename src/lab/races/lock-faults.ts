@@ -1,6 +1,6 @@
 /** The faults of a race in the servers of the rung's lock, or between them and one process. */
 import type { Redis } from 'ioredis';
-import type { LockService } from '../../ladder/rung.ts';
+import type { LockService } from '../../service/ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { isProxied, type ProxyName } from '../environment/servers/proxies.ts';

@@ -4,10 +4,10 @@
  */
 import { randomInt } from 'node:crypto';
 import { Agent } from 'undici';
-import type { Connections } from '../../connections/connections.ts';
-import { select } from '../../connections/mysql.ts';
-import { signToken } from '../../http/tokens.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { select } from '../../service/connections/mysql.ts';
+import { signToken } from '../../service/http/tokens.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';

@@ -5,9 +5,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Order } from '../../domain.ts';
-import { type CheckpointName, checkpointNames } from '../../trace/checkpoints.ts';
-import { record } from '../../trace/history.ts';
+import type { Order } from '../../service/domain.ts';
+import { type CheckpointName, checkpointNames } from '../../service/trace/checkpoints.ts';
+import { record } from '../../service/trace/history.ts';
 import { keptSeconds } from '../stage/lane-messages.ts';
 
 export interface Pause {

@@ -1,10 +1,10 @@
 /** Plays a schedule on real instances, through nginx, and audits the result. */
-import { readHistory } from '../../audit/read-history.ts';
-import type { Connections } from '../../connections/connections.ts';
-import { resourceOf } from '../../domain.ts';
-import type { Rung } from '../../ladder/rung.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
-import { defaultKeyPrefix } from '../../locks/lock.ts';
+import { readHistory } from '../../service/audit/read-history.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { resourceOf } from '../../service/domain.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
+import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -1,6 +1,6 @@
 /** Plays one step of a schedule: a lane runs, or its process is killed, paused or resumed. */
-import type { Attempt } from '../../audit/facts.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Fault, Undo, WatchedFault } from '../faults/fault.ts';
 import { killProcess } from '../faults/processes/kill-process.ts';
 import { pauseProcess } from '../faults/processes/pause-process.ts';

@@ -1,6 +1,6 @@
 /** Plays a race in the shape that it needs: its number of instances, and short leases. */
-import { audit } from '../../audit/audit.ts';
-import type { RungName } from '../../ladder/rungs.ts';
+import { audit } from '../../service/audit/audit.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -2,16 +2,16 @@
  * What a played race shows: the verdict on the promise that it is about, and the events that prove
  * it.
  */
-import { audit } from '../../audit/audit.ts';
-import { type Proof, proofOf } from '../../audit/evidence.ts';
-import { type Attempt, confirmed, type Facts } from '../../audit/facts.ts';
-import type { Finding } from '../../audit/finding.ts';
-import { mysqlRefusals, mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
-import type { CheckName, Verdict } from '../../domain.ts';
-import { showsInRush } from '../../ladder/claims.ts';
-import type { Break, Rung } from '../../ladder/rung.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
-import type { HistoryEvent } from '../../trace/history.ts';
+import { audit } from '../../service/audit/audit.ts';
+import { type Proof, proofOf } from '../../service/audit/evidence.ts';
+import { type Attempt, confirmed, type Facts } from '../../service/audit/facts.ts';
+import type { Finding } from '../../service/audit/finding.ts';
+import { mysqlRefusals, mysqlRefusalsText } from '../../service/audit/mysql-refusals.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
+import { showsInRush } from '../../service/ladder/claims.ts';
+import type { Break, Rung } from '../../service/ladder/rung.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Stop } from '../stage/player.ts';
 import type { RaceName, Schedule } from './schedules.ts';

@@ -1,8 +1,8 @@
 /** A race as data: its lanes, its steps, and the promise that it is about. */
-import type { CheckName } from '../../domain.ts';
-import type { Circumstance } from '../../ladder/rung.ts';
-import type { RungName } from '../../ladder/rungs.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { CheckName } from '../../service/domain.ts';
+import type { Circumstance } from '../../service/ladder/rung.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { LockFaultName } from './lock-faults.ts';
 import type { QueueFaultName } from './queue-faults.ts';
 

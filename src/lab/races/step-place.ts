@@ -1,8 +1,8 @@
 /** Where a lane is after a step, as a place for which the ladder has words. */
 
-import type { StepPlace } from '../../ladder/texts/text.ts';
-import { texts } from '../../ladder/texts/texts.ts';
-import { checkpointNames } from '../../trace/checkpoints.ts';
+import { checkpointNames } from '../../service/trace/checkpoints.ts';
+import type { StepPlace } from '../../texts/text.ts';
+import { texts } from '../../texts/texts.ts';
 import type { RaceEvent } from '../stage/events.ts';
 import {
   hasBought,

@@ -1,7 +1,7 @@
 /** Finds the process in which a request waits, by the files of the history. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HistoryEvent } from '../../trace/history.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 
 /**
  * `lock`: the last that it did with its lock was to request it. `store`: it has arrived, and has no

@@ -1,6 +1,6 @@
 /** The reference of the API, from its description: docs/api.md. */
 import { z } from 'zod';
-import { describeApi } from '../../http/described-api.ts';
+import { describeApi } from '../../service/http/described-api.ts';
 import { markdownTable } from './markdown-table.ts';
 
 type Paths = NonNullable<ReturnType<typeof describeApi>['paths']>;

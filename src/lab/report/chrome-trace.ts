@@ -3,8 +3,8 @@
  * instance, a track for each request, a flow for each lock that is handed over, and counters.
  * No two slices of a track overlap. Source: "Trace Event Format", Google, 2016.
  */
-import type { Facts } from '../../audit/facts.ts';
-import type { HistoryEvent } from '../../trace/history.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { StageEvent } from '../stage/events.ts';
 import { faultWords } from './fault-words.ts';
 

@@ -1,5 +1,5 @@
 /** What each load cost its buyers, in a sentence. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { LoadCost } from '../stage/seconds.ts';
 
 const count = (value: number): string => value.toLocaleString('en-US');

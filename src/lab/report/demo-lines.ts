@@ -1,5 +1,5 @@
 /** The demo's output: one result at a time, for an 80-column terminal. */
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import type { OrdersOfRung } from '../choices/all-orders.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';

@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { rungsWithOrders } from '../choices/set-up.ts';
 import type { DrillName } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';

@@ -1,7 +1,7 @@
 /** The sentences of the audit in Chinese, by the form of the English one. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 
-/** From src/audit/checks/; a test keeps them complete. `{}` is a name or a number: $1, $2, … */
+/** From service/audit/checks/; a test keeps them complete. `{}` is a name or a number: $1, $2, … */
 const forms = {
   'user {} has {} orders: {} and {} more': '用户 $1 有 $2 个订单：$3，等等',
   'user {} has {} orders: {}': '用户 $1 有 $2 个订单：$3',

@@ -1,5 +1,5 @@
 /** What an experiment leaves in `runs/`, whoever has played it: a command, or the page. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { Database } from '../environment/servers/database.ts';
 import type { ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import type { Experiment } from '../stage/experiment.ts';

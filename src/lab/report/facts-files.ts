@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Facts } from '../../audit/facts.ts';
-import type { HistoryEvent } from '../../trace/history.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { StageEvent } from '../stage/events.ts';
 
 interface Judged {

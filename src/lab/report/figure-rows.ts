@@ -1,5 +1,5 @@
 /** The figures and the tables of a result, for a reader who has room. The page has them, too. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { Result, TableCell } from '../stage/result.ts';
 
 /** With all of each cell. */

@@ -1,5 +1,5 @@
 /** The last lines of a play, in each language: where its files are, and what shows it again. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { columns } from './wrap.ts';
 
 const labels = {

@@ -1,8 +1,8 @@
 /** The ladder for people: what each rung does and what it claims. */
-import type { CheckName } from '../../domain.ts';
-import { circumstances, type Rung } from '../../ladder/rung.ts';
-import { ladder, rungNames } from '../../ladder/rungs.ts';
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { CheckName } from '../../service/domain.ts';
+import { circumstances, type Rung } from '../../service/ladder/rung.ts';
+import { ladder, rungNames } from '../../service/ladder/rungs.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
 import { type RaceName, raceNames, type Schedule, schedules } from '../races/schedules.ts';
 import { markdownTable } from './markdown-table.ts';

@@ -1,6 +1,6 @@
 /** The experiments that a command and the page both play: their options, and what repeats them. */
-import type { RungName } from '../../ladder/rungs.ts';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
+import type { Language } from '../../texts/texts.ts';
 import { breakName } from '../by-hand/break-choice.ts';
 import { type BreakOptions, breakIt } from '../by-hand/break-it.ts';
 import { type DrillName, drills } from '../drills/drills.ts';

@@ -1,6 +1,6 @@
 /** A race in lanes, one line for each step, for an 80-column terminal. */
-import { isRungName } from '../../ladder/rungs.ts';
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { isRungName } from '../../service/ladder/rungs.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.ts';
 import { said } from '../races/schedules-zh.ts';
 import { evidenceIn } from './evidence-zh.ts';

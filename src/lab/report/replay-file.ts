@@ -1,5 +1,5 @@
 /** The text of a file that shows recorded events. The page and the terminal write the same one. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { StageEvent } from '../stage/events.ts';
 
 export interface ReplayParts {

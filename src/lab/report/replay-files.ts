@@ -1,13 +1,13 @@
 /** Experiments as files that need no server: the page of the lab, with their events. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { eventsOfRace } from '../races/race-events.ts';
 import type { RaceResult } from '../races/race-verdict.ts';
 import type { Emitted, ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import { replayFile } from './replay-file.ts';
 
-const bundle = fileURLToPath(new URL('../../../dist/lab/page/client/', import.meta.url));
+const bundle = fileURLToPath(new URL('../../../dist/page/client/', import.meta.url));
 /** More of them, as in `--all-orders`, are no replay: `events.jsonl` has them. */
 const mostPlays = 4;
 

@@ -1,7 +1,7 @@
 /** A run folder's report as one HTML page, with a link to the page of each race. */
 import { html, raw } from 'hono/html';
-import { ladder } from '../../ladder/rungs.ts';
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { ladder } from '../../service/ladder/rungs.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import type { OrdersOfRung } from '../choices/all-orders.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../races/race-verdict.ts';

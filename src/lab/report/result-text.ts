@@ -1,5 +1,5 @@
 /** The result of an experiment for a terminal of 80 columns. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { Result, Table, TableCell } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
 import { costSentences } from './cost-words.ts';

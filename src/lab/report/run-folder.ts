@@ -2,7 +2,7 @@
  * `runs/<time>-<name>/`: `index.html`, a page with the races, the same as Markdown and JSON, the
  * facts and the history. `runs/latest` points at the newest.
  */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { Database } from '../environment/servers/database.ts';
 import { factsFiles, withoutFacts } from './facts-files.ts';
 import { newFolder, timeStamp, writeFiles } from './folder.ts';

@@ -1,8 +1,8 @@
 /** The results of a run or a race in sentences, with their evidence. */
-import type { Audit } from '../../audit/audit.ts';
-import type { Proof } from '../../audit/evidence.ts';
-import { mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import type { Audit } from '../../service/audit/audit.ts';
+import type { Proof } from '../../service/audit/evidence.ts';
+import { mysqlRefusalsText } from '../../service/audit/mysql-refusals.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import { evidenceIn } from './evidence-zh.ts';
 import { atRight, padded, verdictWords } from './verdict-words.ts';

@@ -2,7 +2,7 @@
  * The words of a step. Where the rung with the bug shows its bug, they are those of the schedule:
  * they tell the bug. Everywhere else they say only where the lane is.
  */
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import type { PlayedStep, RaceResult } from '../races/race-verdict.ts';
 import { schedules } from '../races/schedules.ts';
 import { said } from '../races/schedules-zh.ts';

@@ -1,6 +1,6 @@
 /** The headline: the four rushes that tell the story of the ladder, each with its meaning. */
-import { type StoryName, story, storyNames } from '../../ladder/story.ts';
-import { type Language, texts } from '../../ladder/texts/texts.ts';
+import { type StoryName, story, storyNames } from '../../service/ladder/story.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import { failedFindings } from './sentences.ts';
 import { atRight, padded, verdictWords } from './verdict-words.ts';

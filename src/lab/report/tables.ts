@@ -1,6 +1,6 @@
 /** The tables of runs and races, for an 80-column terminal. */
 import Table from 'cli-table3';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { serialPairs } from '../drills/serial-costs.ts';
 import type { RaceResult } from '../races/race-verdict.ts';

@@ -1,6 +1,6 @@
 /** The words around a verdict, in each language. What the audit found has one language only. */
-import type { CheckName, Verdict } from '../../domain.ts';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
+import type { Language } from '../../texts/texts.ts';
 import { columns } from './wrap.ts';
 
 interface VerdictWords {

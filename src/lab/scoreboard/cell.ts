@@ -1,7 +1,7 @@
 /** A cell of the scoreboard: what was seen when a rung met a fault, and nothing else. Pure. */
-import { audit } from '../../audit/audit.ts';
-import { mysqlRefusals, mysqlRefusalsText } from '../../audit/mysql-refusals.ts';
-import type { CheckName, Verdict } from '../../domain.ts';
+import { audit } from '../../service/audit/audit.ts';
+import { mysqlRefusals, mysqlRefusalsText } from '../../service/audit/mysql-refusals.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { Audited } from '../drills/audited.ts';
 import {
   judgedFindings,

@@ -1,7 +1,7 @@
 /** The columns of the scoreboard: faults that a race plays on a lock, and outages under load. */
-import { type Circumstance, circumstances, type Rung } from '../../ladder/rung.ts';
-import { ladder, type RungName, rungNames } from '../../ladder/rungs.ts';
-import { texts } from '../../ladder/texts/texts.ts';
+import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
+import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
+import { texts } from '../../texts/texts.ts';
 import type { Away, OutagePlan } from '../drills/outages.ts';
 import { lockServiceOf, outagesOf } from '../drills/sell-through.ts';
 import { raceNames, schedules } from '../races/schedules.ts';

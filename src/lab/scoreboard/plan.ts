@@ -1,6 +1,6 @@
 /** What the scoreboard plays, in the order in which the service restarts least. Pure. */
-import type { Circumstance } from '../../ladder/rung.ts';
-import type { RungName } from '../../ladder/rungs.ts';
+import type { Circumstance } from '../../service/ladder/rung.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import { allRaces } from '../drills/demo-plan.ts';
 import type { Away, OutagePlan } from '../drills/outages.ts';
 import type { Network } from '../environment/servers/service.ts';

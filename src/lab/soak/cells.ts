@@ -2,7 +2,7 @@
  * What a soak must have seen: each fault, at each checkpoint that it can hit, in each state of the
  * sale. Such a combination is a cell. Pure.
  */
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { type SoakFaultName, soakFaultNames, soakFaults } from './soak-faults.ts';
 
 /** Before the script of a purchase is sent; after it has run, and before the client is answered. */

@@ -1,6 +1,6 @@
 /** One fault of a soak: bring about its state, stop requests at its checkpoints, inject, mend. */
-import { DeadlinePassed } from '../../errors.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import { DeadlinePassed } from '../../service/errors.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { instanceNames, workerNames } from '../environment/servers/service.ts';
 import { ServiceRefused } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';

@@ -3,12 +3,12 @@
  * report and a page are its readers, and read nothing else.
  */
 
-import type { Proof } from '../../audit/evidence.ts';
-import type { Attempt } from '../../audit/facts.ts';
-import type { CheckName, Verdict } from '../../domain.ts';
-import type { StepPlace } from '../../ladder/texts/text.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
-import type { HistoryEvent } from '../../trace/history.ts';
+import type { Proof } from '../../service/audit/evidence.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
+import type { HistoryEvent } from '../../service/trace/history.ts';
+import type { StepPlace } from '../../texts/text.ts';
 import type { Said, Told } from './result.ts';
 import type { Second } from './seconds.ts';
 

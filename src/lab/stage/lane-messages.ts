@@ -1,6 +1,6 @@
 /** The messages between the player and the service, through Redis. */
 import type { Redis } from 'ioredis';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 
 export interface Arrival {
   readonly lane: string;

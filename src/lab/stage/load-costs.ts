@@ -1,5 +1,5 @@
 /** What each load of an experiment cost its buyers. Pure. */
-import type { RefusalReason } from '../../domain.ts';
+import type { RefusalReason } from '../../service/domain.ts';
 import type { Answered } from './events.ts';
 import type { LoadCost, Mark } from './seconds.ts';
 

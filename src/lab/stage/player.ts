@@ -4,9 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { Attempt } from '../../audit/facts.ts';
-import { DeadlinePassed } from '../../errors.ts';
-import type { CheckpointName } from '../../trace/checkpoints.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
+import { DeadlinePassed } from '../../service/errors.ts';
+import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Emit, LaneEvent } from './events.ts';
 import {

@@ -1,7 +1,7 @@
 /** What every experiment returns, and what the runner adds to it. */
-import type { Facts } from '../../audit/facts.ts';
-import type { CheckName, Verdict } from '../../domain.ts';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { Recorded } from './seconds.ts';
 
 /** A sentence of a schedule or of a result. */

@@ -2,7 +2,7 @@
  * Plays an experiment on a stage, and hands every event to its readers. Ctrl-C ends it with what
  * was seen until then.
  */
-import { LockstepError } from '../../errors.ts';
+import { LockstepError } from '../../service/errors.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { UntilInterrupted } from '../environment/session.ts';
 import { Interrupted } from '../errors.ts';

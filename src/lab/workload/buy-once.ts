@@ -1,7 +1,7 @@
 /** One purchase request, and its answer. */
 import { type Agent, request } from 'undici';
 import { z } from 'zod';
-import type { Attempt } from '../../audit/facts.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
 
 export interface Intent {
   readonly userId: string;

@@ -1,5 +1,5 @@
 /** The purchases of a voucher, by the bucket that each user is sent to first. */
-import type { SaleKeys } from '../../connections/sale-keys.ts';
+import type { SaleKeys } from '../../service/connections/sale-keys.ts';
 import type { Purchase } from './steady-purchases.ts';
 
 export function byBucket(

@@ -1,6 +1,6 @@
 /** Changes a sale as an operator does: over HTTP. */
-import { signToken } from '../../http/tokens.ts';
-import type { VoucherEdit } from '../../orders/voucher-changes.ts';
+import { signToken } from '../../service/http/tokens.ts';
+import type { VoucherEdit } from '../../service/orders/voucher-changes.ts';
 import type { Lab } from '../environment/lab.ts';
 
 /** 0: no answer came. */

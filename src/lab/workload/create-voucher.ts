@@ -1,6 +1,6 @@
 /** Creates vouchers as an operator does: over HTTP. */
 import { z } from 'zod';
-import { signToken } from '../../http/tokens.ts';
+import { signToken } from '../../service/http/tokens.ts';
 import { ServiceRefused } from '../errors.ts';
 
 export interface NewSale {

@@ -1,8 +1,8 @@
 /** After a load: the facts of a voucher once its orders are recorded. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { collectFacts, queuedIn, salePlaceOf } from '../../audit/collect.ts';
-import { confirmed, type Facts } from '../../audit/facts.ts';
-import type { Connections } from '../../connections/connections.ts';
+import { collectFacts, queuedIn, salePlaceOf } from '../../service/audit/collect.ts';
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import type { Connections } from '../../service/connections/connections.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { UnknownVoucher } from '../errors.ts';
 

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
-import type { Attempt } from '../../audit/facts.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
 
 export interface K6Run {
   /** 0: every promise was kept; 99: one was not; anything else: the run could not tell. */

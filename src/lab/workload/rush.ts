@@ -3,8 +3,8 @@
  * Seeded and bounded.
  */
 import { Agent } from 'undici';
-import type { Attempt } from '../../audit/facts.ts';
-import { signToken } from '../../http/tokens.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
+import { signToken } from '../../service/http/tokens.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
 import { shuffler } from './shuffle.ts';
 

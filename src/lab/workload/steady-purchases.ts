@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { Agent } from 'undici';
-import type { Attempt } from '../../audit/facts.ts';
-import { signToken } from '../../http/tokens.ts';
+import type { Attempt } from '../../service/audit/facts.ts';
+import { signToken } from '../../service/http/tokens.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
 
 export interface Purchase extends Intent {

@@ -1,6 +1,6 @@
 /** Users in the line of a sale, over HTTP: each asks for their place until it is their turn. */
 import { z } from 'zod';
-import { signToken } from '../../http/tokens.ts';
+import { signToken } from '../../service/http/tokens.ts';
 import type { Lab } from '../environment/lab.ts';
 
 /** An answer about a place. The moments are those of the clock of the tries. */

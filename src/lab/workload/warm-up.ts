@@ -1,5 +1,5 @@
 /** Before a rush: every instance has its connections open and its code compiled. */
-import type { Connections } from '../../connections/connections.ts';
+import type { Connections } from '../../service/connections/connections.ts';
 import { putOnSale } from './create-voucher.ts';
 import { drained } from './drained.ts';
 import { type Rush, rush } from './rush.ts';

@@ -1,5 +1,5 @@
 /** The contract of every exercise: a rung without some of its defences, for a learner to mend. */
-import type { RungName } from '../../ladder/rungs.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import type { CodeChange } from '../mutants/mutant.ts';
 
 export interface Exercise {

@@ -6,7 +6,7 @@ export const exercises = {
     rung: 'mutex-per-user',
     changes: [
       {
-        file: 'locks/process-mutex',
+        file: 'service/locks/process-mutex',
         find: 'const entry = entries.get(resource) ?? { mutex: new Mutex(), users: 0 };',
         replace: 'const entry = { mutex: new Mutex(), users: 0 };',
       },
@@ -35,7 +35,7 @@ return 'released'`,
     rung: 'redis-reentrant',
     changes: [
       {
-        file: 'locks/shared/watchdog',
+        file: 'service/locks/shared/watchdog',
         find: 'this.#timer ??= setInterval(() => this.#renewAll(), this.timeoutMs / 3).unref();',
         replace: '',
       },
@@ -47,7 +47,7 @@ return 'released'`,
     rung: 'fenced',
     changes: [
       {
-        file: 'inventory/fenced-insert',
+        file: 'service/inventory/fenced-insert',
         find: 'await checkFence(db, resourceOf(scope, order), fence);',
         replace: '',
       },
@@ -59,7 +59,7 @@ return 'released'`,
     rung: 'lua-stream',
     changes: [
       {
-        file: 'queues/shared/stream-reader',
+        file: 'service/queues/shared/stream-reader',
         find: 'if (performance.now() >= claimAt) return claim();',
         replace: '',
       },

@@ -1,6 +1,6 @@
 /** What a group predicted and saw, as one page that can be printed. */
 import { html, raw } from 'hono/html';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { colours } from '../report/colours.ts';
 import type { Machine } from '../report/machine.ts';
 import type { Progress } from './progress.ts';

@@ -15,7 +15,7 @@ const hunt = (
 ): Exercise => ({ rung: 'lua-stream', plays, contract, changes });
 
 const purchase = 'lua/sale/purchase.lua';
-const reader = 'queues/shared/stream-reader';
+const reader = 'service/queues/shared/stream-reader';
 
 /** In their order: the learner gives the number. */
 export const hunts: readonly Exercise[] = [
@@ -35,7 +35,7 @@ export const hunts: readonly Exercise[] = [
     ['run lua-stream', 'trial worker-dies'],
     stream,
     {
-      file: 'queues/shared/stream-consumers',
+      file: 'service/queues/shared/stream-consumers',
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code that is looked for
       find: 'export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;',
       replace: "export const newConsumer = (): string => 'c1';",
@@ -59,13 +59,13 @@ export const hunts: readonly Exercise[] = [
       replace: 'void from;',
     },
     {
-      file: 'queues/shared/stream-consumers',
+      file: 'service/queues/shared/stream-consumers',
       find: `import { randomUUID } from 'node:crypto';`,
       replace: '',
     },
   ),
   hunt(['run lua-stream', 'trial row-refused'], stream, {
-    file: 'orders/order-worker',
+    file: 'service/orders/order-worker',
     find: `if (!isRowRefused(error)) throw error;
            if ((await worker.refusals.add(order)) < mostRefusals) throw error;`,
     replace: `if (!isRowRefused(error)) throw error;
@@ -74,7 +74,7 @@ export const hunts: readonly Exercise[] = [
     if (refusals < mostRefusals) throw error;`,
   }),
   hunt(['run lua-stream', 'trial worker-dies'], stream, {
-    file: 'queues/shared/order-fields',
+    file: 'service/queues/shared/order-fields',
     find: 'return { id, voucherId, userId, requestId };',
     replace: 'return { id: String(Number(id)), voucherId, userId, requestId };',
   }),

@@ -1,6 +1,6 @@
 /** Plays every step, and writes what was printed into the pages of the workshop. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Language, languages } from '../../ladder/texts/texts.ts';
+import { type Language, languages } from '../../texts/texts.ts';
 import { replaceParts } from '../report/docs.ts';
 import { withoutFileLines } from '../report/file-words.ts';
 import { stepsIn, workshopFile } from './steps.ts';

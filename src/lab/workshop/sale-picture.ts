@@ -1,6 +1,6 @@
 /** What is sold, and what a purchase passes: the first slide. */
 import { html } from 'hono/html';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { workshopTexts } from './texts.ts';
 
 interface Box {

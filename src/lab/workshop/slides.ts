@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { html, raw } from 'hono/html';
 import { marked } from 'marked';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { colours } from '../report/colours.ts';
 import { projectFolder } from './mine.ts';
 import { salePicture } from './sale-picture.ts';
@@ -12,7 +12,7 @@ import { workshopTexts } from './texts.ts';
 
 /** In the page they are files of their own: its policy allows no others. */
 export const slidesScript = (): string =>
-  readFileSync(join(projectFolder, 'dist/lab/page/client/slides.js'), 'utf8');
+  readFileSync(join(projectFolder, 'dist/page/client/slides.js'), 'utf8');
 
 export interface SlidesOptions {
   /** Its addresses are links then. */

@@ -1,6 +1,6 @@
 /** A step in a terminal: the question, and what a group may know of it so far. */
-import type { Verdict } from '../../domain.ts';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Verdict } from '../../service/domain.ts';
+import type { Language } from '../../texts/texts.ts';
 import { evidenceIn } from '../report/evidence-zh.ts';
 import { verdictWords } from '../report/verdict-words.ts';
 import { wrap } from '../report/wrap.ts';

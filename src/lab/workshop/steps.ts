@@ -1,7 +1,7 @@
 /** The steps of the workshop, as docs/workshop/steps.md has them in each language. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { type Chapter, chaptersOf, plain } from './markdown.ts';
 import { projectFolder } from './mine.ts';
 

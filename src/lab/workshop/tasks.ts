@@ -1,6 +1,6 @@
 /** The texts of the exercises and the hunts, as docs/workshop/ has them in each language. */
 import { readFileSync } from 'node:fs';
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { chaptersOf, plain } from './markdown.ts';
 import { workshopFile } from './steps.ts';
 

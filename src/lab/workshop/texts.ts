@@ -1,5 +1,5 @@
 /** What the workshop says itself, in each language. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 
 const en = {
   workshop: 'The Lockstep workshop',

@@ -32,7 +32,7 @@ export interface Seen {
 }
 
 const copied = ['src', 'lua', 'nginx', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
-const page = 'dist/lab/page/client';
+const page = 'dist/page/client';
 
 /** What is not used yet is no error. */
 const halfDone = ['--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
@@ -58,7 +58,7 @@ export async function copyOf(mine: Mine, runsFolder: string): Promise<Project> {
   return { folder, env: { ...env, LOCKSTEP_PROGRAM: 'npx lockstep mine' } };
 }
 
-const lockstep = ({ folder }: Project): string => join(folder, 'dist/bin/lockstep.js');
+const lockstep = ({ folder }: Project): string => join(folder, 'dist/cli/lockstep.js');
 
 /** What it prints is shown. @returns its exit code */
 export async function runOn(project: Project, words: readonly string[]): Promise<number> {

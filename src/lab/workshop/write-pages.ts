@@ -1,5 +1,5 @@
 /** The pages of the workshop that a command writes into runs/. */
-import type { Language } from '../../ladder/texts/texts.ts';
+import type { Language } from '../../texts/texts.ts';
 import { writeFolder } from '../report/folder.ts';
 import { describeMachine } from '../report/machine.ts';
 import { findingsPage } from './findings.ts';

@@ -1,11 +1,11 @@
 /** The open model of `bench saturate`: neither a slow service nor a late k6 can hide an answer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { select } from '../../../src/connections/mysql.ts';
 import { measureRate } from '../../../src/lab/benchmarks/saturation.ts';
 import { withConnections } from '../../../src/lab/environment/lab-connections.ts';
 import { childrenWith } from '../../../src/lab/environment/process-table.ts';
 import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
+import { select } from '../../../src/service/connections/mysql.ts';
 import { lacksK6 } from '../../support/k6.ts';
 import { theLab } from '../../support/the-lab.ts';
 

@@ -1,11 +1,11 @@
 /** Every Redis lock of the ladder, through its factory, on the clients of the service. */
 import { pino } from 'pino';
-import { labTokenSecret, readConfig } from '../../../config.ts';
-import { Connections } from '../../../connections/connections.ts';
-import { lockFactories } from '../../../ladder/factories.ts';
-import type { LockFactory } from '../../../ladder/rung.ts';
-import { ladder, type RungName } from '../../../ladder/rungs.ts';
-import type { Lease } from '../../../locks/lock.ts';
+import { labTokenSecret, readConfig } from '../../../service/config.ts';
+import { Connections } from '../../../service/connections/connections.ts';
+import { lockFactories } from '../../../service/ladder/factories.ts';
+import type { LockFactory } from '../../../service/ladder/rung.ts';
+import { ladder, type RungName } from '../../../service/ladder/rungs.ts';
+import type { Lease } from '../../../service/locks/lock.ts';
 import { type Contender, type Needs, type Subject, type Terms, waitMs } from '../subject.ts';
 
 const onMasters: Readonly<Record<string, Needs>> = { multilock: 'all', redlock: 'majority' };

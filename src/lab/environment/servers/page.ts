@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Server } from './server.ts';
 
-const entry = fileURLToPath(new URL('../../../../dist/lab/page/server/main.js', import.meta.url));
+const entry = fileURLToPath(new URL('../../../../dist/page/server/main.js', import.meta.url));
 
 export const pageName = 'page';
 

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Durability, durabilities } from '../../../config.ts';
+import { type Durability, durabilities } from '../../../service/config.ts';
 import type { Server } from './server.ts';
 
 /** How the service reaches its stores; `environment/network.ts` has the servers of each. */
@@ -126,7 +126,7 @@ export function serviceServer(
     },
     program: () => ({
       command: process.execPath,
-      args: [join(shape.code ?? project, 'dist/bin/service.js')],
+      args: [join(shape.code ?? project, 'dist/service/bin/service.js')],
       logFile: join(folder, 'service.log'),
       env: {
         ...env,

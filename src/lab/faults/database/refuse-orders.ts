@@ -1,5 +1,5 @@
 /** MySQL refuses a user's orders of a voucher: someone added a constraint by mistake. */
-import type { Pool } from '../../../connections/mysql.ts';
+import type { Pool } from '../../../service/connections/mysql.ts';
 import type { Lab } from '../../environment/lab.ts';
 import { withConnections } from '../../environment/lab-connections.ts';
 import type { Fault } from '../fault.ts';

@@ -7,7 +7,7 @@ import { isAlive, processRef } from '../../environment/process-table.ts';
 import { killWithChildren } from '../../environment/processes.ts';
 import type { Fault } from '../fault.ts';
 
-const preload = new URL('../../../../dist/lab/service/hang-on-signal.js', import.meta.url);
+const preload = new URL('../../../../dist/lab/in-service/hang-on-signal.js', import.meta.url);
 
 /** The settings of a service whose workers can hang. */
 export const hangingWorkers = { NODE_OPTIONS: `--import ${fileURLToPath(preload)}` } as const;

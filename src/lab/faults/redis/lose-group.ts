@@ -3,7 +3,7 @@
  * file says so. The orders are still in the stream. A worker creates the group again.
  */
 import { appendFileSync } from 'node:fs';
-import { orderGroup, saleKeys } from '../../../connections/sale-keys.ts';
+import { orderGroup, saleKeys } from '../../../service/connections/sale-keys.ts';
 import { appendOnlyFile, asCommand } from '../../environment/append-only-file.ts';
 import type { Fault } from '../fault.ts';
 

@@ -1,0 +1,103 @@
+/** The command line. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { placeOfWork } from '../lab/environment/place.ts';
+import { wrap, wrapLines } from '../lab/report/wrap.ts';
+import { LockstepError } from '../service/errors.ts';
+import { errorsInChinese, usageInChinese } from './errors-zh.ts';
+import { languageOf, languageVariable } from './options.ts';
+import { type AddCommand, exitCodes, printError } from './output.ts';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};
+const place = placeOfWork(process.env);
+const language = languageOf(process.argv, process.env);
+const isChinese = language === 'zh';
+process.env[languageVariable] ??= language; // For the options, and for what a command starts.
+
+const program = new Command('lockstep')
+  .enablePositionalOptions() // `workshop` and its commands have options of one name.
+  .description(
+    'A flash sale, and the lab that shows which protections work, which break, and what each costs.',
+  )
+  .version(version, '--version', 'print the version of this checkout')
+  .addHelpText(
+    'after',
+    `\n${exitCodes}\nStart with: npx lockstep ladder; npx lockstep run mutex-per-user --instances 4`,
+  )
+  .configureHelp({ minWidthToWrap: 30 }) // On 80 columns too.
+  .showHelpAfterError('(try --help)')
+  .exitOverride(({ exitCode, code, message }) => {
+    if (exitCode !== 0) printError(code, message);
+    process.exit(exitCode === 0 ? 0 : 2);
+  });
+
+/** The file of a command is loaded when it is called: all of them take more than a second. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  ladder: async () => (await import('./ladder.ts')).addLadder,
+  run: async () => (await import('./run.ts')).addRun,
+  race: async () => (await import('./race.ts')).addRace,
+  replay: async () => (await import('./replay.ts')).addReplay,
+  demo: async () => (await import('./demo.ts')).addDemo,
+  drill: async () => (await import('./drill.ts')).addDrill,
+  soak: async () => (await import('./soak.ts')).addSoak,
+  scoreboard: async () => (await import('./scoreboard.ts')).addScoreboard,
+  erratum: async () => (await import('./erratum.ts')).addErratum,
+  workshop: async () => (await import('./workshop.ts')).addWorkshop,
+  exercise: async () => (await import('./exercise.ts')).addExercise,
+  'hunt-bug': async () => (await import('./exercise.ts')).addHuntBug,
+  mine: async () => (await import('./mine.ts')).addMine,
+  verify: async () => (await import('./mine.ts')).addVerify,
+  up: async () => (await import('./up.ts')).addUp,
+  page: async () => (await import('./page.ts')).addPage,
+  down: async () => (await import('./down.ts')).addDown,
+  status: async () => (await import('./status.ts')).addStatus,
+  voucher: async () => (await import('./voucher.ts')).addVoucher,
+  buy: async () => (await import('./buy.ts')).addBuy,
+  token: async () => (await import('./token.ts')).addToken,
+  locks: async () => (await import('./locks.ts')).addLocks,
+  audit: async () => (await import('./audit.ts')).addAudit,
+  fault: async () => (await import('./fault.ts')).addFault,
+  break: async () => (await import('./break.ts')).addBreak,
+  'dead-letters': async () => (await import('./dead-letters.ts')).addDeadLetters,
+  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
+  'ended-sales': async () => (await import('./ended-sales.ts')).addEndedSales,
+  bench: async () => (await import('./bench.ts')).addBench,
+  'bench-locks': async () => (await import('./bench-locks.ts')).addBenchLocks,
+  conformance: async () => (await import('./conformance.ts')).addConformance,
+  mutants: async () => (await import('./mutants.ts')).addMutants,
+  trial: async () => (await import('./trial.ts')).addTrial,
+  docs: async () => (await import('./docs.ts')).addDocs,
+};
+const called = new Map(Object.entries(commands)).get(process.argv[2] ?? '');
+for (const load of called ? [called] : Object.values(commands)) (await load())(program, place);
+
+if (isChinese) tellInChinese(program);
+
+/** What commander refuses is not one of our errors. */
+function tellInChinese(command: Command): void {
+  command.configureOutput({ outputError: (text, write) => write(`${usageInChinese}\n${text}`) });
+  for (const each of command.commands) tellInChinese(each);
+}
+
+const cause = (error: Error): string =>
+  error.cause instanceof Error ? ` (${error.cause.message})` : '';
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof LockstepError) {
+    const message = `${error.message}${cause(error)}`;
+    printError(error.code, message);
+    if (isChinese) console.error(wrap(`${error.code}：${errorsInChinese[error.code] ?? ''}`));
+    console.error(wrapLines(`${error.code}: ${message}`));
+  } else {
+    printError('UNEXPECTED', String(error));
+    console.error(error);
+  }
+  process.exitCode = 2;
+}

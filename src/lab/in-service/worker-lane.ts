@@ -1,0 +1,53 @@
+/**
+ * The worker's side of races, in the lab only. The context of the request does not reach a worker,
+ * so the order itself says which race it belongs to: its request id is `<race>-<lane>`. While the
+ * race is armed, the process that consumes it reports every checkpoint, and waits there.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connections } from '../../service/connections/connections.ts';
+import { type CheckpointName, type Gate, installGate } from '../../service/trace/checkpoints.ts';
+import { record } from '../../service/trace/history.ts';
+import { workersAway } from '../environment/workers-away.ts';
+import { laneKeys, workerLane } from '../stage/lane-messages.ts';
+import { meetPlayer } from './meet-player.ts';
+
+const ofWorkers: readonly CheckpointName[] = ['delivered', 'recording', 'recorded'];
+export const isOfWorkers = (name: CheckpointName): boolean => ofWorkers.includes(name);
+const raceOf = /^([0-9a-f-]{36})-[A-Z]$/;
+
+/** For an order worker: its only gate. */
+export const installWorkerGate = (connections: Connections, instance: string): void =>
+  installGate(meetAsWorker(connections, instance));
+
+/** For every process that may consume a queue. */
+export function meetAsWorker(connections: Connections, instance: string): Gate {
+  const lab = connections.labRedis();
+  return async (checkpoint, order) => {
+    const race = raceOf.exec(order?.requestId ?? '')?.[1];
+    if (!order || !race || !isOfWorkers(checkpoint)) return;
+    const isArmed = await lab.exists(laneKeys.armed(race)).catch(() => 0);
+    if (isArmed === 0) return;
+    record('checkpoint', order, { checkpoint });
+    const redis = connections.newLabRedis();
+    try {
+      await meetPlayer({ race, name: workerLane, redis }, checkpoint, instance, order);
+    } catch {
+      // The player cannot be reached: the worker continues.
+    } finally {
+      redis.disconnect();
+    }
+  };
+}
+
+/**
+ * A fault may keep the workers away: a new one waits here before it consumes. Only an answer lets
+ * it go: its connection may not be open yet.
+ */
+export async function untilWorkersMayStart(
+  connections: Connections,
+  stop: AbortSignal,
+): Promise<void> {
+  const lab = connections.labRedis();
+  const mayStart = async () => (await lab.exists(workersAway.key).catch(() => 1)) === 0;
+  while (!stop.aborted && !(await mayStart())) await sleep(20);
+}

@@ -1,0 +1,137 @@
+/** The choices so far: back, branches, link, export. */
+import { signal } from '@preact/signals';
+import { choicesCommand } from '../../lab/choices/famous-races.ts';
+import { connection } from './api.ts';
+import { lettersOf, type PlayView } from './model.ts';
+import { go, linkTo } from './route.ts';
+import { saveReplay } from './save-replay.ts';
+import { backTo, branchTo, isReady, tried } from './store.ts';
+import { page } from './texts.ts';
+
+const isCopied = signal(false);
+
+/** The row of choices is the schedule, the link, the command and the replay. */
+export function ChoicesStrip({ of }: { of: PlayView }) {
+  const { words } = page.value;
+  const count = of.choices.length;
+  const isLive = connection.value !== 'recorded';
+  return (
+    <section class="strip" aria-label={words.choices}>
+      <small>{words.choices}</small>
+      {of.choices.map(({ choice, isTaken }, index) => (
+        <button
+          type="button"
+          key={index}
+          aria-label={`${index + 1}: ${choice}`}
+          class={`step ${index === count - 1 ? 'now' : ''} ${isTaken ? '' : 'stuck'}`}
+          disabled={!isLive}
+          onClick={() => backTo(index + 1)}
+        >
+          {choice}
+        </button>
+      ))}
+      {isLive && (
+        <button
+          type="button"
+          data-back
+          disabled={count === 0 || !isReady.value}
+          onClick={() => backTo(count - 1)}
+        >
+          {words.back}
+          <kbd>⌫</kbd>
+        </button>
+      )}
+      {isLive && <Tree of={of} />}
+      {isLive && <Sharing of={of} />}
+    </section>
+  );
+}
+
+const shownBranches = 8;
+
+/** So many letters are the same in both. */
+function sharedBy(one: string, other: string): number {
+  const index = [...one].findIndex((letter, at) => letter !== other[at]);
+  return index < 0 ? one.length : index;
+}
+
+/** Every branch that was tried on this rung: the longest choices of each, and where it leaves. */
+function Tree({ of }: { of: PlayView }) {
+  const all = [...(tried.value.get(of.rung) ?? [])];
+  const own = lettersOf(of);
+  const leaves = all.filter(
+    (choices) =>
+      choices !== own && !all.some((each) => each !== choices && each.startsWith(choices)),
+  );
+  if (leaves.length === 0) return null;
+  return (
+    <span class="tree">
+      <small>{page.value.words.tree}</small>
+      {leaves.slice(-shownBranches).map((choices) => (
+        <button type="button" key={choices} data-branch={choices} onClick={() => branchTo(choices)}>
+          <span class="dim">{choices.slice(0, sharedBy(choices, own))}</span>
+          {choices.slice(sharedBy(choices, own))}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+function Sharing({ of }: { of: PlayView }) {
+  const { words } = page.value;
+  return (
+    <span class="row wrap right">
+      <button type="button" data-link onClick={() => void copyLink()}>
+        {isCopied.value ? words.copied : words.copyLink}
+        <kbd>L</kbd>
+      </button>
+      <button type="button" data-export onClick={() => void saveReplay(of)}>
+        {words.export}
+        <kbd>F</kbd>
+      </button>
+      <details class="more">
+        <summary>…</summary>
+        <More of={of} />
+      </details>
+    </span>
+  );
+}
+
+function More({ of }: { of: PlayView }) {
+  const { words } = page.value;
+  const wanted = linkTo(of);
+  const buyers = wanted.lanes;
+  const command = choicesCommand(of.rung, { choices: lettersOf(of) || 'A', isFine: of.isFine });
+  return (
+    <div class="panel">
+      <small>{words.terminal}</small>
+      <pre class="code">{command}</pre>
+      <div class="row wrap">
+        {buyers < 4 && (
+          <button type="button" onClick={() => go({ ...wanted, choices: '', lanes: buyers + 1 })}>
+            {words.moreBuyers}
+          </button>
+        )}
+        <button
+          type="button"
+          onClick={() => go({ ...wanted, choices: '', isFine: !wanted.isFine })}
+        >
+          {wanted.isFine ? words.stopsOnly : words.everyCheckpoint}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The clipboard may refuse: then the address bar has the link. */
+export async function copyLink(): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(location.href);
+  } catch {
+    return;
+  }
+  isCopied.value = true;
+  setTimeout(() => {
+    isCopied.value = false;
+  }, 1_500);
+}

@@ -1,0 +1,68 @@
+/** What the page knows of the ladder: put here by the build (scripts/page.mjs). */
+
+import type { RaceChoices } from '../../lab/choices/famous-races.ts';
+import type { SaleKind } from '../../lab/choices/set-up.ts';
+import type { CheckName } from '../../service/domain.ts';
+import type { Reason } from '../../service/ladder/reasons.ts';
+import type { Circumstance, Rung } from '../../service/ladder/rung.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
+import type { Language } from '../../texts/texts.ts';
+
+/** Lines of the real source; `mark` is the one at which a lane stands. */
+export interface Source {
+  readonly file: string;
+  readonly line: number;
+  readonly mark: number;
+  readonly lines: readonly string[];
+}
+
+export interface FamousRace {
+  readonly name: string;
+  /** Where the same steps do no harm; every rung holds it where there is none. */
+  readonly next?: RungName;
+  /** The same race by hand; missing where it needs a fault that is no choice. */
+  readonly byHand?: RaceChoices;
+  readonly title: Readonly<Record<Language, string>>;
+}
+
+export interface LadderRow {
+  readonly name: RungName;
+  readonly chapter: Rung['chapter'];
+  /** By requests at once, in two processes. */
+  readonly breaks: readonly { readonly check: CheckName; readonly because: Reason }[];
+  /** By a fault at the right moment. */
+  readonly faults: readonly {
+    readonly under: Circumstance;
+    readonly check: CheckName;
+    readonly because: Reason;
+  }[];
+  /** Choices can break what its buyers are asked to break. */
+  readonly canAim: boolean;
+  readonly hasLock: boolean;
+  readonly sale: SaleKind;
+  readonly lockServers: readonly string[];
+  /** So many of them must grant it. */
+  readonly lockNeeded: number;
+  /** The famous races on it. */
+  readonly races: readonly FamousRace[];
+  readonly salesPerSecond?: number;
+  /** By the checkpoint. */
+  readonly sources: Readonly<Record<string, Source | null>>;
+  /** Of the steps of two buyers, as docs/races.md counts them. */
+  readonly orders?: { readonly one: string; readonly orders: number; readonly broken: number };
+}
+
+declare const LADDER_ROWS: readonly LadderRow[];
+export const ladderRows: readonly LadderRow[] = LADDER_ROWS;
+
+export const ladderRow = (name: string): LadderRow | undefined =>
+  ladderRows.find((row) => row.name === name);
+
+export const famousRace = (name: string): FamousRace | undefined =>
+  ladderRows.flatMap(({ races }) => races).find((race) => race.name === name);
+
+export const isRung = (name: string): name is RungName =>
+  ladderRows.some((row) => row.name === name);
+
+export const nextRow = (name: string): LadderRow | undefined =>
+  ladderRows[1 + ladderRows.findIndex((row) => row.name === name)];

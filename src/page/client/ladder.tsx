@@ -1,0 +1,226 @@
+/** The Ladder view: every rung, what it claims, and what the viewer saw there. */
+
+import { signal } from '@preact/signals';
+import { lanesOf } from '../../lab/choices/letters.ts';
+import { type FamousRace, type LadderRow, ladderRows } from './ladder-rows.ts';
+import { mayBegin, mayPlay } from './learner.ts';
+import { type Known, known } from './predictions.ts';
+import { roomText } from './room-texts.ts';
+import { addressOf, go, show } from './route.ts';
+import { SourceLines } from './state.tsx';
+import type { View } from './store.ts';
+import { ladder, language, page } from './texts.ts';
+
+const chapters = [1, 2, 3, 4, 5, 6] as const;
+type Chapter = (typeof chapters)[number];
+const selected = signal('');
+
+const rowsIn = (chapter: number): LadderRow[] =>
+  ladderRows.filter((row) => row.chapter === chapter);
+
+export const selectedRow = (chapter: number): LadderRow | undefined =>
+  rowsIn(chapter).find(({ name }) => name === selected.value) ?? rowsIn(chapter)[0];
+
+export function Ladder({ chapter }: { chapter: number }) {
+  const row = selectedRow(chapter);
+  return (
+    <main>
+      <h1>{chapterTitle(chapter as Chapter)}</h1>
+      <div class="cols">
+        <nav class="chapters" aria-label={page.value.words.chapter}>
+          {chapters.map((each) => (
+            <ChapterLink key={each} chapter={each} isCurrent={each === chapter} />
+          ))}
+          <Score />
+        </nav>
+        <Rungs chapter={chapter} selectedName={row?.name ?? ''} />
+        {row && <About row={row} />}
+      </div>
+    </main>
+  );
+}
+
+const chapterTitle = (chapter: Chapter): string => `${chapter} · ${ladder.value.chapters[chapter]}`;
+
+function ChapterLink({ chapter, isCurrent }: { chapter: Chapter; isCurrent: boolean }) {
+  const rows = rowsIn(chapter);
+  const seen = rows.filter(({ name }) => known.value.get(name)?.seen).length;
+  return (
+    <a
+      href={`/ladder/${chapter}`}
+      aria-current={isCurrent ? 'page' : undefined}
+      onClick={(event) => {
+        event.preventDefault();
+        selected.value = '';
+        show({ is: 'ladder', chapter });
+      }}
+    >
+      {chapterTitle(chapter)}
+      <small>{rows.length > 0 ? `${seen}/${rows.length}` : '–'}</small>
+    </a>
+  );
+}
+
+function Score() {
+  const all = [...known.value.values()].filter(({ isRight }) => isRight !== undefined);
+  const right = all.filter(({ isRight }) => isRight).length;
+  const { words } = page.value;
+  return all.length === 0 ? null : (
+    <p class="small">
+      {words.right}: {right}/{all.length}
+    </p>
+  );
+}
+
+function Rungs({ chapter, selectedName }: { chapter: number; selectedName: string }) {
+  const { words } = page.value;
+  return (
+    <table class="rungs">
+      <thead>
+        <tr>
+          <th>{words.rung}</th>
+          <th>{words.lastSeen}</th>
+          <th>{words.claim}</th>
+          <th>{words.cost}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rowsIn(chapter).map((row) => (
+          <RungRow key={row.name} row={row} isSelected={row.name === selectedName} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** It is to be predicted first; what nobody can play here is no question. */
+const isTold = (row: LadderRow): boolean => known.value.has(row.name) || !mayPlay(row);
+
+const claim = (row: LadderRow, { broken, orders }: NonNullable<LadderRow['orders']>) =>
+  isTold(row) ? page.value.ofOrders(broken, orders) : <span class="dim">?</span>;
+
+function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
+  return (
+    <tr aria-selected={isSelected}>
+      <td>
+        <button
+          type="button"
+          class="plain"
+          data-rung={row.name}
+          onClick={() => {
+            selected.value = row.name;
+          }}
+        >
+          {row.name}
+        </button>
+        <small>{ladder.value.rungs[row.name].idea}</small>
+      </td>
+      <td>
+        <Seen known={known.value.get(row.name)} />
+      </td>
+      <td>{row.orders ? claim(row, row.orders) : '–'}</td>
+      <td>{row.salesPerSecond ?? '–'}</td>
+    </tr>
+  );
+}
+
+function Seen({ known: { seen, isBroken } = {} }: { known: Known | undefined }) {
+  const { words, outcomeShort } = page.value;
+  if (!seen) return <span class="dim">? {words.notPlayed}</span>;
+  return isBroken ? (
+    <b class="wrong-text">✗ {outcomeShort[seen]}</b>
+  ) : (
+    <b class="held-text">✓ {outcomeShort[seen]}</b>
+  );
+}
+
+function About({ row }: { row: LadderRow }) {
+  const { words } = page.value;
+  const { idea, lesson } = ladder.value.rungs[row.name];
+  const source = Object.values(row.sources).find((each) => each);
+  return (
+    <aside class="panel">
+      <h2>{row.name}</h2>
+      <p>{idea}</p>
+      {mayPlay(row) ? (
+        <button type="button" class="next" data-play onClick={() => playRung(row)}>
+          {words.play}
+          <kbd>↵</kbd>
+        </button>
+      ) : (
+        <p class="dim">{roomText.value.instructorsAlone}</p>
+      )}
+      {known.value.get(row.name)?.seen && <p class="lesson">{lesson}</p>}
+      <Races row={row} />
+      {isTold(row) && <Faults row={row} />}
+      {source && <h2>{words.theCode}</h2>}
+      {source && <SourceLines source={source} />}
+    </aside>
+  );
+}
+
+/** By hand, where its faults are choices; else it plays itself. */
+const viewOf = ({ name, byHand }: FamousRace, rung: string): RaceOrRun =>
+  byHand
+    ? { is: 'race', rung, isFine: false, ...byHand, lanes: lanesOf(byHand.choices).length }
+    : { is: 'run', of: 'race', race: name, rung };
+
+type RaceOrRun = Extract<View, { readonly is: 'race' | 'run' }>;
+
+/** Each is a link. */
+function Races({ row }: { row: LadderRow }) {
+  const races = row.races.filter(mayBegin);
+  if (races.length === 0) return null;
+  return (
+    <>
+      <h2>{page.value.words.famous}</h2>
+      {races.map((race) => {
+        const { name, title } = race;
+        const wanted = viewOf(race, row.name);
+        return (
+          <p key={name}>
+            <a
+              href={addressOf(wanted)}
+              data-race={name}
+              onClick={(event) => {
+                event.preventDefault();
+                if (wanted.is === 'race') go(wanted);
+                else show(wanted);
+              }}
+            >
+              {name}
+            </a>{' '}
+            <small>{title[language.value]}</small>
+          </p>
+        );
+      })}
+    </>
+  );
+}
+
+/** Each circumstance once: it may break several promises. */
+function Faults({ row }: { row: LadderRow }) {
+  const unders = [...new Set(row.faults.map(({ under }) => under))];
+  if (unders.length === 0) return null;
+  return (
+    <>
+      <h2>{page.value.words.breaksWhen}</h2>
+      <ul>
+        {unders.map((under) => (
+          <li key={under}>{ladder.value.circumstances[under]}</li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+export function playRung(row: LadderRow): void {
+  if (mayPlay(row)) go({ rung: row.name, choices: '', lanes: 2, isFine: false });
+}
+
+/** `by` rows down, or up. */
+export function selectRung(chapter: number, by: number): void {
+  const rows = rowsIn(chapter);
+  const index = rows.findIndex(({ name }) => name === selectedRow(chapter)?.name) + by;
+  selected.value = rows[Math.min(rows.length - 1, Math.max(0, index))]?.name ?? '';
+}

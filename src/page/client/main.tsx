@@ -1,0 +1,323 @@
+/** The page: its head, its views, and its keys. */
+import { effect, signal } from '@preact/signals';
+import { render } from 'preact';
+import { choicesIn } from '../../lab/choices/letters.ts';
+import { recordedId } from '../../lab/report/replay-file.ts';
+import type { StageEvent } from '../../lab/stage/events.ts';
+import { connection, enter, followEvents, hadLab, isLearner, problem, room, send } from './api.ts';
+import { closeProof, predictByKey, proof } from './cards.tsx';
+import { copyLink } from './choices-strip.tsx';
+import { hearTime, tick } from './clock.ts';
+import { closeCompare } from './compare.tsx';
+import { Drills } from './drills.tsx';
+import { beginAt, cursor, events, feedPlace, liveWorld, take } from './event-log.ts';
+import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
+import { Race } from './race.tsx';
+import { RaceList, recordedView } from './recorded.tsx';
+import { Join, Room, RoomLine } from './room.tsx';
+import { roomText } from './room-texts.ts';
+import { addressOf, linkTo, show, viewAt, wantedBreak } from './route.ts';
+import { Run } from './run.tsx';
+import { foretellByKey, isRunning, nextRun, putRunAway, shownRun } from './run-store.ts';
+import { saveReplay } from './save-replay.ts';
+import { Scoreboard } from './scoreboard.tsx';
+import { Closed, InstructorsPage, NoPage } from './signpost.tsx';
+import {
+  backTo,
+  begin,
+  beside,
+  choose,
+  compareNext,
+  current,
+  play,
+  playBesideIt,
+  toPredictBeside,
+  type View,
+  view,
+  type Wanted,
+  type WantedRun,
+} from './store.ts';
+import { changeLanguage, language, page } from './texts.ts';
+
+function Page() {
+  const wanted = view.value;
+  return (
+    <>
+      <Head />
+      <ProblemLine />
+      {connection.value === 'recorded' && <Cursor />}
+      {connection.value === 'recorded' && <RaceList />}
+      <RoomLine />
+      <Shown wanted={wanted} />
+    </>
+  );
+}
+
+function Shown({ wanted }: { wanted: View }) {
+  if (connection.value === 'no-key') return <NoKey />;
+  if (connection.value === 'no-code') return <Join />;
+  if (isClosed()) return <Closed />;
+  if (wanted.is === 'nowhere') return <NoPage path={wanted.path} />;
+  if (isLearner.value && !['ladder', 'race'].includes(wanted.is)) return <InstructorsPage />;
+  if (wanted.is === 'room') return <Room />;
+  if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
+  if (wanted.is === 'drills') return <Drills />;
+  if (wanted.is === 'scoreboard') return <Scoreboard />;
+  return wanted.is === 'run' ? <Run wanted={wanted} /> : <Race wanted={wanted} />;
+}
+
+/** To a learner, until it is opened again. */
+const isClosed = () => isLearner.value && room.value === null && connection.value !== 'no-code';
+
+/** In quotation marks: a shell would read the `?` and the `&` of an address itself. */
+const NoKey = () => (
+  <main>
+    <h1>{page.value.words.noKey}</h1>
+    <pre class="code">{`npx lockstep page '${location.pathname}${location.search}'`}</pre>
+  </main>
+);
+
+interface NavLinkProps {
+  readonly to: View;
+  readonly isHere: boolean;
+  readonly children: string;
+}
+
+const NavLink = ({ to, isHere, children }: NavLinkProps) => (
+  <a
+    href={addressOf(to)}
+    aria-current={isHere ? 'page' : undefined}
+    onClick={(event) => {
+      event.preventDefault();
+      if (isHere) putRunAway();
+      show(to);
+    }}
+  >
+    {children}
+  </a>
+);
+
+function Head() {
+  const { words } = page.value;
+  const wanted = view.value;
+  const isRace = wanted.is === 'race' || (wanted.is === 'run' && wanted.of === 'race');
+  const isLive = connection.value !== 'recorded';
+  const isKnown = connection.value !== 'entering'; // Else a learner would see them, too.
+  const isPlaying = play.value !== undefined && !play.value.ended;
+  const mayGiveBack = isLive && !isLearner.value;
+  const isHeld = hadLab.value || held.includes(problem.value?.code ?? '');
+  return (
+    <header>
+      <b>Lockstep</b>
+      {isLive && !isClosed() && (
+        <nav>
+          <NavLink
+            to={{ is: 'ladder', chapter: selectedChapter() }}
+            isHere={wanted.is === 'ladder'}
+          >
+            {words.ladder}
+          </NavLink>
+          {isRace && <span aria-current="page">{words.race}</span>}
+          {isKnown && !isLearner.value && <InstructorsLinks wanted={wanted} />}
+          <a href={`/workshop?language=${language.value}`}>{words.workshop}</a>
+        </nav>
+      )}
+      <span class="right">
+        <Connected />
+        {mayGiveBack && (isPlaying || isHeld || isRunning.value) && (
+          <button type="button" data-give-back onClick={() => void giveBack()}>
+            {isGivingBack.value ? words.givingBack : words.giveBack}
+          </button>
+        )}
+        <button type="button" data-language onClick={changeLanguage}>
+          {words.language}
+        </button>
+      </span>
+    </header>
+  );
+}
+
+function InstructorsLinks({ wanted }: { wanted: View }) {
+  const { words } = page.value;
+  const isBreak = wanted.is === 'run' && wanted.of === 'break';
+  const isDrill = wanted.is === 'drills' || (wanted.is === 'run' && wanted.of === 'drill');
+  const breakIt = wantedBreak(current.value?.rung ?? 'redlock');
+  return (
+    <>
+      <NavLink to={{ is: 'run', ...breakIt }} isHere={isBreak}>
+        {words.breakIt}
+      </NavLink>
+      <NavLink to={{ is: 'drills' }} isHere={isDrill}>
+        {words.drills}
+      </NavLink>
+      <NavLink to={{ is: 'scoreboard' }} isHere={wanted.is === 'scoreboard'}>
+        {words.scoreboard}
+      </NavLink>
+      <NavLink to={{ is: 'room' }} isHere={wanted.is === 'room'}>
+        {roomText.value.room}
+      </NavLink>
+    </>
+  );
+}
+
+/** Another play, or a race, has what this one needs. */
+const held = ['WORKER_HELD', 'PROCESS_PAUSED', 'PLAYS_GO_ON', 'RUN_GOES_ON'];
+const isGivingBack = signal(false);
+
+/** A command of the terminal can have the lab then. */
+async function giveBack(): Promise<void> {
+  isGivingBack.value = true;
+  await send('DELETE', '/api/plays');
+  hadLab.value = false;
+  isGivingBack.value = false;
+  show({ is: 'ladder', chapter: 2 });
+}
+
+function Connected() {
+  const { words } = page.value;
+  const state = connection.value;
+  if (state === 'no-key' || state === 'no-code' || isClosed()) return null; // The view says it.
+  const text = { open: '●', lost: '✕', recorded: '■', entering: '◌' }[state];
+  return (
+    <small role="status" data-connection={state}>
+      {text} {words[state]}
+    </small>
+  );
+}
+
+function ProblemLine() {
+  if (problem.value === null) return null;
+  const { code, title } = problem.value;
+  return (
+    <p class="problem" role="alert" data-problem={code}>
+      ✗ {page.value.problem[code] ?? title} {code === 'LAB_BUSY' && <small>{title}</small>}
+    </p>
+  );
+}
+
+/** The events so far, of a recording of one thing. */
+function Cursor() {
+  if (liveWorld.value.races.size > 1 || liveWorld.value.run) return null;
+  return (
+    <label class="cursor">
+      {page.value.words.cursor}
+      <input
+        type="range"
+        min="1"
+        max={events.length}
+        value={cursor.value ?? events.length}
+        onInput={({ currentTarget }) => {
+          cursor.value = Number(currentTarget.value);
+        }}
+      />
+    </label>
+  );
+}
+
+const selectedChapter = (): number => (view.value.is === 'ladder' ? view.value.chapter : 2);
+
+const inRace: Readonly<Record<string, () => void>> = {
+  backspace: () => backTo((current.value?.choices.length ?? 0) - 1),
+  n: compareNext,
+  l: () => void copyLink(),
+  f: () => {
+    if (current.value) void saveReplay(current.value);
+  },
+  escape: () => {
+    if (proof.value) closeProof();
+    else closeCompare();
+  },
+};
+
+const onLadder: Readonly<Record<string, () => void>> = {
+  arrowdown: () => selectRung(selectedChapter(), 1),
+  arrowup: () => selectRung(selectedChapter(), -1),
+  enter: () => {
+    const row = selectedRow(selectedChapter());
+    if (row) playRung(row);
+  },
+};
+
+/** A letter of a fault waits for the one of its lane, or for the number of its server. */
+let faultLetter = '';
+
+/** A key there is a letter of a word, or moves a choice. */
+const typedInto = 'input:not([type=checkbox]), textarea, select, [contenteditable]';
+const pressed = 'a, button, summary, input';
+
+function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.key === 'Shift') return; // Of a capital letter.
+  const isIn = (what: string) => event.target instanceof Element && event.target.closest(what);
+  if (isIn(typedInto)) return;
+  if (isIn(pressed) && !isIn('[data-rung]') && [' ', 'Enter'].includes(event.key)) return;
+  if (connection.value === 'recorded') return;
+  const key = event.key.toLowerCase();
+  if (view.value.is === 'race') onRaceKey(key, view.value);
+  else if (view.value.is === 'run') onRunKey(key, view.value);
+  else if (view.value.is === 'ladder' && onLadder[key]) {
+    event.preventDefault();
+    onLadder[key]();
+  }
+}
+
+function onRaceKey(key: string, wanted: Wanted): void {
+  const choice = faultLetter + key.toUpperCase();
+  const isChoice = beside.value === '' && current.value && choicesIn(choice) !== null;
+  faultLetter = 'xpreush'.includes(key) ? key.toUpperCase() : '';
+  if (isChoice) choose(choice);
+  else if (beside.value !== '' && predictByKey(key, toPredictBeside())) playBesideIt();
+  else if (!current.value && predictByKey(key, wanted)) void begin(wanted);
+  else inRace[key]?.();
+}
+
+function onRunKey(key: string, wanted: WantedRun): void {
+  const next = nextRun(wanted);
+  if (!shownRun.value) foretellByKey(key, wanted);
+  else if (key === 'n' && next && !isRunning.value) show({ is: 'run', ...next });
+}
+
+function start(): void {
+  view.value = viewAt(location);
+  addEventListener('keydown', onKey);
+  addEventListener('popstate', () => {
+    beside.value = '';
+    view.value = viewAt(location);
+  });
+  effect(() => {
+    const of = current.value;
+    if (of?.isStill) history.replaceState(null, '', addressOf({ is: 'race', ...linkTo(of) }));
+  });
+}
+
+async function startLive(): Promise<void> {
+  start();
+  const first = await enter();
+  if (first === null) return;
+  beginAt(first);
+  const takeIt = (event: StageEvent) => {
+    hearTime(event);
+    take(event);
+  };
+  followEvents(feedPlace, takeIt, beginAt);
+  setInterval(tick, 500);
+}
+
+function startRecorded(text: string): void {
+  connection.value = 'recorded';
+  for (const event of JSON.parse(text) as StageEvent[]) take(event);
+  const showIt = () => {
+    view.value = recordedView();
+  };
+  addEventListener('hashchange', showIt);
+  showIt();
+}
+
+effect(() => {
+  document.documentElement.lang = language.value;
+});
+const root = document.getElementById('page');
+if (root) render(<Page />, root);
+const recorded = document.getElementById(recordedId)?.textContent;
+if (recorded) startRecorded(recorded);
+else await startLive();

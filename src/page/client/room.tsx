@@ -1,0 +1,258 @@
+/** The room: the instructor opens it, and sees the predictions of all beside what they saw. */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { encode } from 'uqr';
+import { laneNames } from '../../lab/choices/letters.ts';
+import {
+  isLaneName,
+  type Outcome,
+  type OutcomeSeen,
+  outcomesFor,
+} from '../../lab/choices/outcomes.ts';
+import type { RoomNow, RungTally } from '../room-now.ts';
+import { connection, isLearner, joinRoom, room, send } from './api.ts';
+import { playRung } from './ladder.tsx';
+import { ladderRows } from './ladder-rows.ts';
+import { isForLearners, mayPlay } from './learner.ts';
+import { roomText } from './room-texts.ts';
+import { view } from './store.ts';
+import { ladder, page } from './texts.ts';
+
+export function Room() {
+  const { room: title, roomIs } = roomText.value;
+  const now = room.value;
+  return (
+    <main>
+      <h1>{title}</h1>
+      {now?.code === undefined ? (
+        <>
+          <p>{roomIs}</p>
+          <Opening />
+        </>
+      ) : (
+        <Opened now={now} />
+      )}
+    </main>
+  );
+}
+
+const addresses = signal<readonly string[] | null>(null);
+const address = signal('');
+
+async function askAddresses(): Promise<void> {
+  const answer = await fetch('/api/room').catch(() => null);
+  if (!answer?.ok) return;
+  addresses.value = ((await answer.json()) as { addresses: string[] }).addresses;
+  address.value ||= addresses.value[0] ?? '';
+}
+
+/** Before: at which address. */
+function Opening() {
+  const texts = roomText.value;
+  const isOpen = connection.value === 'open';
+  useEffect(() => {
+    if (isOpen) void askAddresses();
+  }, [isOpen]);
+  if (addresses.value === null) return null; // What is typed meanwhile would be written over.
+  return (
+    <form
+      class="row wrap"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send('POST', '/api/room', { address: address.value });
+      }}
+    >
+      <label>
+        {texts.address}{' '}
+        <input
+          name="address"
+          list="addresses"
+          value={address.value}
+          onInput={({ currentTarget }) => {
+            address.value = currentTarget.value;
+          }}
+        />
+      </label>
+      <datalist id="addresses">
+        {addresses.value.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+      <button type="submit" class="next" data-open-room disabled={!isOpen || address.value === ''}>
+        {texts.open}
+      </button>
+    </form>
+  );
+}
+
+function Opened({ now }: { now: RoomNow }) {
+  const texts = roomText.value;
+  const { host = '', code = '', tallies = [] } = now;
+  const others = tallies.filter(({ rung }) => rung !== now.at);
+  return (
+    <div class="cols room">
+      <aside class="panel">
+        <QrCode text={`http://${host}/#join=${code}`} />
+        <p class="big">
+          http://{host} <br />
+          {texts.code} <b data-code>{code}</b>
+        </p>
+        <p data-here={now.here}>{texts.here(now.here, now.joined, now.most)}</p>
+        <button type="button" data-close-room onClick={() => void send('DELETE', '/api/room')}>
+          {texts.close}
+        </button>
+      </aside>
+      <section>
+        <BringTo at={now.at} />
+        <TallyOf {...(tallies.find(({ rung }) => rung === now.at) ?? emptyTally(now.at))} />
+        {others.map((tally) => (
+          <TallyOf key={tally.rung} {...tally} />
+        ))}
+      </section>
+    </div>
+  );
+}
+
+const emptyTally = (rung: string): RungTally => ({ rung, predicted: {}, seen: {}, broken: 0 });
+
+/** Black on white, whatever the theme: a camera reads it. */
+function QrCode({ text }: { text: string }) {
+  const { size, data } = encode(text, { border: 2 });
+  const dark = data.flatMap((row, y) => row.flatMap((is, x) => (is ? [`M${x} ${y}h1v1h-1z`] : [])));
+  return (
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={text}>
+      <rect width={size} height={size} fill="#fff" />
+      <path d={dark.join('')} fill="#000" />
+    </svg>
+  );
+}
+
+function BringTo({ at }: { at: string }) {
+  const shown = ladderRows.filter(isForLearners);
+  return (
+    <label class="row wrap">
+      {roomText.value.bring}{' '}
+      <select
+        data-bring
+        value={at}
+        onChange={({ currentTarget }) =>
+          void send('POST', '/api/room/at', { rung: currentTarget.value })
+        }
+      >
+        <option value="" disabled>
+          –
+        </option>
+        {shown.map(({ name, chapter }) => (
+          <option key={name} value={name}>
+            {chapter} · {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const allOutcomes: readonly Outcome[] = ['one', ...outcomesFor(laneNames.length, true)];
+
+function TallyOf({ rung, predicted, seen, broken }: RungTally) {
+  if (rung === '') return null;
+  const texts = roomText.value;
+  const row = ladderRows.find(({ name }) => name === rung);
+  const sum = (counts: readonly (number | undefined)[]) =>
+    counts.reduce<number>((all, count = 0) => all + count, 0);
+  const [guesses, plays] = [sum(Object.values(predicted)), sum(Object.values(seen))];
+  const shown = allOutcomes.filter((each) => predicted[each] || (!isLaneName(each) && seen[each]));
+  return (
+    <section class="panel tally" data-tally={rung}>
+      <h2>{rung}</h2>
+      {row && <p class="small">{ladder.value.rungs[row.name].idea}</p>}
+      {shown.length === 0 && <p class="dim">{texts.nobodyYet}</p>}
+      {shown.map((outcome) => (
+        <div class="guess" key={outcome} data-outcome={outcome}>
+          <span>{textOf(outcome)}</span>
+          <Bar kind="predicted" count={predicted[outcome] ?? 0} of={guesses} />
+          <Bar kind="seen" count={seen[outcome as OutcomeSeen] ?? 0} of={plays} />
+        </div>
+      ))}
+      {plays > 0 && <b data-broke={broken}>{texts.broke(broken, plays)}</b>}
+    </section>
+  );
+}
+
+function textOf(outcome: Outcome): string {
+  const { outcomeShort } = page.value;
+  return isLaneName(outcome) ? outcomeShort.of(outcome) : outcomeShort[outcome];
+}
+
+interface BarProps {
+  readonly kind: 'predicted' | 'seen';
+  readonly count: number;
+  readonly of: number;
+}
+
+function Bar({ kind, count, of }: BarProps) {
+  const { predictions, plays } = roomText.value;
+  if (of === 0) return null;
+  return (
+    <div class={`bar ${kind}`}>
+      <svg height="18" width="100%" aria-hidden="true">
+        <rect height="18" width={`${(100 * count) / of}%`} />
+      </svg>
+      <small data-count={`${kind} ${count}`}>
+        {count} {kind === 'predicted' ? predictions : plays}
+      </small>
+    </div>
+  );
+}
+
+const typed = signal('');
+
+/** A browser without a place in the room. */
+export function Join() {
+  const texts = roomText.value;
+  return (
+    <main>
+      <h1>{texts.enterCode}</h1>
+      <form
+        class="row wrap"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void joinRoom(typed.value);
+        }}
+      >
+        <input
+          name="code"
+          class="big"
+          autocomplete="off"
+          autocapitalize="characters"
+          maxLength={6}
+          aria-label={texts.enterCode}
+          onInput={({ currentTarget }) => {
+            typed.value = currentTarget.value;
+          }}
+        />
+        <button type="submit" class="next" data-join>
+          {texts.join}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+/** Where the instructor has brought the room: a learner goes there when he wants. */
+export function RoomLine() {
+  const now = room.value;
+  const { roomIsAt, goThere } = roomText.value;
+  if (!isLearner.value || !now) return null;
+  const wanted = view.value;
+  const row = ladderRows.find(({ name }) => name === now.at);
+  if (!row || !mayPlay(row) || (wanted.is === 'race' && wanted.rung === now.at)) return null;
+  return (
+    <p class="room-line" role="status" data-room-at={now.at}>
+      {roomIsAt(now.at)}{' '}
+      <button type="button" class="next" data-go-there onClick={() => playRung(row)}>
+        {goThere}
+      </button>
+    </p>
+  );
+}

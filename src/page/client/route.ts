@@ -1,0 +1,117 @@
+/** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
+import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
+import { lanesOf } from '../../lab/choices/letters.ts';
+import { drillRows } from './drill-rows.ts';
+import { cursor } from './event-log.ts';
+import { ladderRow, ladderRows } from './ladder-rows.ts';
+import { buyersIn, lettersOf, type PlayView } from './model.ts';
+import { predictions } from './predictions.ts';
+import {
+  begin,
+  beside,
+  type View,
+  view,
+  type Wanted,
+  type WantedBreak,
+  type WantedRun,
+} from './store.ts';
+
+export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): View {
+  const asked = new URLSearchParams(search);
+  const rung = /^\/race\/([\w-]+)$/.exec(pathname)?.[1];
+  if (rung !== undefined && ladderRow(rung)) {
+    const choices = (asked.get('do') ?? '').toUpperCase();
+    const atLeast = Math.min(4, Math.max(2, Number(asked.get('lanes') ?? 2) || 2));
+    const lanes = lanesOf(choices, atLeast).length;
+    return { is: 'race', rung, choices, lanes, isFine: asked.has('fine') };
+  }
+  const race = /^\/run\/race\/([\w-]+)$/.exec(pathname)?.[1];
+  const home = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
+  if (race !== undefined && home)
+    return {
+      ...{ is: 'run', of: 'race', race },
+      rung: ladderRow(asked.get('rung') ?? '')?.name ?? home.name,
+    };
+  const drill = /^\/run\/drill\/([\w-]+)$/.exec(pathname)?.[1];
+  if (drill !== undefined && drillRows.some(({ name }) => name === drill)) {
+    const minutes = Number(asked.get('minutes') ?? 0.5) || 0.5;
+    return { is: 'run', of: 'drill', drill, minutes, seed: Number(asked.get('seed') ?? 1) || 1 };
+  }
+  if (pathname === '/break') {
+    return { is: 'run', ...breakAt(asked) };
+  }
+  if (pathname === '/drills') return { is: 'drills' };
+  if (pathname === '/room') return { is: 'room' };
+  if (pathname === '/scoreboard') return { is: 'scoreboard' };
+  const chapter = /^\/(?:ladder(?:\/([1-6]))?)?$/.exec(pathname);
+  if (!chapter) return { is: 'nowhere', path: pathname };
+  return { is: 'ladder', chapter: Number(chapter[1] ?? 2) };
+}
+
+export function addressOf(wanted: View): string {
+  if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
+  if (wanted.is === 'drills') return '/drills';
+  if (wanted.is === 'room') return '/room';
+  if (wanted.is === 'nowhere') return wanted.path;
+  if (wanted.is === 'scoreboard') return '/scoreboard';
+  if (wanted.is === 'run') return addressOfRun(wanted);
+  const { rung, choices, lanes, isFine } = wanted;
+  const asked = [
+    ...(choices ? [`do=${choices}`] : []),
+    ...(lanes > 2 ? [`lanes=${lanes}`] : []),
+    ...(isFine ? ['fine=1'] : []),
+  ];
+  return `/race/${rung}${asked.length > 0 ? `?${asked.join('&')}` : ''}`;
+}
+
+function addressOfRun(wanted: WantedRun): string {
+  if (wanted.of === 'race') return `/run/race/${wanted.race}?rung=${wanted.rung}`;
+  if (wanted.of === 'break') return addressOfBreak(wanted);
+  return `/run/drill/${wanted.drill}?minutes=${wanted.minutes}&seed=${wanted.seed}`;
+}
+
+const mostMinutes = 60;
+
+/** It lasts until somebody ends it. */
+export const wantedBreak = (rung: string): WantedBreak => ({
+  ...{ of: 'break', perSecond: 100, minutes: mostMinutes, arrivals: 'steady' },
+  rung: ladderRow(rung)?.name ?? 'redlock',
+});
+
+/** What cannot be is left out. */
+function breakAt(asked: URLSearchParams): WantedBreak {
+  const wanted = {
+    ...wantedBreak(asked.get('rung') ?? 'redlock'),
+    perSecond: Math.min(5_000, Math.max(1, Number(asked.get('load') ?? 100) || 100)),
+    arrivals: arrivals.find((each) => each === asked.get('arrivals')) ?? 'steady',
+  };
+  const both = { ...wanted, beside: ladderRow(asked.get('beside') ?? '')?.name };
+  return whyNot(both) === 'notBeside' ? wanted : both;
+}
+
+function addressOfBreak({ rung, beside, arrivals, perSecond }: WantedBreak): string {
+  const more = [
+    ...(beside ? [`&beside=${beside}`] : []),
+    ...(arrivals === 'steady' ? [] : [`&arrivals=${arrivals}`]),
+  ];
+  return `/break?rung=${rung}&load=${perSecond}${more.join('')}`;
+}
+
+/** What the play would be in a link. */
+export function linkTo(of: PlayView): Wanted {
+  const { isFine = false } = view.value.is === 'race' ? view.value : {};
+  return { rung: of.rung, choices: lettersOf(of), lanes: buyersIn(of).length, isFine };
+}
+
+export function show(next: View): void {
+  history.pushState(null, '', addressOf(next));
+  beside.value = '';
+  cursor.value = null;
+  view.value = next;
+}
+
+/** Shows a race, and begins it when its outcome was predicted. */
+export function go(wanted: Wanted): void {
+  show({ is: 'race', ...wanted });
+  if (predictions.value.has(wanted.rung)) void begin(wanted);
+}

@@ -1,0 +1,154 @@
+/** The verdict of a run, what it cost, and the numbers behind it. */
+import { figureRows, fullCells } from '../../lab/report/figure-rows.ts';
+import type { Table as ResultTable } from '../../lab/stage/result.ts';
+import { Foretelling, Predicted } from './race-verdict.tsx';
+import { type RunView, seenVerdict } from './run-model.ts';
+import { costTexts } from './run-sentences.ts';
+import type { Foretold } from './run-store.ts';
+import { language, page } from './texts.ts';
+
+type Verdict = NonNullable<RunView['verdict']>;
+
+export function RunChip({ verdict }: { verdict: Verdict }) {
+  const { words } = page.value;
+  const seen = seenVerdict(verdict);
+  const [kind, text] = {
+    violated: ['wrong', `✗ ${words.violated}`],
+    held: ['held', `✓ ${words.held}`],
+    unknown: ['so-far', `? ${words.cannotTell}`],
+  }[seen];
+  return (
+    <span class={`chip ${kind}`} data-verdict={seen}>
+      {text}
+    </span>
+  );
+}
+
+const mostReasons = 10;
+
+/** The reasons are the sentences of the audit. */
+export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold | undefined }) {
+  const { verdict } = run;
+  if (!verdict) return null;
+  const { words, more } = page.value;
+  const { reasons, asClaimed = [], conclusions = [] } = verdict;
+  const seen = seenVerdict(verdict);
+  return (
+    <section class="panel outcome" aria-live="polite" data-judged={seen}>
+      {foretold && <Predicted foretold={foretold} />}
+      <span>
+        <b>{words.audit}</b> <RunChip verdict={verdict} />{' '}
+        {seen === 'violated' && <Claimed verdict={verdict} />}
+      </span>
+      <Foretelling foretold={foretold} seen={seen} />
+      <ul>
+        {costTexts(run).map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+        {conclusions.map((said) => (
+          <li key={said.en}>{said[language.value]}</li>
+        ))}
+        {[...reasons, ...asClaimed].slice(0, mostReasons).map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+        {reasons.length > mostReasons && <li>{more(reasons.length - mostReasons)}</li>}
+      </ul>
+    </section>
+  );
+}
+
+/** Undefined: its experiment claims nothing. */
+function Claimed({ verdict: { verdict, isAsClaimed } }: { verdict: Verdict }) {
+  const { words } = page.value;
+  if (isAsClaimed === undefined && verdict !== 'held') return null;
+  return isAsClaimed || verdict === 'held' ? (
+    words.asClaimed
+  ) : (
+    <b class="wrong-text">{words.notAsClaimed}</b>
+  );
+}
+
+/** @param hasRace its lanes and its verdict are above */
+export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) {
+  const { verdict, over } = run;
+  if (!verdict) return null;
+  const { words } = page.value;
+  const { figures, tables = [], faults, hints = [] } = verdict;
+  const report = over?.report;
+  const counted = Object.entries(faults).map(([name, times]) => [name, `${times} ×`] as const);
+  return (
+    <>
+      {tables.map((table) => (
+        <Table key={table.title} table={table} />
+      ))}
+      <Numbers title={words.figures} rows={figureRows(figures, language.value)} />
+      {!hasRace && <Numbers title={words.faults} rows={counted} />}
+      {report && (
+        <section>
+          <h2>{words.repeatIt}</h2>
+          {run.parts.length > 0 && <p class="small">{words.withoutFaults}</p>}
+          <pre class="code">{[report.command, ...hints].join('\n')}</pre>
+        </section>
+      )}
+      {report && <Numbers title={words.machine} rows={Object.entries(report.machine)} />}
+    </>
+  );
+}
+
+const Table = ({ table: { title, head, rows, legend = {} } }: { table: ResultTable }) => (
+  <section class="wide">
+    <h2>{title}</h2>
+    <table class="numbers">
+      <thead>
+        <tr>
+          {head.map((name) => (
+            <th key={name} title={legend[name]?.[language.value]}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={index}>
+            {fullCells(row).map((cell, at) => (
+              <td key={at}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+    <dl class="meanings">
+      {Object.entries(legend).map(([name, means]) => (
+        <div key={name}>
+          <dt>{name}</dt> <dd>{means[language.value]}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);
+
+interface NumbersProps {
+  readonly title: string;
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+/** Nothing where there is none. */
+function Numbers({ title, rows }: NumbersProps) {
+  if (rows.length === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <table class="numbers">
+        <tbody>
+          {rows.map(([name, value]) => (
+            <tr key={name}>
+              <th>{name}</th>
+              <td>{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

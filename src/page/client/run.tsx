@@ -1,0 +1,257 @@
+/** The view of an experiment that plays itself on the real servers: a race, or a drill. */
+import { rungsOfBreak } from '../../lab/by-hand/break-choice.ts';
+import type { Said } from '../../lab/stage/result.ts';
+import { connection } from './api.ts';
+import { ChooseBreak, Counts, EndLoad } from './break.tsx';
+import { Charts } from './charts.tsx';
+import { drillRows } from './drill-rows.ts';
+import { cursor } from './event-log.ts';
+import { famousRace } from './ladder-rows.ts';
+import { Lanes } from './lanes.tsx';
+import { Locks } from './locks.tsx';
+import { OtherRun } from './other-run.tsx';
+import type { RaceView } from './race-model.ts';
+import { JudgedChip, JudgedRace } from './race-verdict.tsx';
+import { go, show } from './route.ts';
+import { RunFeed } from './run-feed.tsx';
+import { type RunView, zeroOf } from './run-model.ts';
+import { JudgedRun, RunChip, RunTables } from './run-report.tsx';
+import {
+  beginRun,
+  type Foretold,
+  foretell,
+  foretellings,
+  foretoldOf,
+  isAsked,
+  isEnding,
+  nextRun,
+  putRunAway,
+  shownRace,
+  shownRun,
+  stopRun,
+} from './run-store.ts';
+import { saveRun } from './save-replay.ts';
+import { PlayedScores } from './scoreboard.tsx';
+import { Scrubber, ThePast } from './scrubber.tsx';
+import { Quorum, Servers } from './servers.tsx';
+import type { WantedRun } from './store.ts';
+import { language, page } from './texts.ts';
+
+export function Run({ wanted }: { wanted: WantedRun }) {
+  const race = shownRace.value;
+  const run = shownRun.value;
+  const isNow = cursor.value === null;
+  const isLive = connection.value !== 'recorded' && isNow;
+  const foretold = isLive ? foretoldOf(wanted) : undefined;
+  return (
+    <main class="race run" data-over={run?.over !== undefined}>
+      <Head wanted={wanted} race={race} run={run} />
+      {run && <ThePast zeroMs={zeroOf(run)} />}
+      {isLive && !run && <Before wanted={wanted} foretold={foretold} />}
+      {race && <Lanes of={race} />}
+      {run && isNow && <Progress wanted={wanted} run={run} />}
+      {run && !race?.judged && <JudgedRun run={run} foretold={foretold} />}
+      {run && run.parts.length > 0 && (
+        <div class="broken">
+          <Servers run={run} isLive={isLive && !run.verdict} />
+          <section>
+            <Sales run={run} />
+            <Charts run={run} />
+            {!run.verdict && <AllLocks run={run} />}
+          </section>
+        </div>
+      )}
+      {race && <JudgedRace race={race} foretold={foretold} />}
+      {run && run.parts.length === 0 && hasLoad(run) && <Charts run={run} />}
+      {run && <Scrubber />}
+      {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
+      {run && run.cells.length > 0 && <PlayedScores cells={run.cells} />}
+      {run?.verdict && <RunTables run={run} hasRace={race !== undefined} />}
+      {run && <RunFeed run={run} />}
+    </main>
+  );
+}
+
+/** A race has lanes, and no load. */
+const hasLoad = ({ told }: RunView): boolean => told.some(({ kind }) => kind === 'load-started');
+
+function Before({ wanted, foretold }: { wanted: WantedRun; foretold: Foretold | undefined }) {
+  if (foretold || isAsked(wanted)) return <BeginRun wanted={wanted} />;
+  return wanted.of === 'break' ? <ChooseBreak wanted={wanted} /> : <Foretell wanted={wanted} />;
+}
+
+interface Shown {
+  readonly wanted: WantedRun;
+  readonly race: RaceView | undefined;
+  readonly run: RunView | undefined;
+}
+
+function Head({ wanted, race, run }: Shown) {
+  if (wanted.of === 'race') {
+    const title = race?.title ?? famousRace(wanted.race)?.title;
+    return (
+      <>
+        <div class="row wrap">
+          <h1>{wanted.race}</h1>
+          <b>{page.value.onRung(wanted.rung)}</b>
+          {race?.judged && <JudgedChip judged={race.judged} />}
+        </div>
+        <small>{title?.[language.value]}</small>
+      </>
+    );
+  }
+  return (
+    <>
+      <div class="row wrap">
+        <h1>{titleOf(wanted) || run?.experiment}</h1>
+        {run?.verdict && <RunChip verdict={run.verdict} />}
+      </div>
+      {wanted.of === 'drill' && (
+        <small>{(run?.about ?? drillAbout(wanted.drill))?.[language.value]}</small>
+      )}
+    </>
+  );
+}
+
+const drillAbout = (name: string): Said | undefined =>
+  drillRows.find((drill) => drill.name === name)?.about;
+
+const titleOf = (wanted: Exclude<WantedRun, { readonly of: 'race' }>): string =>
+  wanted.of === 'drill'
+    ? wanted.drill
+    : page.value.breakOn([wanted.rung, wanted.beside ?? []].flat());
+
+/** Of each rung, where its orders and its locks are. */
+function Sales({ run }: { run: RunView }) {
+  const rungs = rungsOfBreak(run.experiment);
+  return (
+    <div class="sales">
+      {rungs.map((rung) => (
+        <section key={rung} data-sale={rung}>
+          {rungs.length > 1 && <h2>{rung}</h2>}
+          <Counts run={run} rung={rung} />
+          <Quorum run={run} rung={rung} />
+        </section>
+      ))}
+    </div>
+  );
+}
+
+/** Below the charts: they come and go. */
+const AllLocks = ({ run }: { run: RunView }) => (
+  <>
+    {rungsOfBreak(run.experiment).map((rung) => (
+      <Locks key={rung} run={run} rung={rung} />
+    ))}
+  </>
+);
+
+/** Nothing runs before. */
+function Foretell({ wanted }: { wanted: WantedRun }) {
+  const { words } = page.value;
+  const texts = { held: words.doesNoHarm, violated: words.doesHarm };
+  return (
+    <section class="panel predict" aria-label={words.predictFirst}>
+      <h2>{words.predictFirst}</h2>
+      <p>{wanted.of === 'race' ? words.playsItself : words.drillPlaysItself}</p>
+      <OtherRun wanted={wanted} />
+      {foretellings.map((outcome, index) => (
+        <button
+          type="button"
+          key={outcome}
+          data-foretell={outcome}
+          disabled={connection.value !== 'open'}
+          onClick={() => foretell(wanted, outcome)}
+        >
+          <kbd>{index + 1}</kbd> {texts[outcome]}
+        </button>
+      ))}
+    </section>
+  );
+}
+
+/** Its outcome was predicted in this visit. */
+function BeginRun({ wanted }: { wanted: WantedRun }) {
+  const { words } = page.value;
+  if (isAsked(wanted)) return <p role="status">{words.preparing}</p>;
+  return (
+    <button type="button" class="next" data-retry onClick={() => void beginRun(wanted)}>
+      {words.play}
+    </button>
+  );
+}
+
+/** What it does now, and how to stop it. */
+function Progress({ wanted, run }: { wanted: WantedRun; run: RunView }) {
+  const { words } = page.value;
+  if (run.over) return null;
+  const isBreak = wanted.of === 'break';
+  const note = isBreak ? undefined : run.told.findLast(({ kind }) => kind === 'note');
+  const now = isBreak ? salesNow(run) : words.itPlays;
+  return (
+    <div class="row wrap">
+      <span role="status" class={now === words.sellsNothing ? 'wrong-text' : ''}>
+        ◌ {run.verdict ? words.givingBack : now}
+      </span>
+      <small>{note?.kind === 'note' && note.text}</small>
+      {!run.verdict && wanted.of === 'break' && <EndLoad />}
+      {!run.verdict && wanted.of !== 'break' && (
+        <button type="button" class="right" data-stop onClick={() => void stopRun()}>
+          {words.stopIt}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What the last second has shown. */
+function salesNow({ told, seconds }: RunView): string {
+  const { words } = page.value;
+  if (isEnding.value || told.some(({ kind }) => kind === 'load-ended')) return words.auditing;
+  const last = seconds.at(-1);
+  if (!last) return words.preparing;
+  return last.accepted > 0 ? words.itSells : words.sellsNothing;
+}
+
+/** Its report, and what to play next. */
+function Afterwards({ wanted, run }: { wanted: WantedRun; run: RunView }) {
+  const { words } = page.value;
+  const { over } = run;
+  const next = nextRun(wanted);
+  const { rung, byHand } = wanted.of === 'race' ? { ...famousRace(wanted.race), ...wanted } : {};
+  return (
+    <section class="row wrap" data-afterwards>
+      {over?.because !== undefined && (
+        <p class="wrong-text">
+          {words.runFailed} {over.because}
+        </p>
+      )}
+      <button type="button" data-again onClick={() => void beginRun(wanted)}>
+        {words.playAgain}
+      </button>
+      {wanted.of === 'break' && (
+        <button type="button" class="next" data-choose-again onClick={putRunAway}>
+          {words.chooseAgain}
+        </button>
+      )}
+      <button type="button" data-export onClick={() => void saveRun(run)}>
+        {words.export}
+      </button>
+      {next?.of === 'race' && (
+        <button type="button" class="next" data-next onClick={() => show({ is: 'run', ...next })}>
+          {page.value.onNextRung(next.rung)}
+        </button>
+      )}
+      {byHand && rung && (
+        <button type="button" onClick={() => go({ rung, lanes: 2, isFine: false, ...byHand })}>
+          {words.playByHand}
+        </button>
+      )}
+      {over?.report?.folder !== undefined && (
+        <small data-report>
+          {words.report} <code>{over.report.folder}</code>
+        </small>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,154 @@
+/** The page's server: its files, the feed of events, and the commands. Their effect is an event. */
+import { Hono } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import { z } from 'zod';
+import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
+import { isHandVerb } from '../../lab/by-hand/hand.ts';
+import { rungsWithOrders } from '../../lab/choices/set-up.ts';
+import { isDrillName } from '../../lab/drills/drills.ts';
+import { isRaceName } from '../../lab/races/schedules.ts';
+import { plannedBreak, plannedDrill, plannedRace } from '../../lab/report/planned.ts';
+import { useKey, viewerIn } from '../access.ts';
+import { addFiles } from './page-files.ts';
+import { addPlays, Choices, type Env, Rung } from './play-routes.ts';
+import type { Plays } from './plays.ts';
+import { answerTo } from './problem.ts';
+import type { RoomDoor } from './room-door.ts';
+import type { Runs } from './runs.ts';
+import { sameOrigin } from './same-origin.ts';
+
+const Again = z.object({
+  rung: Rung,
+  choices: Choices,
+  isFine: z.boolean().default(false),
+  times: z.int().min(1).max(10),
+});
+
+const OrdersOf = z.object({ rung: Rung.refine((rung) => rungsWithOrders.includes(rung)) });
+
+const RaceWanted = z.object({ race: z.string().refine(isRaceName), rung: Rung });
+const Minutes = z.number().positive().max(60);
+const DrillWanted = z.object({
+  drill: z.string().refine(isDrillName),
+  minutes: Minutes,
+  seed: z
+    .int()
+    .min(0)
+    .max(2 ** 31),
+});
+
+export interface PageOptions {
+  readonly folder: string;
+  /** `lab-….localhost:17399` */
+  readonly host: string;
+  readonly plays: Plays;
+  readonly runs: Runs;
+  readonly door: RoomDoor;
+}
+
+export function pageApp({ folder, host, plays, runs, door }: PageOptions): Hono<Env> {
+  const app = new Hono<Env>();
+  app.get('/healthz', (c) => c.body(null, 204)); // The lab asks, without this host's name.
+  app.use(sameOrigin(host));
+  addFiles(app);
+  addSession(app, folder, host);
+  addPlays(app, { plays, room: (viewer) => door.now(viewer), mostPlays: 8, refuse: () => {} });
+  addCommands(app, plays, runs);
+  addRuns(app, runs, plays);
+  addRoom(app, door);
+  app.onError(answerTo);
+  return app;
+}
+
+function addSession(app: Hono<Env>, folder: string, host: string): void {
+  const cookie = `lockstep-${host.replaceAll(/\W/g, '-')}`;
+  app.post('/session', async (c) => {
+    const { key } = z.object({ key: z.string().max(1_000) }).parse(await c.req.json());
+    const session = await useKey(folder, key);
+    if (session === null) return c.json({ code: 'key-used', title: 'This key was used' }, 403);
+    setCookie(c, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
+    return c.json({}, 201);
+  });
+  app.use('/api/*', async (c, next) => {
+    const viewer = await viewerIn(folder, getCookie(c, cookie) ?? '');
+    if (viewer === null || viewer.room)
+      return c.json({ code: 'no-session', title: 'A key is needed' }, 401);
+    c.set('viewer', viewer.id);
+    return next();
+  });
+}
+
+function addCommands(app: Hono<Env>, plays: Plays, runs: Runs): void {
+  app.post('/api/again', async (c) => {
+    const { times, ...request } = Again.parse(await c.req.json());
+    return c.json({ times, violated: await plays.again(request, times) });
+  });
+  app.post('/api/commands', async (c) => {
+    const { times: _, ...request } = Again.parse({ times: 1, ...(await c.req.json()) });
+    return c.json(await plays.commands(request));
+  });
+  app.post('/api/orders', async (c) => {
+    const { rung } = OrdersOf.parse(await c.req.json());
+    return c.json(await plays.orders(rung));
+  });
+  app.delete('/api/plays', async (c) => {
+    await Promise.all([plays.leave(), runs.stop()]);
+    return c.json({});
+  });
+}
+
+const BreakWanted = z
+  .object({
+    broken: Rung,
+    beside: Rung.optional(),
+    arrivals: z.enum(arrivals),
+    perSecond: z.int().min(1).max(5_000),
+    minutes: Minutes,
+  })
+  .transform(({ broken: rung, ...more }) => ({ rung, ...more }))
+  .refine((wanted) => whyNot(wanted) === null);
+const FaultAsked = z.object({
+  verb: z.string().refine(isHandVerb),
+  server: z.string().max(40).default(''),
+  ms: z.int().min(0).max(600_000).default(2_000),
+});
+
+const drillOf = ({ drill, minutes, seed }: z.infer<typeof DrillWanted>) =>
+  plannedDrill(drill, { minutes, seed });
+
+function addRuns(app: Hono<Env>, runs: Runs, plays: Plays): void {
+  app.get('/api/feed', (c) => c.json({ ...runs.placeFor(c.get('viewer')), hasLab: plays.haveLab }));
+  app.post('/api/runs', async (c) => {
+    const wanted = z.union([RaceWanted, DrillWanted, BreakWanted]).parse(await c.req.json());
+    if ('race' in wanted) await runs.begin(c.get('viewer'), plannedRace(wanted.race, wanted.rung));
+    else if ('drill' in wanted) await runs.begin(c.get('viewer'), drillOf(wanted));
+    else await runs.begin(c.get('viewer'), plannedBreak(wanted));
+    return c.json({}, 201);
+  });
+  app.post('/api/faults', async (c) =>
+    c.json({ done: await runs.fault(FaultAsked.parse(await c.req.json())) }),
+  );
+  app.delete('/api/runs', async (c) => {
+    await runs.stop();
+    return c.json({});
+  });
+}
+
+const Address = z.object({ address: z.string().max(40) });
+
+function addRoom(app: Hono<Env>, door: RoomDoor): void {
+  app.get('/api/room', (c) => c.json({ addresses: door.addresses }));
+  app.post('/api/room', async (c) => {
+    await door.open(Address.parse(await c.req.json()).address);
+    return c.json({}, 201);
+  });
+  app.post('/api/room/at', async (c) => {
+    const { rung } = z.object({ rung: Rung }).parse(await c.req.json());
+    if (!door.show(rung)) return c.json({ code: 'no-room', title: 'The room is closed' }, 404);
+    return c.json({});
+  });
+  app.delete('/api/room', async (c) => {
+    await door.close();
+    return c.json({});
+  });
+}

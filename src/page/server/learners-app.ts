@@ -1,0 +1,71 @@
+/** The page of the learners: they play on vouchers of their own, and can break no server. */
+import { randomUUID } from 'node:crypto';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { getCookie, setCookie } from 'hono/cookie';
+import { z } from 'zod';
+import { isOfOwnPlay } from '../../lab/choices/letters.ts';
+import { isOutcome } from '../../lab/choices/outcomes.ts';
+import { hasWorker } from '../../lab/choices/set-up.ts';
+import { InstructorsAlone } from '../../lab/errors.ts';
+import { learnerSession, viewerIn } from '../access.ts';
+import { addFiles } from './page-files.ts';
+import { addPlays, type Env, type PlayRoutes, Rung } from './play-routes.ts';
+import type { Plays } from './plays.ts';
+import { answerTo } from './problem.ts';
+import type { Room } from './room.ts';
+import { sameOrigin } from './same-origin.ts';
+
+const cookie = 'lockstep-learner';
+const mostBytes = 10_000;
+
+export interface LearnersOptions {
+  readonly folder: string;
+  /** `192.168.1.20:17399` */
+  readonly host: string;
+  readonly plays: Plays;
+  readonly room: Room;
+}
+
+export function learnersApp({ folder, host, plays, room }: LearnersOptions): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(sameOrigin(host));
+  app.use(bodyLimit({ maxSize: mostBytes }));
+  addFiles(app);
+  addJoin(app, folder, room);
+  addPlays(app, { plays, room: () => room.now(), mostPlays: 2, refuse: refuseFaults });
+  app.get('/api/feed', (c) => c.json({ ...plays.feedOf(c.get('viewer')).place, isLearner: true }));
+  app.post('/api/predictions', async (c) => {
+    const { rung, outcome } = Prediction.parse(await c.req.json());
+    room.tally.predict(c.get('viewer'), rung, outcome);
+    return c.json({});
+  });
+  app.onError(answerTo);
+  return app;
+}
+
+const Prediction = z.object({ rung: Rung, outcome: z.string().refine(isOutcome) });
+
+function addJoin(app: Hono<Env>, folder: string, room: Room): void {
+  app.post('/join', async (c) => {
+    const { code } = z.object({ code: z.string().max(20) }).parse(await c.req.json());
+    room.check(code);
+    const learner = { id: randomUUID(), room: room.id };
+    room.join(learner.id);
+    const session = await learnerSession(folder, learner);
+    setCookie(c, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
+    return c.json({}, 201);
+  });
+  app.use('/api/*', async (c, next) => {
+    const learner = await viewerIn(folder, getCookie(c, cookie) ?? '');
+    if (learner?.room !== room.id || !room.has(learner.id))
+      return c.json({ code: 'join-first', title: 'The code of the room is needed' }, 401);
+    c.set('viewer', learner.id);
+    return next();
+  });
+}
+
+/** @throws InstructorsAlone */
+const refuseFaults: PlayRoutes['refuse'] = ({ rung, choices }) => {
+  if (!isOfOwnPlay(choices) || (rung && hasWorker(rung))) throw new InstructorsAlone();
+};

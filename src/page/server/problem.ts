@@ -1,0 +1,22 @@
+/** Errors over HTTP: what is wrong with a command, as a code and a sentence. */
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { InstructorsAlone, TooManyCodes, WrongCode } from '../../lab/errors.ts';
+import { LockstepError } from '../../service/errors.ts';
+
+type Status = 400 | 403 | 409 | 429 | 500;
+
+function statusOf(error: LockstepError): Status {
+  if (error instanceof InstructorsAlone || error instanceof WrongCode) return 403;
+  return error instanceof TooManyCodes ? 429 : 409;
+}
+
+export function answerTo(error: Error, c: Context): Response {
+  const problem = (status: Status, code: string, title: string) =>
+    c.json({ code, title }, status, { 'content-type': 'application/problem+json' });
+  if (error instanceof z.ZodError || error instanceof SyntaxError)
+    return problem(400, 'invalid-request', 'The request is not valid');
+  if (error instanceof LockstepError) return problem(statusOf(error), error.code, error.message);
+  console.error(error);
+  return problem(500, 'internal-error', 'The page failed; its log says why');
+}

@@ -1,0 +1,100 @@
+/**
+ * The page has the lab for itself while somebody plays, as a command has. Its service then has the
+ * limits of a person who thinks; afterwards it is as it was.
+ */
+import { serveLanes } from '../../lab/choices/judged-play.ts';
+import { laneNames } from '../../lab/choices/letters.ts';
+import { type RowWaits, withRowWaits } from '../../lab/choices/row-waits.ts';
+import {
+  asDatabaseRoot,
+  restoreSettings,
+  setRowWait,
+} from '../../lab/environment/database-root.ts';
+import { Lab } from '../../lab/environment/lab.ts';
+import { alone, type Work, withLab } from '../../lab/environment/session.ts';
+import { LabNotRunning } from '../../lab/errors.ts';
+import { emitter, type Reader } from '../../lab/stage/events.ts';
+import { type Stage, withStage } from '../../lab/stage/stage.ts';
+
+/** What is played on. */
+export interface Table {
+  readonly stage: Stage;
+  readonly rowWaits: RowWaits;
+}
+
+/** A transaction waits so long for a row, while somebody thinks. */
+const thinkingSeconds = 3_600;
+
+export class Seat {
+  readonly #folder: string;
+  readonly #reader: Reader;
+  #table: Promise<Table> | undefined;
+  #left: Promise<void> = Promise.resolve();
+  #stand: () => void = () => {};
+
+  constructor(folder: string, reader: Reader) {
+    this.#folder = folder;
+    this.#reader = reader;
+  }
+
+  get isTaken(): boolean {
+    return this.#table !== undefined;
+  }
+
+  /** @throws LabBusy when a command has the lab; LabNotRunning, LabHasFault */
+  async take(): Promise<Table> {
+    if (!this.#table) await this.#left.catch(() => {});
+    this.#table ??= this.#sit();
+    return this.#table;
+  }
+
+  /** Resolves when the lab is as it was. @throws what kept it from that */
+  async leave(): Promise<void> {
+    this.#stand();
+    await this.#left;
+  }
+
+  #sit(): Promise<Table> {
+    return new Promise((resolve, reject) => {
+      const standing = new Promise<void>((stand) => {
+        this.#stand = stand;
+      });
+      this.#left = this.#use(resolve, standing).finally(() => {
+        this.#table = undefined;
+      });
+      this.#left.catch(reject); // After the table is there, `leave` tells it.
+    });
+  }
+
+  async #use(ready: (table: Table) => void, standing: Promise<void>): Promise<void> {
+    if (!Lab.running(this.#folder)) {
+      await alone(this.#folder, async () => {}); // A command may be restarting the service.
+      if (!Lab.running(this.#folder)) throw new LabNotRunning();
+    }
+    const play: Work<void> = (lab, signal) => this.#play(lab, signal, ready, standing);
+    await withLab(this.#folder, () => {}, play);
+  }
+
+  async #play(
+    lab: Lab,
+    signal: AbortSignal,
+    ready: (table: Table) => void,
+    standing: Promise<void>,
+  ): Promise<void> {
+    const data = lab.dataFolder(lab.database);
+    signal.addEventListener('abort', () => this.#stand());
+    const onStage = async (stage: Stage) => {
+      await serveLanes(stage, laneNames.length);
+      await withRowWaits(lab, async (rowWaits) => {
+        ready({ stage, rowWaits });
+        await standing;
+      });
+    };
+    await asDatabaseRoot(data, (root) => setRowWait(root, thinkingSeconds));
+    try {
+      await withStage(lab, signal, onStage, emitter([this.#reader]));
+    } finally {
+      await restoreSettings(data);
+    }
+  }
+}
